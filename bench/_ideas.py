@@ -13,7 +13,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from bench._retrieval import VARIANTS
-from worlddb.query.recall import ranking, recall, retrieve
+from worlddb.query.recall import candidates, ranking, recall, retrieve
 
 
 def _nothing_lent(*_: Any) -> dict[int, dict[int, float]]:
@@ -47,7 +47,7 @@ def _as_ranked(snapshot: Any, spec: Any, gate: Any, ranked: Any, k: int) -> list
 
 
 _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
-    "without context": partial(patch.object, ranking, "followers", _nothing_lent),
+    "without context": partial(patch.object, candidates, "followers", _nothing_lent),
     "without times": partial(patch.object, ranking, "nearness", _near_no_time),
     "without the second look": partial(patch.object, ranking, "_rescored", _as_they_are),
     "without leaving names out": partial(patch.object, recall, "without_names", _all_of_it),

@@ -1,7 +1,5 @@
 """The deep check: replay the log into scratch tables and compare every pair."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import partial
@@ -10,25 +8,12 @@ from tempfile import TemporaryDirectory
 
 import lmdb
 
-from worlddb.log.model.checkpoint import Anchor
-from worlddb.log.model.errors import WorldDBError
-from worlddb.log.model.ids import HASH_BYTES
-from worlddb.log.model.merkle import tree_root
-from worlddb.log.store.environment import Environment
+from worlddb.log.model import checkpoint, errors, ids, merkle
+from worlddb.log.store import environment, verify
 from worlddb.log.store.log import LmdbLog
-from worlddb.log.store.verify import (
-    UNREADABLE,
-    Finding,
-    Totals,
-    anchor_findings,
-    page_findings,
-    tree_of_headers,
-    verify_log,
-)
 from worlddb.projections.runner import apply_commit
 from worlddb.projections.tables.apply.log_marks import LogTree
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.projections.tables.storage import rows, schema
 
 SCRATCH_PREFIX = ".check-"
 """What the names of scratch tables begin with; the number of their process follows."""
@@ -37,22 +22,22 @@ MAX_FINDINGS = 20
 
 
 def verify_store(
-    env: Environment,
+    env: environment.Environment,
     *,
     deep: bool,
     progress: Callable[[int, int], None] | None = None,
     origin: str = "",
-    anchor: Anchor | None = None,
-) -> tuple[Totals, list[Finding], str]:
+    anchor: checkpoint.Anchor | None = None,
+) -> tuple[verify.Totals, list[verify.Finding], str]:
     """Verify the data file's structure, every commit, the head and the tables' root.
 
     With ``deep`` also every table pair. With ``anchor`` the log is held against that checkpoint, whose origin must be
     ``origin``; the third value is how it stands to it, and empty without. The findings are sorted by commit. Pages come
     first: where they are damaged, nothing is read through LMDB.
     """
-    findings = page_findings(env.damaged_pages())
+    findings = verify.page_findings(env.damaged_pages())
     if findings:
-        return Totals(0, 0, 0), sorted(findings), "" if anchor is None else UNREADABLE
+        return verify.Totals(0, 0, 0), sorted(findings), "" if anchor is None else verify.UNREADABLE
 
     def read(work: Callable[[LmdbLog], object]) -> object:
         with env.read() as txn:
@@ -60,48 +45,52 @@ def verify_store(
 
     with env.read() as txn:
         last = LmdbLog(txn).last_stored()
-    totals, findings = verify_log(read, last, progress=progress)
+    totals, findings = verify.verify_log(read, last, progress=progress)
     with env.read() as txn:
-        findings.extend(head_findings(LmdbLog(txn), Tables(txn)))
+        findings.extend(head_findings(LmdbLog(txn), rows.Tables(txn)))
     if deep and not findings:
         findings.extend(compare_with_replay(env, last, progress))
     if not findings:
         findings.extend(tree_findings(env, last))
     verdict = ""
     if anchor is not None:
-        verdict, disagreements = anchor_findings(env.read, origin, anchor)
+        verdict, disagreements = verify.anchor_findings(env.read, origin, anchor)
         findings.extend(disagreements)
     findings.sort(key=lambda finding: finding.seq)
     return totals, findings, verdict
 
 
-def tree_findings(env: Environment, last: int) -> list[Finding]:
+def tree_findings(env: environment.Environment, last: int) -> list[verify.Finding]:
     """Compare the tables' Merkle tree with the one that the headers lead to.
 
     A wrong root must not be signed as the head.
     """
-    expected = tree_of_headers(env.read, last)
+    expected = verify.tree_of_headers(env.read, last)
     with env.read() as txn:
         try:
-            found = tree_root(LogTree(LmdbLog(txn), Tables(txn)), last)
-        except WorldDBError as error:
-            return [Finding(last, error.message)]
-    return [] if found == expected else [Finding(last, "the tables' tree over the commits is not that of the headers")]
+            found = merkle.tree_root(LogTree(LmdbLog(txn), rows.Tables(txn)), last)
+        except errors.WorldDBError as error:
+            return [verify.Finding(last, error.message)]
+    return (
+        []
+        if found == expected
+        else [verify.Finding(last, "the tables' tree over the commits is not that of the headers")]
+    )
 
 
 def compare_with_replay(
-    env: Environment,
+    env: environment.Environment,
     last: int,
     progress: Callable[[int, int], None] | None = None,
     *,
     aside: Path | None = None,
-) -> list[Finding]:
+) -> list[verify.Finding]:
     """Compare the kept tables with a replay of the log up to ``last``; empty if nothing differs.
 
     The scratch tables live in a temporary directory in the store's, or in ``aside``, and are removed afterwards.
     """
     with TemporaryDirectory(prefix=f"{SCRATCH_PREFIX}{os.getpid()}-", dir=aside or env.folder) as folder:
-        scratch = Environment(Path(folder), author="check", timeout_seconds=5.0)
+        scratch = environment.Environment(Path(folder), author="check", timeout_seconds=5.0)
         try:
             for first in range(1, last + 1, CHUNK_COMMITS):
                 upto = min(first + CHUNK_COMMITS - 1, last)
@@ -117,29 +106,29 @@ def compare_with_replay(
                 if problem is not None:
                     return [problem]
                 with scratch.read() as derived:
-                    return _compare(Tables(kept), Tables(derived), head)
+                    return _compare(rows.Tables(kept), rows.Tables(derived), head)
         finally:
             scratch.close()
 
 
-def _replay(env: Environment, first: int, last: int, txn: lmdb.Transaction) -> Finding | None:
+def _replay(env: environment.Environment, first: int, last: int, txn: lmdb.Transaction) -> verify.Finding | None:
     with env.read() as source:
         return _apply(LmdbLog(source), first, last, txn)
 
 
-def _apply(log: LmdbLog, first: int, last: int, txn: lmdb.Transaction) -> Finding | None:
-    tables = Tables(txn)
+def _apply(log: LmdbLog, first: int, last: int, txn: lmdb.Transaction) -> verify.Finding | None:
+    tables = rows.Tables(txn)
     for seq in range(first, last + 1):
         try:
             apply_commit(log, tables, seq)
-        except WorldDBError as error:
-            return Finding(seq, error.message)
+        except errors.WorldDBError as error:
+            return verify.Finding(seq, error.message)
     tables.flush()
     return None
 
 
-def _compare(kept: Tables, derived: Tables, last: int) -> list[Finding]:
-    findings: list[Finding] = []
+def _compare(kept: rows.Tables, derived: rows.Tables, last: int) -> list[verify.Finding]:
+    findings: list[verify.Finding] = []
     if kept.progress().seq != last:
         return findings
     for name, table in derived.by_name().items():
@@ -149,33 +138,33 @@ def _compare(kept: Tables, derived: Tables, last: int) -> list[Finding]:
             if pair != (key, value):
                 shown = pair[0] if pair is not None else key
                 findings.append(
-                    Finding(last, f"the table {name} differs from what the log says at key {shown.hex()[:40]}")
+                    verify.Finding(last, f"the table {name} differs from what the log says at key {shown.hex()[:40]}")
                 )
                 break
         else:
             if next(theirs, None) is not None:
-                findings.append(Finding(last, f"the table {name} holds more than the log says"))
+                findings.append(verify.Finding(last, f"the table {name} holds more than the log says"))
         if len(findings) >= MAX_FINDINGS:
             break
     return findings
 
 
-def head_findings(log: LmdbLog, tables: Tables) -> list[Finding]:
+def head_findings(log: LmdbLog, tables: rows.Tables) -> list[verify.Finding]:
     """The head record and the tables' root hash against the last commit, in one snapshot."""
-    findings: list[Finding] = []
+    findings: list[verify.Finding] = []
     last = log.last_stored()
     try:
         head = log.head()
         if head.seq != last:
             problem = f"the log says that it ends at {head.seq}, but its last commit is {last}"
-            return [Finding(min(head.seq, last) + 1, problem)]
+            return [verify.Finding(min(head.seq, last) + 1, problem)]
         if head.chain != log.chain(last):
-            findings.append(Finding(last, "the head record does not have the chain hash of the last commit"))
-        found = tables.hash_row(ROOT_NODE, last)
+            findings.append(verify.Finding(last, "the head record does not have the chain hash of the last commit"))
+        found = tables.hash_row(schema.ROOT_NODE, last)
         if tables.progress().seq != last:
-            findings.append(Finding(last, f"the tables have applied {tables.progress().seq} of {last} commits"))
-        elif found is None or found[1][:HASH_BYTES] != log.header(last).root:
-            findings.append(Finding(last, "the tables' root hash is not the one that the last commit recorded"))
-    except WorldDBError as error:
-        findings.append(Finding(last, error.message))
+            findings.append(verify.Finding(last, f"the tables have applied {tables.progress().seq} of {last} commits"))
+        elif found is None or found[1][: ids.HASH_BYTES] != log.header(last).root:
+            findings.append(verify.Finding(last, "the tables' root hash is not the one that the last commit recorded"))
+    except errors.WorldDBError as error:
+        findings.append(verify.Finding(last, error.message))
     return findings

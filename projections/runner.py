@@ -1,21 +1,14 @@
 """Derive the tables from the log: all at once for a rebuild, or up to a commit for a replay."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from worlddb.log.model import codec
-from worlddb.log.model.blobs import Blob, Body, Details
-from worlddb.log.model.codec import Events, Header, chain_hash, events_hash
-from worlddb.log.model.errors import DamagedStore
+from worlddb.log.model import blobs, codec, errors
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.apply.apply import Applier
-from worlddb.projections.tables.apply.log_marks import add_commit
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.projections.tables.apply import apply, log_marks
+from worlddb.projections.tables.storage import rows, schema
 
 
 @contextmanager
@@ -46,7 +39,7 @@ Progress = Callable[[int, int], None]
 class LoggedBlobs:
     """A logged commit's blobs, decoded on demand; a changed one raises :class:`DamagedStore`."""
 
-    def __init__(self, log: LmdbLog, seq: int, events: Events) -> None:
+    def __init__(self, log: LmdbLog, seq: int, events: codec.Events) -> None:
         self._log = log
         self._seq = seq
         self._events = events
@@ -54,25 +47,25 @@ class LoggedBlobs:
     def blob_id(self, position: int) -> bytes:
         return self._events.blob(position)
 
-    def body(self, position: int) -> Body | None:
+    def body(self, position: int) -> blobs.Body | None:
         found = self._decoded(position)
-        return found if isinstance(found, Body) else None
+        return found if isinstance(found, blobs.Body) else None
 
-    def details(self, position: int) -> Details | None:
+    def details(self, position: int) -> blobs.Details | None:
         found = self._decoded(position)
-        return found if isinstance(found, Details) else None
+        return found if isinstance(found, blobs.Details) else None
 
-    def earlier(self, seq: int, position: int) -> Body | None:
+    def earlier(self, seq: int, position: int) -> blobs.Body | None:
         stored = self._log.blob(seq, position)
         found = None if stored is None else codec.decode_blob(stored, seq)
-        return found if isinstance(found, Body) else None
+        return found if isinstance(found, blobs.Body) else None
 
-    def _decoded(self, position: int) -> Blob | None:
+    def _decoded(self, position: int) -> blobs.Blob | None:
         stored = self._log.blob(self._seq, position)
         return None if stored is None else codec.written_blob(stored, self._events.blob(position), self._seq)
 
 
-def apply_commit(log: LmdbLog, tables: Tables, seq: int) -> Header:
+def apply_commit(log: LmdbLog, tables: rows.Tables, seq: int) -> codec.Header:
     """Apply one logged commit to the tables, and check the root.
 
     It must be the one that the commit recorded.
@@ -81,26 +74,26 @@ def apply_commit(log: LmdbLog, tables: Tables, seq: int) -> Header:
         DamagedStore: the events do not lead to the recorded root, or name what does not exist.
     """
     header, events = _as_written(log, seq)
-    applier = Applier(tables, LoggedBlobs(log, seq, events), seq, header.ingest_time)
+    applier = apply.Applier(tables, LoggedBlobs(log, seq, events), seq, header.ingest_time)
     try:
         applier.apply_all(events.events)
         root = applier.rehash()
-    except (KeyError, IndexError, ValueError, DamagedStore) as error:
-        raise DamagedStore(
+    except (KeyError, IndexError, ValueError, errors.DamagedStore) as error:
+        raise errors.DamagedStore(
             f"Commit {seq} cannot be replayed: {error}", "Run `worlddb verify`, or restore a backup", seq=seq
         ) from error
     if root != header.root:
-        raise DamagedStore(
+        raise errors.DamagedStore(
             f"Replaying commit {seq} gives root {root.hex()[:12]}, but {header.root.hex()[:12]} was recorded",
             "Run `worlddb verify`, or restore a backup",
             seq=seq,
         )
     applier.finish(header.key)
-    add_commit(tables, seq, log.chain(seq), header.previous)
+    log_marks.add_commit(tables, seq, log.chain(seq), header.previous)
     return header
 
 
-def _as_written(log: LmdbLog, seq: int) -> tuple[Header, Events]:
+def _as_written(log: LmdbLog, seq: int) -> tuple[codec.Header, codec.Events]:
     """Header and events of a commit, if they have their hashes.
 
     What a flipped bit made of them may fit into no row.
@@ -108,14 +101,14 @@ def _as_written(log: LmdbLog, seq: int) -> tuple[Header, Events]:
     chain, stored = log.stored_header(seq)
     header = codec.decode_header(stored, seq)
     stored_events = log.stored_events(seq)
-    if chain_hash(stored) != chain or events_hash(stored_events) != header.events_hash:
-        raise DamagedStore(
+    if codec.chain_hash(stored) != chain or codec.events_hash(stored_events) != header.events_hash:
+        raise errors.DamagedStore(
             f"The record of commit {seq} is not what was written", "Run `worlddb verify`, or restore a backup", seq=seq
         )
     return header, codec.decode_events(stored_events, seq)
 
 
-def catch_up(log: LmdbLog, tables: Tables, last: int, progress: Progress | None = None) -> int:
+def catch_up(log: LmdbLog, tables: rows.Tables, last: int, progress: Progress | None = None) -> int:
     """Apply what the tables have not applied yet, up to commit ``last``.
 
     Returns how many events that were.
@@ -139,7 +132,7 @@ def catch_up(log: LmdbLog, tables: Tables, last: int, progress: Progress | None 
     return events
 
 
-def rebuild(log: LmdbLog, tables: Tables, progress: Progress | None = None) -> int:
+def rebuild(log: LmdbLog, tables: rows.Tables, progress: Progress | None = None) -> int:
     """Throw the tables away, older ones too, and derive them again.
 
     Returns how many events were replayed.
@@ -152,7 +145,7 @@ def rebuild(log: LmdbLog, tables: Tables, progress: Progress | None = None) -> i
     return catch_up(log, tables, log.head().seq, progress)
 
 
-def rebuild_unless_level(log: LmdbLog, tables: Tables) -> None:
+def rebuild_unless_level(log: LmdbLog, tables: rows.Tables) -> None:
     """Rebuild tables that are not level with the log: they are gone, or not to be trusted.
 
     Raises:
@@ -161,10 +154,10 @@ def rebuild_unless_level(log: LmdbLog, tables: Tables) -> None:
     head = log.head().seq
     if tables.progress().seq == head:
         return
-    known = tables.hash_row(ROOT_NODE, MAX_SEQ)
+    known = tables.hash_row(schema.ROOT_NODE, MAX_SEQ)
     last = max(log.last_stored(), known[0] if known else 0)
     if last > head:
-        raise DamagedStore(
+        raise errors.DamagedStore(
             f"The log says that it ends at {head}, but there was a commit {last}",
             "Restore the store from a backup",
             seq=head + 1,

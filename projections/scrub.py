@@ -4,25 +4,20 @@ The commit that erases leaves a mark in the log; the mark goes with the last byt
 it finishes what a crash has interrupted.
 """
 
-from __future__ import annotations
-
 import shutil
 from typing import Final
 
 from worlddb.log.model.errors import StoreError, UnavailableError
-from worlddb.log.store.environment import INDEX_FOLDER, SNAPSHOT_FOLDER, Environment
-from worlddb.log.store.lock import runs
-from worlddb.log.store.log import LmdbLog
+from worlddb.log.store import environment, lock, log
 from worlddb.projections.check import SCRATCH_PREFIX
-from worlddb.projections.indexes.text_index import locked, reset
-from worlddb.projections.indexes.text_snapshot import IndexUnwritable
+from worlddb.projections.indexes import text_index, text_snapshot
 
 ATTEMPTS: Final = 3
 """How often to begin again because somebody else erased something meanwhile."""
 INDEX_PATIENCE_SECONDS: Final = 30.0
 
 
-def finish_erasures(env: Environment, *, wait_seconds: float | None = None) -> bool:
+def finish_erasures(env: environment.Environment, *, wait_seconds: float | None = None) -> bool:
     """Remove bytes that earlier erasures left in files.
 
     False if a process or the disk prevents it. ``wait_seconds`` is how long to wait for other processes, if not as long
@@ -30,7 +25,7 @@ def finish_erasures(env: Environment, *, wait_seconds: float | None = None) -> b
     """
     for _ in range(ATTEMPTS):
         with env.read() as txn:
-            due = LmdbLog(txn).scrub_due()
+            due = log.LmdbLog(txn).scrub_due()
         if due is None:
             return True
         try:
@@ -40,12 +35,12 @@ def finish_erasures(env: Environment, *, wait_seconds: float | None = None) -> b
             _forget_snapshots(env)
             env.step("forgotten")
             env.rewrite(due, timeout_seconds=wait_seconds)
-        except (IndexUnwritable, UnavailableError, StoreError):
+        except (text_snapshot.IndexUnwritable, UnavailableError, StoreError):
             return False
     return False
 
 
-def _forget_indexes(env: Environment, wait_seconds: float) -> None:
+def _forget_indexes(env: environment.Environment, wait_seconds: float) -> None:
     """Delete the indexes, each under its lock.
 
     Whoever has it finishes first, and whoever comes later finds the texts gone from the log.
@@ -53,29 +48,29 @@ def _forget_indexes(env: Environment, wait_seconds: float) -> None:
     Raises:
         IndexUnwritable: one of them is held by another process, or cannot be deleted.
     """
-    indexes = env.folder / INDEX_FOLDER
+    indexes = env.folder / environment.INDEX_FOLDER
     # One that is just being made may have no more than its lock.
     for name in sorted({path.name.removesuffix(".lock") for path in indexes.glob("*")}):
-        with locked(indexes / name, wait_seconds):
-            reset(indexes / name)
+        with text_index.locked(indexes / name, wait_seconds):
+            text_index.reset(indexes / name)
             if (indexes / name).exists():
-                raise IndexUnwritable(f"{indexes / name} cannot be deleted")
+                raise text_snapshot.IndexUnwritable(f"{indexes / name} cannot be deleted")
 
 
-def _forget_scratch(env: Environment) -> None:
+def _forget_scratch(env: environment.Environment) -> None:
     """Delete the scratch tables of verifications whose process ended without doing so."""
     for folder in env.folder.glob(f"{SCRATCH_PREFIX}*"):
         process = folder.name[len(SCRATCH_PREFIX) :].partition("-")[0]
-        if not (process.isdigit() and runs(int(process))):
+        if not (process.isdigit() and lock.runs(int(process))):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _forget_snapshots(env: Environment) -> None:
+def _forget_snapshots(env: environment.Environment) -> None:
     """Delete the snapshots; they are taken again when they are needed.
 
     Raises:
         IndexUnwritable: one of them cannot be deleted.
     """
-    shutil.rmtree(env.folder / SNAPSHOT_FOLDER, ignore_errors=True)
-    if (env.folder / SNAPSHOT_FOLDER).exists():
-        raise IndexUnwritable(f"{env.folder / SNAPSHOT_FOLDER} cannot be deleted")
+    shutil.rmtree(env.folder / environment.SNAPSHOT_FOLDER, ignore_errors=True)
+    if (env.folder / environment.SNAPSHOT_FOLDER).exists():
+        raise text_snapshot.IndexUnwritable(f"{env.folder / environment.SNAPSHOT_FOLDER} cannot be deleted")

@@ -4,36 +4,23 @@ Those about worlds are in :mod:`worlddb.reconciler.decisions.worlds`. Here are e
 way to what other modules decide. A bookmark names a commit, and never moves unless told to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 
+from worlddb.log.model import errors, ids, times
 from worlddb.log.model import events as ev
-from worlddb.log.model.errors import InputError
-from worlddb.log.model.ids import short
-from worlddb.log.model.times import FOREVER, format_time
 from worlddb.projections.tables.apply.log_marks import bookmark_at
 from worlddb.projections.tables.storage.schema import ACCEPTED, PENDING, STATUS_NAMES, ProposalRow
 from worlddb.reconciler.bundle_import.bundle_importer import import_bundle
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.decisions import worlds
-from worlddb.reconciler.decisions.configuration import (
-    register_type,
-    set_thresholds,
-    take_thresholds_back,
-    unregister_type,
-)
-from worlddb.reconciler.decisions.worlds import move
+from worlddb.reconciler.decisions import configuration, worlds
 from worlddb.reconciler.embedding import spaces, vectors_of_texts
-from worlddb.reconciler.entity_resolution import equivalence
-from worlddb.reconciler.entity_resolution.namesakes import Resolution
+from worlddb.reconciler.entity_resolution import equivalence, namesakes
 from worlddb.reconciler.erasure.erasure_plan import erase as erase_planned
-from worlddb.reconciler.transaction.context import Context, edge_ref, node_ref, proposal_ref
-from worlddb.reconciler.transaction.draft import Decision
+from worlddb.reconciler.transaction import context, draft
 
 
-def marked_moment(ctx: Context, command: cmd.Bookmark) -> tuple[int, int]:
+def marked_moment(ctx: context.Context, command: cmd.Bookmark) -> tuple[int, int]:
     """Decide a bookmark.
 
     Returns the commit that it stands for, and the position of the blob with its name. The same name for the same moment
@@ -55,16 +42,18 @@ def marked_moment(ctx: Context, command: cmd.Bookmark) -> tuple[int, int]:
     return marked, ctx.draft.add_body("Bookmark", command.name, "")
 
 
-def _marked(ctx: Context, command: cmd.Bookmark) -> int:
+def _marked(ctx: context.Context, command: cmd.Bookmark) -> int:
     head = ctx.draft.head.seq
     if command.at is not None:
         marked = min(ctx.draft.log.seq_at(command.at), head)  # Decided again, the log goes on beyond.
         if not marked:
-            raise InputError(f"Nothing had been committed by {format_time(command.at)}", "Name a later time")
+            raise errors.InputError(
+                f"Nothing had been committed by {times.format_time(command.at)}", "Name a later time"
+            )
         return marked
     marked = head if command.seq is None else command.seq
     if marked > head:
-        raise InputError(f"There is no commit {marked}", f"The store has commits 1 to {head}")
+        raise errors.InputError(f"There is no commit {marked}", f"The store has commits 1 to {head}")
     return marked
 
 
@@ -77,7 +66,9 @@ _INSTEAD: Final = {
 """What can be done with a proposal that is in another state than a decision about it needs."""
 
 
-def decide(ctx: Context, command: cmd.Command, details: int, resolution: Resolution) -> Decision:
+def decide(
+    ctx: context.Context, command: cmd.Command, details: int, resolution: namesakes.Resolution
+) -> draft.Decision:
     """Decide one command on top of everything decided so far."""
     if isinstance(command, cmd.Create):
         return worlds.create(ctx, command, details, resolution)
@@ -87,123 +78,125 @@ def decide(ctx: Context, command: cmd.Command, details: int, resolution: Resolut
 # -- edges
 
 
-def link(ctx: Context, command: cmd.Link, details: int) -> Decision:
-    source, target = node_ref(ctx, command.source_ref), node_ref(ctx, command.target_ref)
-    home = None if command.home is None else node_ref(ctx, command.home)
+def link(ctx: context.Context, command: cmd.Link, details: int) -> draft.Decision:
+    source, target = context.node_ref(ctx, command.source_ref), context.node_ref(ctx, command.target_ref)
+    home = None if command.home is None else context.node_ref(ctx, command.home)
     written = ctx.link(
         source,
         command.type,
         target,
         home=home,
         valid_from=command.valid_from,
-        valid_to=FOREVER if command.valid_to is None else command.valid_to,
+        valid_to=times.FOREVER if command.valid_to is None else command.valid_to,
         details=details,
         key=command.key,
     )
-    return Decision(written.id, staged=written.staged)
+    return draft.Decision(written.id, staged=written.staged)
 
 
-def unlink(ctx: Context, command: cmd.Unlink, details: int) -> Decision:
-    edge = edge_ref(ctx, command.edge)
+def unlink(ctx: context.Context, command: cmd.Unlink, details: int) -> draft.Decision:
+    edge = context.edge_ref(ctx, command.edge)
     if ctx.tables.proposal(edge) is not None:
-        ctx.refuse("is_a_proposal", f"{short(edge)} is an accepted proposal", "Undo it")
+        ctx.refuse("is_a_proposal", f"{ids.short(edge)} is an accepted proposal", "Undo it")
     ctx.unlink(edge)
-    return Decision(edge)
+    return draft.Decision(edge)
 
 
 # -- identity
 
 
-def accept(ctx: Context, command: cmd.Accept, details: int) -> Decision:
+def accept(ctx: context.Context, command: cmd.Accept, details: int) -> draft.Decision:
     proposal, row = _proposal(ctx, command.proposal, (PENDING,))
     equivalence.refuse_joined_strangers(ctx, row)
     ctx.draft.emit(ev.Decided(proposal, "accepted", details))
     ctx.write_accepted(proposal, row)
-    return Decision(proposal)
+    return draft.Decision(proposal)
 
 
-def reject(ctx: Context, command: cmd.Reject, details: int) -> Decision:
+def reject(ctx: context.Context, command: cmd.Reject, details: int) -> draft.Decision:
     proposal, row = _proposal(ctx, command.proposal, (PENDING,))
     equivalence.refuse_if_joined(ctx, row)
     ctx.draft.emit(ev.Decided(proposal, "rejected", details))
-    return Decision(proposal)
+    return draft.Decision(proposal)
 
 
-def undo(ctx: Context, command: cmd.Undo, details: int) -> Decision:
+def undo(ctx: context.Context, command: cmd.Undo, details: int) -> draft.Decision:
     proposal, _ = _proposal(ctx, command.proposal, (ACCEPTED,))
     ctx.unlink(proposal)
     ctx.draft.emit(ev.Decided(proposal, "undone", details))
-    return Decision(proposal)
+    return draft.Decision(proposal)
 
 
-def _proposal(ctx: Context, ref: cmd.Ref, wanted: tuple[int, ...]) -> tuple[bytes, ProposalRow]:
-    proposal = proposal_ref(ctx, ref)
+def _proposal(ctx: context.Context, ref: cmd.Ref, wanted: tuple[int, ...]) -> tuple[bytes, ProposalRow]:
+    proposal = context.proposal_ref(ctx, ref)
     row = ctx.tables.proposal(proposal)
     assert row is not None
     if row.status not in wanted:
         needed = " or ".join(STATUS_NAMES[status] for status in wanted)
         status = STATUS_NAMES[row.status]
-        ctx.refuse("already_decided", f"The proposal {short(proposal)} is {status}, not {needed}", _INSTEAD[status])
+        ctx.refuse("already_decided", f"The proposal {ids.short(proposal)} is {status}, not {needed}", _INSTEAD[status])
     return proposal, row
 
 
 # -- moments
 
 
-def bookmark(ctx: Context, command: cmd.Bookmark, details: int) -> Decision:
+def bookmark(ctx: context.Context, command: cmd.Bookmark, details: int) -> draft.Decision:
     marked, body = marked_moment(ctx, command)
     if body != ev.NONE:
         ctx.draft.emit(ev.Bookmarked(body, details, marked))
-    return Decision(ctx.draft.log.chain(marked), body)
+    return draft.Decision(ctx.draft.log.chain(marked), body)
 
 
 # -- texts
 
 
-def erase(ctx: Context, command: cmd.Erase, details: int) -> Decision:
-    return Decision(erase_planned(ctx, command, details))
+def erase(ctx: context.Context, command: cmd.Erase, details: int) -> draft.Decision:
+    return draft.Decision(erase_planned(ctx, command, details))
 
 
 # -- other stores
 
 
-def import_(ctx: Context, command: cmd.Import, details: int) -> Decision:
-    return Decision(import_bundle(ctx, command))
+def import_(ctx: context.Context, command: cmd.Import, details: int) -> draft.Decision:
+    return draft.Decision(import_bundle(ctx, command))
 
 
 # -- what holds in a world
 
 
-def _for_world(set_it: Callable[[Context, Any, int], bytes]) -> Callable[[Context, Any, int], Decision]:
+def _for_world(
+    set_it: Callable[[context.Context, Any, int], bytes],
+) -> Callable[[context.Context, Any, int], draft.Decision]:
     """A decision that returns the reference of a world."""
-    return lambda ctx, command, details: Decision(set_it(ctx, command, details))
+    return lambda ctx, command, details: draft.Decision(set_it(ctx, command, details))
 
 
 # -- vectors
 
 
-def embed(ctx: Context, command: cmd.Embed, details: int) -> Decision:
+def embed(ctx: context.Context, command: cmd.Embed, details: int) -> draft.Decision:
     vectors_of_texts.embed(ctx, command)
-    return Decision(ctx.draft.log.chain(command.through))
+    return draft.Decision(ctx.draft.log.chain(command.through))
 
 
-def change_space(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) -> Decision:
-    return Decision(*spaces.change(ctx, command, details))
+def change_space(ctx: context.Context, command: cmd.UseSpace | cmd.DropSpace, details: int) -> draft.Decision:
+    return draft.Decision(*spaces.change(ctx, command, details))
 
 
 # -- another look
 
 
-def recluster(ctx: Context, command: cmd.Recluster, details: int) -> Decision:
+def recluster(ctx: context.Context, command: cmd.Recluster, details: int) -> draft.Decision:
     equivalence.stage_found(ctx, command)
-    return Decision(ctx.draft.log.chain(command.through))
+    return draft.Decision(ctx.draft.log.chain(command.through))
 
 
-_DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decision]]] = {
+_DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], draft.Decision]]] = {
     cmd.Revise: worlds.revise,
     cmd.Retire: worlds.retire,
     cmd.Reassert: worlds.reassert,
-    cmd.Move: move,
+    cmd.Move: worlds.move,
     cmd.Alias: worlds.alias,
     cmd.Unalias: worlds.unalias,
     cmd.Erase: erase,
@@ -214,12 +207,12 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decision]]]
     cmd.Undo: undo,
     cmd.Bookmark: bookmark,
     cmd.Import: import_,
-    cmd.Register: _for_world(register_type),
-    cmd.Unregister: _for_world(unregister_type),
+    cmd.Register: _for_world(configuration.register_type),
+    cmd.Unregister: _for_world(configuration.unregister_type),
     cmd.Embed: embed,
     cmd.Recluster: recluster,
-    cmd.Tune: _for_world(set_thresholds),
-    cmd.Untune: _for_world(take_thresholds_back),
+    cmd.Tune: _for_world(configuration.set_thresholds),
+    cmd.Untune: _for_world(configuration.take_thresholds_back),
     cmd.UseSpace: change_space,
     cmd.DropSpace: change_space,
 }

@@ -3,8 +3,6 @@
 It is the only caller of the log's append (law 1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
@@ -12,45 +10,25 @@ from typing import Final, NamedTuple
 
 import lmdb
 
+from worlddb.log.model import errors, times
 from worlddb.log.model.clock import RELEASED_AT, Clock, Entropy
-from worlddb.log.model.errors import ClockJump, InputError, NotAStore, ReadOnlyBackup, UnavailableError
 from worlddb.log.model.events import NONE, Erased, StoreCreated
-from worlddb.log.model.times import format_time
-from worlddb.log.store.copies import BACKUP
-from worlddb.log.store.environment import Environment
-from worlddb.log.store.group_commit import Group
+from worlddb.log.store import copies, environment, group_commit
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.runner import Progress, collector_paused, rebuild_unless_level
-from worlddb.projections.scrub import finish_erasures
+from worlddb.projections import runner, scrub
 from worlddb.projections.tables.apply.log_marks import add_commit, refuse_supposed
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import ROOT_NODE
-from worlddb.projections.tables.storage.transaction import CommitCache
+from worlddb.projections.tables.storage import rows, schema, transaction
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.commands.outcome import Receipt, Refusal
-from worlddb.reconciler.commands.validation import check
-from worlddb.reconciler.decisions.bulk import BulkDecider
-from worlddb.reconciler.decisions.configuration import thresholds_for
+from worlddb.reconciler.commands import outcome, validation
+from worlddb.reconciler.decisions import bulk, configuration
 from worlddb.reconciler.dispatch import decide
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.entity_resolution import namesakes, resolver
-from worlddb.reconciler.entity_resolution.namesakes import UNRESOLVED, Resolution
-from worlddb.reconciler.erasure.erasure_plan import plan
-from worlddb.reconciler.erasure.extraction_guard import ErasedMeanwhile, ExtractionGuard
+from worlddb.reconciler.erasure import erasure_plan, extraction_guard
 from worlddb.reconciler.ingest.extraction import Ingest, commands_of
 from worlddb.reconciler.similarity.thresholds import Resolving
-from worlddb.reconciler.transaction import receipts
-from worlddb.reconciler.transaction.context import Context, node_ref
+from worlddb.reconciler.transaction import context, inputs, receipts
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
-from worlddb.reconciler.transaction.inputs import Arrival
-from worlddb.reconciler.transaction.receipts import (
-    key_digest,
-    receipt_of,
-    refused,
-    repeated_receipt,
-    secret_of,
-    unchanged,
-)
 
 LARGE_BATCH: Final = 1_000
 """From how many commands on a batch is decided with the cycle collector paused."""
@@ -62,12 +40,12 @@ EXTRACTIONS: Final = 8
 """How often an extractor is asked again because something was erased meanwhile."""
 
 _COPIES: Final = {
-    BACKUP: ("a backup", "Restore it first: `worlddb restore DIR --into NEW`"),
+    copies.BACKUP: ("a backup", "Restore it first: `worlddb restore DIR --into NEW`"),
     "restoring": ("the beginning of a restore that broke off", "Restore into another folder"),
     "snapshot": ("a snapshot", "Replay to its commit: `worlddb replay --until SEQ --into NEW`"),
 }
 
-Request = Ingest | Arrival | Sequence[cmd.Command]
+Request = Ingest | inputs.Arrival | Sequence[cmd.Command]
 
 
 class Task(NamedTuple):
@@ -78,15 +56,15 @@ class Task(NamedTuple):
 
     commands: list[cmd.Command]
     idempotency_key: str | None
-    arriving: Arrival | None
-    progress: Progress | None
-    guard: ExtractionGuard | None
+    arriving: inputs.Arrival | None
+    progress: runner.Progress | None
+    guard: extraction_guard.ExtractionGuard | None
 
 
 class Writer(NamedTuple):
     """Everything that a write needs: the store, sources of time and randomness, the ontology."""
 
-    env: Environment
+    env: environment.Environment
     clock: Clock
     entropy: Entropy
     ontology: Ontology
@@ -95,14 +73,14 @@ class Writer(NamedTuple):
     """Microseconds that the clock may be ahead of the last commit; see law on the clock in the architecture."""
     resolving: Resolving
     """From where on the resolver is confident, where no thresholds are set for a world."""
-    memory: CommitCache
-    group: Group[Task, Receipt] | None = None
+    memory: transaction.CommitCache
+    group: group_commit.Group[Task, outcome.Receipt] | None = None
     """Where threads that write at the same time meet, to share a transaction; ``None`` if each has its own."""
 
 
 def execute(
-    writer: Writer, request: Request, idempotency_key: str | None = None, progress: Progress | None = None
-) -> Receipt:
+    writer: Writer, request: Request, idempotency_key: str | None = None, progress: runner.Progress | None = None
+) -> outcome.Receipt:
     """Decide a request as one commit, or refuse it whole.
 
     ``progress`` is told how many commands of how many are decided; what it raises ends the work with nothing written.
@@ -113,37 +91,39 @@ def execute(
         UnavailableError: the store is busy, closed, or the clock is not to be trusted.
     """
     for _ in range(EXTRACTIONS):
-        with suppress(ErasedMeanwhile):
+        with suppress(extraction_guard.ErasedMeanwhile):
             return _execute_once(writer, request, idempotency_key, progress)
-    raise UnavailableError("Texts were erased while others were being extracted, again and again", "Try again")
+    raise errors.UnavailableError("Texts were erased while others were being extracted, again and again", "Try again")
 
 
-def _execute_once(writer: Writer, request: Request, idempotency_key: str | None, progress: Progress | None) -> Receipt:
-    arriving = request if isinstance(request, Arrival) else None
-    guard = ExtractionGuard(writer.env, idempotency_key) if isinstance(request, Ingest) else None
+def _execute_once(
+    writer: Writer, request: Request, idempotency_key: str | None, progress: runner.Progress | None
+) -> outcome.Receipt:
+    arriving = request if isinstance(request, inputs.Arrival) else None
+    guard = extraction_guard.ExtractionGuard(writer.env, idempotency_key) if isinstance(request, Ingest) else None
     task = Task(extract(request, guard), idempotency_key, arriving, progress, guard)
     is_large = len(task.commands) >= LARGE_BATCH or arriving is not None
     # A caller of ``progress`` may stop the work half way, so others do not share its transaction.
     if writer.group is not None and not is_large and progress is None:
         return writer.group.ask(task, partial(_execute_together, writer))
-    with collector_paused() if is_large else nullcontext():
+    with runner.collector_paused() if is_large else nullcontext():
         return _execute_alone(writer, task)
 
 
-def _execute_alone(writer: Writer, task: Task) -> Receipt:
+def _execute_alone(writer: Writer, task: Task) -> outcome.Receipt:
     """Decide a request in a transaction of its own."""
     try:
         receipt, due = writer.env.write(lambda txn: _decide_and_commit(writer, txn, task))
-    except Refusal as refusal:
+    except outcome.Refusal as refusal:
         with writer.env.read() as txn:
             log = LmdbLog(txn)
-            return refused(log.header(log.head().seq), refusal)
+            return receipts.refused(log.header(log.head().seq), refusal)
     if due:
-        finish_erasures(writer.env)
+        scrub.finish_erasures(writer.env)
     return receipt
 
 
-def _execute_together(writer: Writer, tasks: Sequence[Task]) -> list[Receipt | Exception]:
+def _execute_together(writer: Writer, tasks: Sequence[Task]) -> list[outcome.Receipt | Exception]:
     """Decide requests one after another in one transaction, each of them a commit of its own.
 
     What is wrong with one of them is its own answer. If one fails while it is being committed, nothing of the
@@ -154,11 +134,11 @@ def _execute_together(writer: Writer, tasks: Sequence[Task]) -> list[Receipt | E
     except _Spoilt:
         return [_attempted(writer, task) for task in tasks]
     if due:
-        finish_erasures(writer.env)
+        scrub.finish_erasures(writer.env)
     return answers
 
 
-def _attempted(writer: Writer, task: Task) -> Receipt | Exception:
+def _attempted(writer: Writer, task: Task) -> outcome.Receipt | Exception:
     try:
         return _execute_alone(writer, task)
     except Exception as error:
@@ -168,38 +148,40 @@ def _attempted(writer: Writer, task: Task) -> Receipt | Exception:
 # -- the four stages
 
 
-def extract(request: Request, guard: ExtractionGuard | None) -> list[cmd.Command]:
+def extract(request: Request, guard: extraction_guard.ExtractionGuard | None) -> list[cmd.Command]:
     """Turn text into commands, before the store is locked: an extractor may be slow."""
     if isinstance(request, Ingest):
         assert guard is not None, "made for every ingest"
         commands = commands_of(request, guard.are_gone)
     else:
-        commands = [request.command] if isinstance(request, Arrival) else list(request)
-    check(commands)
+        commands = [request.command] if isinstance(request, inputs.Arrival) else list(request)
+    validation.check(commands)
     return commands
 
 
-def resolve(ctx: Context, command: cmd.Command, resolving: Resolving) -> Resolution:
+def resolve(ctx: context.Context, command: cmd.Command, resolving: Resolving) -> namesakes.Resolution:
     """Find the world that a new one's key stands for, or whom it may already be.
 
     Matches only become proposals.
     """
     if not isinstance(command, cmd.Create):
-        return UNRESOLVED
+        return namesakes.UNRESOLVED
     keyed = None
     if command.key is not None:
         keyed = ctx.keyed_world(command.key, anew=command.anew, revive=command.revive)
     if not command.resolve or (keyed is not None and keyed.node is not None):
-        return Resolution(keyed, ())
+        return namesakes.Resolution(keyed, ())
     if command.resolve == "all":
-        home = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
-        setting = thresholds_for(ctx, resolving, command.type, home)
+        home = schema.ROOT_NODE if command.world is None else context.node_ref(ctx, command.world)
+        setting = configuration.thresholds_for(ctx, resolving, command.type, home)
         found = resolver.all_tiers(ctx, command, setting.thresholds)
-        return Resolution(keyed, [match._replace(evidence=match.evidence | setting.as_evidence()) for match in found])
-    return Resolution(keyed, namesakes.exact(ctx, command))
+        return namesakes.Resolution(
+            keyed, [match._replace(evidence=match.evidence | setting.as_evidence()) for match in found]
+        )
+    return namesakes.Resolution(keyed, namesakes.exact(ctx, command))
 
 
-def reconcile(ctx: Context, command: cmd.Command, resolution: Resolution) -> None:
+def reconcile(ctx: context.Context, command: cmd.Command, resolution: namesakes.Resolution) -> None:
     """Decide a command through the handlers; its events take effect for the commands after it."""
     draft, given = ctx.draft, receipts.given(command)
     details, events = draft.add_details_of(command, given), len(draft.events)
@@ -213,7 +195,9 @@ def reconcile(ctx: Context, command: cmd.Command, resolution: Resolution) -> Non
     draft.commands.append(receipts.record(command, given, decided.body, details, ctx.secret))
 
 
-def commit(memory: CommitCache | None, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
+def commit(
+    memory: transaction.CommitCache | None, log: LmdbLog, tables: rows.Tables, draft: Draft, key: bytes
+) -> outcome.Receipt:
     """Append the finished record to the log and write the tables.
 
     One transaction holds both. ``memory`` keeps what was read and written for the writer's next commit, if there is to
@@ -230,7 +214,7 @@ def commit(memory: CommitCache | None, log: LmdbLog, tables: Tables, draft: Draf
     erased = [blob for event in finished.events.events if isinstance(event, Erased) for blob in event.blobs]
     if erased:
         log.erase(erased, draft.seq)
-    return receipt_of(finished.header, finished.events)
+    return receipts.receipt_of(finished.header, finished.events)
 
 
 # -- around them
@@ -240,44 +224,46 @@ class _Spoilt(Exception):
     """Committing one of several requests in a transaction failed half way."""
 
 
-def _decide_and_commit(writer: Writer, txn: lmdb.Transaction, task: Task) -> tuple[Receipt, bool]:
+def _decide_and_commit(writer: Writer, txn: lmdb.Transaction, task: Task) -> tuple[outcome.Receipt, bool]:
     """Decide a request and commit it; returns the receipt.
 
     Also returns whether the bytes of an erasure, this one or an earlier, still have to be removed.
     """
-    log, tables = LmdbLog(txn), Tables(txn)
+    log, tables = LmdbLog(txn), rows.Tables(txn)
     _make_ready(writer, log, tables)
     decided = _decide(writer, log, tables, task)
-    receipt = decided if isinstance(decided, Receipt) else commit(writer.memory, log, tables, *decided)
+    receipt = decided if isinstance(decided, outcome.Receipt) else commit(writer.memory, log, tables, *decided)
     return receipt, log.scrub_due() is not None
 
 
 def _decide_each(
     writer: Writer, txn: lmdb.Transaction, tasks: Sequence[Task]
-) -> tuple[list[Receipt | Exception], bool]:
+) -> tuple[list[outcome.Receipt | Exception], bool]:
     """Decide several requests, each as its own commit.
 
     Nothing is in the transaction before a commit begins.
     """
     log = LmdbLog(txn)
-    _make_ready(writer, log, Tables(txn))
-    answers: list[Receipt | Exception] = []
+    _make_ready(writer, log, rows.Tables(txn))
+    answers: list[outcome.Receipt | Exception] = []
     for task in tasks:
-        tables = Tables(txn)
+        tables = rows.Tables(txn)
         try:
             decided = _decide(writer, log, tables, task)
-        except Refusal as refusal:
-            answers.append(refused(log.header(log.head().seq), refusal))
+        except outcome.Refusal as refusal:
+            answers.append(receipts.refused(log.header(log.head().seq), refusal))
         except lmdb.Error:
             raise
         except Exception as error:
             answers.append(error)
         else:
-            answers.append(decided if isinstance(decided, Receipt) else _commit_one(writer, log, tables, *decided))
+            answers.append(
+                decided if isinstance(decided, outcome.Receipt) else _commit_one(writer, log, tables, *decided)
+            )
     return answers, log.scrub_due() is not None
 
 
-def _commit_one(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
+def _commit_one(writer: Writer, log: LmdbLog, tables: rows.Tables, draft: Draft, key: bytes) -> outcome.Receipt:
     try:
         return commit(writer.memory, log, tables, draft, key)
     except lmdb.Error:
@@ -286,18 +272,18 @@ def _commit_one(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key:
         raise _Spoilt from error
 
 
-def _make_ready(writer: Writer, log: LmdbLog, tables: Tables) -> None:
+def _make_ready(writer: Writer, log: LmdbLog, tables: rows.Tables) -> None:
     """Check that the store may be written to, and bring the tables level with the log."""
     if not log.check_format():
-        raise NotAStore(f"{writer.env.folder} holds no store", "Open it with create=True")
+        raise errors.NotAStore(f"{writer.env.folder} holds no store", "Open it with create=True")
     _refuse_copy(writer, log)
     if tables.progress().seq != log.head().seq:
-        rebuild_unless_level(log, tables)
+        runner.rebuild_unless_level(log, tables)
     if tables.supposed_at():
         refuse_supposed(tables, "nothing can be written to it")
 
 
-def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt | tuple[Draft, bytes]:
+def _decide(writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task) -> outcome.Receipt | tuple[Draft, bytes]:
     """Decide a request.
 
     Returns the draft to commit and the digest of its key, or the receipt if nothing is to commit.
@@ -305,33 +291,35 @@ def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt
     commands = task.commands
     if task.guard is not None:
         task.guard.see_that_it_holds(log)
-    secret = secret_of(log)
-    key = key_digest(secret, task.idempotency_key)
+    secret = receipts.secret_of(log)
+    key = receipts.key_digest(secret, task.idempotency_key)
     repeated = tables.keys.get(key) if key else None
     if repeated is not None:
-        return repeated_receipt(log, int.from_bytes(repeated, "big"), commands, str(task.idempotency_key), secret)
+        return receipts.repeated_receipt(
+            log, int.from_bytes(repeated, "big"), commands, str(task.idempotency_key), secret
+        )
     draft = _open_draft(writer, log, tables)
     tables.known_worlds = writer.memory.take(draft.head.chain)
-    ctx = Context(draft, writer.ontology, secret)
+    ctx = context.Context(draft, writer.ontology, secret)
     ctx.arriving = task.arriving
     erasures = [command for command in commands if isinstance(command, cmd.Erase)]
     if erasures:
-        ctx.erasure = plan(log, tables, erasures)
-    plain = BulkDecider(ctx) if len(commands) >= PLAIN_BATCH else None
+        ctx.erasure = erasure_plan.plan(log, tables, erasures)
+    plain = bulk.BulkDecider(ctx) if len(commands) >= PLAIN_BATCH else None
     for position, command in enumerate(commands):
         try:
             if plain is None or not plain.decide(command):
                 reconcile(ctx, command, resolve(ctx, command, writer.resolving))
-        except Refusal as refusal:
+        except outcome.Refusal as refusal:
             refusal.command = position
             raise
-        except InputError as error:
+        except errors.InputError as error:
             error.details.setdefault("command", position)
             raise
         if task.progress is not None:
             task.progress(position + 1, len(commands))
     if not draft.events:
-        return unchanged(log.header(draft.head.seq), draft)
+        return receipts.unchanged(log.header(draft.head.seq), draft)
     return draft, key
 
 
@@ -343,17 +331,17 @@ def _refuse_copy(writer: Writer, log: LmdbLog) -> None:
     kind = log.copy_kind()
     if kind:
         what, remedy = _COPIES.get(kind, (f"a copy of kind {kind!r}", "Upgrade WorldDB"))
-        raise ReadOnlyBackup(f"{writer.env.folder} is {what} and was not written to", remedy)
+        raise errors.ReadOnlyBackup(f"{writer.env.folder} is {what} and was not written to", remedy)
 
 
-def _open_draft(writer: Writer, log: LmdbLog, tables: Tables) -> Draft:
+def _open_draft(writer: Writer, log: LmdbLog, tables: rows.Tables) -> Draft:
     """A draft on the present head, with the commit's time."""
     head = log.head()
     wall = writer.clock.now()
     last = log.header(head.seq).ingest_time if head.seq else RELEASED_AT
     if wall - last > writer.max_clock_jump:
-        raise ClockJump(
-            f"The clock says {format_time(wall)}, but the last commit was at {format_time(last)}",
+        raise errors.ClockJump(
+            f"The clock says {times.format_time(wall)}, but the last commit was at {times.format_time(last)}",
             "Set the clock right; if it is right, open the store with a larger max_clock_jump_days",
         )
     ingest_time = max(wall, last + 1) if head.seq else wall
@@ -365,7 +353,7 @@ def create_store(writer: Writer) -> None:
     """Write the first commit, unless another process was quicker."""
 
     def first_commit(txn: lmdb.Transaction) -> None:
-        log, tables = LmdbLog(txn), Tables(txn)
+        log, tables = LmdbLog(txn), rows.Tables(txn)
         if log.check_format():
             return
         draft = _open_draft(writer, log, tables)

@@ -1,7 +1,5 @@
 """``python -m worlddb``: the command line."""
 
-from __future__ import annotations
-
 import sys
 
 from worlddb.tools.cli.start import main

@@ -11,63 +11,30 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from msgspec.structs import replace
 
+from worlddb.log.model import errors, ids, limits, signed_note, times
 from worlddb.log.model.checkpoint import OwnCheckpoint, anchor_of, checkpoint_text, origin_of
 from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy, monotonic
-from worlddb.log.model.errors import InputError, ModelUnavailable, NotAStore, PlaceTaken, UnavailableError
-from worlddb.log.model.ids import as_ref
-from worlddb.log.model.limits import (
-    HIGHEST_SEQ,
-    MAX_AUTHOR_BYTES,
-    MAX_NAME_BYTES,
-    checked_amount,
-    checked_flag,
-    checked_number,
-    checked_text,
-)
 from worlddb.log.model.proof import proof_text
-from worlddb.log.model.signed_note import SignedNote, note_text, parse_signing_key, sign
-from worlddb.log.model.times import TimeLike, parse_time
-from worlddb.log.store.bundle_contents import Bundle, check_frames, read_contents, write_bundle, write_lines
-from worlddb.log.store.copies import Copy, note_copy, noted_copies, refuse_inside
-from worlddb.log.store.group_commit import Group
+from worlddb.log.store import bundle_contents, copies, group_commit
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding
 from worlddb.projections.check import verify_store
 from worlddb.projections.runner import Progress
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.storage.transaction import CommitCache
-from worlddb.query.export.bundle_export import bundle_frames
-from worlddb.query.export.json_lines import lines_of
+from worlddb.query.export import bundle_export, json_lines
 from worlddb.query.history.journal import Entry, commit_entries, followed, journal
-from worlddb.query.proofs.proofs import (
-    bundle_proof,
-    checkpoint_at,
-    goal_of,
-    prove_consistency,
-    prove_inclusion,
-    size_of_head,
-)
-from worlddb.query.reads.store_facts import counts
-from worlddb.query.reads.window import Known, Windows
+from worlddb.query.proofs import proofs
+from worlddb.query.reads import store_facts, window
 from worlddb.query.records.records import Bookmark, Proposal
-from worlddb.query.snapshot import erasure_notes
-from worlddb.query.snapshot.edge_rules import rewritten
-from worlddb.query.snapshot.erasure_notes import ErasureCheck, ErasureReceipt
+from worlddb.query.snapshot import edge_rules, erasure_notes
 from worlddb.query.view.view import View
-from worlddb.reconciler.background.embedding_backfill import (
-    Embedding,
-    Reembedding,
-    embed_behind,
-    embed_pending,
-    reembed,
-)
+from worlddb.reconciler.background import embedding_backfill
 from worlddb.reconciler.background.reclustering import Reclustering, recluster
 from worlddb.reconciler.background.worker import BackgroundWorker
-from worlddb.reconciler.backup import snapshots
-from worlddb.reconciler.backup.backups import BackedUp
+from worlddb.reconciler.backup import backups, snapshots
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.commands.outcome import Note, Receipt
-from worlddb.reconciler.commands.validation import check
+from worlddb.reconciler.commands import outcome, validation
 from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
 from worlddb.reconciler.edge_types.handler import EdgeHandler
 from worlddb.reconciler.edge_types.registry import Ontology
@@ -77,14 +44,12 @@ from worlddb.reconciler.embedding.spaces import EmbeddingSpace, described
 from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, preview
 from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn, given_turns
 from worlddb.reconciler.pipeline import Task, Writer, create_store, execute
-from worlddb.reconciler.replay.decider import Decider
-from worlddb.reconciler.replay.hypothetical_history import left_out
+from worlddb.reconciler.replay import decider, hypothetical_history
 from worlddb.reconciler.replay.redecision import Redecided, redecide
 from worlddb.reconciler.replay.replay import Replayed, first_left_out, replay, suppose
 from worlddb.reconciler.similarity.thresholds import ByType, Resolving, Thresholds
 from worlddb.reconciler.similarity.verdict import Tiebreaker
-from worlddb.reconciler.transaction.inputs import Arrival
-from worlddb.reconciler.transaction.receipts import commit_summary, secret_of
+from worlddb.reconciler.transaction import inputs, receipts
 from worlddb.store import (
     DEFAULT_TIMEOUT_SECONDS,
     PROJECTIONS,
@@ -132,7 +97,7 @@ class Step(NamedTuple):
     ``commands`` are names, in the order in which they were given; of the commit that made the store there are none.
     """
 
-    receipt: Receipt
+    receipt: outcome.Receipt
     author: str
     commands: tuple[str, ...]
     events: tuple[Entry, ...]
@@ -187,7 +152,7 @@ class Database(WriteCalls):
         ontology: Ontology,
     ) -> None:
         self.path = folder
-        self.author = checked_text(author, "author", MAX_AUTHOR_BYTES, empty=False)
+        self.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False)
         resolving = Resolving(resolver)
         self._models = models_of(embedder)
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
@@ -203,12 +168,12 @@ class Database(WriteCalls):
             int(max_clock_jump_days * _DAY),
             resolving,
             CommitCache(),
-            Group(timeout_seconds) if durability == "group" else None,
+            group_commit.Group(timeout_seconds) if durability == "group" else None,
         )
         try:
             if not has_begun(self._env):
                 if not create:
-                    raise NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
+                    raise errors.NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
                 create_store(self._writer)
             finish_erasures(self._env, wait_seconds=0.0)
             self._reader = StoreReader(self._env, self._models)
@@ -217,11 +182,11 @@ class Database(WriteCalls):
         except BaseException:
             self._env.close()
             raise
-        rules = rewritten(
+        rules = edge_rules.rewritten(
             tuple(handler.on_query_rewrite for handler in DEFAULT_ONTOLOGY),
             tuple((handler.name, handler.version) for handler in DEFAULT_ONTOLOGY),
         )
-        self._windows = Windows(self._reader, clock, rules, ontology.codes)
+        self._windows = window.Windows(self._reader, clock, rules, ontology.codes)
 
     def signed(self, author: str) -> Database:
         """The same open store, with another author for what is written through it.
@@ -229,9 +194,13 @@ class Database(WriteCalls):
         It shares everything with this handle, and closing either closes both.
         """
         other = copy(self)
-        other.author = checked_text(author, "author", MAX_AUTHOR_BYTES, empty=False)
+        other.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False)
         # Writes that share a transaction are those of one writer, so each author has a queue of its own.
-        group = None if self._writer.group is None else Group[Task, Receipt](self._writer.group.timeout_seconds)
+        group = (
+            None
+            if self._writer.group is None
+            else group_commit.Group[Task, outcome.Receipt](self._writer.group.timeout_seconds)
+        )
         other._writer = self._writer._replace(author=other.author, group=group)
         return other
 
@@ -258,10 +227,10 @@ class Database(WriteCalls):
 
     def _execute(
         self, commands: Sequence[cmd.Command], idempotency_key: str | None, progress: Progress | None = None
-    ) -> Receipt:
+    ) -> outcome.Receipt:
         return self._nudged(execute(self._writer, commands, idempotency_key, progress))
 
-    def _nudged(self, receipt: Receipt) -> Receipt:
+    def _nudged(self, receipt: outcome.Receipt) -> outcome.Receipt:
         """Wake the background thread, if there is one and the commit changed something."""
         if self._background is not None and receipt.events:
             self._background.nudge()
@@ -294,7 +263,7 @@ class Database(WriteCalls):
         *,
         conversation: str = "conversation",
         session: str | None = None,
-        at: TimeLike | None = None,
+        at: times.TimeLike | None = None,
         into: Any = None,
         format: str = "turns",
         start: int = 0,
@@ -303,7 +272,7 @@ class Database(WriteCalls):
         resolve: bool | str = "all",
         embed: bool = False,
         idempotency_key: str | None = None,
-    ) -> Receipt:
+    ) -> outcome.Receipt:
         """Write turns of a conversation as one commit: conversation, sessions, turns and speakers.
 
         With ``session`` all turns belong to that one; without it each belongs to the session that it names.
@@ -327,16 +296,16 @@ class Database(WriteCalls):
             given_turns(turns),
             conversation,
             session,
-            None if at is None else parse_time(at, "at"),
-            None if into is None else as_ref(into),
+            None if at is None else times.parse_time(at, "at"),
+            None if into is None else ids.as_ref(into),
             format,
             start,
             extractor,
             revive,
             resolve,
         )
-        if checked_flag(embed, "embed") and not self._models.any:
-            raise ModelUnavailable("The store was opened without an embedder", "Open it with embedder=...")
+        if limits.checked_flag(embed, "embed") and not self._models.any:
+            raise errors.ModelUnavailable("The store was opened without an embedder", "Open it with embedder=...")
         receipt = execute(self._writer, request, idempotency_key)
         return self._kept_up(receipt) if embed and receipt else self._nudged(receipt)
 
@@ -345,8 +314,8 @@ class Database(WriteCalls):
     def view(
         self,
         *,
-        valid: TimeLike | None = None,
-        ingested: TimeLike | None = None,
+        valid: times.TimeLike | None = None,
+        ingested: times.TimeLike | None = None,
         seq: int | None = None,
         bookmark: str | None = None,
         world: Any = None,
@@ -366,8 +335,8 @@ class Database(WriteCalls):
             InputError: several moments were given, there is no such commit, or ``unify`` is no boolean.
             UnknownReference: there is no such bookmark, or no such world at that moment.
         """
-        known = Known(ingested, seq, bookmark)
-        view = View(*self._windows.at(known, valid, unify=checked_flag(unify, "unify")))
+        known = window.Known(ingested, seq, bookmark)
+        view = View(*self._windows.at(known, valid, unify=limits.checked_flag(unify, "unify")))
         return view if world is None else view.confined(world)
 
     def full_ref(self, ref: Any) -> str:
@@ -394,14 +363,14 @@ class Database(WriteCalls):
         begin, end = self._commits(first, last)
         for seq in range(max(1, begin), end + 1):
             with self._reader.snapshot() as snapshot:
-                step = Step(*commit_summary(snapshot.log, seq), tuple(commit_entries(snapshot.log, seq)))
+                step = Step(*receipts.commit_summary(snapshot.log, seq), tuple(commit_entries(snapshot.log, seq)))
             yield step
 
     def _commits(self, first: int, last: int | None) -> tuple[int, int]:
         """The commits from ``first`` to ``last``, or to the head if that comes first."""
-        checked_number(first, "first", 0, HIGHEST_SEQ)
+        limits.checked_number(first, "first", 0, limits.HIGHEST_SEQ)
         if last is not None:
-            checked_number(last, "last", 0, HIGHEST_SEQ)
+            limits.checked_number(last, "last", 0, limits.HIGHEST_SEQ)
         head = self._reader.head()
         return first, head if last is None else min(last, head)
 
@@ -414,9 +383,9 @@ class Database(WriteCalls):
         begin at the ``seq`` of the last entry that was handled, plus one: no entry is missed or repeated.
         """
         if first is not None:
-            checked_number(first, "first", 0, HIGHEST_SEQ)
+            limits.checked_number(first, "first", 0, limits.HIGHEST_SEQ)
         if patience_seconds is not None:
-            checked_amount(patience_seconds, "patience_seconds")
+            limits.checked_amount(patience_seconds, "patience_seconds")
         wanted = None if ref is None else self.full_ref(ref)
         begin = self._reader.head() + 1 if first is None else max(1, first)
         return followed(self._reader, begin, wanted, patience_seconds)
@@ -424,7 +393,7 @@ class Database(WriteCalls):
     def stats(self) -> dict[str, Any]:
         """Counts, bytes, how far each projection is, and what a hypothetical store supposes."""
         with self._reader.snapshot() as snapshot:
-            found = counts(snapshot)
+            found = store_facts.counts(snapshot)
         index = self._reader.text.status()
         index_bytes = sum(file.stat().st_size for file in self.path.glob("indexes/**/*") if file.is_file())
         return {
@@ -436,7 +405,9 @@ class Database(WriteCalls):
 
     # -- work that is due after writes: vectors for new texts, and another look at who is who
 
-    def embed(self, *, limit: int | None = None, progress: Callable[[int], None] | None = None) -> Embedding:
+    def embed(
+        self, *, limit: int | None = None, progress: Callable[[int], None] | None = None
+    ) -> embedding_backfill.Embedding:
         """Give vectors to texts that have none.
 
         At most about ``limit`` texts are done, in commits of their own. They go into the embedding space in use. Texts
@@ -448,7 +419,7 @@ class Database(WriteCalls):
                 model changed under its name, or gave what is no vector.
             ModelUnavailable: the store was opened without an embedder, or its model is not there.
         """
-        done = embed_pending(self._writer, self._models, _limit(limit), progress)
+        done = embedding_backfill.embed_pending(self._writer, self._models, _limit(limit), progress)
         # Also where nothing was pending: an erasure, or whoever deleted the folder, leaves vectors without an index.
         self._reader.index_vectors()
         return done
@@ -460,7 +431,7 @@ class Database(WriteCalls):
         space: str | None = None,
         limit: int | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> Reembedding:
+    ) -> embedding_backfill.Reembedding:
         """Move to another embedding model.
 
         This fills a new space, which answers once every text has a vector. Nothing else is touched. The space in use
@@ -474,8 +445,8 @@ class Database(WriteCalls):
                 is no vector.
             ModelUnavailable: the model is not there, or failed; what was embedded before stays.
         """
-        name = None if space is None else checked_text(space, "space", MAX_NAME_BYTES, empty=False)
-        done = reembed(self._writer, self._models, given_embedder(to), name, _limit(limit), progress)
+        name = None if space is None else limits.checked_text(space, "space", limits.MAX_NAME_BYTES, empty=False)
+        done = embedding_backfill.reembed(self._writer, self._models, given_embedder(to), name, _limit(limit), progress)
         self._reader.index_vectors()
         return done
 
@@ -499,9 +470,11 @@ class Database(WriteCalls):
             InputError: ``limit`` is no number from 1 on, or the tiebreaker cannot be called or chose a stranger.
         """
         if limit is not None:
-            checked_number(limit, "limit", 1, HIGHEST_SEQ)
+            limits.checked_number(limit, "limit", 1, limits.HIGHEST_SEQ)
         if tiebreaker is not None and not callable(tiebreaker):
-            raise InputError(f"tiebreaker is {type(tiebreaker).__name__}, which cannot be called", "Give a function")
+            raise errors.InputError(
+                f"tiebreaker is {type(tiebreaker).__name__}, which cannot be called", "Give a function"
+            )
         return self._recluster(limit, tiebreaker)
 
     def keep_up(self, *, wait_seconds: float = 0.0) -> bool:
@@ -514,7 +487,7 @@ class Database(WriteCalls):
             InputError, ModelUnavailable: as :meth:`embed`, of a handle without a thread for it. With one, see
                 :attr:`background_error`.
         """
-        checked_amount(wait_seconds, "wait_seconds")
+        limits.checked_amount(wait_seconds, "wait_seconds")
         if self._background is None:
             self._keep_up()
             return True
@@ -531,12 +504,12 @@ class Database(WriteCalls):
         """The last error of the background thread, unless it has succeeded since; see ``open``."""
         return None if self._background is None else self._background.error
 
-    def _kept_up(self, receipt: Receipt) -> Receipt:
+    def _kept_up(self, receipt: outcome.Receipt) -> outcome.Receipt:
         """Do the work that is due after a commit; the commit stands whatever becomes of it."""
         try:
             self._keep_up()
-        except (UnavailableError, InputError) as error:
-            return replace(receipt, notes=(*receipt.notes, Note("not_embedded", (str(error),))))
+        except (errors.UnavailableError, errors.InputError) as error:
+            return replace(receipt, notes=(*receipt.notes, outcome.Note("not_embedded", (str(error),))))
         return receipt
 
     def _keep_up(self) -> None:
@@ -553,7 +526,7 @@ class Database(WriteCalls):
     def _embed_behind(self) -> bool:
         """Embed pending texts, unless another process is doing it."""
         assert self._background is not None, "nobody else asks for it"
-        done = embed_behind(self._writer, self._models, self._background.stopped)
+        done = embedding_backfill.embed_behind(self._writer, self._models, self._background.stopped)
         if done is not None:
             # As in `embed`, also where nothing was pending.
             self._reader.index_vectors()
@@ -613,7 +586,7 @@ class Database(WriteCalls):
         """Delete projections (all of them if none is named) and derive them from the log again."""
         unknown = [name for name in names if name not in PROJECTIONS]
         if unknown:
-            raise InputError(f"There is no projection {unknown[0]!r}", f"Name one of: {', '.join(PROJECTIONS)}")
+            raise errors.InputError(f"There is no projection {unknown[0]!r}", f"Name one of: {', '.join(PROJECTIONS)}")
         wanted = tuple(name for name in PROJECTIONS if not names or name in names)
         began = monotonic()
         self._reader.rebuild(wanted, progress)
@@ -626,7 +599,7 @@ class Database(WriteCalls):
         """
         return self._reader.catch_up()
 
-    def backup(self, into: str | Path, *, progress: Progress | None = None) -> BackedUp:
+    def backup(self, into: str | Path, *, progress: Progress | None = None) -> backups.BackedUp:
         """Bring a backup up to the last commit, or begin one; others may write meanwhile.
 
         A backup is a store directory that can be read and not written to. Commits that it has are not copied again,
@@ -645,7 +618,7 @@ class Database(WriteCalls):
     def snapshot(
         self,
         *,
-        until: TimeLike | None = None,
+        until: times.TimeLike | None = None,
         seq: int | None = None,
         bookmark: str | None = None,
         progress: Progress | None = None,
@@ -661,14 +634,14 @@ class Database(WriteCalls):
         """
         end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
         if not end:
-            raise InputError("Nothing had been committed by then", "Take a snapshot of a later time")
+            raise errors.InputError("Nothing had been committed by then", "Take a snapshot of a later time")
         return snapshots.take(self._env, end, progress)
 
     def replay(
         self,
         into: str | Path,
         *,
-        until: TimeLike | None = None,
+        until: times.TimeLike | None = None,
         seq: int | None = None,
         bookmark: str | None = None,
         without: Iterable[int] = (),
@@ -690,24 +663,24 @@ class Database(WriteCalls):
             HypotheticalStore: commits are to be left out of a store that is hypothetical itself.
             DamagedStore: a commit is not what was written.
         """
-        omitted = left_out(without, without_author)
+        omitted = hypothetical_history.left_out(without, without_author)
         end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
         if not end:
-            raise InputError("Nothing had been committed by then", "Replay to a later time")
+            raise errors.InputError("Nothing had been committed by then", "Replay to a later time")
         if omitted is not None:
             first_left_out(self._env, end, omitted)
         folder = folder_of(into)
-        refuse_inside(self.path, folder)
+        copies.refuse_inside(self.path, folder)
         target = open_environment(folder, author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
         try:
             if has_begun(target):
-                raise PlaceTaken(f"{folder} already holds a store", "Name a new directory")
+                raise errors.PlaceTaken(f"{folder} already holds a store", "Name a new directory")
             head = self._reader.head()
             if omitted is None:
                 made = replay(self._env, target, end, progress)
             else:
                 made = suppose(self._env, target, end, omitted, self._deciding((), None), progress)
-            note_copy(self.path, Copy("replay", str(folder.resolve()), end, head))
+            copies.note_copy(self.path, copies.Copy("replay", str(folder.resolve()), end, head))
             return made
         finally:
             target.close()
@@ -718,7 +691,7 @@ class Database(WriteCalls):
         edge_types: Iterable[EdgeHandler] = (),
         resolver: Thresholds | ByType | None = None,
         first: int = 1,
-        until: TimeLike | None = None,
+        until: times.TimeLike | None = None,
         seq: int | None = None,
         bookmark: str | None = None,
         progress: Progress | None = None,
@@ -734,21 +707,23 @@ class Database(WriteCalls):
             InputError: one of ``edge_types`` is no handler or has the name of a built-in type; there is no such moment.
             DamagedStore: a commit is not what was written.
         """
-        checked_number(first, "first", 0, HIGHEST_SEQ)
+        limits.checked_number(first, "first", 0, limits.HIGHEST_SEQ)
         last = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
         self._reader.refuse_supposed("its commits were decided again already")
         return redecide(self._env, self._deciding(edge_types, resolver), first, last, progress)
 
-    def _deciding(self, edge_types: Iterable[EdgeHandler], resolver: Thresholds | ByType | None) -> Decider:
+    def _deciding(self, edge_types: Iterable[EdgeHandler], resolver: Thresholds | ByType | None) -> decider.Decider:
         """The handlers and thresholds of this handle, some replaced by the caller's."""
         with self._env.read() as txn:
-            secret = secret_of(LmdbLog(txn))
+            secret = receipts.secret_of(LmdbLog(txn))
         resolving = self._writer.resolving if resolver is None else Resolving(resolver, instead=True)
-        return Decider(self._ontology.deciding_with(edge_types), resolving, secret)
+        return decider.Decider(self._ontology.deciding_with(edge_types), resolving, secret)
 
     # -- proofs
 
-    def head(self, *, ingested: TimeLike | None = None, seq: int | None = None, bookmark: str | None = None) -> Head:
+    def head(
+        self, *, ingested: times.TimeLike | None = None, seq: int | None = None, bookmark: str | None = None
+    ) -> Head:
         """The state of the store, now or at an ingest time, commit or bookmark."""
         found = self._checkpoint(ingested, seq, bookmark)
         chain, root, ingest_time = found.commit_state
@@ -765,7 +740,7 @@ class Database(WriteCalls):
     def checkpoint(
         self,
         *,
-        ingested: TimeLike | None = None,
+        ingested: times.TimeLike | None = None,
         seq: int | None = None,
         bookmark: str | None = None,
         sign_with: Sequence[str] = (),
@@ -781,19 +756,19 @@ class Database(WriteCalls):
         """
         self._reader.refuse_supposed(_NOTHING_TO_SIGN)
         if isinstance(sign_with, str | bytes):
-            raise InputError("sign_with is a text", "Give a list of keys")
-        holders = [parse_signing_key(key) for key in sign_with]
-        note = SignedNote(checkpoint_text(self._checkpoint(ingested, seq, bookmark)), ())
+            raise errors.InputError("sign_with is a text", "Give a list of keys")
+        holders = [signed_note.parse_signing_key(key) for key in sign_with]
+        note = signed_note.SignedNote(checkpoint_text(self._checkpoint(ingested, seq, bookmark)), ())
         for key in holders:
-            note = sign(note, key)
-        return note_text(note)
+            note = signed_note.sign(note, key)
+        return signed_note.note_text(note)
 
     def prove(
         self,
         ref: Any,
         *,
         world: Any = None,
-        ingested: TimeLike | None = None,
+        ingested: times.TimeLike | None = None,
         seq: int | None = None,
         bookmark: str | None = None,
         head: str | bytes | int | None = None,
@@ -816,9 +791,9 @@ class Database(WriteCalls):
         view = self.view(ingested=ingested, seq=seq, bookmark=bookmark)
         at, within = view.seq, None if world is None else bytes.fromhex(view.reference_of(world))
         with self._reader.snapshot() as snapshot:
-            size = size_of_head(head, self._reader.store_id, snapshot.log.head().seq)
-            goal = goal_of(snapshot, as_ref(ref), within, at, size)
-            return proof_text(prove_inclusion(snapshot, self._reader.store_id, goal, with_text=with_text))
+            size = proofs.size_of_head(head, self._reader.store_id, snapshot.log.head().seq)
+            goal = proofs.goal_of(snapshot, ids.as_ref(ref), within, at, size)
+            return proof_text(proofs.prove_inclusion(snapshot, self._reader.store_id, goal, with_text=with_text))
 
     def prove_consistency(self, old: int, new: int | None = None) -> str:
         """Prove that the log of ``new`` commits begins with the log of ``old`` commits.
@@ -830,14 +805,16 @@ class Database(WriteCalls):
         """
         self._reader.refuse_supposed(_NOTHING_TO_PROVE)
         with self._reader.snapshot() as snapshot:
-            end = checked_number(snapshot.log.head().seq if new is None else new, "new", 1, snapshot.log.head().seq)
-            begin = checked_number(old, "old", 1, end)
-            return proof_text(prove_consistency(snapshot, self._reader.store_id, begin, end))
+            end = limits.checked_number(
+                snapshot.log.head().seq if new is None else new, "new", 1, snapshot.log.head().seq
+            )
+            begin = limits.checked_number(old, "old", 1, end)
+            return proof_text(proofs.prove_consistency(snapshot, self._reader.store_id, begin, end))
 
-    def _checkpoint(self, ingested: TimeLike | None, seq: int | None, bookmark: str | None) -> OwnCheckpoint:
+    def _checkpoint(self, ingested: times.TimeLike | None, seq: int | None, bookmark: str | None) -> OwnCheckpoint:
         at = self.view(ingested=ingested, seq=seq, bookmark=bookmark).seq
         with self._reader.snapshot() as snapshot:
-            return checkpoint_at(snapshot, self._reader.store_id, at)
+            return proofs.checkpoint_at(snapshot, self._reader.store_id, at)
 
     # -- interchange
 
@@ -846,13 +823,13 @@ class Database(WriteCalls):
         ref: Any,
         path: str | Path,
         *,
-        ingested: TimeLike | None = None,
+        ingested: times.TimeLike | None = None,
         seq: int | None = None,
         overwrite: bool = False,
         proof: bool = True,
         head: str | bytes | int | None = None,
         progress: Progress | None = None,
-    ) -> Bundle:
+    ) -> bundle_contents.Bundle:
         """Write a world and its interior as a bundle.
 
         ``None`` is the root world, which is everything.
@@ -871,15 +848,15 @@ class Database(WriteCalls):
         """
         self._reader.refuse_supposed(_NOT_EXPORTED)
         if head is not None and not proof:
-            raise InputError("A head was given, and no proof is wanted", "Leave one of the two out")
-        refuse_inside(self.path, folder_of(path))
+            raise errors.InputError("A head was given, and no proof is wanted", "Leave one of the two out")
+        copies.refuse_inside(self.path, folder_of(path))
         view = self._moment(ingested, seq)
         store_id, given = self._reader.store_id, self._given(view, ref)
-        frames = bundle_frames(self._reader, given, view.seq, store_id, progress)
+        frames = bundle_export.bundle_frames(self._reader, given, view.seq, store_id, progress)
         if proof:
-            frame = bundle_proof(self._reader, store_id, given, view.seq, view.seq if head is None else head)
+            frame = proofs.bundle_proof(self._reader, store_id, given, view.seq, view.seq if head is None else head)
             frames = chain(frames, (frame,))
-        made = write_bundle(folder_of(path), frames, overwrite=overwrite)
+        made = bundle_contents.write_bundle(folder_of(path), frames, overwrite=overwrite)
         self._note("bundle", path, view)
         return made
 
@@ -887,21 +864,21 @@ class Database(WriteCalls):
         self,
         ref: Any = None,
         *,
-        ingested: TimeLike | None = None,
+        ingested: times.TimeLike | None = None,
         seq: int | None = None,
         progress: Progress | None = None,
     ) -> Iterator[dict[str, Any]]:
         """A world (default: the root world) and its interior as plain objects, one a line of JSON."""
         self._reader.refuse_supposed(_NOT_EXPORTED)
         view = self._moment(ingested, seq)
-        return lines_of(self._reader, self._given(view, ref), view.moment, self._reader.store_id, progress)
+        return json_lines.lines_of(self._reader, self._given(view, ref), view.moment, self._reader.store_id, progress)
 
     def export_jsonl(
         self,
         ref: Any,
         path: str | Path,
         *,
-        ingested: TimeLike | None = None,
+        ingested: times.TimeLike | None = None,
         seq: int | None = None,
         overwrite: bool = False,
         progress: Progress | None = None,
@@ -910,13 +887,13 @@ class Database(WriteCalls):
 
         The file is there whole or not at all; raises as :meth:`export`.
         """
-        refuse_inside(self.path, folder_of(path))
+        copies.refuse_inside(self.path, folder_of(path))
         lines = self.export_lines(ref, ingested=ingested, seq=seq, progress=progress)
-        made = write_lines(folder_of(path), lines, overwrite=overwrite)
+        made = bundle_contents.write_lines(folder_of(path), lines, overwrite=overwrite)
         self._note("JSON Lines", path, self._moment(ingested, seq))
         return made
 
-    def check_world(self, ref: Any, *, ingested: TimeLike | None = None, seq: int | None = None) -> int:
+    def check_world(self, ref: Any, *, ingested: times.TimeLike | None = None, seq: int | None = None) -> int:
         """Check the texts and hashes of a world and its interior; returns how many worlds were read.
 
         What is wrong elsewhere in the store does not matter; its edges and proposals are passed over. That the world's
@@ -926,7 +903,9 @@ class Database(WriteCalls):
             DamagedStore: something is not what was written.
         """
         view = self._moment(ingested, seq)
-        return check_frames(bundle_frames(self._reader, self._given(view, ref), view.seq, self._reader.store_id))
+        return bundle_contents.check_frames(
+            bundle_export.bundle_frames(self._reader, self._given(view, ref), view.seq, self._reader.store_id)
+        )
 
     def import_bundle(
         self,
@@ -937,7 +916,7 @@ class Database(WriteCalls):
         idempotency_key: str | None = None,
         head: str | bytes | None = None,
         keys: Sequence[str] = (),
-    ) -> Receipt:
+    ) -> outcome.Receipt:
         """Import a bundle as one commit; ``ref`` of the receipt is its world.
 
         Ids, versions, edges, world hashes and provenance stay; what is known is not written again, and what is newer is
@@ -953,22 +932,24 @@ class Database(WriteCalls):
             NewerFormat: it was made by a newer release.
         """
         anchor = None if head is None and not keys else anchor_of(head, keys)
-        bundle, contents = read_contents(folder_of(path), anchor)
-        command = cmd.Import(bundle=bytes.fromhex(bundle.hash), into=None if into is None else as_ref(into), why=why)
+        bundle, contents = bundle_contents.read_contents(folder_of(path), anchor)
+        command = cmd.Import(
+            bundle=bytes.fromhex(bundle.hash), into=None if into is None else ids.as_ref(into), why=why
+        )
         proved_by = None if anchor is None else anchor.checkpoint
-        return execute(self._writer, Arrival(command, contents, proved_by), idempotency_key)
+        return execute(self._writer, inputs.Arrival(command, contents, proved_by), idempotency_key)
 
     def _note(self, kind: str, path: str | Path, view: View) -> None:
         """Remember where texts were copied to.
 
         An erasure's receipt can then say that it did not reach them.
         """
-        note_copy(self.path, Copy(kind, str(folder_of(path).resolve()), view.seq, self.view().seq))
+        copies.note_copy(self.path, copies.Copy(kind, str(folder_of(path).resolve()), view.seq, self.view().seq))
 
-    def _moment(self, ingested: TimeLike | None, seq: int | None) -> View:
+    def _moment(self, ingested: times.TimeLike | None, seq: int | None) -> View:
         view = self.view(ingested=ingested, seq=seq)
         if not view.seq:
-            raise InputError("Nothing had been committed by then", "Export a later moment")
+            raise errors.InputError("Nothing had been committed by then", "Export a later moment")
         return view
 
     def _given(self, view: View, ref: Any) -> bytes:
@@ -992,14 +973,16 @@ class Database(WriteCalls):
         """
         several = refs if isinstance(refs, list | tuple) else [refs]
         commands = [
-            cmd.Erase(ref=as_ref(ref), why="a plan", turns=turns, everywhere=everywhere, forbid=forbid, derived=derived)
+            cmd.Erase(
+                ref=ids.as_ref(ref), why="a plan", turns=turns, everywhere=everywhere, forbid=forbid, derived=derived
+            )
             for ref in several
         ]
-        check(commands)
+        validation.check(commands)
         with self._reader.snapshot() as snapshot:
             return preview(snapshot.log, snapshot.tables, commands)
 
-    def erasure_receipt(self, erasure: Receipt | int) -> ErasureReceipt:
+    def erasure_receipt(self, erasure: outcome.Receipt | int) -> erasure_notes.ErasureReceipt:
         """Give the receipt of an erasure, to be kept.
 
         Takes what ``erase`` returned, or the commit's number.
@@ -1008,12 +991,12 @@ class Database(WriteCalls):
             InputError: that commit erased nothing.
         """
         self._reader.refuse_supposed("it has no receipts of erasures")
-        seq = erasure.seq if isinstance(erasure, Receipt) else erasure
-        checked_number(seq, "erasure", 1, HIGHEST_SEQ)
+        seq = erasure.seq if isinstance(erasure, outcome.Receipt) else erasure
+        limits.checked_number(seq, "erasure", 1, limits.HIGHEST_SEQ)
         with self._reader.snapshot() as snapshot:
-            return erasure_notes.receipt_of(snapshot, self._reader.store_id, seq, noted_copies(self.path))
+            return erasure_notes.receipt_of(snapshot, self._reader.store_id, seq, copies.noted_copies(self.path))
 
-    def check_erasure(self, receipt: ErasureReceipt | Mapping[str, Any]) -> ErasureCheck:
+    def check_erasure(self, receipt: erasure_notes.ErasureReceipt | Mapping[str, Any]) -> erasure_notes.ErasureCheck:
         """Check that the log agrees with a receipt of an erasure and that the texts are gone.
 
         Takes a receipt, or its JSON as a mapping.
@@ -1021,7 +1004,7 @@ class Database(WriteCalls):
         Raises:
             InputError: it is no receipt of an erasure.
         """
-        read = receipt if isinstance(receipt, ErasureReceipt) else erasure_notes.read_receipt(receipt)
+        read = receipt if isinstance(receipt, erasure_notes.ErasureReceipt) else erasure_notes.read_receipt(receipt)
         with self._reader.snapshot() as snapshot:
             return erasure_notes.check(snapshot, self._reader.store_id, read)
 
@@ -1079,12 +1062,12 @@ def open(
         folder_of(path),
         author=author,
         create=create,
-        timeout_seconds=checked_amount(timeout_seconds, "timeout_seconds"),
-        max_clock_jump_days=checked_amount(max_clock_jump_days, "max_clock_jump_days"),
+        timeout_seconds=limits.checked_amount(timeout_seconds, "timeout_seconds"),
+        max_clock_jump_days=limits.checked_amount(max_clock_jump_days, "max_clock_jump_days"),
         durability=_durability(durability),
         embedder=embedder,
         resolver=resolver,
-        background=checked_flag(background, "background"),
+        background=limits.checked_flag(background, "background"),
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
         ontology=Ontology(DEFAULT_ONTOLOGY, edge_types),
@@ -1093,9 +1076,9 @@ def open(
 
 def _durability(given: Durability) -> Durability:
     if given not in get_args(Durability):
-        raise InputError(f"durability is {given!r:.80}", f"Give one of: {', '.join(get_args(Durability))}")
+        raise errors.InputError(f"durability is {given!r:.80}", f"Give one of: {', '.join(get_args(Durability))}")
     return given
 
 
 def _limit(limit: int | None) -> int | None:
-    return None if limit is None else checked_number(limit, "limit", 1, HIGHEST_SEQ)
+    return None if limit is None else limits.checked_number(limit, "limit", 1, limits.HIGHEST_SEQ)

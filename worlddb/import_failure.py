@@ -3,8 +3,6 @@
 This module needs no library, so that it can name a missing one.
 """
 
-from __future__ import annotations
-
 from worlddb.reconciler.diagnostics.installation import CHECKS
 from worlddb.reconciler.diagnostics.symptom import Symptom
 

@@ -4,8 +4,6 @@ Stores are compared, diagnosed, restored and upgraded by their directories; bund
 and signed as files and texts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
@@ -13,25 +11,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from worlddb.database import Database, open
+from worlddb.log.model import errors, ids, signed_note, times
 from worlddb.log.model.checkpoint import anchor_of, read_checkpoint
 from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy
-from worlddb.log.model.errors import InputError, NotAStore, PlaceTaken, UnknownReference
-from worlddb.log.model.ids import as_ref
 from worlddb.log.model.proof import ProofCheck, check, read_proof
-from worlddb.log.model.signed_note import SEED_BYTES, SigningKey, checked_key_name, note_text, parse_signing_key, sign
-from worlddb.log.model.times import TimeLike
-from worlddb.log.store.bundle_contents import Bundle, Contents, read_contents, reading
-from worlddb.log.store.copies import BACKUP, Copy, note_copy, refuse_inside
-from worlddb.log.store.environment import Environment
+from worlddb.log.store import bundle_contents, copies, environment
 from worlddb.projections.tables.storage.schema import LAYOUT
 from worlddb.query.diff import Asked, Difference, StoreMoment, diff_bundles
 from worlddb.query.diff import diff as diff_readers
 from worlddb.reconciler.backup import backups
-from worlddb.reconciler.diagnostics.examination import examine, examine_installation
-from worlddb.reconciler.diagnostics.symptom import Diagnosis
+from worlddb.reconciler.diagnostics import examination, symptom
+from worlddb.reconciler.edge_types import handler, registry
 from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
-from worlddb.reconciler.edge_types.handler import EdgeHandler
-from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, backup_into, folder_of, has_begun, is_regular_file, open_environment
 
 
@@ -40,8 +31,8 @@ def diff(
     b: str | Path | None = None,
     *,
     world: Any = None,
-    at_a: TimeLike | None = None,
-    at_b: TimeLike | None = None,
+    at_a: times.TimeLike | None = None,
+    at_b: times.TimeLike | None = None,
     seq_a: int | None = None,
     seq_b: int | None = None,
     by: str | None = None,
@@ -71,7 +62,7 @@ def diff(
     if any(files):
         _check_asked(files, [(at_a, seq_a), (at_b, seq_b)], b is None, by, deep)
         with _given(a, at_a, seq_a) as left, _given(a if b is None else b, at_b, seq_b) as right:
-            return diff_bundles(left, right, None if world is None else as_ref(world))
+            return diff_bundles(left, right, None if world is None else ids.as_ref(world))
     with open(a, create=False) as one, open(a if b is None else b, create=False) as other:
         asked = Asked(
             world=None if world is None else _ref_in_either(one, other, world),
@@ -85,10 +76,12 @@ def diff(
 
 
 @contextmanager
-def _given(path: str | Path, at: TimeLike | None, seq: int | None) -> Iterator[Contents | StoreMoment]:
+def _given(
+    path: str | Path, at: times.TimeLike | None, seq: int | None
+) -> Iterator[bundle_contents.Contents | StoreMoment]:
     """Open one side of a comparison: a bundle, checked and read, or a store at a moment."""
     if Path(path).is_file():
-        yield read_contents(folder_of(path))[1]
+        yield bundle_contents.read_contents(folder_of(path))[1]
         return
     with open(path, create=False) as db:
         yield StoreMoment(db._reader, db._reader.store_id, db.view(ingested=at, seq=seq).seq)
@@ -99,14 +92,16 @@ def _check_asked(
 ) -> None:
     """Refuse what a bundle cannot answer: it holds one moment of one world, and no log."""
     if alone:
-        raise InputError("A bundle holds one moment, and there is nothing to compare it with", "Name another side")
+        raise errors.InputError(
+            "A bundle holds one moment, and there is nothing to compare it with", "Name another side"
+        )
     for label, is_file, moment in zip("ab", files, moments, strict=True):
         if is_file and moment != (None, None):
-            raise InputError(
+            raise errors.InputError(
                 f"{label} is a bundle, which holds one moment", "Leave the moment out, or give that of the store"
             )
     if by is not None or deep:
-        raise InputError(
+        raise errors.InputError(
             "A bundle is compared by the ids and hashes in it, all of which are computed anew"
             f" ({'by' if by is not None else 'deep'} was asked for)",
             "Leave that out; or import the bundle into a store of its own, and compare that",
@@ -117,7 +112,7 @@ def _ref_in_either(left: Database, right: Database, world: Any) -> str:
     """The full reference of a world that either store knows."""
     try:
         return left.full_ref(world)
-    except UnknownReference:
+    except errors.UnknownReference:
         return right.full_ref(world)
 
 
@@ -125,10 +120,10 @@ def diagnose(
     path: str | Path | None = None,
     *,
     deep: bool = False,
-    edge_types: Iterable[EdgeHandler] = (),
+    edge_types: Iterable[handler.EdgeHandler] = (),
     clock: Clock | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Diagnosis:
+) -> symptom.Diagnosis:
     """Find and explain what is wrong with the installation and, with ``path``, with a store.
 
     Changes nothing in the store, which need not open; as any reader it makes LMDB's lock file if there is none. With
@@ -139,9 +134,11 @@ def diagnose(
         InputError: the path is none; one of ``edge_types`` is no handler.
     """
     if path is None:
-        return examine_installation()
+        return examination.examine_installation()
     folder = folder_of(path)
-    return examine(folder, Ontology(DEFAULT_ONTOLOGY, edge_types), clock or SystemClock(), deep=deep, progress=progress)
+    return examination.examine(
+        folder, registry.Ontology(DEFAULT_ONTOLOGY, edge_types), clock or SystemClock(), deep=deep, progress=progress
+    )
 
 
 _RESTORER = "restore"
@@ -167,18 +164,18 @@ def restore(
         DamagedStore: a commit of the backup is not what was written.
     """
     source, target = folder_of(backup), folder_of(into)
-    refuse_inside(source, target)
+    copies.refuse_inside(source, target)
     with ExitStack() as opened:
         ours = _open(opened, source)
         original = None if erasures_of is None else _open(opened, folder_of(erasures_of))
         if target.is_dir() and any(target.iterdir()):
-            raise PlaceTaken(f"{target} is not empty", "Name an empty or a new directory")
+            raise errors.PlaceTaken(f"{target} is not empty", "Name an empty or a new directory")
         made = backups.restore(ours, lambda: _open(opened, target, create=True), original, progress)
-    note_copy(target, Copy(BACKUP, str(source.resolve()), made.seq, made.seq))
+    copies.note_copy(target, copies.Copy(copies.BACKUP, str(source.resolve()), made.seq, made.seq))
     return made
 
 
-def _open(opened: ExitStack, folder: Path, *, create: bool = False) -> Environment:
+def _open(opened: ExitStack, folder: Path, *, create: bool = False) -> environment.Environment:
     env = open_environment(folder, author=_RESTORER, create=create, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
     return opened.enter_context(closing(env))
 
@@ -209,11 +206,13 @@ def upgrade(
         open_environment(folder, author=_UPGRADER, create=False, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
     ) as env:
         if not has_begun(env):
-            raise NotAStore(f"There is no store at {folder}", "Check the path")
+            raise errors.NotAStore(f"There is no store at {folder}", "Check the path")
         return backups.upgrade(env, partial(backup_into, env, into, _UPGRADER, progress), str(into), progress)
 
 
-def check_bundle(path: str | Path, *, head: str | bytes | None = None, keys: Sequence[str] = ()) -> Bundle:
+def check_bundle(
+    path: str | Path, *, head: str | bytes | None = None, keys: Sequence[str] = ()
+) -> bundle_contents.Bundle:
     """Check a whole bundle without a store.
 
     Every id and every world hash is checked, and that nothing is missing.
@@ -228,7 +227,7 @@ def check_bundle(path: str | Path, *, head: str | bytes | None = None, keys: Seq
         MalformedFile: the head is no checkpoint.
     """
     anchor = None if head is None and not keys else anchor_of(head, keys)
-    with reading(folder_of(path)) as frames:
+    with bundle_contents.reading(folder_of(path)) as frames:
         bundle = frames.bundle()
         if anchor is not None:
             frames.hold_against(anchor)
@@ -254,7 +253,9 @@ def new_key(name: str, *, entropy: Entropy | None = None) -> KeyPair:
     Raises:
         InputError: the name is empty, too long, or holds white space or a plus.
     """
-    key = SigningKey(checked_key_name(name), (entropy or SystemEntropy()).bytes(SEED_BYTES))
+    key = signed_note.SigningKey(
+        signed_note.checked_key_name(name), (entropy or SystemEntropy()).bytes(signed_note.SEED_BYTES)
+    )
     return KeyPair(str(key), str(key.verifier))
 
 
@@ -268,7 +269,7 @@ def sign_checkpoint(checkpoint: str | bytes, signing_key: str) -> str:
         InputError: the key is no signing key.
     """
     _, note = read_checkpoint(checkpoint, "the checkpoint")
-    return note_text(sign(note, parse_signing_key(signing_key)))
+    return signed_note.note_text(signed_note.sign(note, signed_note.parse_signing_key(signing_key)))
 
 
 def check_proof(proof: str | bytes, *heads: str | bytes, keys: Sequence[str] = ()) -> ProofCheck:
@@ -282,5 +283,5 @@ def check_proof(proof: str | bytes, *heads: str | bytes, keys: Sequence[str] = (
         InputError: there is no head, or a key is no verifier key.
     """
     if not heads:
-        raise InputError("There is no head to hold the proof against", "Give the text of a checkpoint")
+        raise errors.InputError("There is no head to hold the proof against", "Give the text of a checkpoint")
     return check(read_proof(proof), [anchor_of(head, keys) for head in heads])

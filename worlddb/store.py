@@ -11,20 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
 
-from worlddb.log.model.errors import DamagedStore, InputError, ModelUnavailable, NotAStore, UnavailableError
-from worlddb.log.model.events import StoreCreated
-from worlddb.log.store.copies import BACKUP, Copy, note_copy, refuse_inside
-from worlddb.log.store.durable import NEW_PREFIX, make_folder
-from worlddb.log.store.environment import INDEX_FOLDER, Environment
-from worlddb.log.store.lock import HOLDER_FILE
+from worlddb.log.model import errors, events
+from worlddb.log.store import copies, durable, environment, lock, shared_environment
 from worlddb.log.store.log import EMPTY_HEAD, OPENING_KEYS, Head, LmdbLog
-from worlddb.log.store.shared_environment import DATA_FILE
-from worlddb.projections.indexes.catchup import TextFollower, text_documents, vector_rows, without_vector
-from worlddb.projections.indexes.composed_vectors import ComposedFollower, KeptPlace
-from worlddb.projections.indexes.composition import POOLS
-from worlddb.projections.indexes.text_index import locked, reset
-from worlddb.projections.indexes.text_snapshot import IndexUnwritable
-from worlddb.projections.indexes.vector_index import VectorFollower
+from worlddb.projections.indexes import catchup, composed_vectors, composition, text_index, text_snapshot, vector_index
 from worlddb.projections.indexes.vector_rows import NO_STATEMENTS, VectorRow
 from worlddb.projections.runner import rebuild, rebuild_unless_level
 from worlddb.projections.tables.apply.log_marks import described, identity_of, refuse_supposed
@@ -34,8 +24,7 @@ from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.query.lanes.text_lane import PresentTextLane
 from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
 from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot
-from worlddb.reconciler.background.reclustering import NearestTexts
-from worlddb.reconciler.background.worker import LEASE_FILE
+from worlddb.reconciler.background import reclustering, worker
 from worlddb.reconciler.backup.backups import BackedUp, backup
 from worlddb.reconciler.embedding.models import Models
 from worlddb.reconciler.embedding.vectors_of_texts import given_vector, query_vector
@@ -48,7 +37,7 @@ FEED_COMMITS: Final = 256
 """How many commits an index is fed from one read transaction."""
 
 
-def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds: float) -> Environment:
+def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds: float) -> environment.Environment:
     """Open the environment of a store directory.
 
     With ``create``, open one of an empty or missing directory too.
@@ -60,10 +49,10 @@ def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds
     try:
         _prepare(folder, create)
     except (OSError, ValueError) as error:
-        raise UnavailableError(
+        raise errors.UnavailableError(
             f"{str(folder)!r:.200} cannot be used: {error}", "Check the path and its permissions"
         ) from error
-    env = Environment(folder, author=author, timeout_seconds=timeout_seconds)
+    env = environment.Environment(folder, author=author, timeout_seconds=timeout_seconds)
     try:
         env.refuse_damaged_pages(_OPENING_KEYS)
     except BaseException:
@@ -79,7 +68,7 @@ def folder_of(path: object) -> Path:
         InputError: it is nothing of the kind.
     """
     if not isinstance(path, str | os.PathLike):
-        raise InputError(f"The store's path is {type(path).__name__}", "Give it as text or as a Path")
+        raise errors.InputError(f"The store's path is {type(path).__name__}", "Give it as text or as a Path")
     return Path(path)
 
 
@@ -94,27 +83,40 @@ def is_regular_file(path: str | Path) -> bool:
 def _prepare(folder: Path, create: bool) -> None:
     """Check that the directory holds a store, or make it where it may hold one."""
     if folder.exists() and not folder.is_dir():
-        raise NotAStore(f"{folder} is a file, not a directory", "Name the store's directory")
-    data = folder / DATA_FILE
+        raise errors.NotAStore(f"{folder} is a file, not a directory", "Name the store's directory")
+    data = folder / shared_environment.DATA_FILE
     if not data.exists():
         # Another process may have made the store since that look, so the data file is looked for once more.
-        is_store = folder.is_dir() and any((folder / name).exists() for name in (HOLDER_FILE, INDEX_FOLDER))
+        is_store = folder.is_dir() and any(
+            (folder / name).exists() for name in (lock.HOLDER_FILE, environment.INDEX_FOLDER)
+        )
         if is_store and not data.exists():
-            raise DamagedStore(f"{data} is gone from a store", "Restore the store from a backup")
+            raise errors.DamagedStore(f"{data} is gone from a store", "Restore the store from a backup")
         if not create:
-            raise NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
+            raise errors.NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
         if folder.exists() and any(not _is_own(entry.name) for entry in folder.iterdir()):
-            raise NotAStore(f"{folder} is a directory with other things in it", "Name an empty or a new directory")
-        make_folder(folder)
+            raise errors.NotAStore(
+                f"{folder} is a directory with other things in it", "Name an empty or a new directory"
+            )
+        durable.make_folder(folder)
 
 
 def _is_own(name: str) -> bool:
-    return name in _OWN_FILES or name.startswith(NEW_PREFIX)
+    return name in _OWN_FILES or name.startswith(durable.NEW_PREFIX)
 
 
 _OPENING_KEYS: Final = (*OPENING_KEYS, bytes([FIRST_TABLE_BYTE]) + b"applied")
 """What is read whenever a store is opened; by what lies behind it, `verify` looks first."""
-_OWN_FILES: Final = frozenset({DATA_FILE, "writer.lock", "writer.json", "lock.mdb", LEASE_FILE, INDEX_FOLDER})
+_OWN_FILES: Final = frozenset(
+    {
+        shared_environment.DATA_FILE,
+        "writer.lock",
+        "writer.json",
+        "lock.mdb",
+        worker.LEASE_FILE,
+        environment.INDEX_FOLDER,
+    }
+)
 """What another process may be making at this very moment."""
 
 
@@ -137,24 +139,24 @@ def _threads() -> Executor | None:
     return ThreadPoolExecutor(min(processors, MAX_THREADS), "worlddb-search") if processors > 1 else None
 
 
-def backup_into(env: Environment, folder: Path, author: str, progress: Progress | None) -> BackedUp:
+def backup_into(env: environment.Environment, folder: Path, author: str, progress: Progress | None) -> BackedUp:
     """Bring a backup up to the last commit, or begin one, and remember where it is."""
-    refuse_inside(env.folder, folder)
+    copies.refuse_inside(env.folder, folder)
     with env.read() as txn:
         place, head = str(folder.resolve()), LmdbLog(txn).head().seq
     target = open_environment(folder, author=author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
     try:
         if not has_begun(target):
-            note_copy(env.folder, Copy(BACKUP, place, head, head))
+            copies.note_copy(env.folder, copies.Copy(copies.BACKUP, place, head, head))
         made = backup(env, target, progress)
         if made.scrubbed:
-            note_copy(env.folder, Copy(BACKUP, place, made.seq, made.head))
+            copies.note_copy(env.folder, copies.Copy(copies.BACKUP, place, made.seq, made.head))
         return made
     finally:
         target.close()
 
 
-def has_begun(env: Environment) -> bool:
+def has_begun(env: environment.Environment) -> bool:
     """True if a store is there; raises ``NotAStore`` if something else is."""
     with env.read() as txn:
         return LmdbLog(txn).check_format()
@@ -180,11 +182,11 @@ RowsOfCommits = Callable[[LmdbLog, Tables, int, int], Iterable[Row]]
 class StoreReader:
     """Reads one store: transactions on it, its indexes, and the models that embed questions."""
 
-    def __init__(self, env: Environment, models: Models) -> None:
+    def __init__(self, env: environment.Environment, models: Models) -> None:
         self.env = env
         self._models = models
-        self._vectors: dict[int, VectorFollower] = {}
-        self._composed: dict[tuple[int, str], ComposedFollower] = {}
+        self._vectors: dict[int, vector_index.VectorFollower] = {}
+        self._composed: dict[tuple[int, str], composed_vectors.ComposedFollower] = {}
         self._pending: dict[int | None, tuple[Head, int]] = {}
         self.told_of_pending: Callable[[], None] = _nobody
         """Called by a read that finds texts without vectors, which another process may have written."""
@@ -194,12 +196,15 @@ class StoreReader:
             self.store_id = identity_of(snapshot.log, snapshot.tables)
             self.supposes = described(snapshot.log, snapshot.tables)
             """What the store supposes, if it is hypothetical; empty otherwise."""
-        assert isinstance(first, StoreCreated)
+        assert isinstance(first, events.StoreCreated)
         self.root = first.root
         self.interiors = InteriorCache()
         self._threads = _threads()
-        self.text = TextFollower(
-            env.folder / INDEX_FOLDER / "text", self.store_id, partial(self._feed, text_documents), self.chain_at
+        self.text = catchup.TextFollower(
+            env.folder / environment.INDEX_FOLDER / "text",
+            self.store_id,
+            partial(self._feed, catchup.text_documents),
+            self.chain_at,
         )
 
     @contextmanager
@@ -283,7 +288,7 @@ class StoreReader:
                 embedder = self._models.to_ask(space)
                 self._models.see_that_it_is_the_same(self.env, space, embedder)
                 vector = query_vector(embedder, space, text)
-            except (InputError, ModelUnavailable) as error:
+            except (errors.InputError, errors.ModelUnavailable) as error:
                 why = str(error)
             else:
                 return VectorQuery(space.number, space.row.dimension, vector, space.name, space.model)
@@ -307,7 +312,7 @@ class StoreReader:
         if at != head:
             spaces = (each for each in all_spaces(log, tables) if each.number == space)
             found = space_in_use(log, tables) if space is None else next(spaces, None)
-            waiting = sum(1 for _ in islice(without_vector(log, tables, found, head.seq), MAX_PENDING))
+            waiting = sum(1 for _ in islice(catchup.without_vector(log, tables, found, head.seq), MAX_PENDING))
             self._pending[space] = head, waiting
             for number in [number for number in self._vectors if dropped_at(tables, number) is not None]:
                 self._forget(number)
@@ -321,7 +326,7 @@ class StoreReader:
         """
         self.told_of_pending()
 
-    def meaning(self) -> NearestTexts | None:
+    def meaning(self) -> reclustering.NearestTexts | None:
         """The embedding space that answers and its index, if texts have been embedded."""
         with self.snapshot() as snapshot:
             space = space_in_use(snapshot.log, snapshot.tables)
@@ -330,7 +335,7 @@ class StoreReader:
         index = self.vectors(space.number, space.row.dimension)
         head = self.head()
         # What somebody says of themselves is not who they are: whole texts are compared.
-        return NearestTexts(
+        return reclustering.NearestTexts(
             space.number,
             space.row.dimension,
             space.name,
@@ -367,16 +372,16 @@ class StoreReader:
         """The index of the query's space up to ``head``; ``before`` limits it to lower node numbers."""
         return PresentVectorLane(self.vectors(query.space, query.dimension), head, query, before)
 
-    def vectors(self, space: int, dimension: int) -> VectorFollower:
+    def vectors(self, space: int, dimension: int) -> vector_index.VectorFollower:
         """The index of an embedding space."""
         found = self._vectors.get(space)
         if found is None:
             feed = partial(self._feed, partial(_vector_rows, space))
-            found = VectorFollower(self._folder(space), self.store_id, dimension, feed, self.chain_at)
+            found = vector_index.VectorFollower(self._folder(space), self.store_id, dimension, feed, self.chain_at)
             self._vectors[space] = found
         return found
 
-    def vector_indexes(self) -> list[VectorFollower]:
+    def vector_indexes(self) -> list[vector_index.VectorFollower]:
         """The indexes of the spaces in the store; the files of dropped spaces are deleted."""
         with self.snapshot() as snapshot:
             found = list(all_spaces(snapshot.log, snapshot.tables))
@@ -385,14 +390,16 @@ class StoreReader:
                 self._forget(space.number)
         return [self.vectors(space.number, space.row.dimension) for space in found if space.dropped is None]
 
-    def composed(self, space: int, dimension: int, pool: str) -> ComposedFollower:
+    def composed(self, space: int, dimension: int, pool: str) -> composed_vectors.ComposedFollower:
         """The composed embeddings of the present, in a space."""
         self.let_go_of_erased()
         found = self._composed.get((space, pool))
         if found is None:
-            folder = self.env.folder / INDEX_FOLDER / f"{_COMPOSED}{space}-{pool}"
-            place = KeptPlace(folder, self.store_id, self.head, self.chain_at)
-            found = self._composed.setdefault((space, pool), ComposedFollower(space, dimension, POOLS[pool], place))
+            folder = self.env.folder / environment.INDEX_FOLDER / f"{_COMPOSED}{space}-{pool}"
+            place = composed_vectors.KeptPlace(folder, self.store_id, self.head, self.chain_at)
+            found = self._composed.setdefault(
+                (space, pool), composed_vectors.ComposedFollower(space, dimension, composition.POOLS[pool], place)
+            )
         return found
 
     def _forget(self, space: int) -> None:
@@ -411,12 +418,14 @@ class StoreReader:
         for (number, _), follower in self._composed.items():
             if space in (None, number):
                 follower.forget()
-        for folder in (self.env.folder / INDEX_FOLDER).glob(f"{_COMPOSED}{'*' if space is None else f'{space}-*'}"):
+        for folder in (self.env.folder / environment.INDEX_FOLDER).glob(
+            f"{_COMPOSED}{'*' if space is None else f'{space}-*'}"
+        ):
             if folder.is_dir():
                 _delete(folder)
 
     def _folder(self, space: int) -> Path:
-        return self.env.folder / INDEX_FOLDER / f"vectors-{space}"
+        return self.env.folder / environment.INDEX_FOLDER / f"vectors-{space}"
 
 
 def _nobody() -> None:
@@ -424,14 +433,14 @@ def _nobody() -> None:
 
 
 def _vector_rows(space: int, log: LmdbLog, tables: Tables, after: int, through: int) -> Iterable[VectorRow]:
-    return vector_rows(log, tables, space, after, through)
+    return catchup.vector_rows(log, tables, space, after, through)
 
 
 def _delete(folder: Path) -> None:
     """Delete an index's folder, unless another process is at it."""
     if folder.exists():
         try:
-            with locked(folder, 0.0):
-                reset(folder)
-        except (IndexUnwritable, OSError):
+            with text_index.locked(folder, 0.0):
+                text_index.reset(folder)
+        except (text_snapshot.IndexUnwritable, OSError):
             pass

@@ -9,13 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from worlddb.log.model.errors import InputError
-from worlddb.log.model.ids import as_ref
-from worlddb.log.model.times import TimeLike, parse_time
+from worlddb.log.model import errors, ids, times
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.commands.outcome import Receipt
-from worlddb.reconciler.edge_types.handler import EdgeHandler
-from worlddb.reconciler.edge_types.registry import Ontology
+from worlddb.reconciler.commands import outcome
+from worlddb.reconciler.edge_types import handler, registry
 from worlddb.reconciler.similarity.thresholds import Thresholds
 
 
@@ -34,7 +31,7 @@ class WriteCalls(ABC):
     Times are timezone-aware ``datetime``, ISO 8601 text, dates (first instant in UTC) or integer microseconds.
     """
 
-    _ontology: Ontology
+    _ontology: registry.Ontology
 
     @abstractmethod
     def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Any:
@@ -42,8 +39,10 @@ class WriteCalls(ABC):
 
     def _ref(self, ref: Any) -> cmd.Ref:
         if isinstance(ref, Pending):
-            raise InputError("A pending reference was used outside of its batch", "Use tx.receipt.refs afterwards")
-        return as_ref(ref)
+            raise errors.InputError(
+                "A pending reference was used outside of its batch", "Use tx.receipt.refs afterwards"
+            )
+        return ids.as_ref(ref)
 
     def _ref_if_any(self, ref: Any) -> cmd.Ref | None:
         return None if ref is None else self._ref(ref)
@@ -64,8 +63,8 @@ class WriteCalls(ABC):
         aliases: Sequence[str] = (),
         world: Any = None,
         key: str | None = None,
-        valid_from: TimeLike | None = None,
-        valid_to: TimeLike | None = None,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
         source: dict[str, Any] | None = None,
         why: str = "",
         resolve: bool | str = "exact",
@@ -106,8 +105,8 @@ class WriteCalls(ABC):
         type: str | None = None,
         name: str | None = None,
         content: str | None = None,
-        valid_from: TimeLike | None = None,
-        valid_to: TimeLike | None = None,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
         source: dict[str, Any] | None = None,
         why: str = "",
         idempotency_key: str | None = None,
@@ -129,7 +128,9 @@ class WriteCalls(ABC):
         )
         return self._execute([command], idempotency_key)
 
-    def retire(self, ref: Any, *, at: TimeLike | None = None, why: str = "", idempotency_key: str | None = None) -> Any:
+    def retire(
+        self, ref: Any, *, at: times.TimeLike | None = None, why: str = "", idempotency_key: str | None = None
+    ) -> Any:
         """Close the validity of a world or an edge at ``at`` (default: now). Nothing is deleted."""
         return self._execute([cmd.Retire(ref=self._ref(ref), at=_time(at, "at"), why=why)], idempotency_key)
 
@@ -138,8 +139,8 @@ class WriteCalls(ABC):
         ref: Any,
         *,
         content: str | None = None,
-        valid_from: TimeLike | None = None,
-        valid_to: TimeLike | None = None,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
@@ -162,8 +163,8 @@ class WriteCalls(ABC):
         home: Any = None,
         key: str | None = None,
         properties: dict[str, Any] | None = None,
-        valid_from: TimeLike | None = None,
-        valid_to: TimeLike | None = None,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
@@ -195,7 +196,7 @@ class WriteCalls(ABC):
         to: Any,
         *,
         out_of: Any = None,
-        valid_from: TimeLike | None = None,
+        valid_from: times.TimeLike | None = None,
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
@@ -252,7 +253,7 @@ class WriteCalls(ABC):
             for ref in self._refs(refs)
         ]
         if not commands:
-            raise InputError("Nothing was named to erase", "Give at least one reference")
+            raise errors.InputError("Nothing was named to erase", "Give at least one reference")
         return self._execute(commands, idempotency_key)
 
     def accept(self, proposal: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
@@ -271,7 +272,7 @@ class WriteCalls(ABC):
         self,
         name: str,
         *,
-        at: TimeLike | None = None,
+        at: times.TimeLike | None = None,
         seq: int | None = None,
         move: bool = False,
         why: str = "",
@@ -289,7 +290,7 @@ class WriteCalls(ABC):
 
     def register(
         self,
-        edge_type: EdgeHandler | str,
+        edge_type: handler.EdgeHandler | str,
         *,
         world: Any = None,
         functional: bool = False,
@@ -339,7 +340,7 @@ class WriteCalls(ABC):
         already is no event. The reference of the receipt is the world's.
         """
         if not isinstance(thresholds, Thresholds):
-            raise InputError(f"thresholds is {thresholds.__class__.__name__}", "Give Thresholds(...)")
+            raise errors.InputError(f"thresholds is {thresholds.__class__.__name__}", "Give Thresholds(...)")
         command = cmd.Tune(
             fuzzy=thresholds.fuzzy,
             phonetic=thresholds.phonetic,
@@ -375,26 +376,26 @@ class WriteCalls(ABC):
         return self._execute([cmd.DropSpace(name=name, why=why)], idempotency_key)
 
 
-def _time(value: TimeLike | None, what: str) -> int | None:
-    return None if value is None else parse_time(value, what)
+def _time(value: times.TimeLike | None, what: str) -> int | None:
+    return None if value is None else times.parse_time(value, what)
 
 
 def _texts(values: Sequence[str], what: str) -> tuple[str, ...]:
     if isinstance(values, str):
-        raise InputError(f"{what} is one text, not a list of them", f"Give {what}=[{values[:40]!r}]")
+        raise errors.InputError(f"{what} is one text, not a list of them", f"Give {what}=[{values[:40]!r}]")
     if not isinstance(values, Sequence):
-        raise InputError(f"{what} is {type(values).__name__}, not a list of texts", f"Give {what}=[...]")
+        raise errors.InputError(f"{what} is {type(values).__name__}, not a list of texts", f"Give {what}=[...]")
     return tuple(values)
 
 
-Execute = Callable[[Sequence[cmd.Command], str | None], Receipt]
+Execute = Callable[[Sequence[cmd.Command], str | None], outcome.Receipt]
 
 
 class Batch(WriteCalls):
     """Collects commands and decides them together, as one commit, when the ``with`` block ends."""
 
-    def __init__(self, execute: Execute, ontology: Ontology, idempotency_key: str | None) -> None:
-        self._receipt: Receipt | None = None
+    def __init__(self, execute: Execute, ontology: registry.Ontology, idempotency_key: str | None) -> None:
+        self._receipt: outcome.Receipt | None = None
         self._commit = execute
         self._ontology = ontology
         self._idempotency_key = idempotency_key
@@ -403,7 +404,7 @@ class Batch(WriteCalls):
 
     def __enter__(self) -> Batch:
         if self._ended:
-            raise InputError("This batch has ended", "Begin another with db.batch()")
+            raise errors.InputError("This batch has ended", "Begin another with db.batch()")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
@@ -413,17 +414,19 @@ class Batch(WriteCalls):
             self._receipt.raise_if_refused()
 
     @property
-    def receipt(self) -> Receipt:
+    def receipt(self) -> outcome.Receipt:
         """The receipt of the batch, once its block has ended."""
         if self._receipt is None:
-            raise InputError("The batch has not been committed", "Ask for the receipt after its with block has ended")
+            raise errors.InputError(
+                "The batch has not been committed", "Ask for the receipt after its with block has ended"
+            )
         return self._receipt
 
     def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Pending:
         if self._ended:
-            raise InputError("This batch has ended, so the command would not be written", "Begin another")
+            raise errors.InputError("This batch has ended, so the command would not be written", "Begin another")
         if idempotency_key is not None:
-            raise InputError("An idempotency key was given inside a batch", "Give it to db.batch()")
+            raise errors.InputError("An idempotency key was given inside a batch", "Give it to db.batch()")
         self._commands.extend(commands)
         return Pending(id(self), len(self._commands) - 1)
 
@@ -432,6 +435,8 @@ class Batch(WriteCalls):
             return ref
         if isinstance(ref, Pending):
             if ref.batch != id(self):
-                raise InputError("A pending reference of another batch was used", "Use that batch's receipt.refs")
+                raise errors.InputError(
+                    "A pending reference of another batch was used", "Use that batch's receipt.refs"
+                )
             return ref.position
-        return as_ref(ref)
+        return ids.as_ref(ref)

@@ -4,8 +4,6 @@ A blob is a tagged msgpack array whose second item is a random nonce: the hash t
 erasure cannot be guessed from the text that is gone.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import msgspec

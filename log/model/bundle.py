@@ -8,8 +8,6 @@ text is gone. ``order`` is the place of a world, an edge or a proposal among tho
 got to know them, so that an import can keep it; only which is greater says anything.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import msgspec

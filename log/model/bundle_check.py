@@ -7,43 +7,15 @@ which frame it was.
 The proof in a bundle: whether it is about the bundle's world, and whether a head stands for that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 
+from worlddb.log.model import bundle, bundle_values, checkpoint, errors, hashing, ids, limits
 from worlddb.log.model import bundle as fr
-from worlddb.log.model.bundle import Heading
-from worlddb.log.model.bundle_values import (
-    ERASED,
-    SAME_AS,
-    Given,
-    Group,
-    blob_kind,
-    check_commit,
-    check_edge,
-    check_edge_type,
-    check_end,
-    check_heading,
-    check_interval,
-    check_number,
-    check_proposal,
-    check_registration,
-    check_size,
-    check_time,
-    check_tuning,
-    identity_of,
-    refuse,
-)
-from worlddb.log.model.checkpoint import Anchor
-from worlddb.log.model.errors import UnprovedBundle, WorldDBError
-from worlddb.log.model.hashing import blob_id
-from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
-from worlddb.log.model.limits import MAX_BUNDLE_EDGE_TYPES
 from worlddb.log.model.proof import ROOT, Inclusion, check, proved_world, read_proof
 
 
-def read_bundle_proof(stored: bytes, heading: Heading) -> Inclusion:
+def read_bundle_proof(stored: bytes, heading: bundle.Heading) -> Inclusion:
     """Read the proof and see that it leads to what the heading states.
 
     That is the world, the hash, the commit and the store.
@@ -53,39 +25,39 @@ def read_bundle_proof(stored: bytes, heading: Heading) -> Inclusion:
     """
     try:
         proof = read_proof(stored, "the proof")
-    except WorldDBError as error:
-        refuse(error.message)
+    except errors.WorldDBError as error:
+        bundle_values.refuse(error.message)
     if not isinstance(proof, Inclusion) or proof.edge is not None:
-        refuse("the proof is not one of a world")
+        bundle_values.refuse("the proof is not one of a world")
     if (proof.store, proof.seq) != (heading.store_id.hex(), heading.seq):
-        refuse(f"the proof is of commit {proof.seq} of store {proof.store}, and the bundle of another")
+        bundle_values.refuse(f"the proof is of commit {proof.seq} of store {proof.store}, and the bundle of another")
     try:
         lineage, reached, chain = proved_world(proof)
     except ValueError as error:
-        refuse(f"the proof does not hold: {error}")
+        bundle_values.refuse(f"the proof does not hold: {error}")
     # The hash of the root world does not tell its lineage.
     if lineage not in (heading.world.hex(), ROOT) or reached != heading.world_hash:
-        refuse("the proof leads to another world hash than the bundle's")
+        bundle_values.refuse("the proof leads to another world hash than the bundle's")
     if chain != heading.chain:
-        refuse("the proof is of another commit than the one whose chain hash the bundle states")
+        bundle_values.refuse("the proof is of another commit than the one whose chain hash the bundle states")
     return proof
 
 
-def hold_against(proof: Inclusion | None, head: Anchor, name: str) -> None:
+def hold_against(proof: Inclusion | None, head: checkpoint.Anchor, name: str) -> None:
     """Check that a head stands for the world hash of a checked bundle; ``name`` is the bundle's.
 
     Raises:
         UnprovedBundle: there is no proof, it was made for another head, or the head lacks a signature.
     """
     if proof is None:
-        raise UnprovedBundle(
+        raise errors.UnprovedBundle(
             f"The bundle {name} has no proof that could be held against the head",
             "Export it again with its proof; or leave the head out, and compare the bundle's hash with the sender's",
             file=name,
         )
     found = check(proof, [head])
     if not found.ok:
-        raise UnprovedBundle(
+        raise errors.UnprovedBundle(
             f"The world hash of the bundle {name} is not shown to be what the head stands for: {found.reason}",
             f"Give a head of {proof.size} commits of store {proof.store}, or export with a proof for the head at hand",
             file=name,
@@ -106,7 +78,7 @@ class BundleCheck:
         self.proof: Inclusion | None = None
         self.done = False
         self._frames = 0
-        self._given = Given()
+        self._given = bundle_values.Given()
         self._types: set[str] = set()
         self._hashes: dict[bytes, bytes] = {}
         self._registered: dict[tuple[str, int, bytes], None] = {}
@@ -115,7 +87,7 @@ class BundleCheck:
         self._without_edges: set[tuple[str, int]] = set()
         self._not_contained: set[bytes] = set()
         self._begun = 0
-        self._group: Group | None = None
+        self._group: bundle_values.Group | None = None
 
     @property
     def edge_types(self) -> list[tuple[str, int, bytes]]:
@@ -144,48 +116,48 @@ class BundleCheck:
             InputError: it does not; ``InvalidBundle``, or the error of the value that is wrong in it.
         """
         if (self.heading is None) is not (type(frame) is fr.Heading):
-            refuse("the heading is missing" if self.heading is None else "there is a second heading")
+            bundle_values.refuse("the heading is missing" if self.heading is None else "there is a second heading")
         if self.done:
-            refuse("something follows the end")
+            bundle_values.refuse("something follows the end")
         if self.proof is not None and type(frame) is not fr.EndFrame:
-            refuse("something follows the proof")
+            bundle_values.refuse("something follows the proof")
         _TAKE[type(frame)](self, frame)
         self._frames += 1
 
     # -- one function a frame
 
     def heading_frame(self, frame: fr.Heading) -> None:
-        check_heading(frame)
+        bundle_values.check_heading(frame)
         self.heading = frame
 
     def commit(self, frame: fr.CommitFrame) -> None:
-        check_commit(frame)
+        bundle_values.check_commit(frame)
         self._given.add_commit(frame.seq)
 
     def blob(self, frame: fr.BlobFrame) -> None:
-        self._given.add_blob(blob_id(frame.stored), blob_kind(frame.stored))
+        self._given.add_blob(hashing.blob_id(frame.stored), bundle_values.blob_kind(frame.stored))
 
     def erased(self, frame: fr.ErasedFrame) -> None:
-        check_size(frame.blob, HASH_BYTES, "a blob's id")
-        self._given.add_blob(frame.blob, ERASED)
+        bundle_values.check_size(frame.blob, ids.HASH_BYTES, "a blob's id")
+        self._given.add_blob(frame.blob, bundle_values.ERASED)
 
     def outside(self, frame: fr.OutsideFrame) -> None:
         self._given.add_world(frame.lineage)
-        check_time(frame.t_create)
+        bundle_values.check_time(frame.t_create)
         if not frame.versions:
-            refuse(f"the outside world {short(frame.lineage)} has no version")
+            bundle_values.refuse(f"the outside world {ids.short(frame.lineage)} has no version")
         for body, begins, ends in frame.versions:
-            check_size(body, HASH_BYTES, "a version's id")
-            check_interval(begins, ends, ends)
+            bundle_values.check_size(body, ids.HASH_BYTES, "a version's id")
+            bundle_values.check_interval(begins, ends, ends)
         self._given.add_outside(frame.lineage, [body for body, _, _ in frame.versions])
 
     def world(self, frame: fr.WorldFrame) -> None:
         self._end_group()
         self._given.add_world(frame.lineage)
-        check_size(frame.world_hash, HASH_BYTES, "a world hash")
-        check_time(frame.t_create)
-        check_number(frame.order, "an order")
-        self._group = Group(frame)
+        bundle_values.check_size(frame.world_hash, ids.HASH_BYTES, "a world hash")
+        bundle_values.check_time(frame.t_create)
+        bundle_values.check_number(frame.order, "an order")
+        self._group = bundle_values.Group(frame)
         self._begun += 1
 
     def version(self, frame: fr.VersionFrame) -> None:
@@ -193,33 +165,33 @@ class BundleCheck:
         self._given.body(frame.body)
         self._given.details(frame.details)
         self._given.commit(frame.seq)
-        check_interval(frame.valid_from, frame.born_to, frame.valid_to)
+        bundle_values.check_interval(frame.valid_from, frame.born_to, frame.valid_to)
         if frame.by:
-            check_size(frame.by, LINEAGE_BYTES, "the superseding world")
+            bundle_values.check_size(frame.by, ids.LINEAGE_BYTES, "the superseding world")
         self._given.add_version(group.lineage, frame.body)
 
     def alias(self, frame: fr.AliasFrame) -> None:
         group = self._open_group()
         if not 0 <= frame.position < self._given.aliases_in(frame.details):
-            refuse(f"there is no alias {frame.position} in {short(frame.details)}")
+            bundle_values.refuse(f"there is no alias {frame.position} in {ids.short(frame.details)}")
         self._given.details(frame.details)
         self._given.commit(frame.seq)
         group.add_alias()
 
     def ended(self, frame: fr.EndedFrame) -> None:
         self._open_group().end()
-        check_time(frame.at)
+        bundle_values.check_time(frame.at)
         self._given.details(frame.details)
         self._given.commit(frame.seq)
         if frame.by:
-            check_size(frame.by, LINEAGE_BYTES, "the superseding world")
+            bundle_values.check_size(frame.by, ids.LINEAGE_BYTES, "the superseding world")
 
     def proposal(self, frame: fr.ProposalFrame) -> None:
         group = self._open_group()
-        accepted = check_proposal(frame)
+        accepted = bundle_values.check_proposal(frame)
         self._ends(frame)
-        if identity_of(frame, SAME_AS, group.lineage) != frame.proposal:
-            refuse(f"the proposal {short(frame.proposal)} does not have the id of what it says")
+        if bundle_values.identity_of(frame, bundle_values.SAME_AS, group.lineage) != frame.proposal:
+            bundle_values.refuse(f"the proposal {ids.short(frame.proposal)} does not have the id of what it says")
         group.add_proposal(frame.proposal, accepted=accepted)
         for _, details, seq in frame.decisions:
             self._given.details(details)
@@ -227,10 +199,10 @@ class BundleCheck:
 
     def edge(self, frame: fr.EdgeFrame) -> None:
         group = self._open_group()
-        check_edge(frame)
+        bundle_values.check_edge(frame)
         self._ends(frame)
-        if identity_of(frame, frame.type, group.lineage) != frame.edge:
-            refuse(f"the edge {short(frame.edge)} does not have the id of what it says")
+        if bundle_values.identity_of(frame, frame.type, group.lineage) != frame.edge:
+            bundle_values.refuse(f"the edge {ids.short(frame.edge)} does not have the id of what it says")
         self._type(frame.type)
         self._without_edges.discard((frame.type, frame.handler_version))
         if frame.type == CONTAINS:
@@ -240,16 +212,16 @@ class BundleCheck:
             group.add_edge(frame)
 
     def edge_type(self, frame: fr.EdgeTypeFrame) -> None:
-        check_edge_type(frame)
+        bundle_values.check_edge_type(frame)
         key = frame.type, frame.handler_version, frame.digest
         if key in self._registered:
-            refuse(f"the edge type {frame.type!r:.80} is given twice")
+            bundle_values.refuse(f"the edge type {frame.type!r:.80} is given twice")
         self._registered[key] = None
         self._without_edges.add(key[:2])
 
     def registration(self, frame: fr.RegistrationFrame) -> None:
         group = self._open_group()
-        check_registration(frame)
+        bundle_values.check_registration(frame)
         self._type(frame.type)
         self._given.details(frame.details)
         if frame.seq:
@@ -259,7 +231,7 @@ class BundleCheck:
 
     def tuning(self, frame: fr.TuningFrame) -> None:
         group = self._open_group()
-        check_tuning(frame)
+        bundle_values.check_tuning(frame)
         self._given.details(frame.details)
         if frame.seq:
             self._given.commit(frame.seq)
@@ -268,8 +240,8 @@ class BundleCheck:
 
     def retracted(self, frame: fr.RetractedFrame) -> None:
         self._open_group()
-        if not frame.edges or len(frame.edges) % HASH_BYTES:
-            refuse("the list of retracted edges is cut short")
+        if not frame.edges or len(frame.edges) % ids.HASH_BYTES:
+            bundle_values.refuse("the list of retracted edges is cut short")
 
     def proof_frame(self, frame: fr.ProofFrame) -> None:
         self._end_group()
@@ -280,15 +252,19 @@ class BundleCheck:
         self._end_group()
         heading = self.heading
         assert heading is not None, "take looks first"
-        check_end(frame, self._frames, self.worlds)
+        bundle_values.check_end(frame, self._frames, self.worlds)
         if self._hashes.get(heading.world) != heading.world_hash:
-            refuse(f"the world {short(heading.world)} does not have the hash that the bundle states")
+            bundle_values.refuse(f"the world {ids.short(heading.world)} does not have the hash that the bundle states")
         self._not_contained.discard(heading.world)
         for what, left in (("is in no world of the bundle", self._not_contained), *self._given.left_over()):
             if left:
-                refuse(f"{short(min(left))} {what}" + (f" (one of {len(left):,})" if len(left) > 1 else ""))
+                bundle_values.refuse(
+                    f"{ids.short(min(left))} {what}" + (f" (one of {len(left):,})" if len(left) > 1 else "")
+                )
         if self._without_edges:
-            refuse(f"no edge is of the type {min(self._without_edges)[0]!r:.80} in the version that is given")
+            bundle_values.refuse(
+                f"no edge is of the type {min(self._without_edges)[0]!r:.80} in the version that is given"
+            )
         self.done = True
 
     # -- what they share
@@ -301,15 +277,15 @@ class BundleCheck:
         self._hashes[group.lineage] = group.frame.world_hash
         self._not_contained.add(group.lineage)
 
-    def _open_group(self) -> Group:
+    def _open_group(self) -> bundle_values.Group:
         if self._group is None:
-            refuse("it belongs to no world")
+            bundle_values.refuse("it belongs to no world")
         return self._group
 
     def _type(self, name: str) -> None:
         self._types.add(name)
-        if len(self._types) > MAX_BUNDLE_EDGE_TYPES:
-            refuse(f"there are more than {MAX_BUNDLE_EDGE_TYPES:,} edge types")
+        if len(self._types) > limits.MAX_BUNDLE_EDGE_TYPES:
+            bundle_values.refuse(f"there are more than {limits.MAX_BUNDLE_EDGE_TYPES:,} edge types")
 
     def _ends(self, frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
         for lineage, ordinal, body in (

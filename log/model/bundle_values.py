@@ -5,29 +5,11 @@ the commits, blobs and versions that a frame names came before it. Then each wor
 once, and that all of it gives the world's hash.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from typing import Final, NoReturn
 
+from worlddb.log.model import blobs, codec, errors, hashing, ids, limits, times, trie
 from worlddb.log.model import bundle as fr
-from worlddb.log.model import codec
-from worlddb.log.model.blobs import Body, Details
-from worlddb.log.model.errors import DamagedStore, InvalidBundle, NewerFormat
-from worlddb.log.model.hashing import edge_id, world_hash
-from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, NONCE_BYTES, short
-from worlddb.log.model.limits import (
-    MAX_ALIASES,
-    MAX_AUTHOR_BYTES,
-    MAX_CONTENT_BYTES,
-    MAX_NAME_BYTES,
-    MAX_REASON_BYTES,
-    MAX_TYPE_BYTES,
-    checked_record,
-    checked_text,
-)
-from worlddb.log.model.times import ALWAYS, FOREVER, MAX_TIME, MIN_TIME
-from worlddb.log.model.trie import EMPTY_ROOT, MemoryNodes, Trie
 
 BODY: Final = -1
 ERASED: Final = -2
@@ -43,7 +25,7 @@ _HISTORIES: Final[tuple[list[str], ...]] = ([], ["accepted"], ["rejected"], ["ac
 
 def refuse(why: str) -> NoReturn:
     """Stop: the bundle does not hold."""
-    raise InvalidBundle(why)
+    raise errors.InvalidBundle(why)
 
 
 def check_size(value: bytes, size: int, what: str) -> None:
@@ -58,7 +40,7 @@ def check_number(value: int, what: str, lowest: int = 0, highest: int = _MAX_NUM
 
 def check_time(value: int) -> None:
     """A moment, not an open end."""
-    check_number(value, "a time", MIN_TIME, MAX_TIME)
+    check_number(value, "a time", times.MIN_TIME, times.MAX_TIME)
 
 
 def check_interval(begins: int, born_to: int, ends: int) -> None:
@@ -66,10 +48,10 @@ def check_interval(begins: int, born_to: int, ends: int) -> None:
 
     It never ends later than it was to (law 8). Only the root begins at no time.
     """
-    if begins != ALWAYS:
+    if begins != times.ALWAYS:
         check_time(begins)
     for end in (born_to, ends):
-        if end not in (FOREVER, begins):
+        if end not in (times.FOREVER, begins):
             check_time(end)
     if not begins <= ends <= born_to:
         refuse("a validity ends before it begins, or later than it was written with")
@@ -78,10 +60,10 @@ def check_interval(begins: int, born_to: int, ends: int) -> None:
 def check_heading(frame: fr.Heading) -> None:
     if frame.format != fr.BUNDLE_FORMAT:
         refuse(f"it says that the bundle has format {frame.format}")
-    check_size(frame.store_id, LINEAGE_BYTES, "the store's id")
-    check_size(frame.chain, HASH_BYTES, "the chain hash")
-    check_size(frame.world, LINEAGE_BYTES, "a world's id")
-    check_size(frame.world_hash, HASH_BYTES, "a world hash")
+    check_size(frame.store_id, ids.LINEAGE_BYTES, "the store's id")
+    check_size(frame.chain, ids.HASH_BYTES, "the chain hash")
+    check_size(frame.world, ids.LINEAGE_BYTES, "a world's id")
+    check_size(frame.world_hash, ids.HASH_BYTES, "a world hash")
     check_number(frame.seq, "a commit", 1)
     check_time(frame.ingest_time)
 
@@ -89,7 +71,7 @@ def check_heading(frame: fr.Heading) -> None:
 def check_commit(frame: fr.CommitFrame) -> None:
     check_number(frame.seq, "a commit", 1)
     check_time(frame.ingest_time)
-    checked_text(frame.author, "an author", MAX_AUTHOR_BYTES, empty=False)
+    limits.checked_text(frame.author, "an author", limits.MAX_AUTHOR_BYTES, empty=False)
 
 
 def check_end(frame: fr.EndFrame, frames: int, worlds: int) -> None:
@@ -104,50 +86,50 @@ def blob_kind(stored: bytes) -> int:
     """
     try:
         blob = codec.decode_blob(stored, 0)
-    except (DamagedStore, NewerFormat):
+    except (errors.DamagedStore, errors.NewerFormat):
         refuse("it holds neither a body nor details")
-    check_size(blob.nonce, NONCE_BYTES, "a nonce")
-    if isinstance(blob, Body):
-        checked_text(blob.type, "type", MAX_TYPE_BYTES, empty=False)
-        checked_text(blob.name, "name", MAX_NAME_BYTES)
-        checked_text(blob.content, "content", MAX_CONTENT_BYTES)
+    check_size(blob.nonce, ids.NONCE_BYTES, "a nonce")
+    if isinstance(blob, blobs.Body):
+        limits.checked_text(blob.type, "type", limits.MAX_TYPE_BYTES, empty=False)
+        limits.checked_text(blob.name, "name", limits.MAX_NAME_BYTES)
+        limits.checked_text(blob.content, "content", limits.MAX_CONTENT_BYTES)
         return BODY
-    if not isinstance(blob, Details):
+    if not isinstance(blob, blobs.Details):
         refuse("it holds neither a body nor details")
-    checked_text(blob.why, "why", MAX_REASON_BYTES)
-    checked_record(blob.source, "source")
-    checked_record(blob.properties, "properties")
-    if len(blob.aliases) > MAX_ALIASES:
-        refuse(f"it has more than {MAX_ALIASES} aliases")
+    limits.checked_text(blob.why, "why", limits.MAX_REASON_BYTES)
+    limits.checked_record(blob.source, "source")
+    limits.checked_record(blob.properties, "properties")
+    if len(blob.aliases) > limits.MAX_ALIASES:
+        refuse(f"it has more than {limits.MAX_ALIASES} aliases")
     for alias in blob.aliases:
-        checked_text(alias, "an alias", MAX_NAME_BYTES, empty=False)
+        limits.checked_text(alias, "an alias", limits.MAX_NAME_BYTES, empty=False)
     return len(blob.aliases)
 
 
 def check_proposal(frame: fr.ProposalFrame) -> bool:
     """True if it stands accepted."""
-    check_size(frame.proposal, HASH_BYTES, "a proposal's id")
+    check_size(frame.proposal, ids.HASH_BYTES, "a proposal's id")
     _check_said(frame)
     decided = [decision for decision, _, _ in frame.decisions]
     if decided not in _HISTORIES:
-        refuse(f"the proposal {short(frame.proposal)} cannot have been {', then '.join(decided)[:80]}")
+        refuse(f"the proposal {ids.short(frame.proposal)} cannot have been {', then '.join(decided)[:80]}")
     return decided == ["accepted"]
 
 
 def check_edge_type(frame: fr.EdgeTypeFrame) -> None:
     """Name, version and digest of a registered edge type."""
-    checked_text(frame.type, "an edge type", MAX_TYPE_BYTES, empty=False)
+    limits.checked_text(frame.type, "an edge type", limits.MAX_TYPE_BYTES, empty=False)
     check_number(frame.handler_version, "a handler's version", 0, _MAX_HANDLER_VERSION)
-    check_size(frame.digest, HASH_BYTES, "a digest")
+    check_size(frame.digest, ids.HASH_BYTES, "a digest")
     if frame.digest_of == "built_in":
         refuse(f"{frame.type!r:.80} is said to be built in, and such types are not registered with a digest")
 
 
 def check_registration(frame: fr.RegistrationFrame) -> None:
     """As :func:`check_edge_type`; a built-in type has a name and no code."""
-    checked_text(frame.type, "an edge type", MAX_TYPE_BYTES, empty=False)
+    limits.checked_text(frame.type, "an edge type", limits.MAX_TYPE_BYTES, empty=False)
     check_number(frame.handler_version, "a handler's version", 0, _MAX_HANDLER_VERSION)
-    check_size(frame.digest, 0 if frame.digest_of == "built_in" else HASH_BYTES, "a digest")
+    check_size(frame.digest, 0 if frame.digest_of == "built_in" else ids.HASH_BYTES, "a digest")
     if frame.details and not frame.seq:
         refuse(f"why {frame.type!r:.80} was registered is told, and not by which commit")
     if len(set(frame.rewrites)) < len(frame.rewrites) or (frame.rewrites and frame.digest_of == "built_in"):
@@ -156,7 +138,7 @@ def check_registration(frame: fr.RegistrationFrame) -> None:
 
 def check_tuning(frame: fr.TuningFrame) -> None:
     """Thresholds such as a command could have set."""
-    checked_text(frame.type, "a node type", MAX_TYPE_BYTES)
+    limits.checked_text(frame.type, "a node type", limits.MAX_TYPE_BYTES)
     for name in ("fuzzy", "phonetic", "embedding", "margin"):
         if not 0 <= getattr(frame, name) <= 1:
             refuse(f"the threshold {name} is {getattr(frame, name)!r}")
@@ -166,8 +148,8 @@ def check_tuning(frame: fr.TuningFrame) -> None:
 
 
 def check_edge(frame: fr.EdgeFrame) -> None:
-    check_size(frame.edge, HASH_BYTES, "an edge's id")
-    checked_text(frame.type, "an edge type", MAX_TYPE_BYTES, empty=False)
+    check_size(frame.edge, ids.HASH_BYTES, "an edge's id")
+    limits.checked_text(frame.type, "an edge type", limits.MAX_TYPE_BYTES, empty=False)
     _check_said(frame)
     check_interval(frame.valid_from, frame.born_to, frame.valid_to)
 
@@ -175,20 +157,20 @@ def check_edge(frame: fr.EdgeFrame) -> None:
 def _check_said(frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
     """Check the fields that edges and proposals share."""
     for lineage in (frame.source, frame.target):
-        check_size(lineage, LINEAGE_BYTES, "a world's id")
+        check_size(lineage, ids.LINEAGE_BYTES, "a world's id")
     for body in (frame.source_body, frame.target_body):
-        check_size(body, HASH_BYTES, "a version's id")
+        check_size(body, ids.HASH_BYTES, "a version's id")
     for ordinal in (frame.source_version, frame.target_version):
         check_number(ordinal, "a version", 1, _MAX_VERSION)
-    check_size(frame.nonce, NONCE_BYTES, "a nonce")
+    check_size(frame.nonce, ids.NONCE_BYTES, "a nonce")
     check_number(frame.handler_version, "a handler's version", 0, _MAX_HANDLER_VERSION)
     check_number(frame.order, "an order")
-    check_interval(frame.valid_from, FOREVER, FOREVER)
+    check_interval(frame.valid_from, times.FOREVER, times.FOREVER)
 
 
 def identity_of(frame: fr.EdgeFrame | fr.ProposalFrame, type_name: str, home: bytes) -> bytes:
     """The id of an edge or a proposal, computed from what it says."""
-    return edge_id(
+    return hashing.edge_id(
         type_name,
         frame.source,
         frame.source_body,
@@ -228,7 +210,7 @@ class Given:
     def add_blob(self, blob: bytes, kind: int) -> None:
         """A blob, whose kind is as :func:`blob_kind` has it."""
         if blob in self._blobs:
-            refuse(f"the blob {short(blob)} is given twice")
+            refuse(f"the blob {ids.short(blob)} is given twice")
         self._blobs[blob] = kind
         self._unused.add(blob)
 
@@ -236,7 +218,7 @@ class Given:
         """Something names a blob as a body."""
         kind = self._named(blob)
         if kind not in (BODY, ERASED):
-            refuse(f"the blob {short(blob)} is of another kind than it is named as")
+            refuse(f"the blob {ids.short(blob)} is of another kind than it is named as")
         self._unused.discard(blob)
 
     def details(self, blob: bytes) -> None:
@@ -244,7 +226,7 @@ class Given:
         if not blob:
             return
         if self._named(blob) == BODY:
-            refuse(f"the blob {short(blob)} is of another kind than it is named as")
+            refuse(f"the blob {ids.short(blob)} is of another kind than it is named as")
         self._unused.discard(blob)
 
     def aliases_in(self, details: bytes) -> int:
@@ -254,16 +236,16 @@ class Given:
     def _named(self, blob: bytes) -> int:
         kind = self._blobs.get(blob)
         if kind is None:
-            refuse(f"the blob {short(blob)} is missing")
+            refuse(f"the blob {ids.short(blob)} is missing")
         return kind
 
     # -- worlds and their versions
 
     def add_world(self, lineage: bytes) -> None:
         """A world, which none was given of before."""
-        check_size(lineage, LINEAGE_BYTES, "a world's id")
+        check_size(lineage, ids.LINEAGE_BYTES, "a world's id")
         if lineage in self._versions:
-            refuse(f"the world {short(lineage)} is given twice")
+            refuse(f"the world {ids.short(lineage)} is given twice")
         self._versions[lineage] = []
 
     def add_outside(self, lineage: bytes, bodies: list[bytes]) -> None:
@@ -282,7 +264,7 @@ class Given:
         """The body of the newest version of a world, of which there will be no more."""
         versions = self._versions[lineage]
         if not versions:
-            refuse(f"the world {short(lineage)} has no version")
+            refuse(f"the world {ids.short(lineage)} has no version")
         for ordinal, body in self._awaited.pop(lineage, {}).items():
             self._is_version(lineage, ordinal, body)
         return versions[-1]
@@ -296,12 +278,12 @@ class Given:
         if lineage in self._versions and is_whole:
             self._is_version(lineage, ordinal, body)
         elif self._awaited.setdefault(lineage, {}).setdefault(ordinal, body) != body:
-            refuse(f"two edges name different versions {ordinal} of {short(lineage)}")
+            refuse(f"two edges name different versions {ordinal} of {ids.short(lineage)}")
 
     def _is_version(self, lineage: bytes, ordinal: int, body: bytes) -> None:
         versions = self._versions[lineage]
         if ordinal > len(versions) or versions[ordinal - 1] != body:
-            refuse(f"an edge names {short(body)} as version {ordinal} of {short(lineage)}, which it is not")
+            refuse(f"an edge names {ids.short(body)} as version {ordinal} of {ids.short(lineage)}, which it is not")
 
     # -- at the end
 
@@ -336,60 +318,64 @@ class Group:
     def add_alias(self) -> None:
         """Another alias."""
         self._aliases += 1
-        if self._aliases > MAX_ALIASES:
-            refuse(f"{short(self.lineage)} has more than {MAX_ALIASES} aliases")
+        if self._aliases > limits.MAX_ALIASES:
+            refuse(f"{ids.short(self.lineage)} has more than {limits.MAX_ALIASES} aliases")
 
     def end(self) -> None:
         """The world's end."""
         if self._ended:
-            refuse(f"{short(self.lineage)} has ended twice")
+            refuse(f"{ids.short(self.lineage)} has ended twice")
         self._ended = True
 
     def add_proposal(self, proposal: bytes, *, accepted: bool) -> None:
         """A proposal; the edge of an accepted one comes behind it."""
         if proposal in self._proposals:
-            refuse(f"the proposal {short(proposal)} is given twice")
+            refuse(f"the proposal {ids.short(proposal)} is given twice")
         self._proposals[proposal] = accepted
 
     def add_edge(self, frame: fr.EdgeFrame) -> None:
         """An edge of the interior."""
         if frame.edge in self._edges:
-            refuse(f"the edge {short(frame.edge)} is given twice")
+            refuse(f"the edge {ids.short(frame.edge)} is given twice")
         if frame.type == SAME_AS and not self._proposals.get(frame.edge):
-            refuse(f"nobody accepted that {short(frame.source)} is the same as {short(frame.target)}")
+            refuse(f"nobody accepted that {ids.short(frame.source)} is the same as {ids.short(frame.target)}")
         self._edges[frame.edge] = b""
 
     def add_member(self, frame: fr.EdgeFrame, member_hash: bytes | None) -> None:
         """A member, with its hash if its group was read."""
         if frame.source != self.lineage:
-            refuse(f"the membership {short(frame.edge)} stands with another world than its container")
+            refuse(f"the membership {ids.short(frame.edge)} stands with another world than its container")
         if member_hash is None:
             refuse(
-                f"the member {short(frame.target)} of {short(frame.source)} is not among the worlds before it:"
+                f"the member {ids.short(frame.target)} of {ids.short(frame.source)} is not among the worlds before it:"
                 " it is missing, or containment has a cycle"
             )
         if frame.target in self._members:
-            refuse(f"{short(frame.target)} is a member of {short(frame.source)} twice")
+            refuse(f"{ids.short(frame.target)} is a member of {ids.short(frame.source)} twice")
         self._members[frame.target] = member_hash
 
     def register(self, edge_type: str) -> None:
         """A registration of an edge type."""
         if edge_type in self._types:
-            refuse(f"the edge type {edge_type!r:.80} is registered for {short(self.lineage)} twice")
+            refuse(f"the edge type {edge_type!r:.80} is registered for {ids.short(self.lineage)} twice")
         self._types.add(edge_type)
 
     def tune(self, node_type: str) -> None:
         """Thresholds for a node type, or for every type."""
         if node_type in self._tuned:
-            refuse(f"thresholds for {node_type or 'every type'!r:.80} are set for {short(self.lineage)} twice")
+            refuse(f"thresholds for {node_type or 'every type'!r:.80} are set for {ids.short(self.lineage)} twice")
         self._tuned.add(node_type)
 
     def close(self, newest: bytes) -> None:
         """Check that all of it, with the newest version's body, gives the world's hash."""
         for proposal, accepted in self._proposals.items():
             if accepted and proposal not in self._edges:
-                refuse(f"the accepted proposal {short(proposal)} has no edge")
-        members = Trie(MemoryNodes(), LINEAGE_BYTES, HASH_BYTES).update(self._members) if self._members else EMPTY_ROOT
-        edges = Trie(MemoryNodes(), HASH_BYTES, 0).update(self._edges) if self._edges else EMPTY_ROOT
-        if world_hash(newest, members, edges, self.frame.t_create) != self.frame.world_hash:
-            refuse(f"the world {short(self.lineage)} states another hash than what it holds has")
+                refuse(f"the accepted proposal {ids.short(proposal)} has no edge")
+        members = (
+            trie.Trie(trie.MemoryNodes(), ids.LINEAGE_BYTES, ids.HASH_BYTES).update(self._members)
+            if self._members
+            else trie.EMPTY_ROOT
+        )
+        edges = trie.Trie(trie.MemoryNodes(), ids.HASH_BYTES, 0).update(self._edges) if self._edges else trie.EMPTY_ROOT
+        if hashing.world_hash(newest, members, edges, self.frame.t_create) != self.frame.world_hash:
+            refuse(f"the world {ids.short(self.lineage)} states another hash than what it holds has")

@@ -11,8 +11,6 @@ extension lines, which a verification of the store checks as well:
     time  its ingest time, ISO 8601
 """
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from collections.abc import Sequence
@@ -20,18 +18,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from worlddb.log.model.errors import InputError, InvalidTime, LimitExceeded
-from worlddb.log.model.ids import HASH_BYTES
-from worlddb.log.model.limits import MAX_CHECKPOINT_BYTES
-from worlddb.log.model.signed_note import (
-    SignedNote,
-    decoded_base64,
-    is_signed,
-    malformed,
-    parse_note,
-    parse_verifier_key,
-)
-from worlddb.log.model.times import format_time, parse_time
+from worlddb.log.model import errors, ids, limits, signed_note, times
 
 _ORIGIN: Final = "worlddb/"
 _SIZE: Final = re.compile("0|[1-9][0-9]{0,18}")
@@ -74,11 +61,11 @@ def checkpoint_text(checkpoint: OwnCheckpoint) -> str:
     """The lines of a checkpoint, without signatures."""
     chain, root, ingest_time = checkpoint.commit_state
     lines = [checkpoint.origin, str(checkpoint.size), b64encode(checkpoint.tree).decode()]
-    lines += [f"chain {chain.hex()}", f"root {root.hex()}", f"time {format_time(ingest_time)}"]
+    lines += [f"chain {chain.hex()}", f"root {root.hex()}", f"time {times.format_time(ingest_time)}"]
     return "\n".join(lines) + "\n"
 
 
-def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, SignedNote]:
+def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, signed_note.SignedNote]:
     """Read a checkpoint, and give back the note that it was written as too.
 
     The JSON document of ``worlddb head --json`` is taken too.
@@ -88,21 +75,21 @@ def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, 
         LimitExceeded: it is too large to be one.
         InputError: it is not text.
     """
-    note = parse_note(_text(given, what), what)
+    note = signed_note.parse_note(_text(given, what), what)
     lines = note.text.split("\n")[:-1]
     if len(lines) < _LINES or not all(lines):
-        raise malformed(what, len(lines), "a checkpoint has three lines or more, and none of them is empty")
+        raise signed_note.malformed(what, len(lines), "a checkpoint has three lines or more, and none of them is empty")
     origin, size, encoded = lines[:_LINES]
     if not _SIZE.fullmatch(size):
-        raise malformed(what, 2, f"{size[:40]!r} is not the size of a tree")
-    tree = decoded_base64(encoded)
-    if tree is None or len(tree) != HASH_BYTES:
-        raise malformed(what, 3, f"{encoded[:60]!r} is not a root hash in base64")
+        raise signed_note.malformed(what, 2, f"{size[:40]!r} is not the size of a tree")
+    tree = signed_note.decoded_base64(encoded)
+    if tree is None or len(tree) != ids.HASH_BYTES:
+        raise signed_note.malformed(what, 3, f"{encoded[:60]!r} is not a root hash in base64")
     commit_state = None
     if origin.startswith(_ORIGIN) and len(lines) > _LINES:
         commit_state = _commit_state(lines[_LINES:])
         if commit_state is None:
-            raise malformed(
+            raise signed_note.malformed(
                 what, _LINES + 1, "the lines of chain hash, root hash and time are not as they were written"
             )
     return Checkpoint(origin, int(size), tree, commit_state), note
@@ -123,12 +110,12 @@ def anchor_of(head: str | bytes | None, keys: Sequence[str], what: str = "the he
         InputError: a key is no verifier key, or there is no head.
     """
     if isinstance(keys, str | bytes):
-        raise InputError("keys is a text", "Give a list of verifier keys")
-    holders = [parse_verifier_key(key) for key in keys]
+        raise errors.InputError("keys is a text", "Give a list of verifier keys")
+    holders = [signed_note.parse_verifier_key(key) for key in keys]
     if head is None:
-        raise InputError("Keys were given, and no head that they could have signed", "Give the head, too")
+        raise errors.InputError("Keys were given, and no head that they could have signed", "Give the head, too")
     checkpoint, note = read_checkpoint(head, what)
-    missing = [key for key in holders if not is_signed(note, key)]
+    missing = [key for key in holders if not signed_note.is_signed(note, key)]
     problems = tuple(f"{what} has no valid signature of {key.name} (key {key.key_id.hex()})" for key in missing)
     return Anchor(checkpoint, problems)
 
@@ -143,22 +130,22 @@ def _commit_state(lines: list[str]) -> CommitState | None:
         return None
     chain, root, time = found.groups()
     try:
-        ingest_time = parse_time(time)
-    except InvalidTime:
+        ingest_time = times.parse_time(time)
+    except errors.InvalidTime:
         return None
     return (
         CommitState(bytes.fromhex(chain), bytes.fromhex(root), ingest_time)
-        if format_time(ingest_time) == time
+        if times.format_time(ingest_time) == time
         else None
     )
 
 
 def _text(given: object, what: str) -> str:
     if not isinstance(given, str | bytes):
-        raise InputError(f"{what} is {type(given).__name__}, not text", "Give the text of a checkpoint")
-    if len(given) > MAX_CHECKPOINT_BYTES:
-        raise LimitExceeded(
-            f"{what} has {len(given):,} bytes, above the limit of {MAX_CHECKPOINT_BYTES:,}", "Give a checkpoint"
+        raise errors.InputError(f"{what} is {type(given).__name__}, not text", "Give the text of a checkpoint")
+    if len(given) > limits.MAX_CHECKPOINT_BYTES:
+        raise errors.LimitExceeded(
+            f"{what} has {len(given):,} bytes, above the limit of {limits.MAX_CHECKPOINT_BYTES:,}", "Give a checkpoint"
         )
     try:
         text = given.decode() if isinstance(given, bytes) else given
@@ -167,9 +154,9 @@ def _text(given: object, what: str) -> str:
             inner: str = msgspec.json.decode(text, type=_Told).checkpoint
             return inner
     except (UnicodeDecodeError, UnicodeEncodeError):
-        raise malformed(what, 1, "it is not UTF-8 text") from None
+        raise signed_note.malformed(what, 1, "it is not UTF-8 text") from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise malformed(what, 1, f"it is JSON, but no answer of `worlddb head --json`: {error}") from None
+        raise signed_note.malformed(what, 1, f"it is JSON, but no answer of `worlddb head --json`: {error}") from None
     return text
 
 

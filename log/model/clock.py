@@ -1,7 +1,5 @@
 """The one place where clocks and randomness enter; everything else is handed these values."""
 
-from __future__ import annotations
-
 import os
 import random
 import time

@@ -19,18 +19,14 @@ Upcasters are pure and go from each version to the next, so an event of version 
 | none yet | | |
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
+from worlddb.log.model import errors, hashing, ids
 from worlddb.log.model.blobs import Blob
-from worlddb.log.model.errors import DamagedStore, NewerFormat
 from worlddb.log.model.events import FORMAT, AnyEvent
-from worlddb.log.model.hashing import CHAIN, EVENTS, blob_id, digest
-from worlddb.log.model.ids import HASH_BYTES, BlobId
 
 
 class Note(msgspec.Struct, frozen=True, array_like=True):
@@ -73,13 +69,13 @@ class Events(msgspec.Struct, frozen=True, array_like=True, tag="events"):
     notes: list[Note]
     events: list[AnyEvent]
 
-    def blob(self, position: int) -> BlobId:
+    def blob(self, position: int) -> ids.BlobId:
         """The id of the blob at a position."""
-        return BlobId(self.blobs[position * HASH_BYTES : (position + 1) * HASH_BYTES])
+        return ids.BlobId(self.blobs[position * ids.HASH_BYTES : (position + 1) * ids.HASH_BYTES])
 
     @property
     def blob_count(self) -> int:
-        return len(self.blobs) // HASH_BYTES
+        return len(self.blobs) // ids.HASH_BYTES
 
 
 class Record(NamedTuple):
@@ -96,12 +92,12 @@ class Record(NamedTuple):
 
 def chain_hash(header: bytes) -> bytes:
     """The hash that stands for this commit and everything before it."""
-    return digest(CHAIN, header)
+    return hashing.digest(hashing.CHAIN, header)
 
 
 def events_hash(events: bytes) -> bytes:
     """The hash of a stored events record."""
-    return digest(EVENTS, events)
+    return hashing.digest(hashing.EVENTS, events)
 
 
 Upcaster = Callable[[list[Any]], list[Any]]
@@ -169,7 +165,7 @@ def decode_header(stored: bytes, seq: int) -> Header:
     """
     header = _decode(_HEADER, stored, "header", seq)
     if header.format > FORMAT:
-        raise NewerFormat(
+        raise errors.NewerFormat(
             f"Commit {seq} has format {header.format}; this release knows formats up to {FORMAT}",
             "Upgrade WorldDB; the store itself is untouched",
             seq=seq,
@@ -197,7 +193,7 @@ def _upcast(stored: bytes, seq: int) -> bytes:
     try:
         return _ENCODER.encode(record) if upcast(record) else stored
     except (*_UNREADABLE, LookupError) as error:
-        raise DamagedStore(
+        raise errors.DamagedStore(
             f"An event of an earlier version in commit {seq} does not hold what it should: {error!r}",
             "Run `worlddb verify`",
             seq=seq,
@@ -216,8 +212,8 @@ def written_blob(stored: bytes, identifier: bytes, seq: int) -> Blob:
         DamagedStore: they have another, or cannot be decoded.
         NewerFormat: as :func:`decode_header`.
     """
-    if blob_id(stored) != identifier:
-        raise DamagedStore(
+    if hashing.blob_id(stored) != identifier:
+        raise errors.DamagedStore(
             f"A text of commit {seq} is not what was written",
             "Run `worlddb verify`, and restore the store from a backup",
             seq=seq,
@@ -230,12 +226,12 @@ def _decode(decoder: msgspec.msgpack.Decoder[T], stored: bytes, what: str, seq: 
         return decoder.decode(stored)
     except _UNREADABLE as error:
         if _is_newer(stored, error):
-            raise NewerFormat(
+            raise errors.NewerFormat(
                 f"The {what} of commit {seq} has a form that this release does not know: {error}",
                 "Upgrade WorldDB; the store itself is untouched",
                 seq=seq,
             ) from None
-        raise DamagedStore(
+        raise errors.DamagedStore(
             f"The {what} of commit {seq} cannot be decoded: {error}", "Run `worlddb verify`", seq=seq
         ) from None
 

@@ -36,8 +36,6 @@ Every class has a stable ``code`` (scripts may match it) and an ``exit_code`` fo
 1 the answer is no, 2 usage, 3 refused, 4 damaged, 5 busy or unavailable.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 

@@ -8,8 +8,6 @@ microseconds; ``valid_to`` is :data:`worlddb.log.model.times.FOREVER` while open
 Encoded as tagged msgpack arrays. A new field goes at the end with a default; a new event gets a new tag.
 """
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 import msgspec

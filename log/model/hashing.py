@@ -7,8 +7,6 @@ Hashes are of stored bytes, never of a re-encoding. Paper §2.1, equation 2.
 The log's Merkle tree alone is of SHA-256, as RFC 6962 has it; see :mod:`worlddb.log.model.merkle`.
 """
 
-from __future__ import annotations
-
 import struct
 from functools import lru_cache
 from hashlib import sha256

@@ -7,8 +7,6 @@
 | edge, proposal | 32 | hash of the edge's identity fields |
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final, NewType
 

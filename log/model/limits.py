@@ -5,8 +5,6 @@ provenance, properties or evidence. Records are kept as msgpack and given back a
 that have one form there and in JSON.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final
 

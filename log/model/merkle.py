@@ -8,8 +8,6 @@ Commit ``seq`` is the leaf number ``seq - 1``, so the tree of size n stands for 
 BLAKE3, because a checkpoint names "the RFC 6962 root": witnesses and verifiers that others wrote take it as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final, Protocol

@@ -4,23 +4,12 @@ A proof is one JSON object; every hash and every byte string in it is lower-case
 down for other languages in docs/proofs.md, step by step in the order of this file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
-from worlddb.log.model import codec
-from worlddb.log.model.blobs import Body, Details
-from worlddb.log.model.checkpoint import Anchor, Checkpoint, CommitState, origin_of
-from worlddb.log.model.codec import Header, chain_hash
-from worlddb.log.model.errors import InputError, LimitExceeded, MalformedFile, WorldDBError
-from worlddb.log.model.hashing import blob_id, edge_id, log_leaf_hash, world_hash
-from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
-from worlddb.log.model.limits import HIGHEST_SEQ, MAX_PROOF_BYTES
-from worlddb.log.model.merkle import is_consistent, root_of_inclusion
-from worlddb.log.model.trie import proved_value
+from worlddb.log.model import blobs, checkpoint, codec, errors, hashing, ids, limits, merkle, trie
 
 PROOF_VERSION: Final = 1
 ROOT: Final = ""
@@ -30,7 +19,7 @@ Hash = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 Lineage = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{32}\Z")]
 LineageOrRoot = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{32})?\Z")]
 Hex = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{2})*\Z")]
-Seq = Annotated[int, msgspec.Meta(ge=1, le=HIGHEST_SEQ)]
+Seq = Annotated[int, msgspec.Meta(ge=1, le=limits.HIGHEST_SEQ)]
 Time = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Version = Annotated[int, msgspec.Meta(ge=1)]
 LogPath = Annotated[list[Hash], msgspec.Meta(max_length=64)]
@@ -75,7 +64,7 @@ class EdgeStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def id(self) -> bytes:
         """The edge's identifier, made again."""
-        return edge_id(
+        return hashing.edge_id(
             self.type,
             bytes.fromhex(self.source),
             bytes.fromhex(self.source_version),
@@ -167,18 +156,20 @@ def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistenc
         InputError: it is neither text nor bytes.
     """
     if not isinstance(given, str | bytes):
-        raise InputError(f"{what} is {type(given).__name__}, not text", "Give what `worlddb prove` wrote")
-    if len(given) > MAX_PROOF_BYTES:
-        raise LimitExceeded(f"{what} is longer than {MAX_PROOF_BYTES:,} bytes", "Prove it in a world that is less deep")
+        raise errors.InputError(f"{what} is {type(given).__name__}, not text", "Give what `worlddb prove` wrote")
+    if len(given) > limits.MAX_PROOF_BYTES:
+        raise errors.LimitExceeded(
+            f"{what} is longer than {limits.MAX_PROOF_BYTES:,} bytes", "Prove it in a world that is less deep"
+        )
     try:
         inner = bytes(_TOLD.decode(given).proof)
         found: Inclusion | Consistency = _DECODER.decode(given if inner[:1] == b'"' else inner)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise MalformedFile(
+        raise errors.MalformedFile(
             f"{what} is no proof: {error}", "Give the file as `worlddb prove` wrote it", file=what
         ) from None
     if found.version != PROOF_VERSION:
-        raise MalformedFile(
+        raise errors.MalformedFile(
             f"{what} has version {found.version}; this release knows version {PROOF_VERSION}",
             "Upgrade WorldDB",
             file=what,
@@ -186,7 +177,7 @@ def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistenc
     return found
 
 
-def check(proof: Inclusion | Consistency, heads: Sequence[Anchor]) -> ProofCheck:
+def check(proof: Inclusion | Consistency, heads: Sequence[checkpoint.Anchor]) -> ProofCheck:
     """Hold a proof against heads.
 
     One for an inclusion; for a consistency the old, the new, or both in that order.
@@ -196,7 +187,7 @@ def check(proof: Inclusion | Consistency, heads: Sequence[Anchor]) -> ProofCheck
         for head in heads:
             if head.problems:
                 raise _Fails(head.problems[0])
-            if head.checkpoint.origin != origin_of(bytes.fromhex(proof.store)):
+            if head.checkpoint.origin != checkpoint.origin_of(bytes.fromhex(proof.store)):
                 raise _Fails(
                     f"the head is of another store: {head.checkpoint.origin[:80]}, and the proof is of {proof.store}"
                 )
@@ -223,11 +214,11 @@ def proved_world(proof: Inclusion) -> tuple[str, bytes, bytes]:
     except _Fails as failed:
         raise ValueError(str(failed)) from None
     members, edges = bytes.fromhex(last.members), bytes.fromhex(last.edges)
-    reached = world_hash(bytes.fromhex(last.body), members, edges, last.created)
-    return last.lineage, reached, chain_hash(bytes.fromhex(proof.header))
+    reached = hashing.world_hash(bytes.fromhex(last.body), members, edges, last.created)
+    return last.lineage, reached, codec.chain_hash(bytes.fromhex(proof.header))
 
 
-def _check_consistency(proof: Consistency, heads: Sequence[Anchor]) -> dict[str, Any]:
+def _check_consistency(proof: Consistency, heads: Sequence[checkpoint.Anchor]) -> dict[str, Any]:
     ends = {proof.old: proof.old_root, proof.new: proof.new_root}
     if len(heads) > 1 and [head.checkpoint.size for head in heads] != [proof.old, proof.new]:
         sizes = " and ".join(str(head.checkpoint.size) for head in heads)
@@ -239,12 +230,12 @@ def _check_consistency(proof: Consistency, heads: Sequence[Anchor]) -> dict[str,
         if tree != ends[size]:
             raise _Fails(f"the proof leads to another root than the head has for {size} commits")
     roots = bytes.fromhex(proof.old_root), bytes.fromhex(proof.new_root)
-    if not is_consistent(proof.old, proof.new, *roots, [bytes.fromhex(each) for each in proof.path]):
+    if not merkle.is_consistent(proof.old, proof.new, *roots, [bytes.fromhex(each) for each in proof.path]):
         raise _Fails(f"the log of {proof.new} commits is not shown to begin with the one of {proof.old}")
     return {name: getattr(proof, name) for name in ("store", "old", "old_root", "new", "new_root")}
 
 
-def _check_inclusion(proof: Inclusion, heads: Sequence[Anchor]) -> dict[str, Any]:
+def _check_inclusion(proof: Inclusion, heads: Sequence[checkpoint.Anchor]) -> dict[str, Any]:
     if len(heads) != 1:
         raise _Fails(f"{len(heads)} heads were given, and an inclusion is held against one")
     header = _proved_header(proof, heads[0].checkpoint)
@@ -268,32 +259,32 @@ def _check_inclusion(proof: Inclusion, heads: Sequence[Anchor]) -> dict[str, Any
     return claim | _shown(proof, last)
 
 
-def _proved_header(proof: Inclusion, head: Checkpoint) -> Header:
+def _proved_header(proof: Inclusion, head: checkpoint.Checkpoint) -> codec.Header:
     """The commit's header, if it is the leaf of a tree that has the head's root."""
     if proof.size != head.size:
         raise _Fails(f"the proof is for a head of {proof.size} commits, and the head is of {head.size}")
-    chain = chain_hash(bytes.fromhex(proof.header))
+    chain = codec.chain_hash(bytes.fromhex(proof.header))
     path = [bytes.fromhex(each) for each in proof.path]
-    if root_of_inclusion(log_leaf_hash(chain), proof.seq, proof.size, path) != head.tree:
+    if merkle.root_of_inclusion(hashing.log_leaf_hash(chain), proof.seq, proof.size, path) != head.tree:
         raise _Fails(f"commit {proof.seq} is not shown to be in the log that the head stands for")
     header = _header_of(proof)
-    here = CommitState(chain, header.root, header.ingest_time)
+    here = checkpoint.CommitState(chain, header.root, header.ingest_time)
     if proof.seq == head.size and head.commit_state is not None and head.commit_state != here:
         raise _Fails("the head says something else of its last commit than the commit does")
     return header
 
 
-def _header_of(proof: Inclusion) -> Header:
+def _header_of(proof: Inclusion) -> codec.Header:
     try:
         header = codec.decode_header(bytes.fromhex(proof.header), proof.seq)
-    except WorldDBError as error:
+    except errors.WorldDBError as error:
         raise _Fails(error.message) from None
     if header.seq != proof.seq:
         raise _Fails(f"the header is that of commit {header.seq}, not {proof.seq}")
     return header
 
 
-def _descend(proof: Inclusion, header: Header) -> WorldStep:
+def _descend(proof: Inclusion, header: codec.Header) -> WorldStep:
     """Walk down to the last world of a proof.
 
     Each must be a member of the one before it, and the first must have the header's root hash.
@@ -303,13 +294,15 @@ def _descend(proof: Inclusion, header: Header) -> WorldStep:
         if (step.lineage == ROOT) != (position == 0):
             raise _Fails("the way down does not begin at the root world, or comes back to it")
         body, members, edges = (bytes.fromhex(each) for each in (step.body, step.members, step.edges))
-        if world_hash(body, members, edges, step.created) != expected:
+        if hashing.world_hash(body, members, edges, step.created) != expected:
             raise _Fails(f"the world {step.lineage or 'root'} does not have the hash that stands above it")
         if position == len(proof.worlds) - 1:
             break
         below = proof.worlds[position + 1].lineage
-        value = proved_value(members, bytes.fromhex(below), HASH_BYTES, [bytes.fromhex(each) for each in step.nodes])
-        if len(below) != 2 * LINEAGE_BYTES or value is None:
+        value = trie.proved_value(
+            members, bytes.fromhex(below), ids.HASH_BYTES, [bytes.fromhex(each) for each in step.nodes]
+        )
+        if len(below) != 2 * ids.LINEAGE_BYTES or value is None:
             raise _Fails(f"{below or 'the root'} is not shown to be a member of {step.lineage or 'the root world'}")
         expected = value
     if step.nodes:
@@ -321,7 +314,7 @@ def _proved_edge(edge: EdgeStep, home: WorldStep) -> bytes:
     """The edge's identifier, if it is in the interior of its home."""
     if home.lineage not in (edge.home, ROOT):
         raise _Fails(f"the edge's home is {edge.home}, and the way down ends at {home.lineage}")
-    if proved_value(bytes.fromhex(home.edges), edge.id, 0, [bytes.fromhex(each) for each in edge.nodes]) is None:
+    if trie.proved_value(bytes.fromhex(home.edges), edge.id, 0, [bytes.fromhex(each) for each in edge.nodes]) is None:
         raise _Fails(
             f"the edge {edge.id.hex()} is not shown to be in the interior of {home.lineage or 'the root world'}"
         )
@@ -338,14 +331,14 @@ def _shown(proof: Inclusion, last: WorldStep) -> dict[str, Any]:
     if proof.shown is None:
         return {}
     stored = bytes.fromhex(proof.shown)
-    if blob_id(stored).hex() != (last.body if proof.edge is None else proof.edge.details):
+    if hashing.blob_id(stored).hex() != (last.body if proof.edge is None else proof.edge.details):
         raise _Fails("the text that is shown is not the one that was written")
     try:
         blob = codec.decode_blob(stored, proof.seq)
-    except WorldDBError as error:
+    except errors.WorldDBError as error:
         raise _Fails(error.message) from None
-    if isinstance(blob, Body):
+    if isinstance(blob, blobs.Body):
         return {"type": blob.type, "name": blob.name, "content": blob.content}
-    if isinstance(blob, Details):
+    if isinstance(blob, blobs.Details):
         return {"why": blob.why, "properties": blob.properties}
     raise _Fails("the text that is shown is neither a body nor details")

@@ -10,8 +10,6 @@ Kind 1 is Ed25519 over the text. Kind 4 is a witness's cosignature (c2sp.org/tlo
 u64 and an Ed25519 signature over ``cosignature/v1``, that time and the text. Kind 4 is checked and never made here.
 """
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error

@@ -15,8 +15,6 @@ The empty set has the hash of an empty bucket and no stored node.
 A proof is the nodes on the way to a key, which anybody can check against the root hash.
 """
 
-from __future__ import annotations
-
 import struct
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence

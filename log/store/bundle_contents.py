@@ -3,8 +3,6 @@
 All of a bundle in memory, its frames by the world that they are said of: for whoever decides or compares.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,11 +11,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from worlddb.log.model import bundle as fr
+from worlddb.log.model import checkpoint, errors, hashing
 from worlddb.log.model.bundle import AnyFrame, EndFrame
 from worlddb.log.model.bundle_check import BundleCheck, hold_against
-from worlddb.log.model.checkpoint import Anchor
-from worlddb.log.model.errors import DamagedStore, InputError, InvalidBundle
-from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.bundle_file import BundleReader, BundleWriter, new_file, open_bundle
 
 
@@ -59,7 +55,7 @@ class CheckedFrames:
         for frame in self._reader:
             try:
                 self._check.take(frame)
-            except InputError as error:
+            except errors.InputError as error:
                 raise self._reader.failed(error.message) from None
             yield frame
 
@@ -70,7 +66,7 @@ class CheckedFrames:
                 pass
         return _told(self._check, self._reader)
 
-    def hold_against(self, head: Anchor) -> None:
+    def hold_against(self, head: checkpoint.Anchor) -> None:
         """See that a head stands for the bundle's world hash.
 
         Call it after :meth:`bundle`. See :func:`hold_against`.
@@ -111,8 +107,8 @@ def write_bundle(path: Path, frames: Iterable[AnyFrame], *, overwrite: bool) -> 
             end = EndFrame(writer.frames, check.worlds)
             check.take(end)
             writer.write(end)
-        except InvalidBundle as error:
-            raise DamagedStore(
+        except errors.InvalidBundle as error:
+            raise errors.DamagedStore(
                 f"The store cannot be exported: {error.message}", "Run `worlddb verify --deep` to see what is damaged"
             ) from None
     return _told(check, writer)
@@ -132,8 +128,8 @@ def check_frames(frames: Iterable[AnyFrame]) -> int:
             check.take(frame)
             count += 1
         check.take(EndFrame(count, check.worlds))
-    except InvalidBundle as error:
-        raise DamagedStore(error.message, "Run `worlddb verify --deep` to see what is damaged") from None
+    except errors.InvalidBundle as error:
+        raise errors.DamagedStore(error.message, "Run `worlddb verify --deep` to see what is damaged") from None
     return check.worlds
 
 
@@ -198,7 +194,7 @@ class Contents(NamedTuple):
     worlds: list[BundledWorld]
 
 
-def read_contents(path: Path, head: Anchor | None = None) -> tuple[Bundle, Contents]:
+def read_contents(path: Path, head: checkpoint.Anchor | None = None) -> tuple[Bundle, Contents]:
     """Read a bundle and check all of it: what it states, and what it holds.
 
     With a ``head``, see that it stands for it.
@@ -229,7 +225,7 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
             case fr.CommitFrame():
                 commits[frame.seq] = frame
             case fr.BlobFrame():
-                blobs[blob_id(frame.stored)] = frame.stored
+                blobs[hashing.blob_id(frame.stored)] = frame.stored
             case fr.ErasedFrame():
                 blobs[frame.blob] = None
             case fr.OutsideFrame():

@@ -10,8 +10,6 @@ the last hash stands for the whole file: it is the bundle's hash. A file whose n
 one zstd frame. Reading holds one frame at a time, and what it asks of a decompressor is bounded.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import struct
@@ -21,12 +19,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import BinaryIO, Final, cast
 
-from worlddb.log.model import codec
-from worlddb.log.model.bundle import BUNDLE_FORMAT, LINES_STEM, MAGIC, MAGIC_STEM, AnyFrame, EndFrame, decode_frame
-from worlddb.log.model.errors import InputError, InvalidBundle, LimitExceeded, NewerFormat, UnavailableError
-from worlddb.log.model.hashing import BUNDLE, GENESIS, digest
-from worlddb.log.model.ids import HASH_BYTES
-from worlddb.log.model.limits import MAX_BUNDLE_BYTES, MAX_BUNDLE_FRAMES, MAX_FRAME_BYTES
+from worlddb.log.model import bundle, codec, errors, hashing, ids, limits
 
 PACKED_SUFFIX: Final = ".zst"
 _PACKED_MAGIC: Final = b"\x28\xb5\x2f\xfd"
@@ -48,7 +41,9 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         UnavailableError: it cannot be written there.
     """
     if path.exists() and not (overwrite and path.is_file()):
-        raise InputError(f"{str(path)!r:.200} exists already", "Choose another name, or replace it with overwrite")
+        raise errors.InputError(
+            f"{str(path)!r:.200} exists already", "Choose another name, or replace it with overwrite"
+        )
     try:
         with NamedTemporaryFile(dir=path.parent, prefix=".export-", delete=False) as made:
             try:
@@ -67,9 +62,11 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
                 os.unlink(made.name)
                 raise
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"{str(path)!r:.200} is in no directory that exists", "Make the directory first") from None
+        raise errors.InputError(
+            f"{str(path)!r:.200} is in no directory that exists", "Make the directory first"
+        ) from None
     except OSError as error:
-        raise UnavailableError(
+        raise errors.UnavailableError(
             f"{str(path)!r:.200} cannot be written: {error}", "Check the path and the space"
         ) from error
 
@@ -79,24 +76,25 @@ class BundleWriter:
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
-        self.hash = GENESIS
+        self.hash = hashing.GENESIS
         self.frames = 0
-        self.size = len(MAGIC)
-        out.write(MAGIC)
+        self.size = len(bundle.MAGIC)
+        out.write(bundle.MAGIC)
 
-    def write(self, frame: AnyFrame) -> None:
+    def write(self, frame: bundle.AnyFrame) -> None:
         """Append a frame.
 
         Raises:
             LimitExceeded: the bundle would be larger than a bundle may be.
         """
         payload = codec.encode(frame)
-        self.hash = digest(BUNDLE, self.hash, payload)
+        self.hash = hashing.digest(hashing.BUNDLE, self.hash, payload)
         self.frames += 1
-        self.size += _LENGTH.size + len(payload) + HASH_BYTES
-        if self.frames > MAX_BUNDLE_FRAMES or self.size > MAX_BUNDLE_BYTES:
-            raise LimitExceeded(
-                f"The bundle would have more than {MAX_BUNDLE_FRAMES:,} frames or {MAX_BUNDLE_BYTES:,} bytes",
+        self.size += _LENGTH.size + len(payload) + ids.HASH_BYTES
+        if self.frames > limits.MAX_BUNDLE_FRAMES or self.size > limits.MAX_BUNDLE_BYTES:
+            raise errors.LimitExceeded(
+                f"The bundle would have more than {limits.MAX_BUNDLE_FRAMES:,} frames"
+                f" or {limits.MAX_BUNDLE_BYTES:,} bytes",
                 "Export the worlds in it one by one, or as JSON Lines",
             )
         self._out.write(_LENGTH.pack(len(payload)) + payload + self.hash)
@@ -114,11 +112,11 @@ class BundleReader:
         self._stream = stream
         self.name = name
         self._damage = damage
-        self.hash = GENESIS
+        self.hash = hashing.GENESIS
         self.frames = 0
         self.size = 0
 
-    def __iter__(self) -> Iterator[AnyFrame]:
+    def __iter__(self) -> Iterator[bundle.AnyFrame]:
         """Yield the frames up to the ``end`` frame.
 
         Raises ``InvalidBundle`` at the first that does not hold.
@@ -127,14 +125,14 @@ class BundleReader:
         while True:
             frame = self._next()
             yield frame
-            if type(frame) is EndFrame:
+            if type(frame) is bundle.EndFrame:
                 if self._read(1):
                     raise self.failed("something follows the end")
                 return
 
-    def failed(self, why: str, remedy: str = _AGAIN) -> InvalidBundle:
+    def failed(self, why: str, remedy: str = _AGAIN) -> errors.InvalidBundle:
         """The error that says which frame is at fault; the one last read."""
-        return InvalidBundle(
+        return errors.InvalidBundle(
             f"The bundle {self.name} does not hold at frame {self.frames}: {why}",
             remedy,
             file=self.name,
@@ -142,46 +140,46 @@ class BundleReader:
         )
 
     def _check_magic(self) -> None:
-        found = self._read(len(MAGIC))
-        if found == MAGIC:
+        found = self._read(len(bundle.MAGIC))
+        if found == bundle.MAGIC:
             return
-        version = found[len(MAGIC_STEM) : -1]
-        if found.startswith(MAGIC_STEM) and version.isdigit() and int(version) > BUNDLE_FORMAT:
-            raise NewerFormat(
-                f"The bundle {self.name} has format {int(version)}; this release knows {BUNDLE_FORMAT}",
+        version = found[len(bundle.MAGIC_STEM) : -1]
+        if found.startswith(bundle.MAGIC_STEM) and version.isdigit() and int(version) > bundle.BUNDLE_FORMAT:
+            raise errors.NewerFormat(
+                f"The bundle {self.name} has format {int(version)}; this release knows {bundle.BUNDLE_FORMAT}",
                 "Upgrade WorldDB to import it",
             )
-        if self._damage and MAGIC.startswith(found):
+        if self._damage and bundle.MAGIC.startswith(found):
             # A decompressor that is given the beginning of a frame hands out nothing, and does not complain.
             raise self.failed(f"its compressed data ends after {len(found)} bytes of content: it is cut short")
-        if found.startswith(LINES_STEM):
-            raise InvalidBundle(
+        if found.startswith(bundle.LINES_STEM):
+            raise errors.InvalidBundle(
                 f"{self.name} is an export in JSON Lines, and not a bundle",
                 "JSON Lines are for other programs. Export a bundle with `worlddb export --out FILE`, which keeps"
                 " identifiers, versions and edges",
                 file=self.name,
             )
         begins = f"it begins with {found!r}" if found else "it is empty"
-        raise InvalidBundle(
+        raise errors.InvalidBundle(
             f"{self.name} is not a bundle: {begins}",
             "A bundle is made by `worlddb export`; take in conversations and documents with `worlddb ingest`",
             file=self.name,
         )
 
-    def _next(self) -> AnyFrame:
+    def _next(self) -> bundle.AnyFrame:
         self.frames += 1
-        if self.frames > MAX_BUNDLE_FRAMES:
-            raise self.failed(f"there are more than {MAX_BUNDLE_FRAMES:,} frames", "Export smaller worlds")
+        if self.frames > limits.MAX_BUNDLE_FRAMES:
+            raise self.failed(f"there are more than {limits.MAX_BUNDLE_FRAMES:,} frames", "Export smaller worlds")
         length = _LENGTH.unpack(self._exactly(_LENGTH.size))[0]
-        if length > MAX_FRAME_BYTES:
-            raise self.failed(f"it says that it has {length:,} bytes, above the limit of {MAX_FRAME_BYTES:,}")
+        if length > limits.MAX_FRAME_BYTES:
+            raise self.failed(f"it says that it has {length:,} bytes, above the limit of {limits.MAX_FRAME_BYTES:,}")
         payload = self._exactly(length)
-        stated = self._exactly(HASH_BYTES)
-        self.hash = digest(BUNDLE, self.hash, payload)
+        stated = self._exactly(ids.HASH_BYTES)
+        self.hash = hashing.digest(hashing.BUNDLE, self.hash, payload)
         if stated != self.hash:
             raise self.failed("it does not have the hash that stands behind it")
         try:
-            return decode_frame(payload)
+            return bundle.decode_frame(payload)
         except ValueError as error:
             raise self.failed(f"it cannot be decoded: {error}") from None
 
@@ -192,8 +190,8 @@ class BundleReader:
         return found
 
     def _read(self, count: int) -> bytes:
-        if self.size + count > MAX_BUNDLE_BYTES:
-            raise self.failed(f"it has more than {MAX_BUNDLE_BYTES:,} bytes", "Export smaller worlds")
+        if self.size + count > limits.MAX_BUNDLE_BYTES:
+            raise self.failed(f"it has more than {limits.MAX_BUNDLE_BYTES:,} bytes", "Export smaller worlds")
         parts: list[bytes] = []
         wanted = count
         try:
@@ -203,7 +201,7 @@ class BundleReader:
         except self._damage as error:
             raise self.failed(f"its zstd data is damaged: {error}") from None
         except OSError as error:
-            raise InputError(f"{self.name} cannot be read: {error.strerror}", "Check the disk") from None
+            raise errors.InputError(f"{self.name} cannot be read: {error.strerror}", "Check the disk") from None
         self.size += count - wanted
         return b"".join(parts)
 
@@ -219,11 +217,11 @@ def open_bundle(path: Path) -> Iterator[BundleReader]:
     try:
         # Asked before opening: opening a pipe waits until somebody writes into it.
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise InputError(f"{shown} is not a regular file", "Give the path of a bundle")
+            raise errors.InputError(f"{shown} is not a regular file", "Give the path of a bundle")
         stored = path.open("rb")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise InputError(f"{shown} cannot be read: {why}", "Check the path and its permissions") from None
+        raise errors.InputError(f"{shown} cannot be read: {why}", "Check the path and its permissions") from None
     with stored:
         if stored.peek(len(_PACKED_MAGIC)).startswith(_PACKED_MAGIC):
             import zstandard

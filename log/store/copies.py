@@ -4,8 +4,6 @@ One JSON object a line in ``copies.jsonl``. It is a help for people and no part 
 and copies that were made by other means are not in it.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

@@ -3,8 +3,6 @@
 After a sync of a file its bytes survive one, its name after a sync of its folder.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

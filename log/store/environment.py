@@ -14,8 +14,6 @@ gaps between the records of a page. LMDB's own compacting copy takes whole pages
 into a fresh file, sorted and appended.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import struct
@@ -27,11 +25,8 @@ from typing import Final, TypeVar
 import lmdb
 
 from worlddb.log.model.errors import DamagedStore, ForkedProcess, StoreClosed, UnavailableError
-from worlddb.log.store.durable import sync_folder
-from worlddb.log.store.lock import WriterLock
-from worlddb.log.store.log import SCRUB_KEY, LmdbLog
+from worlddb.log.store import durable, lock, log, shared_environment
 from worlddb.log.store.pages import PageFinding, damaged_pages, set_transaction
-from worlddb.log.store.shared_environment import DATA_FILE, FORK_REMEDY, REWRITE_FOLDER, acquire, release, translated
 
 
 def write_copy(source: lmdb.Transaction, folder: Path, without: bytes, map_bytes: int) -> Path:
@@ -43,7 +38,7 @@ def write_copy(source: lmdb.Transaction, folder: Path, without: bytes, map_bytes
         OSError: it cannot be written.
         DamagedStore: what was written is not what was read.
     """
-    aside = folder / REWRITE_FOLDER
+    aside = folder / shared_environment.REWRITE_FOLDER
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
     # One transaction: a second one would leave free pages. Nobody else has the file, and it is synced at the end.
@@ -55,7 +50,7 @@ def write_copy(source: lmdb.Transaction, folder: Path, without: bytes, map_bytes
         written = env.stat()["entries"]
     finally:
         env.close()
-    copy = aside / DATA_FILE
+    copy = aside / shared_environment.DATA_FILE
     set_transaction(copy, source.id())
     left_out = source.get(without) is not None
     if written + left_out != source.stat()["entries"] or damaged_pages(copy, source.id(), (b"\x00", b"\xff")):
@@ -78,10 +73,10 @@ def put_in_place(copy: Path, folder: Path, step: Callable[[str], None]) -> None:
     Raises:
         OSError: it cannot be; the old file is still there.
     """
-    shutil.copymode(folder / DATA_FILE, copy)
-    os.replace(copy, folder / DATA_FILE)
+    shutil.copymode(folder / shared_environment.DATA_FILE, copy)
+    os.replace(copy, folder / shared_environment.DATA_FILE)
     step("replaced")
-    sync_folder(folder)
+    durable.sync_folder(folder)
     shutil.rmtree(copy.parent, ignore_errors=True)
     step("settled")
 
@@ -102,9 +97,9 @@ def _repeat_mark(txn: lmdb.Transaction, settled: int) -> bool:
     that is still inside a transaction on the old file, and begins another there, could be given the last commit but
     one. After this the two say the same.
     """
-    if LmdbLog(txn).scrub_due() != settled:
+    if log.LmdbLog(txn).scrub_due() != settled:
         return False
-    LmdbLog(txn).mark_scrub(settled)
+    log.LmdbLog(txn).mark_scrub(settled)
     return True
 
 
@@ -125,8 +120,8 @@ class Environment:
         self.step: Callable[[str], None] = _no_step
         self._pid = os.getpid()
         self._closed = False
-        self._lock = WriterLock(folder, author, timeout_seconds)
-        self._shared = acquire(folder)
+        self._lock = lock.WriterLock(folder, author, timeout_seconds)
+        self._shared = shared_environment.acquire(folder)
 
     @contextmanager
     def read(self) -> Iterator[lmdb.Transaction]:
@@ -141,7 +136,7 @@ class Environment:
             finally:
                 shared.leave()
         except (lmdb.Error, SystemError, struct.error) as error:
-            raise translated(error, self.folder) from error
+            raise shared_environment.translated(error, self.folder) from error
 
     def write(self, work: Callable[[lmdb.Transaction], T]) -> T:
         """Run ``work`` in the one write transaction and make it durable.
@@ -167,7 +162,7 @@ class Environment:
             except lmdb.MapFullError:
                 self._shared.grow()
             except (lmdb.Error, SystemError, struct.error) as error:
-                raise translated(error, self.folder) from error
+                raise shared_environment.translated(error, self.folder) from error
 
     def _write_once(self, work: Callable[[lmdb.Transaction], T]) -> T:
         self._shared.enter()
@@ -211,7 +206,7 @@ class Environment:
                 return
             try:
                 with self.read() as txn:
-                    copy = write_copy(txn, self.folder, SCRUB_KEY, self._shared.env.info()["map_size"])
+                    copy = write_copy(txn, self.folder, log.SCRUB_KEY, self._shared.env.info()["map_size"])
                 self.step("copied")
                 put_in_place(copy, self.folder, self.step)
             except OSError as error:
@@ -226,7 +221,7 @@ class Environment:
         """
         for _ in range(_SNAPSHOT_ATTEMPTS):
             with self.read() as txn:
-                found = damaged_pages(self.folder / DATA_FILE, txn.id(), keys)
+                found = damaged_pages(self.folder / shared_environment.DATA_FILE, txn.id(), keys)
             if found is not None:
                 return found
         return []
@@ -239,13 +234,13 @@ class Environment:
         """
         for found in self.damaged_pages(keys):
             raise DamagedStore(
-                f"{self.folder / DATA_FILE} is damaged at page {found.page}: {found.problem}",
+                f"{self.folder / shared_environment.DATA_FILE} is damaged at page {found.page}: {found.problem}",
                 "Restore the store from a backup",
             )
 
     def size_bytes(self) -> int:
         """Bytes of the data file that hold something."""
-        return (self.folder / DATA_FILE).stat().st_size
+        return (self.folder / shared_environment.DATA_FILE).stat().st_size
 
     def map_bytes(self) -> tuple[int, int]:
         """Bytes of the memory map that are reserved, and those that pages have been given out of."""
@@ -258,12 +253,13 @@ class Environment:
         if not self._closed:
             self._closed = True
             if os.getpid() == self._pid:
-                release(self._shared)
+                shared_environment.release(self._shared)
 
     def _check(self) -> None:
         if self._closed:
             raise StoreClosed(f"The store {self.folder} was closed", "Open it again")
         if os.getpid() != self._pid:
             raise ForkedProcess(
-                f"The store {self.folder} was opened in process {self._pid}, before a fork", FORK_REMEDY
+                f"The store {self.folder} was opened in process {self._pid}, before a fork",
+                shared_environment.FORK_REMEDY,
             )

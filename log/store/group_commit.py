@@ -5,8 +5,6 @@ the queue to its first, who serves all that are in it and itself. So a lone call
 callers there are, the more are served at a time.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, TypeVar

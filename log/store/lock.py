@@ -5,8 +5,6 @@ without end and without a word. This lock is taken first: the kernel releases it
 up after a time limit, and it knows who holds it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

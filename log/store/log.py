@@ -27,8 +27,6 @@ since. The proof that these were erased, and not lost, is carried along beside t
 reference the erasure was made.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
@@ -37,12 +35,8 @@ from typing import Final, NamedTuple, Protocol
 import lmdb
 import msgspec
 
-from worlddb.log.model import codec
-from worlddb.log.model.codec import Events, Header, Record, chain_hash, events_hash
-from worlddb.log.model.errors import Conflict, DamagedStore, NewerFormat, NotAStore
+from worlddb.log.model import codec, errors, hashing, ids
 from worlddb.log.model.events import FORMAT, Erased
-from worlddb.log.model.hashing import GENESIS, blob_id
-from worlddb.log.model.ids import HASH_BYTES
 
 _FIRST: Final = b"\x05"
 _FORBIDDEN: Final = b"\x00"
@@ -69,18 +63,18 @@ class Carried(NamedTuple):
     @property
     def chain(self) -> bytes:
         """The commit's chain hash."""
-        return chain_hash(self.header_bytes)
+        return codec.chain_hash(self.header_bytes)
 
     @property
-    def header(self) -> Header:
+    def header(self) -> codec.Header:
         """The commit's header."""
         return codec.decode_header(self.header_bytes, 0)
 
     @property
-    def events(self) -> Events:
+    def events(self) -> codec.Events:
         """The commit's events; :class:`DamagedStore` if they are not those that its header names."""
-        if events_hash(self.events_bytes) != self.header.events_hash:
-            raise DamagedStore("The record of a later erasure is damaged", "Copy the store again")
+        if codec.events_hash(self.events_bytes) != self.header.events_hash:
+            raise errors.DamagedStore("The record of a later erasure is damaged", "Copy the store again")
         return codec.decode_events(self.events_bytes, 0)
 
     @property
@@ -143,7 +137,7 @@ class CarriedErasures:
             within = cursor.set_range(_FIRST)
             while within and cursor.key()[:1] == _FIRST:
                 key = bytes(cursor.key())
-                if len(key) == len(_FIRST) + HASH_BYTES:
+                if len(key) == len(_FIRST) + ids.HASH_BYTES:
                     found.append(_decoded(key[len(_FIRST) :], bytes(cursor.value())))
                 within = cursor.next()
         yield from sorted(found, key=lambda carried: carried.header.ingest_time)
@@ -154,10 +148,10 @@ def _decoded(chain: bytes, stored: bytes) -> Carried:
         found = _DECODER.decode(stored)
     except (msgspec.DecodeError, ValueError) as error:
         message = f"The record of a later erasure cannot be decoded: {error}"
-        raise DamagedStore(message, "Copy the store again") from None
+        raise errors.DamagedStore(message, "Copy the store again") from None
     carried = Carried(found.through, found.header, found.events, dict(found.details))
     if carried.chain != chain:
-        raise DamagedStore("The record of a later erasure is not what was written", "Copy the store again")
+        raise errors.DamagedStore("The record of a later erasure is not what was written", "Copy the store again")
     return carried
 
 
@@ -188,7 +182,7 @@ class Head(NamedTuple):
     chain: bytes
 
 
-EMPTY_HEAD: Final = Head(0, GENESIS)
+EMPTY_HEAD: Final = Head(0, hashing.GENESIS)
 
 
 class Log(Protocol):
@@ -197,22 +191,22 @@ class Log(Protocol):
     def head(self) -> Head:
         """Where the log ends."""
 
-    def append(self, record: Record, seq: int, expected: Head) -> Head:
+    def append(self, record: codec.Record, seq: int, expected: Head) -> Head:
         """Append a finished commit if the log still ends at ``expected``.
 
         Raises ``Conflict`` if not.
         """
 
-    def header(self, seq: int) -> Header:
+    def header(self, seq: int) -> codec.Header:
         """The header of a commit."""
 
-    def events(self, seq: int) -> Events:
+    def events(self, seq: int) -> codec.Events:
         """The events of a commit."""
 
     def blob(self, seq: int, position: int) -> bytes | None:
         """The stored bytes of a blob, or ``None`` once erased."""
 
-    def read(self, first: int, last: int) -> Iterator[tuple[int, Record]]:
+    def read(self, first: int, last: int) -> Iterator[tuple[int, codec.Record]]:
         """Finished commits as stored, from ``first`` to ``last`` inclusive."""
 
 
@@ -227,7 +221,7 @@ class LmdbLog(Log):
         if stored is None:
             return EMPTY_HEAD
         if len(stored) != _HEAD.size:
-            raise DamagedStore(
+            raise errors.DamagedStore(
                 "The record of where the log ends is cut short", "Run `worlddb verify`, or restore a backup"
             )
         chain, seq = _HEAD.unpack(stored)
@@ -251,34 +245,34 @@ class LmdbLog(Log):
         stored = self._get(_FORMAT_KEY)
         if stored is None:
             if self._txn.stat()["entries"]:
-                raise NotAStore("The directory holds an LMDB file of another program", "Check the path")
+                raise errors.NotAStore("The directory holds an LMDB file of another program", "Check the path")
             return False
         try:
             magic, version = msgspec.msgpack.decode(stored, type=tuple[str, int])
         except msgspec.DecodeError:
-            raise NotAStore("The directory holds an LMDB file of another program", "Check the path") from None
+            raise errors.NotAStore("The directory holds an LMDB file of another program", "Check the path") from None
         if magic != MAGIC:
-            raise NotAStore(f"The directory holds a store of {magic!r}", "Check the path")
+            raise errors.NotAStore(f"The directory holds a store of {magic!r}", "Check the path")
         if version < 1:
-            raise DamagedStore(f"The store says that it has format {version}", "Restore the store from a backup")
+            raise errors.DamagedStore(f"The store says that it has format {version}", "Restore the store from a backup")
         if version > FORMAT:
-            raise NewerFormat(
+            raise errors.NewerFormat(
                 f"The store has format {version}; this release knows formats up to {FORMAT}",
                 "Upgrade WorldDB; the store itself is untouched",
             )
         return True
 
-    def append(self, record: Record, seq: int, expected: Head) -> Head:
+    def append(self, record: codec.Record, seq: int, expected: Head) -> Head:
         head = self.head()
         if head != expected or seq != head.seq + 1:
-            raise Conflict(
+            raise errors.Conflict(
                 f"The log ends at {head.seq}, not at {expected.seq} as expected", "Decide again on the new head"
             )
         if seq == 1:
             self._txn.put(_FORMAT_KEY, codec.encode((MAGIC, FORMAT)))
-        chain = chain_hash(record.header)
+        chain = codec.chain_hash(record.header)
         if not self._txn.put(_SEQ.pack(_COMMIT, seq), chain + record.header, overwrite=False):
-            raise DamagedStore(
+            raise errors.DamagedStore(
                 f"The log says that it ends at {head.seq}, but there is a commit {seq}",
                 "Run `worlddb verify`, or restore a backup",
                 seq=seq,
@@ -340,36 +334,38 @@ class LmdbLog(Log):
             Conflict: something is there already, or the commit names another hash there.
         """
         key = _BLOB.pack(_BLOBS, seq, position)
-        if self.events(seq).blob(position) != blob_id(stored) or not self._txn.put(key, stored, overwrite=False):
-            raise Conflict(f"Blob {position} of commit {seq} is not missing, or is another one", "Decide again")
+        if self.events(seq).blob(position) != hashing.blob_id(stored) or not self._txn.put(
+            key, stored, overwrite=False
+        ):
+            raise errors.Conflict(f"Blob {position} of commit {seq} is not missing, or is another one", "Decide again")
 
-    def header(self, seq: int) -> Header:
+    def header(self, seq: int) -> codec.Header:
         chain, stored = self.stored_header(seq)
         try:
             return codec.decode_header(stored, seq)
-        except NewerFormat:
-            _refuse_changed("header", chain_hash(stored) == chain, seq)
+        except errors.NewerFormat:
+            _refuse_changed("header", codec.chain_hash(stored) == chain, seq)
             raise
 
     def stored_header(self, seq: int) -> tuple[bytes, bytes]:
         """The chain hash as it was stored, and the header bytes."""
         stored = self._get(_SEQ.pack(_COMMIT, seq))
-        if stored is None or len(stored) < HASH_BYTES:
+        if stored is None or len(stored) < ids.HASH_BYTES:
             raise _missing("header", seq)
-        return stored[:HASH_BYTES], stored[HASH_BYTES:]
+        return stored[: ids.HASH_BYTES], stored[ids.HASH_BYTES :]
 
     def chain(self, seq: int) -> bytes:
         """The chain hash stored with a commit; :data:`GENESIS` for 0."""
-        return self.stored_header(seq)[0] if seq else GENESIS
+        return self.stored_header(seq)[0] if seq else hashing.GENESIS
 
-    def events(self, seq: int) -> Events:
+    def events(self, seq: int) -> codec.Events:
         return self._decoded_events(self.stored_events(seq), seq)
 
-    def _decoded_events(self, stored: bytes, seq: int) -> Events:
+    def _decoded_events(self, stored: bytes, seq: int) -> codec.Events:
         try:
             return codec.decode_events(stored, seq)
-        except NewerFormat:
-            _refuse_changed("record of events", events_hash(stored) == self.header(seq).events_hash, seq)
+        except errors.NewerFormat:
+            _refuse_changed("record of events", codec.events_hash(stored) == self.header(seq).events_hash, seq)
             raise
 
     def stored_events(self, seq: int) -> bytes:
@@ -384,12 +380,12 @@ class LmdbLog(Log):
             raise _missing(f"blob {position}", seq)
         return self._get(_BLOB.pack(_BLOBS, seq, position))
 
-    def read(self, first: int, last: int) -> Iterator[tuple[int, Record]]:
+    def read(self, first: int, last: int) -> Iterator[tuple[int, codec.Record]]:
         for seq in range(first, min(last, self.head().seq) + 1):
             events = self.stored_events(seq)
             count = self._decoded_events(events, seq).blob_count
             blobs = [self.blob(seq, position) for position in range(count)]
-            yield seq, Record(self.stored_header(seq)[1], events, blobs)
+            yield seq, codec.Record(self.stored_header(seq)[1], events, blobs)
 
     def stored_pairs(self, last: int) -> Iterator[tuple[bytes, bytes]]:
         """Yield the keys and values of commits 1 to ``last`` exactly as they lie there.
@@ -424,8 +420,8 @@ class LmdbLog(Log):
         return low
 
 
-def _missing(what: str, seq: int) -> DamagedStore:
-    return DamagedStore(
+def _missing(what: str, seq: int) -> errors.DamagedStore:
+    return errors.DamagedStore(
         f"The {what} of commit {seq} is missing or cut short", "Run `worlddb verify`, or restore a backup", seq=seq
     )
 
@@ -436,7 +432,7 @@ def _refuse_changed(what: str, holds: bool, seq: int) -> None:
     A turned bit makes an unknown type of a known one.
     """
     if not holds:
-        raise DamagedStore(
+        raise errors.DamagedStore(
             f"The {what} of commit {seq} is not what was written: it does not have its hash",
             "Run `worlddb verify`, and restore the store from a backup",
             seq=seq,

@@ -14,8 +14,6 @@ Layout of LMDB's data version 1 on 64-bit machines, in the machine's byte order:
     tree      u32 pad (page size in the first), u16 flags, u16 depth, u64 branch, leaf, overflow pages, entries, root
 """
 
-from __future__ import annotations
-
 import os
 import struct
 from bisect import bisect_right

@@ -5,8 +5,6 @@ is still the one of that name, and the process opens the new one if it is not. A
 its number cannot come back while it is compared with.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 import sys
@@ -19,9 +17,7 @@ from typing import Final
 import lmdb
 
 from worlddb.log.model.errors import DamagedStore, ForkedProcess, NotAStore, UnavailableError
-from worlddb.log.store.durable import make_data_file, sync_folder
-from worlddb.log.store.lock import HOLDER_FILE
-from worlddb.log.store.pages import damaged_pages
+from worlddb.log.store import durable, lock, pages
 
 DATA_FILE: Final = "data.mdb"
 LMDB_LOCK_FILE: Final = "lock.mdb"
@@ -236,7 +232,7 @@ def _open_present(folder: Path) -> tuple[lmdb.Environment, _File]:
             held = os.open(folder / DATA_FILE, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             _refuse_emptied(folder)
-            if make_data_file(folder / DATA_FILE):
+            if durable.make_data_file(folder / DATA_FILE):
                 continue
             env = _open(folder)
             found = os.stat(folder / DATA_FILE)
@@ -254,7 +250,7 @@ def _open_present(folder: Path) -> tuple[lmdb.Environment, _File]:
                 if (folder / REWRITE_FOLDER).exists():
                     # Whoever replaced the file may have ended before that was on the disk. What is written to a file
                     # whose name goes with a crash is not durable.
-                    sync_folder(folder)
+                    durable.sync_folder(folder)
                 return env, file
             env.close()
         finally:
@@ -317,7 +313,7 @@ def _refuse_truncated(env: lmdb.Environment, folder: Path) -> None:
     if size_bytes >= needed:
         return
     with env.begin() as txn:
-        damage = damaged_pages(data, txn.id())
+        damage = pages.damaged_pages(data, txn.id())
     if damage or damage is None:
         raise DamagedStore(
             f"{data} has {size_bytes:,} bytes but its pages need {needed:,}: it was cut short",
@@ -331,7 +327,7 @@ def _refuse_emptied(folder: Path) -> None:
     LMDB would make it into an empty store, which must not happen.
     """
     data = folder / DATA_FILE
-    if (folder / HOLDER_FILE).exists() and not (data.exists() and data.stat().st_size):
+    if (folder / lock.HOLDER_FILE).exists() and not (data.exists() and data.stat().st_size):
         raise DamagedStore(
             f"{data} is empty or gone, but the store has been written to", "Restore the store from a backup"
         )
@@ -365,7 +361,7 @@ def translated(error: lmdb.Error | SystemError | struct.error, folder: Path) -> 
         error = error.__cause__
     unknown_format = type(error) is lmdb.Error and "data format" in str(error)
     if unknown_format or isinstance(error, lmdb.InvalidError | lmdb.VersionMismatchError):
-        if (folder / HOLDER_FILE).exists():
+        if (folder / lock.HOLDER_FILE).exists():
             return DamagedStore(f"{data} is cut short or overwritten: {error}", "Restore the store from a backup")
         return NotAStore(f"{data} is not an LMDB file of this kind: {error}", "Check the path")
     damaged = lmdb.CorruptedError | lmdb.PageNotFoundError | lmdb.PanicError | lmdb.BadTxnError | lmdb.ProblemError

@@ -5,8 +5,6 @@ finds a log that is shorter or whose hashes were made afresh. Two logs share all
 both have the same chain hash.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
@@ -14,13 +12,8 @@ from typing import Final, NamedTuple
 
 import lmdb
 
-from worlddb.log.model import codec
-from worlddb.log.model.checkpoint import Anchor, Checkpoint, CommitState
-from worlddb.log.model.codec import Events, Header, chain_hash, events_hash
-from worlddb.log.model.errors import DamagedStore, WorldDBError
+from worlddb.log.model import checkpoint, codec, errors, hashing, merkle
 from worlddb.log.model.events import Erased, Imported, TakenOver
-from worlddb.log.model.hashing import blob_id
-from worlddb.log.model.merkle import Frontier
 from worlddb.log.store.log import LmdbLog, seq_of_key
 from worlddb.log.store.pages import PageFinding
 
@@ -88,23 +81,23 @@ def page_findings(damaged: list[PageFinding]) -> list[Finding]:
 
 
 def verify_commit(
-    log: LmdbLog, seq: int, previous: Header | None, erasures: Erasures
-) -> tuple[Header | None, list[Finding]]:
+    log: LmdbLog, seq: int, previous: codec.Header | None, erasures: Erasures
+) -> tuple[codec.Header | None, list[Finding]]:
     """Check one commit against its own hashes and its predecessor; the header if it can be read.
 
     What it erased, and what is missing of it, is left to ``erasures``.
     """
     problems: list[str] = []
-    header: Header | None = None
+    header: codec.Header | None = None
     sound = False
     try:
         chain, stored = log.stored_header(seq)
-        if chain_hash(stored) != chain:
+        if codec.chain_hash(stored) != chain:
             problems.append("its header does not have the chain hash that was stored with it")
         header = codec.decode_header(stored, seq)
         problems.extend(_against_previous(log, header, seq, previous))
         stored_events = log.stored_events(seq)
-        if events_hash(stored_events) != header.events_hash:
+        if codec.events_hash(stored_events) != header.events_hash:
             problems.append("its events do not have the hash that its header names")
         events = codec.decode_events(stored_events, seq)
         sound = not problems
@@ -115,7 +108,7 @@ def verify_commit(
             # What damaged events say to have erased may name texts of sound commits, which would be blamed for it.
             if isinstance(event, Erased):
                 erasures.recorded(event.blobs, seq)
-    except WorldDBError as error:
+    except errors.WorldDBError as error:
         problems.append(error.message)
     if not sound:
         erasures.doubtful(seq)
@@ -132,12 +125,12 @@ def see_that_it_holds(log: LmdbLog, seq: int) -> None:
     """
     _, findings = verify_commit(log, seq, log.header(seq - 1) if seq > 1 else None, Erasures())
     for finding in findings:
-        raise DamagedStore(
+        raise errors.DamagedStore(
             f"Commit {seq} is not what was written: {finding.problem}", "Restore the store from a backup", seq=seq
         )
 
 
-def _against_previous(log: LmdbLog, header: Header, seq: int, previous: Header | None) -> Iterator[str]:
+def _against_previous(log: LmdbLog, header: codec.Header, seq: int, previous: codec.Header | None) -> Iterator[str]:
     if header.seq != seq:
         yield f"its header says that it is commit {header.seq}"
     if header.previous != log.chain(seq - 1):
@@ -146,7 +139,7 @@ def _against_previous(log: LmdbLog, header: Header, seq: int, previous: Header |
         yield "its ingest time is not later than its predecessor's"
 
 
-def _blob_problems(log: LmdbLog, seq: int, events: Events, erasures: Erasures) -> Iterator[str]:
+def _blob_problems(log: LmdbLog, seq: int, events: codec.Events, erasures: Erasures) -> Iterator[str]:
     kinds = Imported | TakenOver
     absent = {position for event in events.events if isinstance(event, kinds) for position in event.absent}
     for position in range(events.blob_count):
@@ -155,7 +148,7 @@ def _blob_problems(log: LmdbLog, seq: int, events: Events, erasures: Erasures) -
             continue
         if stored is None:
             erasures.missing(seq, position, events.blob(position))
-        elif blob_id(stored) != events.blob(position):
+        elif hashing.blob_id(stored) != events.blob(position):
             yield f"blob {position} ({events.blob(position).hex()[:12]}) is not what was written"
 
 
@@ -172,7 +165,7 @@ def verify_log(
     """
     findings: list[Finding] = []
     commits = events = blobs = 0
-    previous: Header | None = None
+    previous: codec.Header | None = None
     erasures = Erasures()
 
     def check(first: int, log: LmdbLog) -> None:
@@ -207,7 +200,7 @@ def _erasure_findings(log: LmdbLog, last: int, erasures: Erasures) -> list[Findi
         for carried in log.carried.all():
             erasures.recorded(carried.blobs, 0)
         findings.extend(erasures.findings(log))
-    except WorldDBError as error:
+    except errors.WorldDBError as error:
         findings.append(Finding(error.details.get("seq", 0), error.message))
     due = log.scrub_due()
     if due is not None:
@@ -218,7 +211,7 @@ def _erasure_findings(log: LmdbLog, last: int, erasures: Erasures) -> list[Findi
 def _blob_count(log: LmdbLog, seq: int) -> int:
     try:
         return log.events(seq).blob_count
-    except WorldDBError:
+    except errors.WorldDBError:
         return 0
 
 
@@ -232,7 +225,7 @@ something else of its last commit; it is about another store; commits are missin
 
 
 def anchor_findings(
-    read: Callable[[], AbstractContextManager[lmdb.Transaction]], origin: str, anchor: Anchor
+    read: Callable[[], AbstractContextManager[lmdb.Transaction]], origin: str, anchor: checkpoint.Anchor
 ) -> tuple[str, list[Finding]]:
     """Tell how the log stands to the checkpoint, and list what they do not agree on.
 
@@ -257,7 +250,7 @@ def anchor_findings(
         with read() as txn:
             findings = [Finding(0, problem) for problem in _line_problems(LmdbLog(txn), known)]
         return UNTRUSTED if findings else HOLDS, findings
-    except WorldDBError as error:
+    except errors.WorldDBError as error:
         seq = error.details.get("seq", known.size)
         return UNREADABLE, [Finding(seq, f"the log cannot be compared with the head: {error.message}")]
 
@@ -268,22 +261,22 @@ def tree_of_headers(read: Callable[[], AbstractContextManager[lmdb.Transaction]]
     Raises:
         DamagedStore: one of them is missing.
     """
-    tree = Frontier()
+    tree = merkle.Frontier()
     for first in range(1, size + 1, CHUNK_COMMITS):
         with read() as txn:
             log = LmdbLog(txn)
             for seq in range(first, min(first + CHUNK_COMMITS, size + 1)):
-                tree.append(chain_hash(log.stored_header(seq)[1]))
+                tree.append(codec.chain_hash(log.stored_header(seq)[1]))
     return tree.root()
 
 
-def _line_problems(log: LmdbLog, known: Checkpoint) -> list[str]:
+def _line_problems(log: LmdbLog, known: checkpoint.Checkpoint) -> list[str]:
     """The extension lines that do not say what the commit says."""
     if not known.size or known.commit_state is None:
         return []
     stored = log.stored_header(known.size)[1]
     header = codec.decode_header(stored, known.size)
-    here = CommitState(chain_hash(stored), header.root, header.ingest_time)
+    here = checkpoint.CommitState(codec.chain_hash(stored), header.root, header.ingest_time)
     return [
         f"the {word} that the head names is not that of commit {known.size}"
         for word, theirs, ours in zip(("chain hash", "root hash", "time"), known.commit_state, here, strict=True)

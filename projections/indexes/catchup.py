@@ -6,8 +6,6 @@ batches, each under a short lock that any process may take; who does not get the
 Nothing here can fail a read: an index that is missing, damaged, or of another store is left aside and made anew.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor
@@ -15,27 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from worlddb.log.model import codec
-from worlddb.log.model.blobs import Body, Vector
-from worlddb.log.model.errors import DamagedStore, UnavailableError, WriterBusy
+from worlddb.log.model import blobs, codec, errors
 from worlddb.log.model.events import Created, Embedded, Filled, Imported, Revised
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.indexes.analysis import Term, query_terms
+from worlddb.projections.indexes import analysis, tail, text_snapshot
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
-from worlddb.projections.indexes.tail import Begun, CorpusSearch, Feed, Mended, Tail, View, corpus_of
 from worlddb.projections.indexes.text_index import TextIndex, damaged_files, locked, reset
-from worlddb.projections.indexes.text_snapshot import (
-    Ahead,
-    IndexLocked,
-    IndexUnreadable,
-    IndexUnwritable,
-    TextSearch,
-    TextView,
-    told_as,
-)
 from worlddb.projections.indexes.vector_rows import VectorRow
-from worlddb.projections.tables.reads.asof import OpenSpace, vector_place
-from worlddb.projections.tables.reads.lookup import version_written
+from worlddb.projections.tables.reads import asof, lookup
 from worlddb.projections.tables.storage.rows import Tables
 
 BATCH_DOCUMENTS: Final = 20_000
@@ -63,14 +48,14 @@ class TextFollower:
     Any number of processes and threads may have one for the same folder. Making one opens nothing.
     """
 
-    def __init__(self, folder: Path, store_id: bytes, feed: Feed, chain_at: ChainAt) -> None:
+    def __init__(self, folder: Path, store_id: bytes, feed: tail.Feed, chain_at: ChainAt) -> None:
         self._folder = folder
         self._store_id = store_id
         self._feed = feed
         self._chain_at = chain_at
         self._guard = threading.RLock()
         self._index: TextIndex | None = None
-        self._tail: Tail | None = None
+        self._tail: tail.Tail | None = None
         self._verified: Marker | None = None
         self._step = BATCH_DOCUMENTS
         self._patience = PATIENCE_SECONDS
@@ -88,9 +73,9 @@ class TextFollower:
 
         Order and filters are those of :meth:`TextIndex.search`.
         """
-        return self.find(TextSearch(query_terms(text), limit, through, nodes), head=head)
+        return self.find(text_snapshot.TextSearch(analysis.query_terms(text), limit, through, nodes), head=head)
 
-    def find(self, search: TextSearch, *, head: int) -> list[TextHit]:
+    def find(self, search: text_snapshot.TextSearch, *, head: int) -> list[TextHit]:
         """As :meth:`search`, for a query that is analysed already."""
         if not search.terms or search.limit < 1:
             return []
@@ -99,25 +84,25 @@ class TextFollower:
             with self._guard:
                 views = self._views(horizon, head)
             try:
-                return CorpusSearch(views, search).found()
-            except IndexUnreadable:
+                return tail.CorpusSearch(views, search).found()
+            except text_snapshot.IndexUnreadable:
                 self._mend(views, head)
-        raise DamagedStore(
+        raise errors.DamagedStore(
             f"the text index at {self._folder} cannot be read, not even after it was made anew",
             "Check the disk it is on, then delete that folder: it holds nothing that the log does not",
         )
 
-    def begin(self, search: TextSearch, *, head: int, threads: Executor) -> Begun:
+    def begin(self, search: text_snapshot.TextSearch, *, head: int, threads: Executor) -> tail.Begun:
         """Start :meth:`find` on a worker thread."""
         again = partial(self.find, search, head=head)
         search, horizon = _up_to(search, head)
         with self._guard:
             views = self._views(horizon, head)
         try:
-            begun = CorpusSearch(views, search, threads)
-        except IndexUnreadable:
-            return Ahead(None, again)
-        return Mended(begun, again)
+            begun = tail.CorpusSearch(views, search, threads)
+        except text_snapshot.IndexUnreadable:
+            return text_snapshot.Ahead(None, again)
+        return tail.Mended(begun, again)
 
     def prepare(self, *, head: int, through: int) -> None:
         """Do now what a search up to ``through`` would have to do first.
@@ -127,7 +112,7 @@ class TextFollower:
         with self._guard:
             self._views(min(through, head), head)
 
-    def ceiling(self, terms: Sequence[Term], *, head: int, through: int) -> float:
+    def ceiling(self, terms: Sequence[analysis.Term], *, head: int, through: int) -> float:
         """The highest score that any document could reach.
 
         See :func:`worlddb.projections.indexes.fields.ceiling`.
@@ -135,8 +120,8 @@ class TextFollower:
         with self._guard:
             views = self._views(min(through, head), head)
         try:
-            corpus = corpus_of(views, terms)
-        except IndexUnreadable:
+            corpus = tail.corpus_of(views, terms)
+        except text_snapshot.IndexUnreadable:
             return 0.0
         return 0.0 if corpus is None else ceiling(terms, corpus)
 
@@ -155,7 +140,7 @@ class TextFollower:
                 try:
                     with locked(self._folder, wait_seconds):
                         reached = self._advance(index, head)
-                except IndexUnwritable:
+                except text_snapshot.IndexUnwritable:
                     return False
                 if self._base(index) < reached:
                     return False  # made anew by another process, or unreadable as soon as written
@@ -172,20 +157,23 @@ class TextFollower:
         with self._guard:
             self.close()
             try:
-                with locked(self._folder, REBUILD_PATIENCE_SECONDS), told_as(IndexUnwritable):
+                with (
+                    locked(self._folder, REBUILD_PATIENCE_SECONDS),
+                    text_snapshot.told_as(text_snapshot.IndexUnwritable),
+                ):
                     reset(self._folder)
-            except IndexLocked as error:
-                raise WriterBusy(
+            except text_snapshot.IndexLocked as error:
+                raise errors.WriterBusy(
                     f"the text index at {self._folder} could not be locked: {error}",
                     "Try again when the other process is done",
                 ) from error
-            except IndexUnwritable as error:
+            except text_snapshot.IndexUnwritable as error:
                 raise self._unwritable(f": {error}") from error
             if not self.catch_up(head, wait_seconds=REBUILD_PATIENCE_SECONDS, progress=progress):
                 raise self._unwritable("")
 
-    def _unwritable(self, why: str) -> UnavailableError:
-        return UnavailableError(
+    def _unwritable(self, why: str) -> errors.UnavailableError:
+        return errors.UnavailableError(
             f"the text index at {self._folder} could not be written{why}",
             "Check the disk's space and permissions; searches work meanwhile, more slowly",
         )
@@ -231,7 +219,7 @@ class TextFollower:
             self._verified = marker
         return marker.seq
 
-    def _views(self, horizon: int, head: int) -> list[View]:
+    def _views(self, horizon: int, head: int) -> list[tail.View]:
         """The index, the tail, or both, which hold every document up to ``horizon`` once."""
         index = self._opened()
         index.refresh()
@@ -245,9 +233,9 @@ class TextFollower:
         later = self._tail_from(base).view if horizon > base else None
         return [view for view in (indexed, later) if view is not None]
 
-    def _tail_from(self, base: int) -> Tail:
+    def _tail_from(self, base: int) -> tail.Tail:
         if self._tail is None or self._tail.base != base:
-            self._tail = Tail(self._store_id, base)
+            self._tail = tail.Tail(self._store_id, base)
         return self._tail
 
     def _catch_up_patiently(self, index: TextIndex, head: int) -> None:
@@ -263,11 +251,11 @@ class TextFollower:
             before = reached
         self._patience = PATIENCE_SECONDS
 
-    def _mend(self, views: Sequence[View], head: int) -> None:
+    def _mend(self, views: Sequence[tail.View], head: int) -> None:
         """Leave a damaged index aside, and make it again if no other process is writing it."""
         with self._guard:
             for view in views:
-                if isinstance(view, TextView):
+                if isinstance(view, text_snapshot.TextView):
                     self._opened().distrust(view)
             self.catch_up(head)
 
@@ -278,12 +266,12 @@ class TextFollower:
         if base >= head:
             return base
         if base == 0 and index.marker is not None:
-            with told_as(IndexUnwritable):
+            with text_snapshot.told_as(text_snapshot.IndexUnwritable):
                 reset(self._folder)
         to = min(head, base + self._step)
         chain = self._chain_at(to)
         if chain is None:
-            raise IndexUnwritable(f"the log does not reach {to}")
+            raise text_snapshot.IndexUnwritable(f"the log does not reach {to}")
         taken = 0
 
         def counted() -> Iterator[TextDocument]:
@@ -298,7 +286,7 @@ class TextFollower:
         return to
 
 
-def _up_to(search: TextSearch, head: int) -> tuple[TextSearch, int]:
+def _up_to(search: text_snapshot.TextSearch, head: int) -> tuple[text_snapshot.TextSearch, int]:
     """A search that sees no commit after ``head``, and the last commit that it sees."""
     horizon = head if search.through is None else min(search.through, head)
     return search._replace(through=horizon), horizon
@@ -325,8 +313,8 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
                 stored = log.blob(seq, event.body)
                 body = None if stored is None else codec.decode_blob(stored, seq)
                 node = tables.node_of(event.lineage)
-                if isinstance(body, Body) and node is not None:
-                    version = 1 if isinstance(event, Created) else version_written(tables, node, seq, event.body)
+                if isinstance(body, blobs.Body) and node is not None:
+                    version = 1 if isinstance(event, Created) else lookup.version_written(tables, node, seq, event.body)
                     yield TextDocument(node, version, seq, body.name, body.content)
 
 
@@ -336,7 +324,7 @@ def _filled(log: LmdbLog, tables: Tables, seq: int, event: Filled) -> Iterator[T
     row = None if node is None else tables.version(node, event.version)
     stored = None if row is None else log.blob(row.seq, row.position)
     body = None if stored is None else codec.decode_blob(stored, seq)
-    if isinstance(body, Body) and node is not None:
+    if isinstance(body, blobs.Body) and node is not None:
         yield TextDocument(node, event.version, seq, body.name, body.content)
 
 
@@ -351,15 +339,17 @@ def vector_rows(log: LmdbLog, tables: Tables, space: int, after: int, through: i
                 stored = log.blob(seq, event.vector)
                 blob = None if stored is None else codec.decode_blob(stored, seq)
                 node = tables.node_of(event.lineage)
-                if isinstance(blob, Vector) and node is not None:
+                if isinstance(blob, blobs.Vector) and node is not None:
                     yield VectorRow(node, event.version, seq, blob.values, blob.statements, blob.stated)
 
 
-def without_vector(log: LmdbLog, tables: Tables, space: OpenSpace | None, through: int) -> Iterator[TextDocument]:
+def without_vector(log: LmdbLog, tables: Tables, space: asof.OpenSpace | None, through: int) -> Iterator[TextDocument]:
     """Yield every version up to a commit that has a text and no vector in a space.
 
     In log order; without a space, all versions that have a text.
     """
     for found in text_documents(log, tables, 0 if space is None else space.row.through, through):
-        if found.content and (space is None or vector_place(tables, space.number, found.node, found.version) is None):
+        if found.content and (
+            space is None or asof.vector_place(tables, space.number, found.node, found.version) is None
+        ):
             yield found

@@ -18,11 +18,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Vector as VectorBlob
 from worlddb.log.store.durable import sync_file
+from worlddb.projections.indexes import fields, text_index, text_snapshot, vector_rows
 from worlddb.projections.indexes.composition import Composition
-from worlddb.projections.indexes.fields import Marker
-from worlddb.projections.indexes.text_index import locked
-from worlddb.projections.indexes.text_snapshot import IndexUnwritable
-from worlddb.projections.indexes.vector_rows import whole_text
 from worlddb.projections.tables.reads.asof import Moment, space_row, vector_place
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 
@@ -41,7 +38,7 @@ _FILE: Final = "composed.npz"
 class Kept(NamedTuple):
     """A stored composition, with the history and the moment that it belongs to."""
 
-    marker: Marker
+    marker: fields.Marker
     valid: int
     effective: dict[int, Vector | None]
     turns: list[tuple[int, int]]
@@ -60,7 +57,7 @@ def load(folder: Path, dimension: int) -> Kept | None:
         with (folder / _FILE).open("rb") as file, np.load(file, allow_pickle=False) as stored:
             told = json.loads(stored["told"].tobytes())
             nodes, filled, matrix, turns = (stored[name] for name in ("nodes", "filled", "matrix", "turns"))
-        marker = Marker(bytes.fromhex(told["store"]), int(told["seq"]), bytes.fromhex(told["chain"]))
+        marker = fields.Marker(bytes.fromhex(told["store"]), int(told["seq"]), bytes.fromhex(told["chain"]))
         whole = nodes.shape == filled.shape and matrix.shape == (int(filled.sum()), dimension)
         if told["format"] != FORMAT or not whole or matrix.dtype != np.float32 or turns.shape[1:] != (2,):
             return None
@@ -188,14 +185,14 @@ class ComposedFollower:
             self._kept = known.composed
             seq, valid = known.moment
             try:
-                with locked(self._place.folder, 0.0):
+                with text_index.locked(self._place.folder, 0.0):
                     chain = self._place.chain_at(seq)
                     # Whoever erases deletes the folder after the commit. What was composed before that is not put there
                     # after it, since it may hold something of the texts.
                     if chain is not None and self._place.head() == seq:
-                        marker = Marker(self._place.store_id, seq, chain)
+                        marker = fields.Marker(self._place.store_id, seq, chain)
                         write(self._place.folder, Kept(marker, valid, known.effective, known.turns()), self._dimension)
-            except (IndexUnwritable, OSError):
+            except (text_snapshot.IndexUnwritable, OSError):
                 pass
 
     def forget(self) -> None:
@@ -236,6 +233,6 @@ def stored_anchors(log: LmdbLog, tables: Tables, space: int) -> Anchors:
         if place is None or stored is None:
             return None
         blob = codec.decode_blob(stored, place.seq)
-        return whole_text(blob.values, dimension) if isinstance(blob, VectorBlob) else None
+        return vector_rows.whole_text(blob.values, dimension) if isinstance(blob, VectorBlob) else None
 
     return anchor

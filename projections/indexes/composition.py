@@ -19,17 +19,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from worlddb.log.model.errors import InputError
-from worlddb.log.model.ids import LINEAGE_BYTES
-from worlddb.log.model.times import FOREVER
-from worlddb.projections.tables.reads.asof import (
-    Moment,
-    SeenVersion,
-    edge_known,
-    edge_validity,
-    version_at,
-    versions_as_of,
-)
+from worlddb.log.model import errors, ids, times
+from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, ROOT_NODE
 
 if TYPE_CHECKING:
@@ -48,7 +39,7 @@ class Composition:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self.moment: Moment | None = None
+        self.moment: asof.Moment | None = None
         self.effective: dict[int, Vector | None] = {}
         """By node, of those that have members at the moment; ``None`` where no text of them has a vector."""
         self.composed = 0
@@ -57,7 +48,9 @@ class Composition:
         """(valid time, node), soonest first: when something about a node begins or ends by itself."""
         self._noted: set[tuple[int, int]] = set()
 
-    def restore(self, effective: dict[int, Vector | None], turns: Iterable[tuple[int, int]], moment: Moment) -> None:
+    def restore(
+        self, effective: dict[int, Vector | None], turns: Iterable[tuple[int, int]], moment: asof.Moment
+    ) -> None:
         """Take over what another one held at a moment."""
         self.effective, self._turns, self.moment = dict(effective), sorted(turns), moment
         self._noted = set(self._turns)
@@ -66,12 +59,12 @@ class Composition:
         """(valid time, node) of what begins or ends by itself, soonest first."""
         return sorted(self._turns)
 
-    def fill(self, tables: TableReads, anchors: Anchors, nodes: Iterable[int], moment: Moment) -> None:
+    def fill(self, tables: TableReads, anchors: Anchors, nodes: Iterable[int], moment: asof.Moment) -> None:
         """Compose all worlds among some nodes from nothing, but for the root."""
         self.effective, self._turns, self._noted, self.moment = {}, [], set(), moment
         self._compose(tables, anchors, set(nodes) - {ROOT_NODE})
 
-    def advance(self, tables: TableReads, anchors: Anchors, events: Iterable[Event], moment: Moment) -> None:
+    def advance(self, tables: TableReads, anchors: Anchors, events: Iterable[Event], moment: asof.Moment) -> None:
         """Move to a later moment, given the events of the commits in between."""
         assert self.moment is not None and moment.seq >= self.moment.seq and moment.valid >= self.moment.valid
         touched = set(_touched(tables, events))
@@ -114,13 +107,13 @@ class Composition:
     def _pooled(self, tables: TableReads, anchors: Anchors, node: int, members: list[int]) -> Vector | None:
         moment = self._at()
         self.composed += 1
-        if version_at(tables, node, moment) is None:
+        if asof.version_at(tables, node, moment) is None:
             return None
         vectors = (self.vector(tables, anchors, member) for member in members)
         return self._pool(self._anchor(tables, anchors, node), [each for each in vectors if each is not None])
 
     def _anchor(self, tables: TableReads, anchors: Anchors, node: int) -> Vector | None:
-        seen = version_at(tables, node, self._at())
+        seen = asof.version_at(tables, node, self._at())
         return None if seen is None else anchors(node, seen.number)
 
     def _members(self, tables: TableReads, node: int) -> list[int]:
@@ -132,16 +125,16 @@ class Composition:
         found: set[int] = set()
         turns: set[int] = set()
         for place, row in tables.outgoing(node, CONTAINS_CODE):
-            if not edge_known(row, moment.seq):
+            if not asof.edge_known(row, moment.seq):
                 continue
-            validity = edge_validity(tables, place, row, moment.seq)
+            validity = asof.edge_validity(tables, place, row, moment.seq)
             turns.update(validity)
-            turns.update(_bounds(versions_as_of(tables, row.target, moment.seq)))
+            turns.update(_bounds(asof.versions_as_of(tables, row.target, moment.seq)))
             if validity.contains(moment.valid):
                 found.add(row.target)
         if turns:
-            turns.update(_bounds(versions_as_of(tables, node, moment.seq)))
-        for turn in ((time, node) for time in turns if moment.valid < time < FOREVER):
+            turns.update(_bounds(asof.versions_as_of(tables, node, moment.seq)))
+        for turn in ((time, node) for time in turns if moment.valid < time < times.FOREVER):
             if turn not in self._noted:
                 self._noted.add(turn)
                 heapq.heappush(self._turns, turn)
@@ -150,7 +143,7 @@ class Composition:
     def _around(self, tables: TableReads, node: int) -> list[int]:
         """The worlds that hold a node now, or will; but not the root, which is about everything."""
         incoming = tables.incoming(node, CONTAINS_CODE)
-        known = (place.source for place, row in incoming if edge_known(row, self._at().seq))
+        known = (place.source for place, row in incoming if asof.edge_known(row, self._at().seq))
         return [container for container in known if container != ROOT_NODE]
 
     def _inside_out(self, tables: TableReads, touched: set[int]) -> Iterator[int]:
@@ -169,7 +162,7 @@ class Composition:
                     path.append((following, iter(self._around(tables, following))))
         return reversed(outside_in)
 
-    def _at(self) -> Moment:
+    def _at(self) -> asof.Moment:
         assert self.moment is not None
         return self.moment
 
@@ -181,7 +174,7 @@ def _touched(tables: TableReads, events: Iterable[Event]) -> Iterator[int]:
             value = getattr(event, name)
             if not isinstance(value, bytes):
                 continue
-            if len(value) == LINEAGE_BYTES:
+            if len(value) == ids.LINEAGE_BYTES:
                 node = tables.node_of(value)
                 if node is not None:
                     yield node
@@ -192,7 +185,7 @@ def _touched(tables: TableReads, events: Iterable[Event]) -> Iterator[int]:
                     yield tables.edge(place).target
 
 
-def _bounds(versions: Iterable[SeenVersion]) -> Iterator[int]:
+def _bounds(versions: Iterable[asof.SeenVersion]) -> Iterator[int]:
     """The times at which versions begin and end."""
     for seen in versions:
         yield from seen.validity
@@ -268,5 +261,5 @@ def checked_pool(pool: str) -> str:
         InputError: it is none.
     """
     if pool not in POOLS:
-        raise InputError(f"There is no pool {pool!r:.80}", f"Give one of: {', '.join(POOLS)}")
+        raise errors.InputError(f"There is no pool {pool!r:.80}", f"Give one of: {', '.join(POOLS)}")
     return pool

@@ -17,20 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from worlddb.projections.indexes.analysis import (
-    FORMAT,
-    GRAMS,
-    NAME,
-    PLAIN,
-    STEM,
-    Term,
-    gram_analyzer,
-    grams,
-    needs_all_stemmers,
-    plain_analyzer,
-    prepare,
-    stem_analyzer,
-)
+from worlddb.projections.indexes import analysis
 
 if TYPE_CHECKING:
     from tantivy import Document, Index, Query, Schema, Searcher
@@ -92,14 +79,14 @@ class Counts(NamedTuple):
     """Document counts for BM25: how many there are, and how many have each term."""
 
     documents: int
-    having: Mapping[Term, int]
+    having: Mapping[analysis.Term, int]
 
     def plus(self, other: Counts) -> Counts:
         """The counts of two disjoint indexes as of one."""
         having = {term: count + other.having.get(term, 0) for term, count in self.having.items()}
         return Counts(self.documents + other.documents, having)
 
-    def rarity(self, term: Term) -> float:
+    def rarity(self, term: analysis.Term) -> float:
         """BM25's inverse document frequency, as Tantivy computes it."""
         having = min(self.having.get(term, 0), self.documents)
         return log(1 + (self.documents - having + 0.5) / (having + 0.5))
@@ -150,11 +137,11 @@ class Scoring(NamedTuple):
     """
 
     documents: int
-    having: Mapping[Term, int]
+    having: Mapping[analysis.Term, int]
     averages: Mapping[str, float]
-    scale: Mapping[Term, float]
+    scale: Mapping[analysis.Term, float]
 
-    def weight(self, term: Term) -> float:
+    def weight(self, term: analysis.Term) -> float:
         """The factor of a term that is the same in every text: its rarity times its weight."""
         having = self.having.get(term, 0)
         rarity = float32(log(float32(1 + float32((self.documents - having + 0.5) / (having + 0.5)))))
@@ -174,9 +161,9 @@ _K1: Final = float32(BM25_K1)
 _K1_AND_ONE: Final = float32(1 + _K1)
 
 
-def ceiling(terms: Sequence[Term], counts: Counts) -> float:
+def ceiling(terms: Sequence[analysis.Term], counts: Counts) -> float:
     """The upper bound of a document's score by its words; names, which few have, come on top."""
-    return sum(term.weight * counts.rarity(term) * (BM25_K1 + 1) for term in terms if term.field != NAME)
+    return sum(term.weight * counts.rarity(term) * (BM25_K1 + 1) for term in terms if term.field != analysis.NAME)
 
 
 @cache
@@ -188,7 +175,12 @@ def schema() -> Schema:
     builder.add_unsigned_field(NODE, indexed=True, fast=True)
     builder.add_unsigned_field(VERSION, fast=True)
     builder.add_unsigned_field(SEQ, fast=True)
-    for field, analyzer in ((STEM, STEM), (NAME, STEM), (PLAIN, PLAIN), (GRAMS, GRAMS)):
+    for field, analyzer in (
+        (analysis.STEM, analysis.STEM),
+        (analysis.NAME, analysis.STEM),
+        (analysis.PLAIN, analysis.PLAIN),
+        (analysis.GRAMS, analysis.GRAMS),
+    ):
         builder.add_text_field(field, tokenizer_name=f"worlddb_{analyzer}", index_option="freq")
     builder.add_unsigned_field(KIND, indexed=True)
     builder.add_bytes_field(MARKER, stored=True)
@@ -197,9 +189,9 @@ def schema() -> Schema:
 
 def register_analyzers(index: Index) -> None:
     """Tell an index that is going to be written how to take text apart."""
-    index.register_tokenizer(f"worlddb_{STEM}", stem_analyzer(every=False))
-    index.register_tokenizer(f"worlddb_{PLAIN}", plain_analyzer())
-    index.register_tokenizer(f"worlddb_{GRAMS}", gram_analyzer())
+    index.register_tokenizer(f"worlddb_{analysis.STEM}", analysis.stem_analyzer(every=False))
+    index.register_tokenizer(f"worlddb_{analysis.PLAIN}", analysis.plain_analyzer())
+    index.register_tokenizer(f"worlddb_{analysis.GRAMS}", analysis.gram_analyzer())
 
 
 def to_document(given: TextDocument, marker: Marker | None = None) -> Document:
@@ -210,15 +202,15 @@ def to_document(given: TextDocument, marker: Marker | None = None) -> Document:
     document.add_unsigned(NODE, given.node)
     document.add_unsigned(VERSION, given.version)
     document.add_unsigned(SEQ, given.seq)
-    for field, text in ((NAME, given.name), (STEM, given.content)):
-        spaced, runs = prepare(text)
-        if needs_all_stemmers(spaced):
-            document.add_pre_tokenized_text(field, stem_analyzer(every=True).pre_tokenize(spaced))
+    for field, text in ((analysis.NAME, given.name), (analysis.STEM, given.content)):
+        spaced, runs = analysis.prepare(text)
+        if analysis.needs_all_stemmers(spaced):
+            document.add_pre_tokenized_text(field, analysis.stem_analyzer(every=True).pre_tokenize(spaced))
         else:
             document.add_text(field, spaced)
-        document.add_text(PLAIN, spaced)
+        document.add_text(analysis.PLAIN, spaced)
         if runs:
-            document.add_text(GRAMS, " ".join(grams(runs)))
+            document.add_text(analysis.GRAMS, " ".join(analysis.grams(runs)))
     if marker is not None:
         _put_marker(document, marker)
     return document
@@ -237,7 +229,7 @@ def to_marker_document(marker: Marker) -> Document:
 
 def _put_marker(document: Document, marker: Marker) -> None:
     document.add_unsigned(KIND, MARKER_KIND)
-    document.add_bytes(MARKER, msgspec.msgpack.encode(_Stored(FORMAT, marker)))
+    document.add_bytes(MARKER, msgspec.msgpack.encode(_Stored(analysis.FORMAT, marker)))
 
 
 def lone_marker_query() -> Query:
@@ -265,22 +257,22 @@ def read_marker(searcher: Searcher) -> tuple[Marker | None, bool]:
         raise ValueError("no marker in the index")
     address = hits[0][1]
     stored = msgspec.msgpack.decode(searcher.doc(address)[MARKER][0], type=_Stored)
-    if stored.format != FORMAT:
-        raise ValueError(f"format {stored.format} of the index, not {FORMAT}")
+    if stored.format != analysis.FORMAT:
+        raise ValueError(f"format {stored.format} of the index, not {analysis.FORMAT}")
     return stored.marker, searcher.fast_field_values(NODE, [address]) == [_NO_NODE]
 
 
-def count_terms(searcher: Searcher, terms: Sequence[Term]) -> Counts:
+def count_terms(searcher: Searcher, terms: Sequence[analysis.Term]) -> Counts:
     """How common the terms are among what a searcher sees."""
     return Counts(searcher.num_docs, {term: searcher.doc_freq(term.field, term.text) for term in terms})
 
 
 def to_query(
-    terms: Sequence[Term],
+    terms: Sequence[analysis.Term],
     *,
     through: int | None,
     nodes: Collection[int] | None,
-    scale: Mapping[Term, float],
+    scale: Mapping[analysis.Term, float],
 ) -> Query:
     """Any of the terms, and all of the filters; the filters add nothing to a score."""
     from tantivy import FieldType, Occur, Query
@@ -298,16 +290,16 @@ def to_query(
 
 
 @lru_cache(maxsize=64)
-def _any_of(terms: tuple[Term, ...]) -> Query:
+def _any_of(terms: tuple[analysis.Term, ...]) -> Query:
     """As :func:`_weighted`, by the terms' own weights; a recall asks the same twice."""
     return _weighted(terms, {})
 
 
-def _weighted(terms: Sequence[Term], scale: Mapping[Term, float]) -> Query:
+def _weighted(terms: Sequence[analysis.Term], scale: Mapping[analysis.Term, float]) -> Query:
     """Any of the terms."""
     from tantivy import Occur, Query
 
-    def sought(term: Term) -> Query:
+    def sought(term: analysis.Term) -> Query:
         found = Query.term_query(schema(), term.field, term.text, "freq")
         return Query.boost_query(found, term.weight * scale.get(term, 1.0))
 

@@ -18,10 +18,7 @@ from functools import partial
 from itertools import chain
 from typing import Final, Protocol
 
-from worlddb.projections.indexes.analysis import GRAMS, NAME, PLAIN, STEM, Term, analyze, grams
-from worlddb.projections.indexes.fields import Counts, Marker, Scoring, TextDocument, TextHit, float32, rounded_length
-from worlddb.projections.indexes.text_index import TextIndex
-from worlddb.projections.indexes.text_snapshot import Ahead, IndexUnreadable, TextSearch, TextView, best
+from worlddb.projections.indexes import analysis, fields, text_index, text_snapshot
 
 MOST_CHARACTERS: Final = 200_000
 """More text than that is indexed: to take it apart here would take longer."""
@@ -40,7 +37,7 @@ class FewTexts:
     def __init__(self) -> None:
         self._places: dict[tuple[int, int], int] = {}
         self._characters = 0
-        self.documents: list[TextDocument] = []
+        self.documents: list[fields.TextDocument] = []
         self.postings: dict[_Token, list[tuple[int, int]]] = {}
         """For each token the places of the texts that it stands in, in order, and there how often it does times
         :data:`_SHAPES` plus how long that field is, rounded as in an index: one number is looked up faster than two."""
@@ -48,7 +45,7 @@ class FewTexts:
         """How many tokens each field has in the first so many texts together."""
         self._shares: dict[str, tuple[float, dict[int, float]]] = {}
 
-    def add(self, documents: Sequence[TextDocument]) -> bool:
+    def add(self, documents: Sequence[fields.TextDocument]) -> bool:
         """Take in texts, but for those that are here (by node and version).
 
         False if that is too much; then none is taken in.
@@ -66,7 +63,7 @@ class FewTexts:
         """A view of the texts that are here now."""
         return SeenTexts(self, len(self.documents))
 
-    def shares_of(self, field: str, scoring: Scoring) -> dict[int, float]:
+    def shares_of(self, field: str, scoring: fields.Scoring) -> dict[int, float]:
         """The cache of what :meth:`Scoring.share` has given for a field.
 
         It goes by what stands in the postings, and is kept for one average.
@@ -77,12 +74,12 @@ class FewTexts:
             known = self._shares[field] = average, {}
         return known[1]
 
-    def _take_in(self, place: int, document: TextDocument) -> None:
+    def _take_in(self, place: int, document: fields.TextDocument) -> None:
         tokens = Counter(_tokens(document))
         lengths: Counter[str] = Counter()
         for (field, _), often in tokens.items():
             lengths[field] += often
-        rounded = {field: rounded_length(length) for field, length in lengths.items()}
+        rounded = {field: fields.rounded_length(length) for field, length in lengths.items()}
         for token, often in tokens.items():
             self.postings.setdefault(token, []).append((place, often * _SHAPES + rounded[token[0]]))
         self.totals.append(self.totals[-1] + lengths)
@@ -99,13 +96,13 @@ class SeenTexts:
         self._texts = texts
         self._count = count
 
-    def counts(self, terms: Sequence[Term]) -> Counts:
+    def counts(self, terms: Sequence[analysis.Term]) -> fields.Counts:
         """How common the terms are here."""
         postings = self._texts.postings
         having = {term: bisect_left(postings.get((term.field, term.text), ()), (self._count,)) for term in terms}
-        return Counts(self._count, having)
+        return fields.Counts(self._count, having)
 
-    def find(self, search: TextSearch, beside: Scoring | None = None) -> list[TextHit]:
+    def find(self, search: text_snapshot.TextSearch, beside: fields.Scoring | None = None) -> list[fields.TextHit]:
         """The hits of a search.
 
         They get the scores that the index ``beside`` them would give them, to the last bit; without one, those of an
@@ -136,44 +133,46 @@ class SeenTexts:
                 continue
             node, version, seq, _, _ = self._texts.documents[place]
             if (through is None or seq <= through) and (nodes is None or node in nodes):
-                hits.append(TextHit(node, version, seq, score))
-        return best(hits, limit)
+                hits.append(fields.TextHit(node, version, seq, score))
+        return text_snapshot.best(hits, limit)
 
-    def begin(self, search: TextSearch, beside: Scoring | None = None) -> Ahead[list[TextHit]]:
+    def begin(
+        self, search: text_snapshot.TextSearch, beside: fields.Scoring | None = None
+    ) -> text_snapshot.Ahead[list[fields.TextHit]]:
         """Put :meth:`find` off until the hits are asked for.
 
         It is little work, and all of it in Python.
         """
-        return Ahead(None, partial(self.find, search, beside))
+        return text_snapshot.Ahead(None, partial(self.find, search, beside))
 
-    def _alone(self, terms: Sequence[Term]) -> Scoring:
-        return Scoring(self._count, self.counts(terms).having, self._averages(), {})
+    def _alone(self, terms: Sequence[analysis.Term]) -> fields.Scoring:
+        return fields.Scoring(self._count, self.counts(terms).having, self._averages(), {})
 
-    def _with_averages(self, beside: Scoring) -> Scoring:
+    def _with_averages(self, beside: fields.Scoring) -> fields.Scoring:
         """The scoring of an index, with averages of our own for the fields that it knows none of."""
         return beside._replace(averages={**self._averages(), **beside.averages})
 
     def _averages(self) -> dict[str, float]:
-        return {field: float32(total / self._count) for field, total in self._texts.totals[self._count].items()}
+        return {field: fields.float32(total / self._count) for field, total in self._texts.totals[self._count].items()}
 
 
-def _tokens(document: TextDocument) -> Iterator[_Token]:
+def _tokens(document: fields.TextDocument) -> Iterator[_Token]:
     """Split a text into tokens, each with its field.
 
     The fields are as :func:`worlddb.projections.indexes.fields.to_document` hands them over.
     """
-    for field, text in ((NAME, document.name), (STEM, document.content)):
-        found = analyze(text)
+    for field, text in ((analysis.NAME, document.name), (analysis.STEM, document.content)):
+        found = analysis.analyze(text)
         yield from ((field, stem) for stem in found.stems)
-        yield from ((PLAIN, word) for word in found.words)
-        yield from ((GRAMS, gram) for gram in grams(found.runs))
+        yield from ((analysis.PLAIN, word) for word in found.words)
+        yield from ((analysis.GRAMS, gram) for gram in analysis.grams(found.runs))
 
 
 LONG_TAIL_DOCUMENTS: Final = 512
 LONG_TAIL_CHARACTERS: Final = 4_000_000
 """A tail of more documents or more text is moved to disk before it is searched."""
 
-Feed = Callable[[int, int], Iterable[TextDocument]]
+Feed = Callable[[int, int], Iterable[fields.TextDocument]]
 """The documents of the commits in ``(from_seq, to_seq]``, in log order."""
 
 
@@ -187,10 +186,10 @@ class Tail:
         self._documents = 0
         self._characters = 0
         self._few: FewTexts | None = FewTexts()
-        self._texts = TextIndex.in_memory()
+        self._texts = text_index.TextIndex.in_memory()
 
     @property
-    def view(self) -> TextView | SeenTexts | None:
+    def view(self) -> text_snapshot.TextView | SeenTexts | None:
         """A view of everything up to the head. Its kind follows from its content alone."""
         if self._few is None:
             return self._texts.view
@@ -204,7 +203,7 @@ class Tail:
         if head <= self.head:
             return True
         documents, characters = self._documents, self._characters
-        fresh: list[TextDocument] = []
+        fresh: list[fields.TextDocument] = []
         for document in feed(self.head, head):
             fresh.append(document)
             documents += 1
@@ -216,23 +215,23 @@ class Tail:
         self.head, self._documents, self._characters = head, documents, characters
         return True
 
-    def _take_in(self, fresh: list[TextDocument], head: int) -> None:
+    def _take_in(self, fresh: list[fields.TextDocument], head: int) -> None:
         if self._few is not None:
             if self._few.add(fresh):
                 return
             fresh = [*self._few.documents, *fresh]
             self._few = None
-        self._texts.apply(fresh, Marker(self._store_id, head, b""))
+        self._texts.apply(fresh, fields.Marker(self._store_id, head, b""))
 
 
-View = TextView | SeenTexts
+View = text_snapshot.TextView | SeenTexts
 """A part of a corpus: an index, or the few texts that were written since."""
 
 
 class Begun(Protocol):
     """A search that has started."""
 
-    def found(self) -> list[TextHit]:
+    def found(self) -> list[fields.TextHit]:
         """Its hits, best first, ties in log order; asked for once."""
 
     def settle(self) -> None:
@@ -252,13 +251,13 @@ class CorpusSearch:
     def __init__(
         self,
         views: Sequence[View],
-        search: TextSearch,
+        search: text_snapshot.TextSearch,
         threads: Executor | None = None,
     ) -> None:
         corpus = corpus_of(views, search.terms) if len(views) > 1 else None
         self._limit = search.limit
         self._parts: list[Begun] = []
-        beside: Scoring | None = None
+        beside: fields.Scoring | None = None
         for view in views:
             if isinstance(view, SeenTexts):
                 self._parts.append(view.begin(search, beside))
@@ -268,10 +267,10 @@ class CorpusSearch:
             begun = view.begin(search, corpus, threads)
             self._parts.append(begun)
 
-    def found(self) -> list[TextHit]:
+    def found(self) -> list[fields.TextHit]:
         if len(self._parts) == 1:
             return self._parts[0].found()
-        return best(chain.from_iterable(part.found() for part in self._parts), self._limit)
+        return text_snapshot.best(chain.from_iterable(part.found() for part in self._parts), self._limit)
 
     def settle(self) -> None:
         for part in self._parts:
@@ -281,27 +280,27 @@ class CorpusSearch:
 class Mended:
     """A search that is repeated by ``again`` if an index turns out to be damaged."""
 
-    def __init__(self, search: Begun, again: Callable[[], list[TextHit]]) -> None:
+    def __init__(self, search: Begun, again: Callable[[], list[fields.TextHit]]) -> None:
         self._search = search
         self._again = again
 
-    def found(self) -> list[TextHit]:
+    def found(self) -> list[fields.TextHit]:
         try:
             return self._search.found()
-        except IndexUnreadable:
+        except text_snapshot.IndexUnreadable:
             return self._again()
 
     def settle(self) -> None:
         self._search.settle()
 
 
-def corpus_of(views: Sequence[View], terms: Sequence[Term]) -> Counts | None:
+def corpus_of(views: Sequence[View], terms: Sequence[analysis.Term]) -> fields.Counts | None:
     """How common the terms are in all views together; ``None`` if there are none.
 
     Raises:
         IndexUnreadable: an index turned out to be damaged.
     """
-    corpus: Counts | None = None
+    corpus: fields.Counts | None = None
     for view in views:
         counts = view.counts(terms)
         corpus = counts if corpus is None else corpus.plus(counts)

@@ -20,27 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from worlddb.projections.indexes.analysis import query_terms
-from worlddb.projections.indexes.fields import (
-    Marker,
-    TextDocument,
-    TextHit,
-    lone_marker_query,
-    read_marker,
-    register_analyzers,
-    schema,
-    to_document,
-    to_marker_document,
-)
-from worlddb.projections.indexes.text_snapshot import (
-    IndexLocked,
-    IndexUnreadable,
-    IndexUnwritable,
-    Stamp,
-    TextSearch,
-    TextView,
-    told_as,
-)
+from worlddb.projections.indexes import analysis, fields, text_snapshot
 
 if TYPE_CHECKING:
     from tantivy import Index, IndexWriter
@@ -54,7 +34,7 @@ _RESET_ATTEMPTS: Final = 3
 """How often to delete a folder in which a process that is just opening it makes Tantivy's lock file again."""
 
 
-def stamp_of(folder: Path) -> Stamp | None:
+def stamp_of(folder: Path) -> text_snapshot.Stamp | None:
     """A stamp that changes with every commit to the folder; None if it holds no index."""
     try:
         found = os.stat(f"{folder}/{_META}")  # As text: every search asks, and to join paths takes longer.
@@ -63,23 +43,23 @@ def stamp_of(folder: Path) -> Stamp | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def load(folder: Path) -> TextView | None:
+def load(folder: Path) -> text_snapshot.TextView | None:
     """The index as it was last committed; None if it is missing, torn, or of another format."""
     for _ in range(_LOAD_ATTEMPTS):
         stamp = stamp_of(folder)
         if stamp is None:
             return None
         try:
-            with told_as(IndexUnreadable):
+            with text_snapshot.told_as(text_snapshot.IndexUnreadable):
                 return _loaded(folder, stamp)
-        except IndexUnreadable:
+        except text_snapshot.IndexUnreadable:
             # Another process may have merged files away between our reading the list and opening them.
             if stamp == stamp_of(folder):
                 return None
     return None
 
 
-def open_to_write(folder: Path, distrusted: Stamp | None) -> Index:
+def open_to_write(folder: Path, distrusted: text_snapshot.Stamp | None) -> Index:
     """The folder's index, begun anew where there is none, or none that can be read and trusted.
 
     Always opened afresh: Tantivy never cleans up files that others wrote after it opened a folder.
@@ -91,13 +71,13 @@ def open_to_write(folder: Path, distrusted: Stamp | None) -> Index:
 
     stamp = stamp_of(folder)
     usable = stamp is not None and stamp != distrusted and load(folder) is not None
-    with told_as(IndexUnwritable):
+    with text_snapshot.told_as(text_snapshot.IndexUnwritable):
         if not usable:
             reset(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        index = Index(schema(), path=str(folder))
+        index = Index(fields.schema(), path=str(folder))
         index.config_reader("manual")
-        register_analyzers(index)
+        fields.register_analyzers(index)
         return index
 
 
@@ -108,14 +88,14 @@ def writing(index: Index, heap_bytes: int) -> Iterator[IndexWriter]:
     Raises:
         IndexUnwritable: somebody else has the writer.
     """
-    with told_as(IndexUnwritable):
+    with text_snapshot.told_as(text_snapshot.IndexUnwritable):
         writer = index.writer(heap_bytes, 1)
     try:
         yield writer
     finally:
         # Waiting lets merges finish, without which segments pile up, and gives the writer lock back at once, even
         # while a traceback still refers to the writer. A merge that failed leaves the segments as they were.
-        with suppress(IndexUnwritable), told_as(IndexUnwritable):
+        with suppress(text_snapshot.IndexUnwritable), text_snapshot.told_as(text_snapshot.IndexUnwritable):
             writer.wait_merging_threads()
 
 
@@ -147,9 +127,9 @@ def locked(folder: Path, wait_seconds: float) -> Iterator[None]:
         folder.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout as error:
-        raise IndexLocked(str(error)) from error
+        raise text_snapshot.IndexLocked(str(error)) from error
     except OSError as error:
-        raise IndexUnwritable(str(error)) from error
+        raise text_snapshot.IndexUnwritable(str(error)) from error
     try:
         yield
     finally:
@@ -171,32 +151,34 @@ def damaged_files(folder: Path) -> list[str]:
     return damaged
 
 
-def _loaded(folder: Path, stamp: Stamp) -> TextView:
+def _loaded(folder: Path, stamp: text_snapshot.Stamp) -> text_snapshot.TextView:
     from tantivy import Index
 
     index = Index.open(str(folder))
-    if index.schema != schema():
-        raise IndexUnreadable(f"{folder} has other fields")
+    if index.schema != fields.schema():
+        raise text_snapshot.IndexUnreadable(f"{folder} has other fields")
     index.config_reader("manual")
     searcher = index.searcher()
-    marker, alone = read_marker(searcher)
-    return TextView(searcher, _passed(folder, marker), stamp, empty=alone)
+    marker, alone = fields.read_marker(searcher)
+    return text_snapshot.TextView(searcher, _passed(folder, marker), stamp, empty=alone)
 
 
-def _passed(folder: Path, marker: Marker | None) -> Marker | None:
+def _passed(folder: Path, marker: fields.Marker | None) -> fields.Marker | None:
     """How far the index is, from the marker in it.
 
     Commits without a text behind it move no marker there, since that would take a document. What cannot be read is as
     if it were not there.
     """
     with suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
-        within, through = msgspec.msgpack.decode((folder / _PASSED).read_bytes(), type=tuple[Marker, Marker])
+        within, through = msgspec.msgpack.decode(
+            (folder / _PASSED).read_bytes(), type=tuple[fields.Marker, fields.Marker]
+        )
         if within == marker:
             return through
     return marker
 
 
-def _pass(folder: Path, within: Marker, through: Marker) -> None:
+def _pass(folder: Path, within: fields.Marker, through: fields.Marker) -> None:
     """Say that nothing lies between the marker in the index and another."""
     aside = folder / f"{_PASSED}.new"
     aside.write_bytes(msgspec.msgpack.encode((within, through)))
@@ -234,11 +216,11 @@ class TextIndex:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._view: TextView | None = None
-        self._distrusted: Stamp | None = None
+        self._view: text_snapshot.TextView | None = None
+        self._distrusted: text_snapshot.Stamp | None = None
         self._memory: Index | None = None
         self._writer: IndexWriter | None = None
-        self._applied: Marker | None = None
+        self._applied: fields.Marker | None = None
         self._held: set[tuple[int, int]] = set()
 
     @classmethod
@@ -261,14 +243,14 @@ class TextIndex:
         return index
 
     @property
-    def view(self) -> TextView | None:
+    def view(self) -> text_snapshot.TextView | None:
         """The current view for searches; None if the index is empty."""
         if self._writer is not None:
             self._settle(self._writer)
         return self._view
 
     @property
-    def marker(self) -> Marker | None:
+    def marker(self) -> fields.Marker | None:
         """The checkpoint of what searches see now; None if the index is empty."""
         view = self.view
         return view.marker if view else None
@@ -287,7 +269,7 @@ class TextIndex:
         if self._view is None or stamp != self._view.stamp:
             self._view = None if stamp is None or stamp == self._distrusted else load(self._folder)
 
-    def distrust(self, view: TextView) -> None:
+    def distrust(self, view: text_snapshot.TextView) -> None:
         """Treat the commit that this view is of as if it were not there.
 
         The next apply begins the folder anew.
@@ -298,7 +280,7 @@ class TextIndex:
         if self._view is not None and self._view.stamp == view.stamp:
             self._view = None
 
-    def apply(self, documents: Iterable[TextDocument], marker: Marker) -> None:
+    def apply(self, documents: Iterable[fields.TextDocument], marker: fields.Marker) -> None:
         """Add the documents, given in log order, and move the marker: both or neither.
 
         ``marker.seq`` is at or after the ``seq`` of every document. A document that is there (by node and version) is
@@ -312,33 +294,35 @@ class TextIndex:
             return
         index = open_to_write(self._folder, self._distrusted)
         with writing(index, FOLDER_HEAP_BYTES) as writer:
-            with told_as(IndexUnwritable):
+            with text_snapshot.told_as(text_snapshot.IndexUnwritable):
                 index.reload()
                 searcher = index.searcher()
-                within, _ = read_marker(searcher)
-                before = TextView(searcher, within, None)
+                within, _ = fields.read_marker(searcher)
+                before = text_snapshot.TextView(searcher, within, None)
             held: set[tuple[int, int]] = set()
-            last: TextDocument | None = None
+            last: fields.TextDocument | None = None
             for chunk in _chunks(documents):
-                with told_as(IndexUnwritable):
+                with text_snapshot.told_as(text_snapshot.IndexUnwritable):
                     if within is not None:
                         held |= before.held(each for each in chunk if each.seq <= within.seq)
                     for each in _fresh(chunk, held):
                         if last is not None:
-                            writer.add_document(to_document(last))
+                            writer.add_document(fields.to_document(last))
                         last = each
-            with told_as(IndexUnwritable):
+            with text_snapshot.told_as(text_snapshot.IndexUnwritable):
                 if last is None and within is not None:
                     _pass(self._folder, within, marker)
                 else:
-                    writer.delete_documents_by_query(lone_marker_query())
-                    writer.add_document(to_marker_document(marker) if last is None else to_document(last, marker))
+                    writer.delete_documents_by_query(fields.lone_marker_query())
+                    writer.add_document(
+                        fields.to_marker_document(marker) if last is None else fields.to_document(last, marker)
+                    )
                     writer.commit()
         self._view = load(self._folder)
 
     def search(
         self, text: str, *, limit: int, through: int | None = None, nodes: Collection[int] | None = None
-    ) -> list[TextHit]:
+    ) -> list[fields.TextHit]:
         """The best ``limit`` documents for a query in plain words, best first, ties in log order.
 
         ``through`` leaves out what was committed after that sequence number, ``nodes`` (a few thousand at most) what
@@ -349,23 +333,23 @@ class TextIndex:
         if view is None:
             return []
         try:
-            return view.find(TextSearch(query_terms(text), limit, through, nodes))
-        except IndexUnreadable:
+            return view.find(text_snapshot.TextSearch(analysis.query_terms(text), limit, through, nodes))
+        except text_snapshot.IndexUnreadable:
             self.distrust(view)
             return []
 
-    def _apply_in_memory(self, documents: Iterable[TextDocument], marker: Marker) -> None:
+    def _apply_in_memory(self, documents: Iterable[fields.TextDocument], marker: fields.Marker) -> None:
         from tantivy import Index
 
         if self._memory is None:
-            self._memory = Index(schema())
+            self._memory = Index(fields.schema())
             self._memory.config_reader("manual")
-            register_analyzers(self._memory)
+            fields.register_analyzers(self._memory)
         if self._writer is None:
             self._writer = self._memory.writer(MEMORY_HEAP_BYTES, 1)
         for chunk in _chunks(documents):
             for each in _fresh(chunk, self._held):
-                self._writer.add_document(to_document(each))
+                self._writer.add_document(fields.to_document(each))
         self._applied = marker
 
     def _settle(self, writer: IndexWriter) -> None:
@@ -375,10 +359,10 @@ class TextIndex:
         writer.wait_merging_threads()
         self._writer = None
         self._memory.reload()
-        self._view = TextView(self._memory.searcher(), self._applied, None)
+        self._view = text_snapshot.TextView(self._memory.searcher(), self._applied, None)
 
 
-def _fresh(documents: Iterable[TextDocument], held: set[tuple[int, int]]) -> Iterator[TextDocument]:
+def _fresh(documents: Iterable[fields.TextDocument], held: set[tuple[int, int]]) -> Iterator[fields.TextDocument]:
     """Documents that are not held yet; they count as held from then on."""
     for each in documents:
         key = (each.node, each.version)
@@ -387,9 +371,9 @@ def _fresh(documents: Iterable[TextDocument], held: set[tuple[int, int]]) -> Ite
             yield each
 
 
-def _chunks(documents: Iterable[TextDocument]) -> Iterator[list[TextDocument]]:
+def _chunks(documents: Iterable[fields.TextDocument]) -> Iterator[list[fields.TextDocument]]:
     """The documents in small lists, so that what their source raises is not taken for Tantivy's."""
-    chunk: list[TextDocument] = []
+    chunk: list[fields.TextDocument] = []
     characters = 0
     for each in documents:
         chunk.append(each)

@@ -15,22 +15,8 @@ from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 
+from worlddb.projections.indexes import fields
 from worlddb.projections.indexes.analysis import Term
-from worlddb.projections.indexes.fields import (
-    NODE,
-    SEQ,
-    VERSION,
-    Counts,
-    Marker,
-    Nodes,
-    Scoring,
-    TextDocument,
-    TextHit,
-    count_terms,
-    float32,
-    schema,
-    to_query,
-)
 
 if TYPE_CHECKING:
     from tantivy import DocAddress, Query, Searcher
@@ -114,13 +100,15 @@ class TextSearch(NamedTuple):
 class TextView:
     """One commit of an index; ``stamp`` names that commit on disk and is None in memory."""
 
-    def __init__(self, searcher: Searcher, marker: Marker | None, stamp: Stamp | None, *, empty: bool = False) -> None:
+    def __init__(
+        self, searcher: Searcher, marker: fields.Marker | None, stamp: Stamp | None, *, empty: bool = False
+    ) -> None:
         self.marker = marker
         self.stamp = stamp
         self._searcher = searcher
         self._empty = empty
         self._explained: dict[str, tuple[int, float]] = {}
-        self._counted: tuple[Sequence[Term], Counts] | None = None
+        self._counted: tuple[Sequence[Term], fields.Counts] | None = None
 
     @property
     def count(self) -> int:
@@ -132,7 +120,7 @@ class TextView:
         """In how many parts they lie."""
         return self._searcher.num_segments
 
-    def counts(self, terms: Sequence[Term]) -> Counts:
+    def counts(self, terms: Sequence[Term]) -> fields.Counts:
         """How common the terms are here.
 
         Raises:
@@ -143,11 +131,11 @@ class TextView:
         if known is not None and known[0] is terms:
             return known[1]
         with told_as(IndexUnreadable):
-            found = count_terms(self._searcher, terms)
+            found = fields.count_terms(self._searcher, terms)
         self._counted = terms, found
         return found
 
-    def scoring(self, terms: Sequence[Term], corpus: Counts) -> Scoring:
+    def scoring(self, terms: Sequence[Term], corpus: fields.Counts) -> fields.Scoring:
         """The scoring of this index, by which texts outside of it are scored alike.
 
         Raises:
@@ -158,9 +146,9 @@ class TextView:
         for term in terms:
             if here.having[term] and term.field not in averages:
                 documents, averages[term.field] = self._explain(term)
-        return Scoring(documents, here.having, averages, self._scale(terms, corpus))
+        return fields.Scoring(documents, here.having, averages, self._scale(terms, corpus))
 
-    def _scale(self, terms: Sequence[Term], corpus: Counts) -> dict[Term, float]:
+    def _scale(self, terms: Sequence[Term], corpus: fields.Counts) -> dict[Term, float]:
         here = self.counts(terms)
         return {term: corpus.rarity(term) / here.rarity(term) for term in terms}
 
@@ -174,16 +162,16 @@ class TextView:
         if found is None:
             from tantivy import Query
 
-            query = Query.term_query(schema(), term.field, term.text, "freq")
+            query = Query.term_query(fields.schema(), term.field, term.text, "freq")
             with told_as(IndexUnreadable):
                 ((_, address),) = self._searcher.search(query, 1, count=False).hits
                 explained = query.explain(self._searcher, address).to_json()
                 _, rarity, share = msgspec.json.decode(explained)["details"]
                 documents, average = rarity["details"][1]["value"], share["details"][4]["value"]
-            found = self._explained[term.field] = int(documents), float32(average)
+            found = self._explained[term.field] = int(documents), fields.float32(average)
         return found
 
-    def find(self, search: TextSearch, corpus: Counts | None = None) -> list[TextHit]:
+    def find(self, search: TextSearch, corpus: fields.Counts | None = None) -> list[fields.TextHit]:
         """Find the hits of a search.
 
         Each term is weighed by how rare it is in ``corpus``; without one, by how rare here.
@@ -194,8 +182,8 @@ class TextView:
         return self.begin(search, corpus).found()
 
     def begin(
-        self, search: TextSearch, corpus: Counts | None = None, threads: Executor | None = None
-    ) -> BegunSearch | PickedSearch | Ahead[list[TextHit]]:
+        self, search: TextSearch, corpus: fields.Counts | None = None, threads: Executor | None = None
+    ) -> BegunSearch | PickedSearch | Ahead[list[fields.TextHit]]:
         """Start :meth:`find`, on a worker thread if there are any.
 
         Raises:
@@ -210,29 +198,29 @@ class TextView:
             scale: dict[Term, float] = {}
             if corpus is not None:
                 scale = self._scale(terms, corpus)
-            if isinstance(nodes, Nodes):
+            if isinstance(nodes, fields.Nodes):
                 fetch = self._likely(limit, nodes)
                 if fetch <= FETCHED_FOR_A_NODE * len(nodes):
-                    every = to_query(terms, through=through, nodes=None, scale=scale)
+                    every = fields.to_query(terms, through=through, nodes=None, scale=scale)
                     again = partial(self.find, search._replace(nodes=list(nodes)), corpus)
                     return PickedSearch(self._searcher, every, limit, fetch, nodes, again, threads)
-            query = to_query(terms, through=through, nodes=nodes, scale=scale)
+            query = fields.to_query(terms, through=through, nodes=nodes, scale=scale)
             return BegunSearch(self._searcher, query, limit, threads)
 
-    def _likely(self, limit: int, nodes: Nodes) -> int:
+    def _likely(self, limit: int, nodes: fields.Nodes) -> int:
         """How many of all hits are likely to have enough among them that belong to some nodes."""
         return int(LIKELY * (limit + TIE_ROOM) * self._searcher.num_docs / len(nodes))
 
-    def held(self, documents: Iterable[TextDocument]) -> set[tuple[int, int]]:
+    def held(self, documents: Iterable[fields.TextDocument]) -> set[tuple[int, int]]:
         """Which nodes and versions are here, of those nodes that the documents belong to."""
         from tantivy import Query
 
         nodes = sorted({each.node for each in documents})
         if not nodes:
             return set()
-        query = Query.term_set_query(schema(), NODE, nodes)
+        query = Query.term_set_query(fields.schema(), fields.NODE, nodes)
         found = self._searcher.search(query, max(1, self._searcher.num_docs), count=False).hits
-        return set(zip(*_columns(self._searcher, found, NODE, VERSION), strict=True))
+        return set(zip(*_columns(self._searcher, found, fields.NODE, fields.VERSION), strict=True))
 
 
 class BegunSearch:
@@ -249,7 +237,7 @@ class BegunSearch:
         self._most = limit
         self._first = Ahead(threads, partial(searcher.search, query, self._limit + TIE_ROOM, count=False))
 
-    def found(self) -> list[TextHit]:
+    def found(self) -> list[fields.TextHit]:
         """The hits, as :meth:`TextView.find` gives them."""
         with told_as(IndexUnreadable):
             return _in_order(self._searcher, self._fetched())[: self._most]
@@ -285,8 +273,8 @@ class PickedSearch:
         query: Query,
         limit: int,
         fetch: int,
-        nodes: Nodes,
-        again: Callable[[], list[TextHit]],
+        nodes: fields.Nodes,
+        again: Callable[[], list[fields.TextHit]],
         threads: Executor | None,
     ) -> None:
         self._searcher = searcher
@@ -296,11 +284,11 @@ class PickedSearch:
         self._again = again
         self._first = Ahead(threads, partial(searcher.search, query, fetch, count=False))
 
-    def found(self) -> list[TextHit]:
+    def found(self) -> list[fields.TextHit]:
         """The hits, as :meth:`TextView.find` gives them."""
         with told_as(IndexUnreadable):
             hits: list[tuple[float, DocAddress]] = self._first.found().hits
-            (column,) = _columns(self._searcher, hits, NODE)
+            (column,) = _columns(self._searcher, hits, fields.NODE)
             theirs = [hit for hit, node in zip(hits, column, strict=True) if node in self._nodes]
             # All that tie with the last one have to be there, so that the cut can follow the log's order.
             enough = len(theirs) >= self._limit and theirs[self._limit - 1][0] > hits[-1][0]
@@ -313,22 +301,22 @@ class PickedSearch:
         self._first.settle()
 
 
-def _in_order(searcher: Searcher, found: list[tuple[float, DocAddress]]) -> list[TextHit]:
+def _in_order(searcher: Searcher, found: list[tuple[float, DocAddress]]) -> list[fields.TextHit]:
     """The hits, best first, ties in log order."""
     scores = (-score for score, _ in found)
-    ordered = sorted(zip(scores, *_columns(searcher, found, SEQ, NODE, VERSION), strict=True))
-    return [TextHit(node, version, seq, -score) for score, seq, node, version in ordered]
+    ordered = sorted(zip(scores, *_columns(searcher, found, fields.SEQ, fields.NODE, fields.VERSION), strict=True))
+    return [fields.TextHit(node, version, seq, -score) for score, seq, node, version in ordered]
 
 
-def _columns(searcher: Searcher, found: list[tuple[float, DocAddress]], *fields: str) -> list[list[int]]:
+def _columns(searcher: Searcher, found: list[tuple[float, DocAddress]], *names: str) -> list[list[int]]:
     addresses = [address for _, address in found]
-    columns = [searcher.fast_field_values(field, addresses) for field in fields]
+    columns = [searcher.fast_field_values(field, addresses) for field in names]
     if any(None in column for column in columns):
         # Every document that can be found was given all of these whole numbers.
         raise IndexUnreadable("a document has lost what it is of")
     return cast("list[list[int]]", columns)
 
 
-def best(hits: Iterable[TextHit], limit: int) -> list[TextHit]:
+def best(hits: Iterable[fields.TextHit], limit: int) -> list[fields.TextHit]:
     """The ``limit`` best hits, best first, ties in log order."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.seq, hit.node, hit.version))[:limit]

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from worlddb.log.store.durable import sync_file, sync_folder
-from worlddb.projections.indexes.fields import Marker, Nodes
-from worlddb.projections.indexes.vector_rows import CHUNK, VectorHit, as_hits, cosines
+from worlddb.projections.indexes import fields, vector_rows
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Matrix, Numbers
@@ -78,7 +77,7 @@ class Searched:
 
     def search(
         self, query: Matrix, limit: int, selected: Numbers | None, by_graph: bool | None = None
-    ) -> list[VectorHit]:
+    ) -> list[vector_rows.VectorHit]:
         """The best vectors, of the selected places if there are such, ties in log order.
 
         All of few vectors are compared, and all of few that a filter leaves. Where many are left the graph is searched,
@@ -112,8 +111,8 @@ class Searched:
 
         # FAISS itself would wake all of its threads for each row that it gives.
         parts = [
-            cosines(self._rows[places[first : first + CHUNK]].astype(np.float32), query)
-            for first in range(0, len(places), CHUNK)
+            vector_rows.cosines(self._rows[places[first : first + vector_rows.CHUNK]].astype(np.float32), query)
+            for first in range(0, len(places), vector_rows.CHUNK)
         ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
 
@@ -146,12 +145,12 @@ class Searched:
         """
         return max(HNSW_EF_SEARCH, limit) * self.count // max(1, passing)
 
-    def _best(self, scores: Matrix, places: Numbers, limit: int) -> list[VectorHit]:
+    def _best(self, scores: Matrix, places: Numbers, limit: int) -> list[vector_rows.VectorHit]:
         import numpy as np
 
         numbers = self.numbers[places]
         order = np.lexsort((numbers[:, 1], numbers[:, 0], -scores))[:limit]
-        return as_hits(numbers[order], scores[order])
+        return vector_rows.as_hits(numbers[order], scores[order])
 
 
 def _rows_of(index: Any) -> Any:
@@ -201,7 +200,7 @@ _VECTORS: Final = "vectors.faiss"
 class Base:
     """One base as it was written."""
 
-    def __init__(self, folder: Path, marker: Marker, rows: Numbers, order: Numbers, index: Any) -> None:
+    def __init__(self, folder: Path, marker: fields.Marker, rows: Numbers, order: Numbers, index: Any) -> None:
         import numpy as np
 
         self.folder = folder
@@ -211,7 +210,7 @@ class Base:
         self._nodes = rows[:, 0]
         self._order = order
         self._vectors = Searched(rows, index)
-        self._placed: tuple[Nodes, Numbers] | None = None
+        self._placed: tuple[fields.Nodes, Numbers] | None = None
 
     @property
     def count(self) -> int:
@@ -231,11 +230,11 @@ class Base:
 
     def search(
         self, query: Matrix, limit: int, selected: Numbers | None, *, by_graph: bool | None = None
-    ) -> list[VectorHit]:
+    ) -> list[vector_rows.VectorHit]:
         """The best vectors, of the selected places if there are such; see :meth:`Searched.search`."""
         return self._vectors.search(query, limit, selected, by_graph)
 
-    def search_before(self, query: Matrix, limit: int, before: int | None) -> list[VectorHit]:
+    def search_before(self, query: Matrix, limit: int, before: int | None) -> list[vector_rows.VectorHit]:
         """The best vectors of worlds with lower numbers than ``before``, if that is given."""
         import numpy as np
 
@@ -244,7 +243,7 @@ class Base:
             earlier = int(np.searchsorted(self._nodes, before, side="left", sorter=self._order))
         return self.search(query, limit, None if earlier == self.count else self._order[:earlier])
 
-    def places_of_members(self, members: Nodes) -> Numbers:
+    def places_of_members(self, members: fields.Nodes) -> Numbers:
         """As :meth:`places_of_nodes`, of worlds that are asked about again and again."""
         placed = self._placed
         if placed is None or placed[0] is not members:
@@ -279,8 +278,8 @@ class Base:
         if graph == self.is_graph:
             return faiss.read_index(str(self.folder / _VECTORS))
         index = new_index(dimension, graph=graph)
-        for first in range(0, self.count, CHUNK):
-            index.add(self._vectors.index.reconstruct_n(first, min(CHUNK, self.count - first)))
+        for first in range(0, self.count, vector_rows.CHUNK):
+            index.add(self._vectors.index.reconstruct_n(first, min(vector_rows.CHUNK, self.count - first)))
         return index
 
 
@@ -293,7 +292,7 @@ def load(folder: Path) -> Base | None:
         told = json.loads((folder / _CURRENT).read_text("utf-8"))
         if told["format"] != FORMAT:
             return None
-        marker = Marker(bytes.fromhex(told["store"]), int(told["seq"]), bytes.fromhex(told["chain"]))
+        marker = fields.Marker(bytes.fromhex(told["store"]), int(told["seq"]), bytes.fromhex(told["chain"]))
         base = folder / str(told["base"])
         rows = np.load(base / _ROWS, mmap_mode="r", allow_pickle=False)
         order = np.load(base / _ORDER, mmap_mode="r", allow_pickle=False)
@@ -320,7 +319,7 @@ def stamp_of(folder: Path) -> tuple[int, int] | None:
 
 def write(
     folder: Path,
-    marker: Marker,
+    marker: fields.Marker,
     dimension: int,
     parts: Iterable[tuple[Numbers, Matrix]],
     *,

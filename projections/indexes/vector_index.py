@@ -15,17 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from worlddb.log.model.errors import UnavailableError, WriterBusy
-from worlddb.projections.indexes.fields import Marker, Nodes, in_order
-from worlddb.projections.indexes.vector_base import Base, load, stamp_of, write
-from worlddb.projections.indexes.vector_rows import (
-    STATEMENT_BONUS,
-    VectorHit,
-    best_of_each,
-    expanded,
-    extended,
-    width,
-)
-from worlddb.projections.indexes.vector_tail import Feed, SeenTail, VectorTail
+from worlddb.projections.indexes import fields, vector_base, vector_rows, vector_tail
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Matrix, Numbers
@@ -47,16 +37,18 @@ ChainAt = Callable[[int], bytes | None]
 class VectorFollower:
     """Searches one space's vectors up to the head. Threads and processes may share a folder."""
 
-    def __init__(self, folder: Path, store_id: bytes, dimension: int, feed: Feed, chain_at: ChainAt) -> None:
+    def __init__(
+        self, folder: Path, store_id: bytes, dimension: int, feed: vector_tail.Feed, chain_at: ChainAt
+    ) -> None:
         self._folder = folder
         self._store_id = store_id
         self._dimension = dimension
         self._feed = feed
         self._chain_at = chain_at
         self._guard = threading.RLock()
-        self._base: Base | None = None
+        self._base: vector_base.Base | None = None
         self._stamp: tuple[int, int] | None = None
-        self._tail: VectorTail | None = None
+        self._tail: vector_tail.VectorTail | None = None
 
     def find(
         self,
@@ -66,26 +58,28 @@ class VectorFollower:
         limit: int,
         nodes: Collection[int] | None = None,
         before: int | None = None,
-        bonus: float = STATEMENT_BONUS,
+        bonus: float = vector_rows.STATEMENT_BONUS,
         stating: float = 0.0,
-    ) -> list[VectorHit]:
+    ) -> list[vector_rows.VectorHit]:
         """Find the best ``limit`` vectors recorded up to ``head``.
 
         They come best first, ties by world and version; with ``nodes``, of those worlds alone; with ``before``, of
         worlds with lower numbers than that. A version that has several vectors may be found several times. A text that
         is nothing but statements is nearer by ``stating``.
         """
-        query = extended(query, bonus, stating)
+        query = vector_rows.extended(query, bonus, stating)
         if limit < 1 or (nodes is not None and not nodes):
             return []
         base, tail = self._level(head)
-        wanted = None if nodes is None else in_order(nodes)
-        hits: list[VectorHit] = []
+        wanted = None if nodes is None else fields.in_order(nodes)
+        hits: list[vector_rows.VectorHit] = []
         if base is not None:
             if wanted is None:
                 hits.extend(base.search_before(query, limit, before))
             else:
-                places = base.places_of_members(nodes) if isinstance(nodes, Nodes) else base.places_of_nodes(wanted)
+                places = (
+                    base.places_of_members(nodes) if isinstance(nodes, fields.Nodes) else base.places_of_nodes(wanted)
+                )
                 hits.extend(base.search(query, limit, places))
         if not len(tail):
             return hits
@@ -104,11 +98,11 @@ class VectorFollower:
         if not pairs:
             return {}
         base, tail = self._level(head)
-        query = extended(query, stating=stating)
+        query = vector_rows.extended(query, stating=stating)
         nodes = np.unique(np.array([node for node, _ in pairs], dtype=np.int64))
         found: dict[tuple[int, int], float] = {}
         if base is not None:
-            found = best_of_each(*base.scores(query, base.places_of_nodes(nodes)))
+            found = vector_rows.best_of_each(*base.scores(query, base.places_of_nodes(nodes)))
         if len(tail):
             found |= tail.scores(query, nodes)
         return {pair: found[pair] for pair in pairs if pair in found}
@@ -127,7 +121,9 @@ class VectorFollower:
         chain = self._chain_at(head)
         if chain is None:
             return False
-        return self._written(Marker(self._store_id, head, chain), count + len(tail) > EXACT_VECTORS, wait_seconds)
+        return self._written(
+            fields.Marker(self._store_id, head, chain), count + len(tail) > EXACT_VECTORS, wait_seconds
+        )
 
     def rebuild(self, head: int) -> None:
         """Throw the base away and make it again from the log.
@@ -159,7 +155,7 @@ class VectorFollower:
         with self._guard:
             self._base = self._stamp = self._tail = None
 
-    def _written(self, marker: Marker, graph: bool, wait_seconds: float) -> bool:
+    def _written(self, marker: fields.Marker, graph: bool, wait_seconds: float) -> bool:
         from filelock import FileLock, Timeout
 
         try:
@@ -171,7 +167,9 @@ class VectorFollower:
                 start = 0 if base is None else base.marker.seq
                 if start < marker.seq:
                     parts = self._parts(start, marker.seq)
-                    write(self._folder, marker, width(self._dimension), parts, graph=graph, after=base)
+                    vector_base.write(
+                        self._folder, marker, vector_rows.width(self._dimension), parts, graph=graph, after=base
+                    )
         except (OSError, Timeout):
             return False
         return True
@@ -180,29 +178,29 @@ class VectorFollower:
         """The vectors of some commits, some at a time."""
         fresh = iter(self._feed(after, through))
         while some := list(islice(fresh, PART)):
-            yield expanded(some, self._dimension)
+            yield vector_rows.expanded(some, self._dimension)
 
-    def _level(self, head: int) -> tuple[Base | None, SeenTail]:
+    def _level(self, head: int) -> tuple[vector_base.Base | None, vector_tail.SeenTail]:
         """The base, and the tail from there to ``head``."""
         with self._guard:
             base = self._refreshed()
             start = 0 if base is None else base.marker.seq
             if self._tail is None or self._tail.base != start:
-                self._tail = VectorTail(start, self._dimension)
+                self._tail = vector_tail.VectorTail(start, self._dimension)
             self._tail.extend(self._feed, head)
             return base, self._tail.seen()
 
-    def _refreshed(self) -> Base | None:
+    def _refreshed(self) -> vector_base.Base | None:
         """The base in force, if it is one of this store's history."""
-        stamp = stamp_of(self._folder)
+        stamp = vector_base.stamp_of(self._folder)
         if stamp != self._stamp or stamp is None:
             self._stamp = stamp
             self._base = None if stamp is None else self._in_force()
         return self._base
 
-    def _in_force(self) -> Base | None:
+    def _in_force(self) -> vector_base.Base | None:
         """The base that is on disk now."""
-        base = load(self._folder)
+        base = vector_base.load(self._folder)
         if base is None or base.marker.store_id != self._store_id:
             return None
         return base if self._chain_at(base.marker.seq) == base.marker.chain else None

@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from worlddb.projections.indexes.vector_rows import (
-    VectorHit,
-    VectorRow,
-    as_hits,
-    best_of_each,
-    cosines,
-    expanded,
-    extended,
-    top,
-    width,
-)
+from worlddb.projections.indexes import vector_rows
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Matrix, Numbers
 
-Feed = Callable[[int, int], Iterable[VectorRow]]
+Feed = Callable[[int, int], Iterable[vector_rows.VectorRow]]
 """The vectors that the commits in ``(from_seq, to_seq]`` recorded, in log order."""
 
 
@@ -38,7 +28,7 @@ class VectorTail:
         self._dimension = dimension
         self._count = 0
         self._numbers = np.zeros((0, 3), dtype=np.int64)
-        self._matrix = np.zeros((0, width(dimension)), dtype=np.float32)
+        self._matrix = np.zeros((0, vector_rows.width(dimension)), dtype=np.float32)
 
     def extend(self, feed: Feed, head: int) -> None:
         """Take in the commits up to ``head``."""
@@ -46,7 +36,7 @@ class VectorTail:
             return
         fresh = list(feed(self.head, head))
         if fresh:
-            numbers, rows = expanded(fresh, self._dimension)
+            numbers, rows = vector_rows.expanded(fresh, self._dimension)
             self._make_room(self._count + len(rows))
             self._numbers[self._count : self._count + len(rows)] = numbers
             self._matrix[self._count : self._count + len(rows)] = rows
@@ -80,7 +70,9 @@ class SeenTail:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def search(self, query: Matrix, limit: int, nodes: Numbers | None, before: int | None) -> list[VectorHit]:
+    def search(
+        self, query: Matrix, limit: int, nodes: Numbers | None, before: int | None
+    ) -> list[vector_rows.VectorHit]:
         """Find the best vectors.
 
         Of some worlds (in order) alone, and of those with lower numbers than ``before``.
@@ -92,23 +84,23 @@ class SeenTail:
             is_wanted = np.isin(numbers[:, 0], nodes) if nodes is not None else np.full(len(numbers), True)
             chosen = np.flatnonzero(is_wanted if before is None else is_wanted & (numbers[:, 0] < before))
             numbers, matrix = numbers[chosen], matrix[chosen]
-        scores = cosines(matrix, query)
-        places = top(scores, limit)
-        return as_hits(numbers[places], scores[places])
+        scores = vector_rows.cosines(matrix, query)
+        places = vector_rows.top(scores, limit)
+        return vector_rows.as_hits(numbers[places], scores[places])
 
     def scores(self, query: Matrix, nodes: Numbers) -> dict[tuple[int, int], float]:
         """How near the versions of some worlds come, by the nearest vector of each."""
         import numpy as np
 
         near = np.flatnonzero(np.isin(self.numbers[:, 0], nodes))
-        return best_of_each(self.numbers[near], cosines(self.matrix[near], query))
+        return vector_rows.best_of_each(self.numbers[near], vector_rows.cosines(self.matrix[near], query))
 
 
 class VectorSet:
     """The vectors of some versions, given in the order in which ties are told apart."""
 
-    def __init__(self, rows: Sequence[VectorRow], dimension: int) -> None:
-        self._numbers, self._matrix = expanded(rows, dimension)
+    def __init__(self, rows: Sequence[vector_rows.VectorRow], dimension: int) -> None:
+        self._numbers, self._matrix = vector_rows.expanded(rows, dimension)
         self._count = len(rows)
 
     def __len__(self) -> int:
@@ -116,7 +108,7 @@ class VectorSet:
 
     def search(
         self, query: Matrix, limit: int, nodes: Collection[int] | None = None, *, stating: float = 0.0
-    ) -> list[VectorHit]:
+    ) -> list[vector_rows.VectorHit]:
         """Find the best vectors, best first.
 
         With ``nodes``, of those worlds alone. A text that is nothing but statements is nearer by ``stating``.
@@ -126,11 +118,11 @@ class VectorSet:
         chosen = np.arange(len(self._numbers))
         if nodes is not None:
             chosen = np.flatnonzero(np.isin(self._numbers[:, 0], np.array(sorted(nodes), dtype=np.int64)))
-        scores = cosines(self._matrix[chosen], extended(query, stating=stating))
+        scores = vector_rows.cosines(self._matrix[chosen], vector_rows.extended(query, stating=stating))
         hits = []
-        for place in top(scores, limit).tolist():
+        for place in vector_rows.top(scores, limit).tolist():
             node, version, _ = self._numbers[chosen[place]].tolist()
-            hits.append(VectorHit(node, version, 0, float(scores[place])))
+            hits.append(vector_rows.VectorHit(node, version, 0, float(scores[place])))
         return hits
 
     def scores(
@@ -140,5 +132,7 @@ class VectorSet:
         import numpy as np
 
         near = np.flatnonzero(np.isin(self._numbers[:, 0], np.array([node for node, _ in pairs], dtype=np.int64)))
-        found = best_of_each(self._numbers[near], cosines(self._matrix[near], extended(query, stating=stating)))
+        found = vector_rows.best_of_each(
+            self._numbers[near], vector_rows.cosines(self._matrix[near], vector_rows.extended(query, stating=stating))
+        )
         return {pair: found[pair] for pair in pairs if pair in found}

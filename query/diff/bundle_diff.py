@@ -6,24 +6,14 @@ the order of arrival) or cannot keep (who wrote an edge, what was unlinked). A b
 fact who wrote it and when, so facts that only one bundle holds stand for the events that made the two differ.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from worlddb.log.model import blobs, errors, ids, times
 from worlddb.log.model import bundle as fr
-from worlddb.log.model.blobs import origin_in
-from worlddb.log.model.errors import AmbiguousReference, InputError, UnknownReference
-from worlddb.log.model.ids import MIN_PREFIX_DIGITS, short
-from worlddb.log.model.times import Interval, format_time
 from worlddb.log.store.bundle_contents import BundledWorld, Contents, gathered
-from worlddb.query.diff.bundle_side import BundleDescent, BundleSide, BundleSides
-from worlddb.query.diff.common_past import SHOWN_EVENTS, LaterEvent, Since, later_event
-from worlddb.query.diff.diff_records import Detail, Difference
-from worlddb.query.diff.diff_side import NOT_BUNDLED, State, span
-from worlddb.query.diff.field_diff import as_text, outside_details
-from worlddb.query.diff.world_diff import Walk
+from worlddb.query.diff import bundle_side, common_past, diff_records, diff_side, field_diff, world_diff
 from worlddb.query.export.bundle_export import bundle_frames
 from worlddb.query.history.journal import Entry, journal
 from worlddb.query.snapshot.snapshot import SnapshotSource
@@ -63,21 +53,21 @@ class Apart(NamedTuple):
     What only one holds comes as later events, what may differ without that as silent.
     """
 
-    later: list[LaterEvent]
+    later: list[common_past.LaterEvent]
     silent: list[bytes]
-    details: dict[bytes, list[Detail]]
+    details: dict[bytes, list[diff_records.Detail]]
 
 
-def apart(sides: BundleSides) -> Apart:
+def apart(sides: bundle_side.BundleSides) -> Apart:
     """Compare all facts of two bundles."""
     facts = [dict(facts_of(side)) for side in sides]
     later = [
-        LaterEvent(side.label, _entry(side, index, fact))
+        common_past.LaterEvent(side.label, _entry(side, index, fact))
         for side, mine, others in zip(sides, facts, facts[::-1], strict=True)
         for index, (key, fact) in enumerate(mine.items())
         if key not in others
     ]
-    details: defaultdict[bytes, list[Detail]] = defaultdict(list)
+    details: defaultdict[bytes, list[diff_records.Detail]] = defaultdict(list)
     same_store = sides[0].contents.heading.store_id == sides[1].contents.heading.store_id
     for key, one in facts[0].items():
         other = facts[1].get(key)
@@ -94,12 +84,12 @@ def apart(sides: BundleSides) -> Apart:
 # -- the facts of one side
 
 
-def facts_of(side: BundleSide) -> Iterator[tuple[Key, Fact]]:
+def facts_of(side: bundle_side.BundleSide) -> Iterator[tuple[Key, Fact]]:
     """Every fact, by what tells it from the others of the bundle."""
     for lineage, group in side.groups.items():
         for number, version in enumerate(group.versions, 1):
             details = side.details(version.details, version.seq)
-            origin = origin_in(details.source) or origin_in(details.properties)
+            origin = blobs.origin_in(details.source) or blobs.origin_in(details.properties)
             by = _by(side, version.seq) if origin is None else _before(origin)
             data = {"version": number, "body": version.body.hex()}
             event = "created" if number == 1 else "revised"
@@ -114,14 +104,14 @@ def facts_of(side: BundleSide) -> Iterator[tuple[Key, Fact]]:
             yield ("alias", lineage, name, given[name]), fact
         for ended in group.ended:
             why = side.details(ended.details, ended.seq).why
-            words = {"ended at": format_time(ended.at), "ended by": side.called(ended.by) if ended.by else ""}
+            words = {"ended at": times.format_time(ended.at), "ended by": side.called(ended.by) if ended.by else ""}
             fact = Fact("ended", (lineage,), ended.seq, _by(side, ended.seq), why, {"at": ended.at}, words)
             yield ("ended", lineage), fact
         yield from _identity(side, group)
         yield from _edges(side, group)
 
 
-def _identity(side: BundleSide, group: BundledWorld) -> Iterator[tuple[Key, Fact]]:
+def _identity(side: bundle_side.BundleSide, group: BundledWorld) -> Iterator[tuple[Key, Fact]]:
     for frame in group.proposals:
         refs = group.frame.lineage, frame.proposal, frame.source, frame.target
         data = {"proposal": frame.proposal.hex()}
@@ -133,26 +123,26 @@ def _identity(side: BundleSide, group: BundledWorld) -> Iterator[tuple[Key, Fact
             yield ("decision", frame.proposal, decision), fact
 
 
-def _edges(side: BundleSide, group: BundledWorld) -> Iterator[tuple[Key, Fact]]:
+def _edges(side: bundle_side.BundleSide, group: BundledWorld) -> Iterator[tuple[Key, Fact]]:
     home = group.frame.lineage
     for edge in group.edges:
         details = side.details(edge.details, edge.seq)
         data = {"type": edge.type, "source": edge.source.hex(), "target": edge.target.hex(), "home": home.hex()}
-        words = {f"properties of {edge.type}": as_text(details.properties)}
+        words = {f"properties of {edge.type}": field_diff.as_text(details.properties)}
         refs = home, edge.edge, edge.source, edge.target
         yield ("edge", edge.edge), Fact("linked", refs, edge.seq, _by(side, edge.seq), details.why, data, words)
 
 
-def _by(side: BundleSide, seq: int) -> Author:
+def _by(side: bundle_side.BundleSide, seq: int) -> Author:
     commit = side.contents.commits[seq]
-    return Author(side.contents.heading.store_id.hex(), seq, commit.author, format_time(commit.ingest_time))
+    return Author(side.contents.heading.store_id.hex(), seq, commit.author, times.format_time(commit.ingest_time))
 
 
 def _before(origin: dict[str, Any]) -> Author:
     return Author(*(origin[name] for name in ("store", "seq", "author", "ingested_at")))
 
 
-def _entry(side: BundleSide, index: int, fact: Fact) -> Entry:
+def _entry(side: bundle_side.BundleSide, index: int, fact: Fact) -> Entry:
     commit = side.contents.commits[fact.seq]
     return Entry(
         seq=fact.seq,
@@ -171,7 +161,7 @@ def _entry(side: BundleSide, index: int, fact: Fact) -> Entry:
 # -- what differs between two sides
 
 
-def _rewritten(one: Fact, other: Fact, *, same_store: bool) -> Iterator[Detail]:
+def _rewritten(one: Fact, other: Fact, *, same_store: bool) -> Iterator[diff_records.Detail]:
     """What differs in a fact that both hold: who wrote it, why, and what else it says.
 
     Of an edge and the like only the commits of one store can be compared: an import keeps who wrote which version, and
@@ -180,17 +170,17 @@ def _rewritten(one: Fact, other: Fact, *, same_store: bool) -> Iterator[Detail]:
     kind = "validity" if one.event == "ended" else "provenance"
     for field in one.words:
         if one.words[field] != other.words[field]:
-            yield Detail(kind=kind, field=field, a=one.words[field], b=other.words[field])
+            yield diff_records.Detail(kind=kind, field=field, a=one.words[field], b=other.words[field])
     if one.why != other.why:
-        yield Detail(kind="provenance", field=f"why of {one.event}", a=one.why, b=other.why)
+        yield diff_records.Detail(kind="provenance", field=f"why of {one.event}", a=one.why, b=other.why)
     if one.by != other.by and (same_store or one.event in ("created", "revised")):
         texts = [f"by {by.name}, {by.time}" for by in (one.by, other.by)]
         if texts[0] == texts[1]:
             texts = [f"commit {by.seq} of store {by.store[:12]}" for by in (one.by, other.by)]
-        yield Detail(kind="provenance", field=f"commit {one.by.seq}", a=texts[0], b=texts[1])
+        yield diff_records.Detail(kind="provenance", field=f"commit {one.by.seq}", a=texts[0], b=texts[1])
 
 
-def _versions_apart(sides: BundleSides, lineage: bytes) -> Iterator[Detail]:
+def _versions_apart(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
     """The differences of versions that both have, apart from the newest, which states show."""
     groups = [side.groups[lineage].versions for side in sides]
     counts = [len(versions) for versions in groups]
@@ -201,37 +191,41 @@ def _versions_apart(sides: BundleSides, lineage: bytes) -> Iterator[Detail]:
             texts = [_text(side, version) for side, version in zip(sides, versions, strict=True)]
             if texts[0] != texts[1]:
                 kind = "erased" if one.body == other.body else "revised"
-                yield Detail(kind=kind, field=f"text of version {number}", a=texts[0], b=texts[1])
-            sources = [as_text(side.source(version)) for side, version in zip(sides, versions, strict=True)]
+                yield diff_records.Detail(kind=kind, field=f"text of version {number}", a=texts[0], b=texts[1])
+            sources = [field_diff.as_text(side.source(version)) for side, version in zip(sides, versions, strict=True)]
             if sources[0] != sources[1]:
-                yield Detail(kind="provenance", field=f"source of version {number}", a=sources[0], b=sources[1])
+                yield diff_records.Detail(
+                    kind="provenance", field=f"source of version {number}", a=sources[0], b=sources[1]
+                )
         # Versions that a later one has closed on one side only end differently for that reason.
         if counts[0] != counts[1] and number < min(counts):
-            spans = [span(Interval(version.valid_from, version.valid_to)) for version in versions]
+            spans = [diff_side.span(times.Interval(version.valid_from, version.valid_to)) for version in versions]
             if spans[0] != spans[1]:
-                yield Detail(kind="validity", field=f"valid of version {number}", a=spans[0], b=spans[1])
+                yield diff_records.Detail(kind="validity", field=f"valid of version {number}", a=spans[0], b=spans[1])
         if one.by != other.by:
             names = [
                 side.called(version.by) if version.by else "" for side, version in zip(sides, versions, strict=True)
             ]
-            yield Detail(kind="validity", field="superseded by", a=names[0], b=names[1])
+            yield diff_records.Detail(kind="validity", field="superseded by", a=names[0], b=names[1])
 
 
-def _types_apart(sides: BundleSides, lineage: bytes) -> Iterator[Detail]:
+def _types_apart(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
     """Edge types that hold for a world on one side only, or otherwise."""
     one, other = ({each.type: _type_text(each) for each in side.groups[lineage].registrations} for side in sides)
     for name in sorted(one.keys() | other.keys()):
         if one.get(name) != other.get(name):
-            yield Detail(kind="registered", field=f"edge type {name}", a=one.get(name, ""), b=other.get(name, ""))
+            yield diff_records.Detail(
+                kind="registered", field=f"edge type {name}", a=one.get(name, ""), b=other.get(name, "")
+            )
 
 
-def _tunings_apart(sides: BundleSides, lineage: bytes) -> Iterator[Detail]:
+def _tunings_apart(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
     """Thresholds of the resolver that hold for a world on one side only, or otherwise."""
     one, other = ({each.type: _tuning_text(each) for each in side.groups[lineage].tunings} for side in sides)
     for name in sorted(one.keys() | other.keys()):
         if one.get(name) != other.get(name):
             field = f"thresholds for {name or 'every type'}"
-            yield Detail(kind="registered", field=field, a=one.get(name, ""), b=other.get(name, ""))
+            yield diff_records.Detail(kind="registered", field=field, a=one.get(name, ""), b=other.get(name, ""))
 
 
 def _tuning_text(frame: fr.TuningFrame) -> str:
@@ -240,16 +234,16 @@ def _tuning_text(frame: fr.TuningFrame) -> str:
 
 
 def _type_text(frame: fr.RegistrationFrame) -> str:
-    code = f"version {frame.handler_version}, digest {short(frame.digest)}" if frame.digest else "built in"
+    code = f"version {frame.handler_version}, digest {ids.short(frame.digest)}" if frame.digest else "built in"
     return ", ".join((code, *frame.rewrites, *(("functional",) if frame.functional else ())))
 
 
-def _text(side: BundleSide, version: fr.VersionFrame) -> str:
+def _text(side: bundle_side.BundleSide, version: fr.VersionFrame) -> str:
     body = side.text(version)
-    return NOT_BUNDLED if body is None else "\n".join(filter(None, (body.type, body.name, body.content)))
+    return diff_side.NOT_BUNDLED if body is None else "\n".join(filter(None, (body.type, body.name, body.content)))
 
 
-def _silent(sides: BundleSides) -> Iterator[bytes]:
+def _silent(sides: bundle_side.BundleSides) -> Iterator[bytes]:
     """The worlds, edges and proposals that both have, and not in the same state."""
     one, other = sides
     for lineage in one.groups.keys() & other.groups.keys():
@@ -262,7 +256,7 @@ def _silent(sides: BundleSides) -> Iterator[bytes]:
                 yield frame.edge
 
 
-def _comparable(side: BundleSide, lineage: bytes) -> tuple[State | None, tuple[bytes, ...]]:
+def _comparable(side: bundle_side.BundleSide, lineage: bytes) -> tuple[diff_side.State | None, tuple[bytes, ...]]:
     """Without the commit, which is another one in every store that a world was imported into."""
     state = side.state(lineage)
     return state and state._replace(seq=0, ingested_at=0), side.containers(lineage)
@@ -288,7 +282,7 @@ class StoreMoment(NamedTuple):
 Given = Contents | StoreMoment
 
 
-def diff_bundles(a: Given, b: Given, world: bytes | str | None) -> Difference:
+def diff_bundles(a: Given, b: Given, world: bytes | str | None) -> diff_records.Difference:
     """Compare two sides of which one is a bundle: all that both hold, or ``world`` in it.
 
     Raises:
@@ -296,19 +290,19 @@ def diff_bundles(a: Given, b: Given, world: bytes | str | None) -> Difference:
         AmbiguousReference: ``world`` is the beginning of several references.
     """
     top = _shared_world(a, b)
-    sides = BundleSide("a", _contents(a, top)), BundleSide("b", _contents(b, top))
+    sides = bundle_side.BundleSide("a", _contents(a, top)), bundle_side.BundleSide("b", _contents(b, top))
     start = top if world is None else _named(sides, world)
     parted, notes = _parting(a, b)
     found = apart(sides)
-    since = Since([*_by_log(sides, (a, b), parted), *_by_facts(found.later, (a, b), parted)], found.silent)
-    outside = outside_details(sides, since)
+    since = common_past.Since([*_by_log(sides, (a, b), parted), *_by_facts(found.later, (a, b), parted)], found.silent)
+    outside = field_diff.outside_details(sides, since)
     for lineage, details in found.details.items():
         outside.setdefault(lineage, []).extend(details)
-    walk = Walk(sides, BundleDescent(sides), since, outside)
+    walk = world_diff.Walk(sides, bundle_side.BundleDescent(sides), since, outside)
     walk.descend(start)
     worlds = tuple(walk.changes(start))
     one, other = (side.contents.heading for side in sides)
-    return Difference(
+    return diff_records.Difference(
         equal=not worlds,
         related=True,
         relation=RELATION,
@@ -340,8 +334,8 @@ def _shared_world(a: Given, b: Given) -> bytes:
         world = bundle.heading.world
         if all(any(group.frame.lineage == world for group in each.worlds) for each in bundles):
             return world
-    named = " and ".join(short(bundle.heading.world) for bundle in bundles)
-    raise UnknownReference(
+    named = " and ".join(ids.short(bundle.heading.world) for bundle in bundles)
+    raise errors.UnknownReference(
         f"The bundles are of two worlds, {named}, and neither lies in the other",
         "Compare bundles of one world",
     )
@@ -351,29 +345,29 @@ def _contents(given: Given, world: bytes) -> Contents:
     if isinstance(given, Contents):
         return given
     if not given.seq:
-        raise InputError("Nothing had been committed by then", "Compare with a later moment")
+        raise errors.InputError("Nothing had been committed by then", "Compare with a later moment")
     try:
         return gathered(bundle_frames(given.reader, world, given.seq, given.store_id))
-    except UnknownReference:
-        raise UnknownReference(
+    except errors.UnknownReference:
+        raise errors.UnknownReference(
             f"The store does not have the bundle's world {world.hex()} at commit {given.seq}",
             "Compare with a later moment, or with the store that it was exported from or imported into",
         ) from None
 
 
-def _named(sides: BundleSides, world: bytes | str) -> bytes:
+def _named(sides: bundle_side.BundleSides, world: bytes | str) -> bytes:
     """The world on either side that has a reference, or one that begins so."""
     digits = world if isinstance(world, str) else world.hex()
     worlds = dict.fromkeys(lineage.hex() for side in sides for lineage in side.groups)
-    found = [ref for ref in worlds if ref.startswith(digits)] if len(digits) >= MIN_PREFIX_DIGITS else []
+    found = [ref for ref in worlds if ref.startswith(digits)] if len(digits) >= ids.MIN_PREFIX_DIGITS else []
     if len(found) > 1:
-        raise AmbiguousReference(
+        raise errors.AmbiguousReference(
             f"{len(found):,} worlds begin with {digits[:40]!r}", "Give more digits", candidates=found[:_SHOWN]
         )
     if not found:
-        raise UnknownReference(
-            f"Neither side holds a world {digits[:40]!r} in the world of the bundle, {short(sides[0].root())}",
-            f"Give at least {MIN_PREFIX_DIGITS} digits of a reference that lies in it, or leave it out",
+        raise errors.UnknownReference(
+            f"Neither side holds a world {digits[:40]!r} in the world of the bundle, {ids.short(sides[0].root())}",
+            f"Give at least {ids.MIN_PREFIX_DIGITS} digits of a reference that lies in it, or leave it out",
         )
     return bytes.fromhex(found[0])
 
@@ -393,18 +387,22 @@ def _parting(a: Given, b: Given) -> tuple[int, list[str]]:
     return 0, [_OTHER_LOG]
 
 
-def _by_log(sides: BundleSides, given: tuple[Given, Given], parted: int) -> Iterator[LaterEvent]:
+def _by_log(
+    sides: bundle_side.BundleSides, given: tuple[Given, Given], parted: int
+) -> Iterator[common_past.LaterEvent]:
     """What the store's log says since the bundle was made, of what either side holds."""
     for side, each in zip(sides, given, strict=True):
         if not parted or isinstance(each, Contents):
             continue
         known = {ref.hex() for other in sides for ref in other.refs()}
         for entry in journal(each.reader, parted + 1, each.seq):
-            if (entry.event in SHOWN_EVENTS or entry.event == _ERASED) and not known.isdisjoint(entry.refs):
-                yield later_event(side, entry, sides)
+            if (entry.event in common_past.SHOWN_EVENTS or entry.event == _ERASED) and not known.isdisjoint(entry.refs):
+                yield common_past.later_event(side, entry, sides)
 
 
-def _by_facts(later: list[LaterEvent], given: tuple[Given, Given], parted: int) -> Iterator[LaterEvent]:
+def _by_facts(
+    later: list[common_past.LaterEvent], given: tuple[Given, Given], parted: int
+) -> Iterator[common_past.LaterEvent]:
     """What only one side holds, where no log says so."""
     logged = {label for label, each in zip("ab", given, strict=True) if isinstance(each, StoreMoment) and parted}
     return (each for each in later if each.side not in logged or each.entry.seq <= parted)

@@ -1,27 +1,21 @@
 """One side of a comparison that reads a bundle, or what a store's export would hold."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, Final
 
+from worlddb.log.model import blobs, codec, ids, times
 from worlddb.log.model import bundle as fr
-from worlddb.log.model import codec
-from worlddb.log.model.blobs import IMPORTED, Body, Details, origin_in
-from worlddb.log.model.ids import short
-from worlddb.log.model.times import Interval
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
 from worlddb.projections.tables.storage.schema import CONTAINS
-from worlddb.query.diff.diff_side import NOT_BUNDLED, EdgeState, ProposalState, Side, State
-from worlddb.query.diff.world_diff import Descent, Differing
+from worlddb.query.diff import diff_side, world_diff
 from worlddb.query.snapshot.snapshot import NO_DETAILS
 
 _KEPT_STATES: Final = 4096
 """How many worlds are kept decoded; a container is asked for again for each of its members."""
 
 
-class BundleSide(Side):
+class BundleSide(diff_side.Side):
     """Everything that one bundle holds. What lies outside of it has no text and no hash here."""
 
     def __init__(self, label: str, contents: Contents) -> None:
@@ -31,7 +25,7 @@ class BundleSide(Side):
         self._edges: dict[bytes, tuple[fr.EdgeFrame, bytes]] = {}
         self._proposals: dict[bytes, fr.ProposalFrame] = {}
         self._containers: defaultdict[bytes, list[bytes]] = defaultdict(list)
-        self._states: dict[bytes, State] = {}
+        self._states: dict[bytes, diff_side.State] = {}
         for lineage, world in self.groups.items():
             self._proposals.update((frame.proposal, frame) for frame in world.proposals)
             for edge in world.edges:
@@ -50,7 +44,7 @@ class BundleSide(Side):
         group = self.groups.get(lineage)
         return b"" if group is None else group.versions[-1].body
 
-    def state(self, lineage: bytes) -> State | None:
+    def state(self, lineage: bytes) -> diff_side.State | None:
         found = self._states.get(lineage)
         group = self.groups.get(lineage)
         if found is None and group is not None:
@@ -70,12 +64,12 @@ class BundleSide(Side):
         state = self.state(lineage)
         return state.type if state else ""
 
-    def edge(self, edge: bytes) -> EdgeState | None:
+    def edge(self, edge: bytes) -> diff_side.EdgeState | None:
         found = self._edges.get(edge)
         if found is None:
             return None
         frame, home = found
-        return EdgeState(
+        return diff_side.EdgeState(
             edge=edge,
             type=frame.type,
             source=frame.source,
@@ -83,17 +77,17 @@ class BundleSide(Side):
             home=home,
             seq=frame.seq,
             known=True,
-            validity=Interval(frame.valid_from, frame.valid_to),
+            validity=times.Interval(frame.valid_from, frame.valid_to),
             text=f"{self.called(frame.source)} {frame.type} {self.called(frame.target)}",
         )
 
-    def proposal(self, proposal: bytes) -> ProposalState | None:
+    def proposal(self, proposal: bytes) -> diff_side.ProposalState | None:
         frame = self._proposals.get(proposal)
         if frame is None:
             return None
         status = frame.decisions[-1][0] if frame.decisions else "pending"
         text = f"{self.called(frame.source)} the same as {self.called(frame.target)}: {status}"
-        return ProposalState(frame.source, frame.target, text)
+        return diff_side.ProposalState(frame.source, frame.target, text)
 
     # -- what only bundles are asked for
 
@@ -116,30 +110,30 @@ class BundleSide(Side):
 
     def called(self, lineage: bytes) -> str:
         """The name of a world, else the beginning of its reference."""
-        return self.name(lineage) or short(lineage)
+        return self.name(lineage) or ids.short(lineage)
 
-    def text(self, version: fr.VersionFrame) -> Body | None:
+    def text(self, version: fr.VersionFrame) -> blobs.Body | None:
         """The body of a version; ``None`` if its text was erased."""
         found = self._blob(version.body, version.seq)
-        return found if isinstance(found, Body) else None
+        return found if isinstance(found, blobs.Body) else None
 
-    def details(self, blob: bytes, seq: int) -> Details:
+    def details(self, blob: bytes, seq: int) -> blobs.Details:
         """The details beside a text, an end, an edge or a decision; empty if none, or erased."""
         found = self._blob(blob, seq) if blob else None
-        return found if isinstance(found, Details) else NO_DETAILS
+        return found if isinstance(found, blobs.Details) else NO_DETAILS
 
     def source(self, version: fr.VersionFrame) -> dict[str, Any]:
         """The source of a version, without the origin that an import added."""
         source = self.details(version.details, version.seq).source
-        if origin_in(source) is None:
+        if blobs.origin_in(source) is None:
             return source
-        return {name: value for name, value in source.items() if name != IMPORTED}
+        return {name: value for name, value in source.items() if name != blobs.IMPORTED}
 
     def _blob(self, blob: bytes, seq: int) -> Any:
         stored = self.contents.blobs[blob]
         return None if stored is None else codec.decode_blob(stored, seq)
 
-    def _state(self, group: BundledWorld) -> State:
+    def _state(self, group: BundledWorld) -> diff_side.State:
         newest = group.versions[-1]
         body = self.text(newest)
         aliases = (
@@ -147,17 +141,17 @@ class BundleSide(Side):
             for alias in group.aliases
             if not alias.removed
         )
-        return State(
+        return diff_side.State(
             body=newest.body,
             seq=newest.seq,
             ingested_at=self.contents.commits[newest.seq].ingest_time,
-            lacks=NOT_BUNDLED if body is None else "",
+            lacks=diff_side.NOT_BUNDLED if body is None else "",
             type=body.type if body else "",
             name=body.name if body else "",
             content=body.content if body else "",
             why=self.details(newest.details, newest.seq).why,
             source=self.source(newest),
-            validities=tuple(Interval(each.valid_from, each.valid_to) for each in reversed(group.versions)),
+            validities=tuple(times.Interval(each.valid_from, each.valid_to) for each in reversed(group.versions)),
             aliases=tuple(aliases),
             ended=bool(group.ended),
         )
@@ -166,19 +160,19 @@ class BundleSide(Side):
 BundleSides = tuple[BundleSide, BundleSide]
 
 
-class BundleDescent(Descent):
+class BundleDescent(world_diff.Descent):
     """Descend by lists of members and edges where hashes differ; a bundle holds no tries."""
 
     def __init__(self, sides: BundleSides) -> None:
         self._sides = sides
 
-    def members(self, lineage: bytes) -> Iterator[Differing]:
+    def members(self, lineage: bytes) -> Iterator[world_diff.Differing]:
         one, other = (side.members(lineage) for side in self._sides)
         for key in sorted(one.keys() | other.keys()):
             if one.get(key) != other.get(key):
-                yield Differing(key, key in one, key in other)
+                yield world_diff.Differing(key, key in one, key in other)
 
-    def edges(self, lineage: bytes) -> Iterator[Differing]:
+    def edges(self, lineage: bytes) -> Iterator[world_diff.Differing]:
         one, other = (side.interior(lineage) for side in self._sides)
         for key in sorted(one ^ other):
-            yield Differing(key, key in one, key in other)
+            yield world_diff.Differing(key, key in one, key in other)

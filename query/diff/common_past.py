@@ -1,7 +1,5 @@
 """The last commit that two histories share, and the events after it."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple

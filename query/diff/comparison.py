@@ -1,7 +1,5 @@
 """Compare two stores: how their histories relate, which worlds differ, whether bytes do."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,14 +8,16 @@ from itertools import islice
 import msgspec
 
 from worlddb.log.model.errors import InputError, UnknownReference, WorldDBError
-from worlddb.query.diff.common_past import LaterEvent, Since, last_common, later_events_since, relation_of
-from worlddb.query.diff.content_diff import BY, Content
-from worlddb.query.diff.diff_records import AlteredRecord, Change, Difference
-from worlddb.query.diff.diff_side import LogSides
-from worlddb.query.diff.field_diff import outside_details
-from worlddb.query.diff.store_side import StoreSide
-from worlddb.query.diff.stored_bytes import MAX_FINDINGS, Altered, StoredBytes
-from worlddb.query.diff.world_diff import Descent, EventDescent, TrieDescent, Walk, lone_change, with_details
+from worlddb.query.diff import (
+    common_past,
+    content_diff,
+    diff_records,
+    diff_side,
+    field_diff,
+    store_side,
+    stored_bytes,
+    world_diff,
+)
 from worlddb.query.snapshot.snapshot import SnapshotSource
 
 _STRANGERS = (
@@ -43,14 +43,16 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     deep: bool | None = None
 
 
-def diff(a: SnapshotSource, b: SnapshotSource, asked: Asked) -> Difference:
+def diff(a: SnapshotSource, b: SnapshotSource, asked: Asked) -> diff_records.Difference:
     """What differs between two stores, each at a commit (default: its head).
 
     Raises:
         InputError: nothing had been committed by then, or ``by`` is nothing to compare by.
     """
-    if asked.by is not None and asked.by not in BY:
-        raise InputError(f"by is {asked.by!r:.80}", f"Give one of: {', '.join(BY)}; or None, to compare by hashes")
+    if asked.by is not None and asked.by not in content_diff.BY:
+        raise InputError(
+            f"by is {asked.by!r:.80}", f"Give one of: {', '.join(content_diff.BY)}; or None, to compare by hashes"
+        )
     reads = [0]
     with a.snapshot() as left, b.snapshot() as right:
         ends = (asked.seq_a, left.log.head().seq), (asked.seq_b, right.log.head().seq)
@@ -58,11 +60,14 @@ def diff(a: SnapshotSource, b: SnapshotSource, asked: Asked) -> Difference:
         if not all(seqs):
             raise InputError("Nothing had been committed by then", "Compare with a later moment")
         numbers: dict[bytes, int] = {}
-        sides = StoreSide("a", left, seqs[0], reads, numbers), StoreSide("b", right, seqs[1], reads, numbers)
+        sides = (
+            store_side.StoreSide("a", left, seqs[0], reads, numbers),
+            store_side.StoreSide("b", right, seqs[1], reads, numbers),
+        )
         return compare(sides, asked, lambda: reads[0])
 
 
-def compare(sides: LogSides, asked: Asked, trie_reads: Callable[[], int]) -> Difference:
+def compare(sides: diff_side.LogSides, asked: Asked, trie_reads: Callable[[], int]) -> diff_records.Difference:
     """What differs between any two sides."""
     comparison = _Comparison(sides, asked)
     with comparison.noting_damage():
@@ -75,13 +80,13 @@ def compare(sides: LogSides, asked: Asked, trie_reads: Callable[[], int]) -> Dif
 class _Comparison:
     """One comparison in the making. Damage ends a part of it and is noted; what was found stays."""
 
-    def __init__(self, sides: LogSides, asked: Asked) -> None:
+    def __init__(self, sides: diff_side.LogSides, asked: Asked) -> None:
         self._sides = sides
         self._asked = asked
-        self._parted = last_common(sides)
-        self._relation = relation_of(sides, self._parted)
-        self._worlds: list[Change] = []
-        self._altered: list[AlteredRecord] = []
+        self._parted = common_past.last_common(sides)
+        self._relation = common_past.relation_of(sides, self._parted)
+        self._worlds: list[diff_records.Change] = []
+        self._altered: list[diff_records.AlteredRecord] = []
         self._problems: list[str] = []
         self._notes: list[str] = []
         self._deep = False
@@ -102,7 +107,7 @@ class _Comparison:
     def walk(self) -> None:
         """Compare worlds: by content if that was asked for, else by hashes and events."""
         if self._asked.by is not None:
-            content = Content(self._sides, self._asked.by)
+            content = content_diff.Content(self._sides, self._asked.by)
             self._worlds = content.changes(self._world())
             self._visited = content.visited
             self._notes.extend(content.notes())
@@ -110,8 +115,8 @@ class _Comparison:
         strangers = self._relation == "strangers"
         if strangers:
             self._notes.append(_STRANGERS)
-        since = Since(() if strangers else later_events_since(self._sides, self._parted))
-        walk = Walk(self._sides, self._descent(since), since, outside_details(self._sides, since))
+        since = common_past.Since(() if strangers else common_past.later_events_since(self._sides, self._parted))
+        walk = world_diff.Walk(self._sides, self._descent(since), since, field_diff.outside_details(self._sides, since))
         world = self._world()
         # Strangers have different root worlds: one is only in a, the other only in b.
         for start in dict.fromkeys((side.root() for side in self._sides) if world is None else (world,)):
@@ -128,16 +133,16 @@ class _Comparison:
                 self._notes.append(_NOT_DEEP)
             return
         self._deep = True
-        stored = StoredBytes(self._sides)
+        stored = stored_bytes.StoredBytes(self._sides)
         self._add(stored.records(self._parted))
         if self._relation == "same" and all(side.present for side in self._sides):
             self._add(stored.rows())
 
-    def _descent(self, since: Since) -> Descent:
+    def _descent(self, since: common_past.Since) -> world_diff.Descent:
         """Tries are kept for the present alone."""
         if all(side.present for side in self._sides):
-            return TrieDescent(self._sides)
-        return EventDescent(self._sides, since)
+            return world_diff.TrieDescent(self._sides)
+        return world_diff.EventDescent(self._sides, since)
 
     def _world(self) -> bytes | None:
         """The world that the comparison is limited to.
@@ -154,10 +159,10 @@ class _Comparison:
             )
         return world
 
-    def _add(self, found: Iterator[Altered]) -> None:
+    def _add(self, found: Iterator[stored_bytes.Altered]) -> None:
         """Note records that differ, and the worlds that they belong to."""
-        by_world: dict[bytes, list[Altered]] = {}
-        for altered in islice(found, MAX_FINDINGS):
+        by_world: dict[bytes, list[stored_bytes.Altered]] = {}
+        for altered in islice(found, stored_bytes.MAX_FINDINGS):
             if altered.record is not None:
                 self._altered.append(altered.record)
             for world in altered.worlds:
@@ -168,21 +173,21 @@ class _Comparison:
             seqs = {altered.seq for altered in records} - {0}
             later = list(self._later(world, sorted(seqs)))
             if world in known:
-                self._worlds[known[world]] = with_details(self._worlds[known[world]], details, later)
+                self._worlds[known[world]] = world_diff.with_details(self._worlds[known[world]], details, later)
             else:
-                self._worlds.append(lone_change(self._sides, world, details, later))
+                self._worlds.append(world_diff.lone_change(self._sides, world, details, later))
 
-    def _later(self, world: bytes, seqs: list[int]) -> Iterator[LaterEvent]:
+    def _later(self, world: bytes, seqs: list[int]) -> Iterator[common_past.LaterEvent]:
         """What each side's log says of a world in some commits."""
         for seq in seqs:
             for side in self._sides:
                 try:
-                    yield from (LaterEvent(side.label, entry) for entry in side.entries(seq, world.hex()))
+                    yield from (common_past.LaterEvent(side.label, entry) for entry in side.entries(seq, world.hex()))
                 except WorldDBError:
                     # The record that tells of it is the one that was altered.
                     continue
 
-    def answer(self, trie_reads: int) -> Difference:
+    def answer(self, trie_reads: int) -> diff_records.Difference:
         one, other = self._sides
         self._notes.extend(
             f"{side.label} is hypothetical: {side.supposes()}" for side in self._sides if side.supposes()
@@ -193,7 +198,7 @@ class _Comparison:
         same = self._relation == "same" or not whole
         if not found and not same:
             self._notes.append(_SAME_WORLDS)
-        return Difference(
+        return diff_records.Difference(
             equal=same and not found,
             related=self._relation != "strangers",
             relation=self._relation,

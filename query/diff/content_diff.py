@@ -5,19 +5,12 @@ provenance that importers write with every record, wherever it lies (``key``). C
 keeps them only as hashes under its secret.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from worlddb.log.model.blobs import IMPORTED
-from worlddb.log.model.ids import short
-from worlddb.query.diff.common_past import LaterEvent
-from worlddb.query.diff.diff_records import Change, Detail, main_kind
-from worlddb.query.diff.diff_side import BY_REFERENCE, LogSide, LogSides, State, span
-from worlddb.query.diff.field_diff import as_text, whole
-from worlddb.query.diff.world_diff import Names, deeper
+from worlddb.log.model import blobs, ids
+from worlddb.query.diff import common_past, diff_records, diff_side, field_diff, world_diff
 
 BY: Final = ("key", "path")
 _TEXTS: Final = ("type", "name", "content")
@@ -28,7 +21,7 @@ class Match(NamedTuple):
 
     a: bytes | None
     b: bytes | None
-    names: Names
+    names: world_diff.Names
     within: str
     inside: bool
 
@@ -36,7 +29,7 @@ class Match(NamedTuple):
 class Content:
     """A comparison by content of everything below the two root worlds."""
 
-    def __init__(self, sides: LogSides, by: str) -> None:
+    def __init__(self, sides: diff_side.LogSides, by: str) -> None:
         self._sides = sides
         self._by = by
         self._mates: tuple[dict[bytes, bytes], dict[bytes, bytes]] = ({}, {})
@@ -53,10 +46,10 @@ class Content:
         found = f"One {what} stands" if self._repeated == 1 else f"{self._repeated:,} times a {what} stands"
         return [f"{found} for several worlds: those with equal texts were paired, the rest in order"]
 
-    def changes(self, world: bytes | None) -> list[Change]:
+    def changes(self, world: bytes | None) -> list[diff_records.Change]:
         """The worlds whose contents differ, each below the one that contains it."""
         one, other = self._sides
-        made: list[Change] = []
+        made: list[diff_records.Change] = []
         pending = [Match(one.root(), other.root(), (), "", world is None)]
         seen: set[tuple[bytes | None, bytes | None]] = set()
         while pending:
@@ -84,7 +77,7 @@ class Content:
                 if a is not None and b is not None:
                     self._mates[0][a], self._mates[1][b] = b, a
 
-    def _keyed(self, side: LogSide) -> dict[str, list[bytes]]:
+    def _keyed(self, side: diff_side.LogSide) -> dict[str, list[bytes]]:
         found: defaultdict[str, list[bytes]] = defaultdict(list)
         seen, pending = {side.root()}, [side.root()]
         while pending:
@@ -94,9 +87,11 @@ class Content:
                     pending.append(member)
                     state = side.state(member)
                     # What came with a bundle says so beside the importer's provenance.
-                    source = {} if state is None else {n: value for n, value in state.source.items() if n != IMPORTED}
+                    source = (
+                        {} if state is None else {n: value for n, value in state.source.items() if n != blobs.IMPORTED}
+                    )
                     if source:
-                        found[as_text(source)].append(member)
+                        found[field_diff.as_text(source)].append(member)
         return found
 
     def _matched(self, own: list[bytes], theirs: list[bytes]) -> list[tuple[bytes | None, bytes | None]]:
@@ -127,7 +122,7 @@ class Content:
 
     def _is_reference(self, side: int, member: bytes) -> bool:
         state = self._sides[side].state(member)
-        return state is not None and state.lacks == BY_REFERENCE
+        return state is not None and state.lacks == diff_side.BY_REFERENCE
 
     def _paired(self, own: list[bytes], theirs: list[bytes]) -> Iterator[tuple[bytes | None, bytes | None]]:
         """Pair worlds that nothing tells apart: equal contents first, the rest in order of joining."""
@@ -158,22 +153,22 @@ class Content:
 
     # -- comparing
 
-    def _change(self, match: Match) -> Change:
+    def _change(self, match: Match) -> diff_records.Change:
         refs = (match.a, match.b)
         states = [side.state(ref) if ref else None for side, ref in zip(self._sides, refs, strict=True)]
         details = tuple(self._details(match, states))
         ref = match.a or match.b or b""
         later = [
-            LaterEvent(side.label, entry).document()
+            common_past.LaterEvent(side.label, entry).document()
             for side, lineage, state in zip(self._sides, refs, states, strict=True)
             if details and lineage and state
             for entry in side.entries(state.seq, lineage.hex())
             if entry.event in ("created", "revised")
         ]
-        names = deeper(match.names, self._label(match))
-        kind = "removed" if match.b is None else "added" if match.a is None else main_kind(details)
+        names = world_diff.deeper(match.names, self._label(match))
+        kind = "removed" if match.b is None else "added" if match.a is None else diff_records.main_kind(details)
         newest = states[1] or states[0]
-        return Change(
+        return diff_records.Change(
             path="/".join(names),
             names=names,
             within=match.within,
@@ -192,19 +187,21 @@ class Content:
         names = [
             side.name(ref) for side, ref in zip(self._sides[::-1], (match.b, match.a), strict=True) if ref is not None
         ]
-        return next((name for name in names if name), short(match.a or match.b or b""))
+        return next((name for name in names if name), ids.short(match.a or match.b or b""))
 
-    def _details(self, match: Match, states: list[State | None]) -> Iterator[Detail]:
+    def _details(self, match: Match, states: list[diff_side.State | None]) -> Iterator[diff_records.Detail]:
         one, other = states
         if one is None or other is None:
             for side, state in zip("ab", states, strict=True):
-                yield from whole(state, side) if state else ()
+                yield from field_diff.whole(state, side) if state else ()
             return
         if one.lacks != other.lacks:
-            yield Detail(kind="revised", field="content", a=one.lacks or one.content, b=other.lacks or other.content)
+            yield diff_records.Detail(
+                kind="revised", field="content", a=one.lacks or one.content, b=other.lacks or other.content
+            )
         for field in () if one.lacks or other.lacks else _TEXTS:
             if getattr(one, field) != getattr(other, field):
-                yield Detail(kind="revised", field=field, a=getattr(one, field), b=getattr(other, field))
+                yield diff_records.Detail(kind="revised", field=field, a=getattr(one, field), b=getattr(other, field))
         yield from _counted("names", "alias", one.aliases, other.aliases)
         yield from self._validity(one, other)
         edges = [
@@ -214,23 +211,25 @@ class Content:
         ]
         yield from _counted("edges", "edge", edges[0], edges[1])
 
-    def _validity(self, one: State, other: State) -> Iterator[Detail]:
+    def _validity(self, one: diff_side.State, other: diff_side.State) -> Iterator[diff_records.Detail]:
         """The given times of a validity; those of a commit differ between any two stores."""
         if one.ended != other.ended:
-            yield Detail(kind="validity", field="ended", a=str(one.ended).lower(), b=str(other.ended).lower())
+            yield diff_records.Detail(
+                kind="validity", field="ended", a=str(one.ended).lower(), b=str(other.ended).lower()
+            )
         left, right = one.validities[0], other.validities[0]
         given = [
             tuple(None if side.is_commit_time(time) else time for time in validity)
             for side, validity in zip(self._sides, (left, right), strict=True)
         ]
         if left != right and given[0] != given[1]:
-            yield Detail(kind="validity", field="valid", a=span(left), b=span(right))
+            yield diff_records.Detail(kind="validity", field="valid", a=diff_side.span(left), b=diff_side.span(right))
 
 
-def _counted(kind: str, field: str, own: Iterable[str], theirs: Iterable[str]) -> Iterator[Detail]:
+def _counted(kind: str, field: str, own: Iterable[str], theirs: Iterable[str]) -> Iterator[diff_records.Detail]:
     """What only one of two collections has, however often."""
     mine, others = Counter(own), Counter(theirs)
     for text in (mine - others).elements():
-        yield Detail(kind=kind, field=field, a=text, b="")
+        yield diff_records.Detail(kind=kind, field=field, a=text, b="")
     for text in (others - mine).elements():
-        yield Detail(kind=kind, field=field, a="", b=text)
+        yield diff_records.Detail(kind=kind, field=field, a="", b=text)

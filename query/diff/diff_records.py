@@ -1,7 +1,5 @@
 """Records that a comparison returns. References and hashes are hex, times are microseconds."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import msgspec

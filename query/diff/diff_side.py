@@ -5,14 +5,10 @@
 (:mod:`worlddb.query.diff.store_side`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from worlddb.log.model.codec import Header
-from worlddb.log.model.times import Interval, format_time
-from worlddb.log.model.trie import NodeStore
+from worlddb.log.model import codec, times, trie
 from worlddb.query.history.journal import Entry
 
 Pair = tuple[bytes, bytes]
@@ -41,7 +37,7 @@ class State(NamedTuple):
     content: str
     why: str
     source: dict[str, Any]
-    validities: tuple[Interval, ...]
+    validities: tuple[times.Interval, ...]
     aliases: tuple[str, ...]
     ended: bool
 
@@ -56,7 +52,7 @@ class EdgeState(NamedTuple):
     home: bytes
     seq: int
     known: bool
-    validity: Interval
+    validity: times.Interval
     text: str
 
 
@@ -128,7 +124,7 @@ class LogSide(Side, Protocol):
     def supposes(self) -> str:
         """What the history supposes, if it is hypothetical; empty otherwise."""
 
-    def header(self, seq: int) -> Header:
+    def header(self, seq: int) -> codec.Header:
         """The header of a commit."""
 
     def stored_header(self, seq: int) -> tuple[bytes, bytes]:
@@ -146,10 +142,10 @@ class LogSide(Side, Protocol):
     def has_hash(self, lineage: bytes, world_hash: bytes) -> None:
         """Keep a world's hash that a container's trie gave, so that it need not be looked up."""
 
-    def member_nodes(self, lineage: bytes) -> NodeStore:
+    def member_nodes(self, lineage: bytes) -> trie.NodeStore:
         """The trie of a world's members: lineage to world hash."""
 
-    def edge_nodes(self, lineage: bytes) -> NodeStore:
+    def edge_nodes(self, lineage: bytes) -> trie.NodeStore:
         """The trie of the edges in a world's interior."""
 
     def hash_with(self, lineage: bytes, members_root: bytes, edges_root: bytes) -> bytes:
@@ -183,11 +179,11 @@ def both(sides: Sides, lineage: bytes) -> tuple[bytes, bytes]:
     return sides[0].hash(lineage), sides[1].hash(lineage)
 
 
-def span(validity: Interval) -> str:
+def span(validity: times.Interval) -> str:
     """A validity in words."""
     if validity.is_empty:
         return "at no time"
-    begins, ends = format_time(validity.start), format_time(validity.end)
+    begins, ends = times.format_time(validity.start), times.format_time(validity.end)
     if begins == "always":
         return "always" if validity.is_open else f"until {ends}"
     return f"from {begins}" if validity.is_open else f"{begins} to {ends}"

@@ -3,20 +3,15 @@
 Between related histories it also lists what lies in no world's own state: ends of edges, identities, other events.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from worlddb.log.model.ids import LINEAGE_BYTES
-from worlddb.log.model.times import format_time
+from worlddb.log.model import ids, times
 from worlddb.projections.tables.storage.schema import CONTAINS
-from worlddb.query.diff.common_past import LaterEvent, Since
-from worlddb.query.diff.diff_records import Detail
-from worlddb.query.diff.diff_side import BY_REFERENCE, EdgeState, Sides, State, span
+from worlddb.query.diff import common_past, diff_records, diff_side
 from worlddb.query.history.journal import Entry
 
 _TEXTS: Final = ("type", "name", "content")
@@ -24,7 +19,9 @@ _TEXTS: Final = ("type", "name", "content")
 Name = Callable[[bytes], str]
 
 
-def state_details(one: State, other: State, moved: Iterable[Detail]) -> Iterator[Detail]:
+def state_details(
+    one: diff_side.State, other: diff_side.State, moved: Iterable[diff_records.Detail]
+) -> Iterator[diff_records.Detail]:
     """What differs between two states of a world that both sides have, and where it ``moved``."""
     yield from _texts(one, other)
     yield from moved
@@ -34,30 +31,30 @@ def state_details(one: State, other: State, moved: Iterable[Detail]) -> Iterator
         yield from _provenance(one, other)
 
 
-def _texts(one: State, other: State) -> Iterator[Detail]:
+def _texts(one: diff_side.State, other: diff_side.State) -> Iterator[diff_records.Detail]:
     """Compare type, name and content; a body with another nonce alone is another version too."""
     revised = one.body != other.body or len(one.validities) != len(other.validities)
     if bool(one.lacks) != bool(other.lacks):
-        kind = "revised" if revised or BY_REFERENCE in (one.lacks, other.lacks) else "erased"
-        yield Detail(kind=kind, field="content", a=_text(one), b=_text(other))
+        kind = "revised" if revised or diff_side.BY_REFERENCE in (one.lacks, other.lacks) else "erased"
+        yield diff_records.Detail(kind=kind, field="content", a=_text(one), b=_text(other))
         return
     kind = "revised" if revised else "altered"
     found = [
-        Detail(kind=kind, field=field, a=getattr(one, field), b=getattr(other, field))
+        diff_records.Detail(kind=kind, field=field, a=getattr(one, field), b=getattr(other, field))
         for field in _TEXTS
         if getattr(one, field) != getattr(other, field)
     ]
     if revised and not found:
         numbers = [str(len(state.validities)) for state in (one, other)]
-        found = [Detail(kind=kind, field="version", a=numbers[0], b=numbers[1])]
+        found = [diff_records.Detail(kind=kind, field="version", a=numbers[0], b=numbers[1])]
     yield from found
 
 
-def _text(state: State) -> str:
+def _text(state: diff_side.State) -> str:
     return state.lacks or state.content or state.name
 
 
-def moved(one: Sequence[bytes], other: Sequence[bytes], name: Name) -> Iterator[Detail]:
+def moved(one: Sequence[bytes], other: Sequence[bytes], name: Name) -> Iterator[diff_records.Detail]:
     """A world that left one container and joined another, as one move.
 
     One that only joined shows as a member of the other.
@@ -65,44 +62,48 @@ def moved(one: Sequence[bytes], other: Sequence[bytes], name: Name) -> Iterator[
     left = [ref for ref in one if ref not in other]
     joined = [ref for ref in other if ref not in one]
     if left and joined:
-        yield Detail(kind="moved", field="container", a=_listed(left, name), b=_listed(joined, name))
+        yield diff_records.Detail(kind="moved", field="container", a=_listed(left, name), b=_listed(joined, name))
 
 
 def _listed(refs: Iterable[bytes], name: Name) -> str:
     return ", ".join(name(ref) for ref in refs)
 
 
-def _validity(one: State, other: State) -> Iterator[Detail]:
+def _validity(one: diff_side.State, other: diff_side.State) -> Iterator[diff_records.Detail]:
     """The newest version's, and the others' where no revision explains that they were closed."""
     if one.validities[0] != other.validities[0]:
         kind = "validity" if one.body == other.body else "revised"
-        yield Detail(kind=kind, field="valid", a=span(one.validities[0]), b=span(other.validities[0]))
+        yield diff_records.Detail(
+            kind=kind, field="valid", a=diff_side.span(one.validities[0]), b=diff_side.span(other.validities[0])
+        )
     if len(one.validities) == len(other.validities):
         numbers = range(len(one.validities), 0, -1)
         for number, left, right in list(zip(numbers, one.validities, other.validities, strict=True))[1:]:
             if left != right:
-                yield Detail(kind="validity", field=f"valid of version {number}", a=span(left), b=span(right))
+                yield diff_records.Detail(
+                    kind="validity", field=f"valid of version {number}", a=diff_side.span(left), b=diff_side.span(right)
+                )
     if one.ended != other.ended:
-        yield Detail(kind="validity", field="ended", a=_yes(one.ended), b=_yes(other.ended))
+        yield diff_records.Detail(kind="validity", field="ended", a=_yes(one.ended), b=_yes(other.ended))
 
 
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def _names(one: State, other: State) -> Iterator[Detail]:
+def _names(one: diff_side.State, other: diff_side.State) -> Iterator[diff_records.Detail]:
     mine, theirs = Counter(one.aliases), Counter(other.aliases)
     for text in (mine - theirs).elements():
-        yield Detail(kind="names", field="alias", a=text, b="")
+        yield diff_records.Detail(kind="names", field="alias", a=text, b="")
     for text in (theirs - mine).elements():
-        yield Detail(kind="names", field="alias", a="", b=text)
+        yield diff_records.Detail(kind="names", field="alias", a="", b=text)
 
 
-def _provenance(one: State, other: State) -> Iterator[Detail]:
+def _provenance(one: diff_side.State, other: diff_side.State) -> Iterator[diff_records.Detail]:
     if one.why != other.why:
-        yield Detail(kind="provenance", field="why", a=one.why, b=other.why)
+        yield diff_records.Detail(kind="provenance", field="why", a=one.why, b=other.why)
     if one.source != other.source:
-        yield Detail(kind="provenance", field="source", a=as_text(one.source), b=as_text(other.source))
+        yield diff_records.Detail(kind="provenance", field="source", a=as_text(one.source), b=as_text(other.source))
 
 
 def as_text(value: Any) -> str:
@@ -110,23 +111,31 @@ def as_text(value: Any) -> str:
     return msgspec.json.encode(value, order="deterministic", enc_hook=str).decode() if value else ""
 
 
-def whole(state: State, side: str) -> Iterator[Detail]:
+def whole(state: diff_side.State, side: str) -> Iterator[diff_records.Detail]:
     """A world that only one side has: its text, and what it is."""
     kind = "removed" if side == "a" else "added"
     for field in _TEXTS:
         text = getattr(state, field)
         if text:
-            yield Detail(kind=kind, field=field, a=text if side == "a" else "", b=text if side == "b" else "")
+            yield diff_records.Detail(
+                kind=kind, field=field, a=text if side == "a" else "", b=text if side == "b" else ""
+            )
     if state.lacks:
         texts = (state.lacks, "") if side == "a" else ("", state.lacks)
-        yield Detail(kind=kind, field="content", a=texts[0], b=texts[1])
+        yield diff_records.Detail(kind=kind, field="content", a=texts[0], b=texts[1])
 
 
-def edge_validity(one: EdgeState, other: EdgeState) -> Iterator[Detail]:
+def edge_validity(one: diff_side.EdgeState, other: diff_side.EdgeState) -> Iterator[diff_records.Detail]:
     """An edge that both sides have, for another time."""
     if one.known and other.known and one.validity != other.validity:
         field = f"valid of {one.text}"
-        yield Detail(kind="validity", field=field, a=span(one.validity), b=span(other.validity), ref=one.edge.hex())
+        yield diff_records.Detail(
+            kind="validity",
+            field=field,
+            a=diff_side.span(one.validity),
+            b=diff_side.span(other.validity),
+            ref=one.edge.hex(),
+        )
 
 
 _KINDS: Final[dict[str, str]] = {
@@ -140,9 +149,9 @@ _KINDS: Final[dict[str, str]] = {
 """What kind of change an event is that only one history has; all others are ``registered``."""
 
 
-def outside_details(sides: Sides, since: Since) -> dict[bytes, list[Detail]]:
+def outside_details(sides: diff_side.Sides, since: common_past.Since) -> dict[bytes, list[diff_records.Detail]]:
     """Changes that later events made outside the states of worlds, by the world they belong to."""
-    found: defaultdict[bytes, list[Detail]] = defaultdict(list)
+    found: defaultdict[bytes, list[diff_records.Detail]] = defaultdict(list)
     for ref in since.edges():
         named = since.naming(ref)
         kinds = {later.entry.event for later in named}
@@ -156,7 +165,7 @@ def outside_details(sides: Sides, since: Since) -> dict[bytes, list[Detail]]:
     return found
 
 
-def _merge_rewritten(since: Since, found: dict[bytes, list[Detail]]) -> None:
+def _merge_rewritten(since: common_past.Since, found: dict[bytes, list[diff_records.Detail]]) -> None:
     """Merge commits in which both sides decide the same with another author, time or words.
 
     Only a forger who made all hashes anew leaves such commits, or two people who did the same by chance.
@@ -165,38 +174,40 @@ def _merge_rewritten(since: Since, found: dict[bytes, list[Detail]]) -> None:
         others = since.commits["b"].get(seq, [])
         if not entries or [(e.event, e.data) for e in entries] != [(e.event, e.data) for e in others]:
             continue
-        by = [f"by {each[0].author}, {format_time(each[0].ingested_at)}" for each in (entries, others)]
+        by = [f"by {each[0].author}, {times.format_time(each[0].ingested_at)}" for each in (entries, others)]
         for one, other in zip(entries, others, strict=True):
-            ref = next((ref for ref in one.refs if len(ref) == 2 * LINEAGE_BYTES), "")
+            ref = next((ref for ref in one.refs if len(ref) == 2 * ids.LINEAGE_BYTES), "")
             if ref:
                 found[bytes.fromhex(ref)].extend(_in_other_words(one, other, (by[0], by[1])))
 
 
-def _in_other_words(one: Entry, other: Entry, by: tuple[str, str]) -> Iterator[Detail]:
+def _in_other_words(one: Entry, other: Entry, by: tuple[str, str]) -> Iterator[diff_records.Detail]:
     for field, a, b in (("name", one.name, other.name), ("content", one.text, other.text), ("why", one.why, other.why)):
         if a != b:
-            yield Detail(kind="altered", field=field, a=a, b=b)
+            yield diff_records.Detail(kind="altered", field=field, a=a, b=b)
     if by[0] != by[1]:
-        yield Detail(kind="provenance", field=f"commit {one.seq}", a=by[0], b=by[1])
+        yield diff_records.Detail(kind="provenance", field=f"commit {one.seq}", a=by[0], b=by[1])
 
 
-def _edge(sides: Sides, edge: bytes, found: dict[bytes, list[Detail]]) -> None:
+def _edge(sides: diff_side.Sides, edge: bytes, found: dict[bytes, list[diff_records.Detail]]) -> None:
     one, other = (side.edge(edge) for side in sides)
     if one is not None and other is not None:
         found[one.source if one.type == CONTAINS else one.home].extend(edge_validity(one, other))
 
 
-def _proposal(sides: Sides, proposal: bytes, found: dict[bytes, list[Detail]]) -> None:
+def _proposal(sides: diff_side.Sides, proposal: bytes, found: dict[bytes, list[diff_records.Detail]]) -> None:
     states = [side.proposal(proposal) for side in sides]
     texts = [state.text if state else "" for state in states]
     ends = next(((state.source, state.target) for state in states if state), ())
     for lineage in ends if texts[0] != texts[1] else ():
         found[lineage].append(
-            Detail(kind="identity", field="proposal", a=texts[0], b=texts[1], ref=proposal.hex()),
+            diff_records.Detail(kind="identity", field="proposal", a=texts[0], b=texts[1], ref=proposal.hex()),
         )
 
 
-def _others(sides: Sides, others: list[LaterEvent], found: dict[bytes, list[Detail]]) -> None:
+def _others(
+    sides: diff_side.Sides, others: list[common_past.LaterEvent], found: dict[bytes, list[diff_records.Detail]]
+) -> None:
     """Registrations, erasures and the like that one history has, by the world they name."""
     statements = [Counter(_statement(later) for later in others if later.side == side.label) for side in sides]
     root = sides[0].root()
@@ -204,11 +215,13 @@ def _others(sides: Sides, others: list[LaterEvent], found: dict[bytes, list[Deta
         for (event, ref, data), _ in only.items():
             kind = _KINDS.get(event, "registered")
             texts = (data, "") if label == "a" else ("", data)
-            found[bytes.fromhex(ref) or root].append(Detail(kind=kind, field=event, a=texts[0], b=texts[1]))
+            found[bytes.fromhex(ref) or root].append(
+                diff_records.Detail(kind=kind, field=event, a=texts[0], b=texts[1])
+            )
 
 
-def _statement(later: LaterEvent) -> tuple[str, str, str]:
+def _statement(later: common_past.LaterEvent) -> tuple[str, str, str]:
     """The event's name, the first world that it names, and what it says as text."""
     entry = later.entry
-    ref = next((ref for ref in entry.refs if len(ref) == 2 * LINEAGE_BYTES), "")
+    ref = next((ref for ref in entry.refs if len(ref) == 2 * ids.LINEAGE_BYTES), "")
     return entry.event, ref, " ".join(filter(None, (entry.name, entry.why or as_text(entry.data))))

@@ -4,88 +4,42 @@ It reads interval columns, so any commit is as good as the last. It also shows a
 it, and says why a store has no text of a world: the text was erased, it has not come yet, or it is damaged.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from typing import Any, Final
 
+from worlddb.log.model import codec, errors, ids, times, trie
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
-from worlddb.log.model.codec import Header
-from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.events import Imported
 from worlddb.log.model.hashing import world_hash
-from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
-from worlddb.log.model.times import format_time
-from worlddb.log.model.trie import NodeStore
-from worlddb.projections.tables.apply.apply import erasure_of
+from worlddb.projections.tables.apply import apply, log_marks
 from worlddb.projections.tables.apply.log_marks import described as described_supposition
-from worlddb.projections.tables.apply.log_marks import identity_of
 from worlddb.projections.tables.names.blocks import form_in, holders
-from worlddb.projections.tables.reads.asof import (
-    SeenVersion,
-    alias_known,
-    decision_at,
-    edge_known,
-    edge_validity,
-    newest_version,
-    version_validity,
-    versions_as_of,
-)
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import (
-    ALIAS,
-    CLOSING_EDGE,
-    CONTAINS_CODE,
-    EDGE,
-    EDGE_KEY,
-    EDGE_PLACE,
-    NODE,
-    PROPOSAL,
-    ROOT_NODE,
-    STATUS_NAMES,
-    VERSION,
-    AliasRow,
-    EdgePlace,
-    EdgeRow,
-    NodeRow,
-    ProposalRow,
-    VersionRow,
-)
-from worlddb.query.diff.diff_side import (
-    BY_REFERENCE,
-    DAMAGED,
-    ERASED,
-    EdgeState,
-    Erasures,
-    LogSide,
-    Pair,
-    ProposalState,
-    State,
-    TableRow,
-)
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.storage import rows, schema
+from worlddb.query.diff import diff_side
 from worlddb.query.history.journal import Entry, commit_entries
 from worlddb.query.snapshot.snapshot import Snapshot
 
 _LAYOUTS: Final[dict[str, tuple[Any, struct.Struct]]] = {
-    "nodes": (NodeRow, NODE),
-    "versions": (VersionRow, VERSION),
-    "aliases": (AliasRow, ALIAS),
-    "out": (EdgeRow, EDGE),
-    "proposals": (ProposalRow, PROPOSAL),
+    "nodes": (schema.NodeRow, schema.NODE),
+    "versions": (schema.VersionRow, schema.VERSION),
+    "aliases": (schema.AliasRow, schema.ALIAS),
+    "out": (schema.EdgeRow, schema.EDGE),
+    "proposals": (schema.ProposalRow, schema.PROPOSAL),
 }
 _NODE_FIRST: Final = ("nodes", "versions", "aliases", "out", "back", "tries", "hashes", "pairs", "forms")
 _TIMES: Final = ("t_create", "valid_from", "valid_to")
 
 
-def described(tables: Tables, table: str, key: bytes, value: bytes) -> TableRow:
+def described(tables: rows.Tables, table: str, key: bytes, value: bytes) -> diff_side.TableRow:
     """The world and the fields of a table's pair; damaged pairs show their bytes."""
     try:
         lineage = _lineage(tables, table, key, value)
-    except (WorldDBError, struct.error, UnicodeDecodeError):
+    except (errors.WorldDBError, struct.error, UnicodeDecodeError):
         lineage = b""
-    return TableRow(lineage, _fields(table, value))
+    return diff_side.TableRow(lineage, _fields(table, value))
 
 
 def _fields(table: str, value: bytes) -> dict[str, str]:
@@ -98,13 +52,13 @@ def _fields(table: str, value: bytes) -> dict[str, str]:
 def _shown(name: str, column: Any) -> str:
     if isinstance(column, bytes):
         return column.hex()
-    return format_time(column) if name in _TIMES else str(column)
+    return times.format_time(column) if name in _TIMES else str(column)
 
 
-def _lineage(tables: Tables, table: str, key: bytes, value: bytes) -> bytes:
+def _lineage(tables: rows.Tables, table: str, key: bytes, value: bytes) -> bytes:
     """The lineage that a pair belongs to; empty if it belongs to none."""
     if table == "lineages":
-        return key[:LINEAGE_BYTES]
+        return key[: ids.LINEAGE_BYTES]
     if table in _NODE_FIRST:
         return tables.node(int.from_bytes(key[:8], "big")).lineage
     if table in ("names", "types", "holders"):
@@ -113,27 +67,27 @@ def _lineage(tables: Tables, table: str, key: bytes, value: bytes) -> bytes:
         first = next(holders(tables, form_in(key)), None)
         return b"" if first is None else tables.node(first).lineage
     if table == "edges":
-        return tables.node(EDGE_PLACE.unpack(value)[0]).lineage
-    if table == "closings" and key[0] != CLOSING_EDGE:
+        return tables.node(schema.EDGE_PLACE.unpack(value)[0]).lineage
+    if table == "closings" and key[0] != schema.CLOSING_EDGE:
         return tables.node(int.from_bytes(key[1:9], "big")).lineage
     if table in ("proposals", "decisions"):
-        found = tables.proposal(key[:HASH_BYTES])
+        found = tables.proposal(key[: ids.HASH_BYTES])
         return b"" if found is None else tables.node(found.source).lineage
     if table in ("edge_keys", "retracted"):
-        return tables.node(EDGE_KEY.unpack(value)[0]).lineage
+        return tables.node(schema.EDGE_KEY.unpack(value)[0]).lineage
     return b""
 
 
-def why_without_text(snapshot: Snapshot, node: int, row: VersionRow) -> str:
+def why_without_text(snapshot: Snapshot, node: int, row: schema.VersionRow) -> str:
     """Why the text of a version cannot be shown, in words."""
     log, tables = snapshot
     if log.blob(row.seq, row.position) is not None:
-        return DAMAGED
-    if erasure_of(tables, node) is not None or log.carried.of(tables.node(node).lineage) is not None:
-        return ERASED
+        return diff_side.DAMAGED
+    if apply.erasure_of(tables, node) is not None or log.carried.of(tables.node(node).lineage) is not None:
+        return diff_side.ERASED
     events = log.events(row.seq).events
     came_as_hash = any(row.position in event.absent for event in events if isinstance(event, Imported))
-    return BY_REFERENCE if came_as_hash else DAMAGED
+    return diff_side.BY_REFERENCE if came_as_hash else diff_side.DAMAGED
 
 
 _KEPT_COMMITS: Final = 4
@@ -145,7 +99,7 @@ _KEPT_WORLDS: Final = 4096
 class CountedNodes:
     """The nodes of a trie; reads are counted in a list that a whole comparison shares."""
 
-    def __init__(self, nodes: NodeStore, count: list[int]) -> None:
+    def __init__(self, nodes: trie.NodeStore, count: list[int]) -> None:
         self._nodes = nodes
         self._count = count
 
@@ -161,7 +115,7 @@ class CountedNodes:
         raise AssertionError("a comparison writes nothing")
 
 
-class StoreSide(LogSide):
+class StoreSide(diff_side.LogSide):
     """One snapshot of a store, at commit ``seq``."""
 
     def __init__(
@@ -173,25 +127,25 @@ class StoreSide(LogSide):
         self._log, self._tables = snapshot.log, snapshot.tables
         self._snapshot = snapshot
         self._trie_reads = trie_reads
-        self._headers: dict[int, Header] = {}
+        self._headers: dict[int, codec.Header] = {}
         self._titles: dict[bytes, tuple[str, str]] = {}
         self._hashes: dict[bytes, bytes] = {}
         self._known: dict[bytes, int] = {}
-        self._rows: dict[int, NodeRow] = {}
+        self._rows: dict[int, schema.NodeRow] = {}
         self._numbers = numbers
         self._end: int | None = None
         self.present = seq == snapshot.log.head().seq
 
     def store_id(self) -> bytes:
-        return identity_of(self._log, self._tables)
+        return log_marks.identity_of(self._log, self._tables)
 
     def supposes(self) -> str:
         return described_supposition(self._log, self._tables)
 
     def root(self) -> bytes:
-        return self._tables.node(ROOT_NODE).lineage
+        return self._tables.node(schema.ROOT_NODE).lineage
 
-    def header(self, seq: int) -> Header:
+    def header(self, seq: int) -> codec.Header:
         header = self._headers.get(seq)
         if header is None:
             header = self._log.header(seq)
@@ -218,7 +172,7 @@ class StoreSide(LogSide):
         if found is None:
             node = self._number(lineage)
             row = None if node is None else self._tables.hash_row(node, self.seq)
-            found = b"" if row is None else row[1][:HASH_BYTES]
+            found = b"" if row is None else row[1][: ids.HASH_BYTES]
             self.has_hash(lineage, found)
         return found
 
@@ -227,10 +181,10 @@ class StoreSide(LogSide):
             self._hashes.clear()
         self._hashes[lineage] = world_hash
 
-    def member_nodes(self, lineage: bytes) -> NodeStore:
+    def member_nodes(self, lineage: bytes) -> trie.NodeStore:
         return CountedNodes(self._tables.members(self._node(lineage)).nodes, self._trie_reads)
 
-    def edge_nodes(self, lineage: bytes) -> NodeStore:
+    def edge_nodes(self, lineage: bytes) -> trie.NodeStore:
         return CountedNodes(self._tables.interior_edges(self._node(lineage)).nodes, self._trie_reads)
 
     def hash_with(self, lineage: bytes, members_root: bytes, edges_root: bytes) -> bytes:
@@ -238,21 +192,21 @@ class StoreSide(LogSide):
         return world_hash(row.body, members_root, edges_root, row.t_create)
 
     def members(self, lineage: bytes) -> Iterator[bytes]:
-        for _, row in self._tables.outgoing(self._node(lineage), CONTAINS_CODE):
-            if edge_known(row, self.seq):
+        for _, row in self._tables.outgoing(self._node(lineage), schema.CONTAINS_CODE):
+            if asof.edge_known(row, self.seq):
                 yield self._tables.node(row.target).lineage
 
-    def state(self, lineage: bytes) -> State | None:
+    def state(self, lineage: bytes) -> diff_side.State | None:
         tables = self._tables
         node = self._number(lineage)
-        versions = [] if node is None else list(versions_as_of(tables, node, self.seq))
+        versions = [] if node is None else list(asof.versions_as_of(tables, node, self.seq))
         if node is None or not versions:
             return None
         newest = versions[0].row
         body = self._body(newest)
         details = self._details(newest.seq, newest.details)
         ended = self._row(node).ended
-        return State(
+        return diff_side.State(
             body=newest.body,
             seq=newest.seq,
             ingested_at=self.header(newest.seq).ingest_time,
@@ -269,8 +223,8 @@ class StoreSide(LogSide):
 
     def containers(self, lineage: bytes) -> tuple[bytes, ...]:
         node = self._number(lineage)
-        found = () if node is None else self._tables.incoming(node, CONTAINS_CODE)
-        return tuple(self._tables.node(place.source).lineage for place, row in found if edge_known(row, self.seq))
+        found = () if node is None else self._tables.incoming(node, schema.CONTAINS_CODE)
+        return tuple(self._tables.node(place.source).lineage for place, row in found if asof.edge_known(row, self.seq))
 
     def name(self, lineage: bytes) -> str:
         return self._title(lineage)[1]
@@ -285,44 +239,44 @@ class StoreSide(LogSide):
         seen = self._newest(lineage)
         return b"" if seen is None else seen.row.body
 
-    def edge(self, edge: bytes) -> EdgeState | None:
+    def edge(self, edge: bytes) -> diff_side.EdgeState | None:
         place = self._tables.place_of(edge)
         row = None if place is None else self._tables.edge(place)
         if place is None or row is None or row.seq > self.seq:
             return None
         return self._edge(place, row)
 
-    def edges_from(self, lineage: bytes) -> Iterator[EdgeState]:
+    def edges_from(self, lineage: bytes) -> Iterator[diff_side.EdgeState]:
         for place, row in self._tables.outgoing(self._node(lineage)):
-            if place.type != CONTAINS_CODE and edge_known(row, self.seq):
+            if place.type != schema.CONTAINS_CODE and asof.edge_known(row, self.seq):
                 yield self._edge(place, row)
 
-    def proposal(self, proposal: bytes) -> ProposalState | None:
+    def proposal(self, proposal: bytes) -> diff_side.ProposalState | None:
         tables = self._tables
         row = tables.proposal(proposal)
         if row is None or row.seq > self.seq:
             return None
         ends = tables.node(row.source).lineage, tables.node(row.target).lineage
-        status = STATUS_NAMES[decision_at(tables, proposal, row, self.seq)[0]]
-        return ProposalState(*ends, f"{self._called(ends[0])} the same as {self._called(ends[1])}: {status}")
+        status = schema.STATUS_NAMES[asof.decision_at(tables, proposal, row, self.seq)[0]]
+        return diff_side.ProposalState(*ends, f"{self._called(ends[0])} the same as {self._called(ends[1])}: {status}")
 
-    def erasures(self) -> Erasures:
+    def erasures(self) -> diff_side.Erasures:
         here = (event for seq in range(1, self.seq + 1) for event in self._log.events(seq).events)
         erased = [event for event in here if isinstance(event, ev.Erased)]
         blobs = {(seq, position) for event in erased for seq, position in event.blobs}
         for carried in self._log.carried.all():
             blobs.update((seq, position) for seq, position in carried.blobs)
             erased.extend(carried.erased)
-        return Erasures(frozenset(blobs), frozenset(event.lineage for event in erased))
+        return diff_side.Erasures(frozenset(blobs), frozenset(event.lineage for event in erased))
 
-    def log_pairs(self, last: int) -> Iterator[Pair]:
+    def log_pairs(self, last: int) -> Iterator[diff_side.Pair]:
         return self._log.stored_pairs(last)
 
-    def table_pairs(self) -> Iterator[tuple[str, Iterator[Pair]]]:
+    def table_pairs(self) -> Iterator[tuple[str, Iterator[diff_side.Pair]]]:
         for name, table in self._tables.by_name().items():
             yield name, table.scan(b"")
 
-    def table_row(self, table: str, key: bytes, value: bytes) -> TableRow:
+    def table_row(self, table: str, key: bytes, value: bytes) -> diff_side.TableRow:
         return described(self._tables, table, key, value)
 
     def _node(self, lineage: bytes) -> int:
@@ -354,7 +308,7 @@ class StoreSide(LogSide):
             return None
         return node if self._row(node).lineage == lineage else None
 
-    def _row(self, node: int) -> NodeRow:
+    def _row(self, node: int) -> schema.NodeRow:
         row = self._rows.get(node)
         if row is None:
             if len(self._rows) >= _KEPT_WORLDS:
@@ -362,15 +316,17 @@ class StoreSide(LogSide):
             row = self._rows[node] = self._tables.node(node)
         return row
 
-    def _newest(self, lineage: bytes) -> SeenVersion | None:
+    def _newest(self, lineage: bytes) -> asof.SeenVersion | None:
         node = self._number(lineage)
         if node is None:
             return None
         if not self.present:
-            return newest_version(self._tables, node, self.seq)
+            return asof.newest_version(self._tables, node, self.seq)
         row = self._row(node)
         version = self._tables.version(node, row.versions)
-        return SeenVersion(row.versions, version, version_validity(self._tables, node, row.versions, version, self.seq))
+        return asof.SeenVersion(
+            row.versions, version, asof.version_validity(self._tables, node, row.versions, version, self.seq)
+        )
 
     def _title(self, lineage: bytes) -> tuple[str, str]:
         """Type and name. They are asked for again and again: of a container for each of its members."""
@@ -384,42 +340,42 @@ class StoreSide(LogSide):
             self._titles[lineage] = found
         return found
 
-    def _body(self, row: VersionRow) -> Body | None:
+    def _body(self, row: schema.VersionRow) -> Body | None:
         """The body of a version; ``None`` if it was erased or is damaged, which others report."""
         try:
             return self._snapshot.body(row)
-        except WorldDBError:
+        except errors.WorldDBError:
             return None
 
     def _details(self, seq: int, position: int) -> Details | None:
         try:
             return self._snapshot.details(seq, position)
-        except WorldDBError:
+        except errors.WorldDBError:
             return None
 
     def _aliases(self, node: int) -> tuple[str, ...]:
         found = []
         for _, row in self._tables.aliases(node) if self._tables.node(node).aliases else ():
-            details = self._details(row.seq, row.details) if alias_known(row, self.seq) else None
+            details = self._details(row.seq, row.details) if asof.alias_known(row, self.seq) else None
             if details is not None and row.position < len(details.aliases):
                 found.append(details.aliases[row.position])
         return tuple(found)
 
-    def _edge(self, place: EdgePlace, row: EdgeRow) -> EdgeState:
+    def _edge(self, place: schema.EdgePlace, row: schema.EdgeRow) -> diff_side.EdgeState:
         tables = self._tables
         ends = tables.node(place.source).lineage, tables.node(row.target).lineage
         type_name = tables.type_name(place.type)
-        return EdgeState(
+        return diff_side.EdgeState(
             edge=row.edge,
             type=type_name,
             source=ends[0],
             target=ends[1],
             home=tables.node(row.home).lineage,
             seq=row.seq,
-            known=edge_known(row, self.seq),
-            validity=edge_validity(tables, place, row, self.seq),
+            known=asof.edge_known(row, self.seq),
+            validity=asof.edge_validity(tables, place, row, self.seq),
             text=f"{self._called(ends[0])} {type_name} {self._called(ends[1])}",
         )
 
     def _called(self, lineage: bytes) -> str:
-        return self.name(lineage) or short(lineage)
+        return self.name(lineage) or ids.short(lineage)

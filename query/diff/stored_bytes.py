@@ -5,23 +5,14 @@ record of both must therefore be the same byte by byte; and where both stand at 
 tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice, zip_longest
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model import codec
-from worlddb.log.model.blobs import Body, Details
-from worlddb.log.model.codec import Events, Header, chain_hash, events_hash
-from worlddb.log.model.errors import WorldDBError
+from worlddb.log.model import blobs, codec, errors, hashing, ids
 from worlddb.log.model.events import NONE
-from worlddb.log.model.hashing import blob_id
-from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.store.log import RecordPlace, place_of_key
-from worlddb.query.diff.diff_records import AlteredRecord, Detail
-from worlddb.query.diff.diff_side import Erasures, LogSide, LogSides, Pair
-from worlddb.query.diff.field_diff import as_text
+from worlddb.query.diff import diff_records, diff_side, field_diff
 
 MAX_FINDINGS: Final = 1000
 """How many records that differ are reported."""
@@ -36,9 +27,9 @@ class Altered(NamedTuple):
     """A record that differs: as it is reported (``None``: erased), and field by field."""
 
     seq: int
-    record: AlteredRecord | None
+    record: diff_records.AlteredRecord | None
     worlds: tuple[bytes, ...]
-    details: tuple[Detail, ...]
+    details: tuple[diff_records.Detail, ...]
 
 
 class Mismatch(NamedTuple):
@@ -49,7 +40,7 @@ class Mismatch(NamedTuple):
     b: bytes | None
 
 
-def mismatches(one: Iterator[Pair], other: Iterator[Pair]) -> Iterator[Mismatch]:
+def mismatches(one: Iterator[diff_side.Pair], other: Iterator[diff_side.Pair]) -> Iterator[Mismatch]:
     """What two sorted streams of pairs do not have in common."""
     left, right = next(one, None), next(other, None)
     while left is not None or right is not None:
@@ -70,9 +61,9 @@ def mismatches(one: Iterator[Pair], other: Iterator[Pair]) -> Iterator[Mismatch]
 class StoredBytes:
     """Compare the stored records of two sides byte by byte; erased ones are reported as such."""
 
-    def __init__(self, sides: LogSides) -> None:
+    def __init__(self, sides: diff_side.LogSides) -> None:
         self._sides = sides
-        self._erasures: tuple[Erasures, Erasures] | None = None
+        self._erasures: tuple[diff_side.Erasures, diff_side.Erasures] | None = None
 
     def records(self, last: int) -> Iterator[Altered]:
         """The log's records up to a commit that both histories share."""
@@ -95,7 +86,7 @@ class StoredBytes:
                 if not self._one_erased(altered.worlds):
                     yield altered
 
-    def _known(self) -> tuple[Erasures, Erasures]:
+    def _known(self) -> tuple[diff_side.Erasures, diff_side.Erasures]:
         """The erasures of either side, read once something is missing, since it takes all events."""
         if self._erasures is None:
             self._erasures = self._sides[0].erasures(), self._sides[1].erasures()
@@ -116,14 +107,14 @@ class StoredBytes:
 class _Commit:
     """One side's commit, as far as it can be read."""
 
-    def __init__(self, side: LogSide, seq: int) -> None:
+    def __init__(self, side: diff_side.LogSide, seq: int) -> None:
         self.seq = seq
-        self._header: Header | None = None
-        self.events: Events | None = None
+        self._header: codec.Header | None = None
+        self.events: codec.Events | None = None
         try:
             self._header = codec.decode_header(side.stored_header(seq)[1], seq)
             self.events = codec.decode_events(side.stored_events(seq), seq)
-        except WorldDBError:
+        except errors.WorldDBError:
             # What cannot be read is not sound, and belongs to no world.
             return
 
@@ -143,10 +134,10 @@ class _Commit:
         if value is None:
             return False
         if place.kind == "header":
-            return chain_hash(value[HASH_BYTES:]) == value[:HASH_BYTES]
+            return codec.chain_hash(value[ids.HASH_BYTES :]) == value[: ids.HASH_BYTES]
         if place.kind == "events":
-            return self._header is not None and events_hash(value) == self._header.events_hash
-        return self.events is not None and blob_id(value) == self.events.blob(place.position)
+            return self._header is not None and codec.events_hash(value) == self._header.events_hash
+        return self.events is not None and hashing.blob_id(value) == self.events.blob(place.position)
 
 
 def _lineages(event: Any) -> Iterator[bytes]:
@@ -174,7 +165,7 @@ def _named_differently(commits: tuple[_Commit, _Commit]) -> tuple[bytes, ...]:
     return tuple(found)
 
 
-def _altered_row(sides: LogSides, table: str, found: Mismatch) -> Altered:
+def _altered_row(sides: diff_side.LogSides, table: str, found: Mismatch) -> Altered:
     rows = [
         side.table_row(table, found.key, value) if value is not None else None
         for side, value in zip(sides, (found.a, found.b), strict=True)
@@ -182,12 +173,12 @@ def _altered_row(sides: LogSides, table: str, found: Mismatch) -> Altered:
     world = next((row.lineage for row in rows if row is not None and row.lineage), b"")
     columns = [row.fields if row is not None else {} for row in rows]
     details = tuple(
-        Detail(kind="altered", field=f"{name} (table {table})", a=a, b=b)
+        diff_records.Detail(kind="altered", field=f"{name} (table {table})", a=a, b=b)
         for name in dict.fromkeys((*columns[0], *columns[1]))
         for a, b in ((columns[0].get(name, MISSING), columns[1].get(name, MISSING)),)
         if a != b
     )
-    record = AlteredRecord(
+    record = diff_records.AlteredRecord(
         seq=0,
         where=f"table {table}, key {found.key.hex()[:40]}",
         ref=world.hex(),
@@ -207,7 +198,7 @@ def _altered_record(commits: tuple[_Commit, _Commit], place: RecordPlace, found:
     sound = [commit.is_sound(place, value) for commit, value in zip(commits, values, strict=True)]
     side = {(True, True): "", (False, True): "a", (True, False): "b", (False, False): "both"}[sound[0], sound[1]]
     where = f"blob {place.position}" if place.kind == "blob" else place.kind
-    record = AlteredRecord(
+    record = diff_records.AlteredRecord(
         seq=place.seq, where=where, ref=worlds[0].hex() if worlds else "", side=side, problem=_problem(values, side)
     )
     return Altered(place.seq, record, worlds, tuple(_details("altered", place, values)))
@@ -222,7 +213,7 @@ def _problem(values: tuple[bytes | None, bytes | None], side: str) -> str:
     return "neither has the hash which its log names" if side else "both have the hash which their own log names"
 
 
-def _details(kind: str, place: RecordPlace, values: tuple[bytes | None, bytes | None]) -> Iterator[Detail]:
+def _details(kind: str, place: RecordPlace, values: tuple[bytes | None, bytes | None]) -> Iterator[diff_records.Detail]:
     fields = [_fields(place, value) for value in values]
     named = [name for name in dict.fromkeys((*fields[0], *fields[1])) if fields[0].get(name) != fields[1].get(name)]
     gone = ERASED if kind == "erased" else MISSING
@@ -231,7 +222,7 @@ def _details(kind: str, place: RecordPlace, values: tuple[bytes | None, bytes | 
             gone if value is None else side.get(name, "" if named else value.hex()[:200])
             for side, value in zip(fields, values, strict=True)
         )
-        yield Detail(kind=kind, field=name, a=a, b=b)
+        yield diff_records.Detail(kind=kind, field=name, a=a, b=b)
 
 
 def _fields(place: RecordPlace, value: bytes | None) -> dict[str, str]:
@@ -240,16 +231,16 @@ def _fields(place: RecordPlace, value: bytes | None) -> dict[str, str]:
         return {}
     try:
         if place.kind == "header":
-            header = codec.decode_header(value[HASH_BYTES:], place.seq)
+            header = codec.decode_header(value[ids.HASH_BYTES :], place.seq)
             named = {name: _plain(getattr(header, name)) for name in header.__struct_fields__}
-            return named | {"chain hash": value[:HASH_BYTES].hex()}
+            return named | {"chain hash": value[: ids.HASH_BYTES].hex()}
         if place.kind == "events":
             events = codec.decode_events(value, place.seq).events
             return {f"event {index}": f"{type(event).__name__} {_event(event)}" for index, event in enumerate(events)}
         blob = codec.decode_blob(value, place.seq)
-    except WorldDBError as error:
+    except errors.WorldDBError as error:
         return {"content": f"({error.message})"}
-    if isinstance(blob, Body | Details):
+    if isinstance(blob, blobs.Body | blobs.Details):
         return {name: _plain(getattr(blob, name)) for name in blob.__struct_fields__ if name != "nonce"}
     return {}
 
@@ -257,7 +248,9 @@ def _fields(place: RecordPlace, value: bytes | None) -> dict[str, str]:
 def _plain(value: Any) -> str:
     if isinstance(value, bytes):
         return value.hex()
-    return value if isinstance(value, str) else as_text(value) if isinstance(value, dict | list) else str(value)
+    return (
+        value if isinstance(value, str) else field_diff.as_text(value) if isinstance(value, dict | list) else str(value)
+    )
 
 
 def _event(event: Any) -> str:

@@ -5,21 +5,15 @@ two other moments the events after the last common commit name everything that c
 the past costs in proportion to the changes, too.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
-from worlddb.log.model.trie import difference, root_of
+from worlddb.log.model import ids, trie
 from worlddb.projections.tables.storage.schema import CONTAINS
-from worlddb.query.diff.common_past import MAX_EVENTS, LaterEvent, Since
-from worlddb.query.diff.diff_records import Change, Detail, main_kind
-from worlddb.query.diff.diff_side import EdgeState, LogSides, Sides, both, called, span
-from worlddb.query.diff.field_diff import moved, state_details, whole
+from worlddb.query.diff import common_past, diff_records, diff_side, field_diff
 
 
 class Differing(NamedTuple):
@@ -47,14 +41,14 @@ class Descent(Protocol):
 class TrieDescent(Descent):
     """By the Merkle tries of two heads: only subtrees whose hashes differ are read (paper §2.1)."""
 
-    def __init__(self, sides: LogSides) -> None:
+    def __init__(self, sides: diff_side.LogSides) -> None:
         self._sides = sides
         self._only_contain: set[bytes] = set()
 
     def members(self, lineage: bytes) -> Iterator[Differing]:
         left, right = self._sides
         nodes = left.member_nodes(lineage), right.member_nodes(lineage)
-        for key, one, other in difference(*nodes, LINEAGE_BYTES, HASH_BYTES):
+        for key, one, other in trie.difference(*nodes, ids.LINEAGE_BYTES, ids.HASH_BYTES):
             for side, known in ((left, one), (right, other)):
                 if known is not None:
                     side.has_hash(key, known)
@@ -66,7 +60,7 @@ class TrieDescent(Descent):
             self._only_contain.add(lineage)
             return
         nodes = left.edge_nodes(lineage), right.edge_nodes(lineage)
-        for key, one, other in difference(*nodes, HASH_BYTES, 0):
+        for key, one, other in trie.difference(*nodes, ids.HASH_BYTES, 0):
             yield Differing(key, one is not None, other is not None)
 
     def only_contains(self, lineage: bytes) -> bool:
@@ -79,14 +73,14 @@ class TrieDescent(Descent):
         first time costs more than a hash.
         """
         left, right = self._sides
-        roots = root_of(left.member_nodes(lineage)), root_of(right.edge_nodes(lineage))
+        roots = trie.root_of(left.member_nodes(lineage)), trie.root_of(right.edge_nodes(lineage))
         return right.hash_with(lineage, *roots) == left.hash(lineage)
 
 
 class EventDescent(Descent):
     """Descend by the worlds that later events name, and by the containers around them."""
 
-    def __init__(self, sides: LogSides, since: Since) -> None:
+    def __init__(self, sides: diff_side.LogSides, since: common_past.Since) -> None:
         self._sides = sides
         self._members: defaultdict[bytes, dict[bytes, Differing]] = defaultdict(dict)
         self._edges: defaultdict[bytes, dict[bytes, Differing]] = defaultdict(dict)
@@ -102,7 +96,7 @@ class EventDescent(Descent):
         found = self._edges.get(lineage, {})
         return (found[key] for key in sorted(found))
 
-    def _edge(self, edge: bytes, states: list[EdgeState | None]) -> None:
+    def _edge(self, edge: bytes, states: list[diff_side.EdgeState | None]) -> None:
         known = [state is not None and state.known for state in states]
         for state in states:
             if state is None or known[0] == known[1]:
@@ -122,7 +116,7 @@ class EventDescent(Descent):
         seen, pending = set(named), list(named)
         while pending:
             lineage = pending.pop()
-            one, other = both(self._sides, lineage)
+            one, other = diff_side.both(self._sides, lineage)
             if one == other:
                 continue
             held = [side.containers(lineage) for side in self._sides]
@@ -150,7 +144,13 @@ class Place(NamedTuple):
 class Walk:
     """Descends two sides together. Depth costs no stack."""
 
-    def __init__(self, sides: Sides, descent: Descent, since: Since, outside: Mapping[bytes, list[Detail]]) -> None:
+    def __init__(
+        self,
+        sides: diff_side.Sides,
+        descent: Descent,
+        since: common_past.Since,
+        outside: Mapping[bytes, list[diff_records.Detail]],
+    ) -> None:
         """``outside`` is what differs beside the states of worlds, by world."""
         self._sides = sides
         self._descent = descent
@@ -158,7 +158,7 @@ class Walk:
         self._outside = outside
         self._places: dict[bytes, Place] = {}
         self._above: dict[bytes, list[bytes]] = {}
-        self._inside: dict[bytes, list[Detail]] = {}
+        self._inside: dict[bytes, list[diff_records.Detail]] = {}
         self._moved: dict[bytes, None] = {}
         self.visited = 0
 
@@ -167,7 +167,7 @@ class Walk:
         pending: list[tuple[bytes, bytes, Names]] = [(start, b"", ())]
         while pending:
             lineage, within, above = pending.pop()
-            left, right = both(self._sides, lineage)
+            left, right = diff_side.both(self._sides, lineage)
             if left == right or lineage in self._places:
                 continue
             self.visited += 1
@@ -181,7 +181,7 @@ class Walk:
                     self._above.setdefault(member.key, []).append(lineage)
                 pending.extend((member.key, lineage, names) for member in reversed(below))
 
-    def changes(self, world: bytes | None) -> list[Change]:
+    def changes(self, world: bytes | None) -> list[diff_records.Change]:
         """Every world that was visited; then what moved, and what differs and is covered by no hash.
 
         With ``world``, the latter only of what that world contains.
@@ -215,15 +215,15 @@ class Walk:
                     pending.append(container)
         return False
 
-    def _member_details(self, members: list[Differing]) -> Iterator[Detail]:
+    def _member_details(self, members: list[Differing]) -> Iterator[diff_records.Detail]:
         for member in members:
             if member.in_a == member.in_b:
                 continue
-            left, right = both(self._sides, member.key)
+            left, right = diff_side.both(self._sides, member.key)
             if left and right:
                 self._moved[member.key] = None
             name = self.label(member.key)
-            yield Detail(
+            yield diff_records.Detail(
                 kind="members",
                 field="member",
                 a=name if member.in_a else "",
@@ -231,55 +231,57 @@ class Walk:
                 ref=member.key.hex(),
             )
 
-    def _edge_details(self, lineage: bytes) -> Iterator[Detail]:
+    def _edge_details(self, lineage: bytes) -> Iterator[diff_records.Detail]:
         for edge in self._descent.edges(lineage):
             texts = []
             for side, has in zip(self._sides, (edge.in_a, edge.in_b), strict=True):
                 state = side.edge(edge.key) if has else None
-                texts.append(f"{state.text} {span(state.validity)}" if state else short(edge.key) if has else "")
-            yield Detail(kind="edges", field="edge", a=texts[0], b=texts[1], ref=edge.key.hex())
+                texts.append(
+                    f"{state.text} {diff_side.span(state.validity)}" if state else ids.short(edge.key) if has else ""
+                )
+            yield diff_records.Detail(kind="edges", field="edge", a=texts[0], b=texts[1], ref=edge.key.hex())
 
-    def _details(self, lineage: bytes) -> tuple[Detail, ...]:
+    def _details(self, lineage: bytes) -> tuple[diff_records.Detail, ...]:
         return tuple(
             dict.fromkeys(
                 (*self._own(lineage), *self._inside.get(lineage, ()), *self._outside.get(lineage, ())),
             )
         )
 
-    def _own(self, lineage: bytes) -> list[Detail]:
+    def _own(self, lineage: bytes) -> list[diff_records.Detail]:
         """The differences of a world itself, none if no event names it and its text is the same."""
         if not self._since.is_suspect(lineage) and self._has_same_text(lineage):
             return []
-        found: list[Detail] = []
+        found: list[diff_records.Detail] = []
         states = [side.state(lineage) for side in self._sides]
         if states[0] is not None and states[1] is not None:
-            found.extend(state_details(states[0], states[1], self._move(lineage)))
+            found.extend(field_diff.state_details(states[0], states[1], self._move(lineage)))
         else:
             for side, state in zip(self._sides, states, strict=True):
-                found.extend(whole(state, side.label) if state else ())
+                found.extend(field_diff.whole(state, side.label) if state else ())
         return found
 
     def _has_same_text(self, lineage: bytes) -> bool:
         return self._descent.only_contains(lineage) or self._sides[0].body(lineage) == self._sides[1].body(lineage)
 
-    def _move(self, lineage: bytes) -> Iterator[Detail]:
+    def _move(self, lineage: bytes) -> Iterator[diff_records.Detail]:
         """Where a world went, as the tries of its containers say if they were descended into."""
         if lineage in self._moved or lineage not in self._above or self._since.joins_or_leaves(lineage):
             one, other = (side.containers(lineage) for side in self._sides)
-            yield from moved(one, other, self.label)
+            yield from field_diff.moved(one, other, self.label)
 
-    def _events(self, lineage: bytes, details: tuple[Detail, ...]) -> list[LaterEvent]:
+    def _events(self, lineage: bytes, details: tuple[diff_records.Detail, ...]) -> list[common_past.LaterEvent]:
         others = [bytes.fromhex(detail.ref) for detail in details if detail.field in ("edge", "proposal")]
         return self._since.about(lineage, others)
 
-    def _caused(self, own: dict[bytes, list[LaterEvent]]) -> dict[bytes, list[LaterEvent]]:
+    def _caused(self, own: dict[bytes, list[common_past.LaterEvent]]) -> dict[bytes, list[common_past.LaterEvent]]:
         """A world that differs through its members is given the events that changed those."""
         caused = {lineage: {later.place: later for later in found} for lineage, found in own.items()}
         for lineage, found in own.items():
             for container in self._containing(lineage) if found else ():
                 theirs = caused[container]
                 for later in found:
-                    if len(theirs) >= MAX_EVENTS:
+                    if len(theirs) >= common_past.MAX_EVENTS:
                         break
                     theirs.setdefault(later.place, later)
         return {lineage: list(found.values()) for lineage, found in caused.items()}
@@ -294,24 +296,26 @@ class Walk:
                     pending.append(above)
                     yield above
 
-    def _change(self, lineage: bytes, details: tuple[Detail, ...], events: list[LaterEvent]) -> Change:
-        left, right = both(self._sides, lineage)
-        kind = "removed" if not right else "added" if not left else main_kind(details)
+    def _change(
+        self, lineage: bytes, details: tuple[diff_records.Detail, ...], events: list[common_past.LaterEvent]
+    ) -> diff_records.Change:
+        left, right = diff_side.both(self._sides, lineage)
+        kind = "removed" if not right else "added" if not left else diff_records.main_kind(details)
         return change_of(self._sides, lineage, self._places[lineage], kind, details, (left, right), events)
 
 
-def label(sides: Sides, lineage: bytes) -> str:
+def label(sides: diff_side.Sides, lineage: bytes) -> str:
     """What a world is called on b, else on a; the beginning of its reference if it has no name."""
-    return called(sides[::-1], lineage) or short(lineage)
+    return diff_side.called(sides[::-1], lineage) or ids.short(lineage)
 
 
-def containers(sides: Sides, lineage: bytes) -> Iterator[bytes]:
+def containers(sides: diff_side.Sides, lineage: bytes) -> Iterator[bytes]:
     """The worlds that contain one on either side."""
     for side in sides[::-1]:
         yield from side.containers(lineage)
 
 
-def found_above(sides: Sides, lineage: bytes) -> Place:
+def found_above(sides: diff_side.Sides, lineage: bytes) -> Place:
     """The place of a world that no descent has met, by the first container on every level."""
     names, seen, within = [label(sides, lineage)], {lineage}, b""
     while (above := next((ref for ref in containers(sides, lineage) if ref not in seen), None)) is not None:
@@ -322,24 +326,31 @@ def found_above(sides: Sides, lineage: bytes) -> Place:
     return Place(shortened(tuple(names[::-1])), within)
 
 
-def lone_change(sides: Sides, lineage: bytes, details: tuple[Detail, ...], events: list[LaterEvent]) -> Change:
+def lone_change(
+    sides: diff_side.Sides,
+    lineage: bytes,
+    details: tuple[diff_records.Detail, ...],
+    events: list[common_past.LaterEvent],
+) -> diff_records.Change:
     """The change of a world whose hash says that nothing has changed."""
     place = found_above(sides, lineage)
-    return change_of(sides, lineage, place, main_kind(details), details, both(sides, lineage), events)
+    return change_of(
+        sides, lineage, place, diff_records.main_kind(details), details, diff_side.both(sides, lineage), events
+    )
 
 
 def change_of(
-    sides: Sides,
+    sides: diff_side.Sides,
     lineage: bytes,
     place: Place,
     kind: str,
-    details: tuple[Detail, ...],
+    details: tuple[diff_records.Detail, ...],
     hashes: tuple[bytes, bytes],
-    events: list[LaterEvent],
-) -> Change:
+    events: list[common_past.LaterEvent],
+) -> diff_records.Change:
     """The record of one world that differs."""
-    documents: list[dict[str, Any]] = [later.document() for later in events[:MAX_EVENTS]]
-    return Change(
+    documents: list[dict[str, Any]] = [later.document() for later in events[: common_past.MAX_EVENTS]]
+    return diff_records.Change(
         path="/".join(place.names),
         names=place.names,
         within=place.within.hex(),
@@ -351,18 +362,22 @@ def change_of(
         a=hashes[0].hex(),
         b=hashes[1].hex(),
         events=tuple(documents),
-        more_events=max(0, len(events) - MAX_EVENTS),
+        more_events=max(0, len(events) - common_past.MAX_EVENTS),
     )
 
 
-def with_details(change: Change, details: tuple[Detail, ...], events: list[LaterEvent]) -> Change:
+def with_details(
+    change: diff_records.Change, details: tuple[diff_records.Detail, ...], events: list[common_past.LaterEvent]
+) -> diff_records.Change:
     """The change with more that differs about the world; what weighs most names it."""
     known = [*change.events, *(later.document() for later in events)]
     return msgspec.structs.replace(
         change,
-        change=change.change if change.change in ("added", "removed") else main_kind(details + change.changes),
+        change=change.change
+        if change.change in ("added", "removed")
+        else diff_records.main_kind(details + change.changes),
         changes=details + change.changes,
-        events=tuple(known[:MAX_EVENTS]),
+        events=tuple(known[: common_past.MAX_EVENTS]),
     )
 
 

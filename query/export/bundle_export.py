@@ -3,91 +3,64 @@
 The bundle also takes the edge types and thresholds that hold for its worlds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from worlddb.log.model import bundle as fr
-from worlddb.log.model import codec
+from worlddb.log.model import codec, errors, ids
 from worlddb.log.model import events as ev
-from worlddb.log.model.codec import Events
-from worlddb.log.model.errors import DamagedStore, UnknownReference
-from worlddb.log.model.ids import HASH_BYTES
-from worlddb.projections.tables.apply.settings import (
-    EVERY_TYPE,
-    Nearest,
-    Registration,
-    Tuning,
-    containers_known,
-    registered,
-    tunings_holding,
-    tunings_known,
-)
+from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.names.canonical import type_digest
-from worlddb.projections.tables.reads.asof import alias_known, version_validity
-from worlddb.projections.tables.reads.lookup import find_node
+from worlddb.projections.tables.reads import asof, lookup
+from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import (
-    ACCEPTED,
-    CLOSING_EDGE,
-    CLOSING_KEY,
-    CLOSING_PREFIX,
-    CLOSING_VERSION,
-    EDGE_TYPE_CODES,
-    REJECTED,
-    SAME_AS_CODE,
-    TIME,
-    U64,
-    UNDONE,
-    EdgePlace,
-    EdgeRow,
-    ProposalRow,
-    VersionRow,
-)
 from worlddb.query.export.interior_walk import Interior, interior_of
 from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
 
 
-def registrations_of(tables: Tables, top: int, inside: Interior, seq: int) -> dict[int, list[Registration]]:
+def registrations_of(tables: Tables, top: int, inside: Interior, seq: int) -> dict[int, list[settings.Registration]]:
     """Registrations for worlds inside, and those from around that hold for an edge inside.
 
     The latter are listed under ``top``, the exported world, since nothing around it is in the bundle.
     """
-    found: dict[int, list[Registration]] = {}
+    found: dict[int, list[settings.Registration]] = {}
     if not tables.last_registration():
         return found
     nodes = set(inside.nodes)
-    for known in registered(tables, seq):
+    for known in settings.registered(tables, seq):
         if known.world in nodes:
             found.setdefault(known.world, []).append(known)
-    above = containers_known(tables, seq)
+    above = settings.containers_known(tables, seq)
     used: dict[int, set[int]] = {}
     for home, places in inside.edges.items():
         for place in places:
             used.setdefault(place.type, set()).add(home)
     for code, homes in sorted(used.items()):
-        nearest = Nearest(tables, tables.type_name(code), seq)
+        nearest = settings.Nearest(tables, tables.type_name(code), seq)
         around = nearest.at(top, above)
         if around is not None and around.world not in nodes and around in (nearest.at(home, above) for home in homes):
             found.setdefault(top, []).append(around)
     return found
 
 
-def tunings_of(tables: Tables, top: int, inside: Interior, seq: int) -> dict[int, list[Tuning]]:
+def tunings_of(tables: Tables, top: int, inside: Interior, seq: int) -> dict[int, list[settings.Tuning]]:
     """Thresholds set for worlds inside, and under ``top`` those from around that hold for it.
 
     Of the latter, those for every type and for types that a world inside is of.
     """
-    found: dict[int, list[Tuning]] = {}
+    found: dict[int, list[settings.Tuning]] = {}
     nodes = set(inside.nodes)
-    for known in tunings_known(tables, seq):
+    for known in settings.tunings_known(tables, seq):
         if known.world in nodes:
             found.setdefault(known.world, []).append(known)
-    around = [one for one in tunings_holding(tables, top, containers_known(tables, seq), seq) if one.world not in nodes]
-    if any(one.type != EVERY_TYPE for one in around):
+    around = [
+        one
+        for one in settings.tunings_holding(tables, top, settings.containers_known(tables, seq), seq)
+        if one.world not in nodes
+    ]
+    if any(one.type != settings.EVERY_TYPE for one in around):
         used = {tables.version(node, tables.node(node).versions).type for node in nodes}
-        around = [one for one in around if one.type == EVERY_TYPE or type_digest(one.type) in used]
+        around = [one for one in around if one.type == settings.EVERY_TYPE or type_digest(one.type) in used]
     if around:
         found.setdefault(top, []).extend(around)
     return found
@@ -101,7 +74,11 @@ _RETRACTED: Final = 1024
 """How many ids one frame of retracted edges has."""
 _KEPT_EVENTS: Final = 200_000
 """How many events of the commits that were asked for last are kept."""
-_DECISIONS: Final[dict[int, ev.Decision]] = {ACCEPTED: "accepted", REJECTED: "rejected", UNDONE: "undone"}
+_DECISIONS: Final[dict[int, ev.Decision]] = {
+    schema.ACCEPTED: "accepted",
+    schema.REJECTED: "rejected",
+    schema.UNDONE: "undone",
+}
 
 
 _Said = ev.Ended | ev.Decided | ev.Linked
@@ -131,7 +108,7 @@ def bundle_frames(
         UnknownReference, AmbiguousReference: as :func:`find_node`.
     """
     with reader.snapshot() as snapshot:
-        node = find_node(snapshot.tables, ref, seq)
+        node = lookup.find_node(snapshot.tables, ref, seq)
         inside = interior_of(snapshot, node, seq)
         header = snapshot.log.header(seq)
         heading = fr.Heading(
@@ -169,8 +146,8 @@ def bundle_frames(
 def _hash_of(snapshot: Snapshot, node: int, seq: int) -> bytes:
     found = snapshot.tables.hash_row(node, seq)
     if found is None:
-        raise UnknownReference("Nothing had been committed yet", "Export a later moment")
-    return found[1][:HASH_BYTES]
+        raise errors.UnknownReference("Nothing had been committed yet", "Export a later moment")
+    return found[1][: ids.HASH_BYTES]
 
 
 def _outside(snapshot: Snapshot, node: int, last: int, seq: int) -> fr.OutsideFrame:
@@ -178,7 +155,7 @@ def _outside(snapshot: Snapshot, node: int, last: int, seq: int) -> fr.OutsideFr
     tables = snapshot.tables
     row = tables.node(node)
     rows = [(ordinal, tables.version(node, ordinal)) for ordinal in range(1, last + 1)]
-    versions = [(found.body, *version_validity(tables, node, ordinal, found, seq)) for ordinal, found in rows]
+    versions = [(found.body, *asof.version_validity(tables, node, ordinal, found, seq)) for ordinal, found in rows]
     return fr.OutsideFrame(row.lineage, row.t_create, versions)
 
 
@@ -191,9 +168,9 @@ class _Written:
         self.edge_types: set[fr.EdgeTypeFrame] = set()
         self.asked_types: set[tuple[str, int, int, int]] = set()
         self.page_bytes = 0
-        self._kept: dict[int, tuple[Events, dict[bytes, _Said]]] = {}
+        self._kept: dict[int, tuple[codec.Events, dict[bytes, _Said]]] = {}
 
-    def events(self, snapshot: Snapshot, seq: int) -> Events:
+    def events(self, snapshot: Snapshot, seq: int) -> codec.Events:
         """The events record of a commit."""
         return self._commit(snapshot, seq)[0]
 
@@ -201,14 +178,14 @@ class _Written:
         """The event of a commit that ended a lineage, wrote an edge, or decided a proposal."""
         found = self._commit(snapshot, seq)[1].get(identifier)
         if not isinstance(found, kind):
-            raise DamagedStore(
+            raise errors.DamagedStore(
                 f"Commit {seq} does not say what the tables have of {identifier.hex()[:12]}",
                 "Run `worlddb verify --deep`",
                 seq=seq,
             )
         return found
 
-    def _commit(self, snapshot: Snapshot, seq: int) -> tuple[Events, dict[bytes, _Said]]:
+    def _commit(self, snapshot: Snapshot, seq: int) -> tuple[codec.Events, dict[bytes, _Said]]:
         found = self._kept.pop(seq, None)
         if found is None:
             record = snapshot.log.events(seq)
@@ -219,7 +196,7 @@ class _Written:
         return found
 
 
-def _by_id(record: Events) -> dict[bytes, _Said]:
+def _by_id(record: codec.Events) -> dict[bytes, _Said]:
     """The events of a commit by id; of a proposal and its edge, which share one, the proposal."""
     by_id: dict[bytes, _Said] = {}
     for event in record.events:
@@ -244,7 +221,9 @@ class _Group:
         self._given: list[fr.AnyFrame] = []
         self._said: list[fr.AnyFrame] = []
 
-    def frames(self, inside: Interior, types: Sequence[Registration], tuned: Sequence[Tuning]) -> list[fr.AnyFrame]:
+    def frames(
+        self, inside: Interior, types: Sequence[settings.Registration], tuned: Sequence[settings.Tuning]
+    ) -> list[fr.AnyFrame]:
         """All of them, beginning with the one that opens the group."""
         node, tables = self._node, self._tables
         row = tables.node(node)
@@ -256,7 +235,7 @@ class _Group:
             # Nothing is left to say of an alias whose text was erased.
             if alias.seq <= self._seq and self._snapshot.log.blob(alias.seq, alias.details) is not None:
                 details = self._blob(alias.seq, alias.details)
-                removed = not alias_known(alias, self._seq)
+                removed = not asof.alias_known(alias, self._seq)
                 self._said.append(fr.AliasFrame(details, alias.position, self._commit(alias.seq), removed))
         if row.ended and row.ended <= self._seq:
             self._ended(row.ended, row.lineage)
@@ -275,8 +254,8 @@ class _Group:
         opening = fr.WorldFrame(row.lineage, _hash_of(self._snapshot, node, self._seq), row.t_create, order)
         return [opening, *self._given, *self._said]
 
-    def _version(self, ordinal: int, row: VersionRow) -> None:
-        closing = self._closing((CLOSING_VERSION, self._node, ordinal), row)
+    def _version(self, ordinal: int, row: schema.VersionRow) -> None:
+        closing = self._closing((schema.CLOSING_VERSION, self._node, ordinal), row)
         body = self._blob(row.seq, row.position)
         details = self._blob(row.seq, row.details)
         self._said.append(
@@ -289,11 +268,11 @@ class _Group:
         event = self._written.event_of(self._snapshot, seq, lineage, ev.Ended)
         self._said.append(fr.EndedFrame(event.at, self._blob(seq, event.details), event.by, self._commit(seq)))
 
-    def _proposal(self, order: int, identifier: bytes, row: ProposalRow) -> None:
+    def _proposal(self, order: int, identifier: bytes, row: schema.ProposalRow) -> None:
         decisions = [
             (_DECISIONS[value[0]], self._decided(identifier, seq), self._commit(seq))
             for key, value in self._tables.decisions.scan(identifier)
-            if (seq := int(U64.unpack_from(key, HASH_BYTES)[0])) <= self._seq
+            if (seq := int(schema.U64.unpack_from(key, ids.HASH_BYTES)[0])) <= self._seq
         ]
         if decisions and decisions[0][0] == "undone":
             # One commit did both, and the tables have the last word of each.
@@ -317,10 +296,10 @@ class _Group:
         """The id of the reasons that were given for a decision."""
         return self._blob(seq, self._written.event_of(self._snapshot, seq, proposal, ev.Decided).details)
 
-    def _edge(self, place: EdgePlace, order: int) -> None:
+    def _edge(self, place: schema.EdgePlace, order: int) -> None:
         row = self._tables.edge(place)
         details, nonce, keyed = self._said_by(place, row)
-        closing = self._closing((CLOSING_EDGE, place.edge, 0), row)
+        closing = self._closing((schema.CLOSING_EDGE, place.edge, 0), row)
         type_name = self._tables.type_name(place.type)
         self._edge_type(type_name, row)
         self._said.append(
@@ -341,13 +320,15 @@ class _Group:
             )
         )
 
-    def _edge_type(self, name: str, row: EdgeRow) -> None:
+    def _edge_type(self, name: str, row: schema.EdgeRow) -> None:
         """The registration of an edge, which stands before the first edge that needs it."""
         asked = name, row.handler_version, row.home, row.seq
-        if name in EDGE_TYPE_CODES or asked in self._written.asked_types:
+        if name in schema.EDGE_TYPE_CODES or asked in self._written.asked_types:
             return
         self._written.asked_types.add(asked)
-        found = Nearest(self._tables, name, row.seq).at(row.home, containers_known(self._tables, row.seq))
+        found = settings.Nearest(self._tables, name, row.seq).at(
+            row.home, settings.containers_known(self._tables, row.seq)
+        )
         if found is None or found.is_built_in or found.row.handler_version != row.handler_version:
             return
         frame = fr.EdgeTypeFrame(name, row.handler_version, found.row.digest, found.digest_of)
@@ -355,7 +336,7 @@ class _Group:
             self._written.edge_types.add(frame)
             self._given.append(frame)
 
-    def _registration(self, known: Registration) -> None:
+    def _registration(self, known: settings.Registration) -> None:
         """A type that holds for this world; of one from around it, without place and reason."""
         row = known.row
         is_own = known.world == self._node
@@ -374,7 +355,7 @@ class _Group:
             )
         )
 
-    def _tuning(self, known: Tuning) -> None:
+    def _tuning(self, known: settings.Tuning) -> None:
         """Thresholds that hold for this world; of those from around it, without place and reason."""
         row, is_own = known.row, known.world == self._node
         details = self._blob(known.seq, row.details) if is_own else b""
@@ -382,12 +363,12 @@ class _Group:
         scores = row.fuzzy, row.phonetic, row.embedding, row.margin
         self._said.append(fr.TuningFrame(known.type, *scores, row.most, details, seq))
 
-    def _said_by(self, place: EdgePlace, row: EdgeRow) -> tuple[bytes, bytes, bool]:
+    def _said_by(self, place: schema.EdgePlace, row: schema.EdgeRow) -> tuple[bytes, bytes, bool]:
         """Details, nonce and key flag of an edge, which stand in the log and not in the tables.
 
         The edge of an accepted proposal has the proposal's, under whose id it was written.
         """
-        proposal = self._tables.proposal(row.edge) if place.type == SAME_AS_CODE else None
+        proposal = self._tables.proposal(row.edge) if place.type == schema.SAME_AS_CODE else None
         if proposal is not None:
             return self._blob(proposal.seq, proposal.details), proposal.nonce, False
         event = self._written.event_of(self._snapshot, row.seq, row.edge, ev.Linked)
@@ -399,15 +380,15 @@ class _Group:
         """Lineage, ordinal and body id of an end."""
         return self._tables.node(node).lineage, version, self._tables.version(node, version).body
 
-    def _closing(self, what: tuple[int, int, int], row: VersionRow | EdgeRow) -> Closing:
+    def _closing(self, what: tuple[int, int, int], row: schema.VersionRow | schema.EdgeRow) -> Closing:
         if not row.closed:
             return Closing(row.valid_to, row.valid_to, b"")
         known = [
             value
-            for key, value in self._tables.closings.scan(CLOSING_PREFIX.pack(*what))
-            if CLOSING_KEY.unpack(key)[3] <= self._seq
+            for key, value in self._tables.closings.scan(schema.CLOSING_PREFIX.pack(*what))
+            if schema.CLOSING_KEY.unpack(key)[3] <= self._seq
         ]
-        return Closing(_time(known[0]), _time(known[-1]), known[-1][TIME.size :])
+        return Closing(_time(known[0]), _time(known[-1]), known[-1][schema.TIME.size :])
 
     def _commit(self, seq: int) -> int:
         """The number of a commit, which is given before it is named."""
@@ -433,4 +414,4 @@ class _Group:
 
 
 def _time(value: bytes) -> int:
-    return int(TIME.unpack_from(value)[0])
+    return int(schema.TIME.unpack_from(value)[0])

@@ -1,15 +1,11 @@
 """The interior of a world at a commit: its worlds, their edges, and what lies outside."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import defaultdict
 from typing import Final, NamedTuple
 
 from worlddb.projections.tables.reads.asof import edge_known
-from worlddb.projections.tables.storage.proposal_rows import staging_of
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import CONTAINS_CODE, SAME_AS_CODE, EdgePlace, ProposalRow
+from worlddb.projections.tables.storage import proposal_rows, rows, schema
 from worlddb.query.snapshot.snapshot import Snapshot
 
 _OPEN: Final = 1
@@ -44,9 +40,9 @@ class Interior(NamedTuple):
     """
 
     nodes: list[int]
-    edges: dict[int, list[EdgePlace]]
+    edges: dict[int, list[schema.EdgePlace]]
     retracted: dict[int, list[bytes]]
-    proposals: dict[int, list[tuple[int, bytes, ProposalRow]]]
+    proposals: dict[int, list[tuple[int, bytes, schema.ProposalRow]]]
     outside: dict[int, int]
     order: Order
 
@@ -56,7 +52,7 @@ def interior_of(snapshot: Snapshot, world: int, seq: int) -> Interior:
     tables = snapshot.tables
     nodes = _inside_out(tables, world, seq)
     inside = set(nodes)
-    edges: defaultdict[int, list[EdgePlace]] = defaultdict(list)
+    edges: defaultdict[int, list[schema.EdgePlace]] = defaultdict(list)
     retracted: defaultdict[int, list[bytes]] = defaultdict(list)
     outside: dict[int, int] = {}
 
@@ -73,12 +69,12 @@ def interior_of(snapshot: Snapshot, world: int, seq: int) -> Interior:
                 edges[home].append(place)
                 leads(place.source, row.source_version)
                 leads(row.target, row.target_version)
-                if place.type == SAME_AS_CODE and (accepted := tables.proposal(row.edge)) is not None:
+                if place.type == schema.SAME_AS_CODE and (accepted := tables.proposal(row.edge)) is not None:
                     # The world hash covers its edge, wherever its sides are now.
-                    staged.add(staging_of(tables, row.edge, accepted))
+                    staged.add(proposal_rows.staging_of(tables, row.edge, accepted))
             else:
                 retracted[home].append(row.edge)
-    proposals: defaultdict[int, list[tuple[int, bytes, ProposalRow]]] = defaultdict(list)
+    proposals: defaultdict[int, list[tuple[int, bytes, schema.ProposalRow]]] = defaultdict(list)
     known = ((found.proposal, tables.proposal(found.proposal)) for found in sorted(staged) if found.seq <= seq)
     homed = ((identifier, row) for identifier, row in known if row is not None and row.home in inside)
     for order, (identifier, proposal) in enumerate(homed):
@@ -91,7 +87,7 @@ def interior_of(snapshot: Snapshot, world: int, seq: int) -> Interior:
     return Interior(nodes, dict(edges), dict(retracted), dict(proposals), outside, ranks)
 
 
-def _inside_out(tables: Tables, world: int, seq: int) -> list[int]:
+def _inside_out(tables: rows.Tables, world: int, seq: int) -> list[int]:
     """The world and all that it contains at a commit, members first. Depth costs no stack."""
     order: list[int] = []
     state: dict[int, int] = {}
@@ -105,7 +101,7 @@ def _inside_out(tables: Tables, world: int, seq: int) -> list[int]:
                 order.append(node)
             continue
         state[node] = _OPEN
-        for _, row in tables.outgoing(node, CONTAINS_CODE):
+        for _, row in tables.outgoing(node, schema.CONTAINS_CODE):
             if edge_known(row, seq) and row.target not in state:
                 pending.append(row.target)
     return order

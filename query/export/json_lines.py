@@ -4,15 +4,11 @@ Times are ISO 8601 in UTC, ``null`` where an interval is open; references are he
 are listed in ``docs/bundles.md``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from worlddb.log.model.ids import HASH_BYTES
-from worlddb.log.model.times import ALWAYS, FOREVER, format_time
-from worlddb.projections.tables.reads.asof import Moment, decision_at, versions_as_of
-from worlddb.projections.tables.reads.lookup import find_node
+from worlddb.log.model import ids, times
+from worlddb.projections.tables.reads import asof, lookup
 from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES
 from worlddb.query.export.interior_walk import Interior, interior_of
 from worlddb.query.reads import build
@@ -29,7 +25,7 @@ Progress = Callable[[int, int], None]
 
 
 def lines_of(
-    reader: SnapshotSource, ref: bytes | str, moment: Moment, store_id: bytes, progress: Progress | None = None
+    reader: SnapshotSource, ref: bytes | str, moment: asof.Moment, store_id: bytes, progress: Progress | None = None
 ) -> Iterator[Line]:
     """The lines of a world at ``moment.seq``: it, the worlds inside, their edges and proposals.
 
@@ -40,7 +36,7 @@ def lines_of(
     """
     place = Place(moment, ROOT_NODE)
     with reader.snapshot() as snapshot:
-        node = find_node(snapshot.tables, ref, moment.seq)
+        node = lookup.find_node(snapshot.tables, ref, moment.seq)
         inside = interior_of(snapshot, node, moment.seq)
         heading: Line = {
             "kind": "export",
@@ -82,7 +78,9 @@ def lines_of(
 def _world(snapshot: VisibleSnapshot, node: int) -> Line:
     moment = snapshot.place.moment
     row = snapshot.tables.node(node)
-    versions = [build.version(snapshot, node, seen) for seen in versions_as_of(snapshot.tables, node, moment.seq)][::-1]
+    versions = [build.version(snapshot, node, seen) for seen in asof.versions_as_of(snapshot.tables, node, moment.seq)][
+        ::-1
+    ]
     return {
         "kind": "world",
         "ref": row.lineage.hex(),
@@ -110,7 +108,7 @@ def _proposals(reader: SnapshotSource, inside: Interior, place: Place) -> Iterat
             for _, identifier, row in found[first : first + PAGE]:
                 made = build.proposal(snapshot, identifier, row, seq, within.__contains__)
                 header = snapshot.header(row.seq)
-                status, decided = decision_at(snapshot.tables, identifier, row, seq)
+                status, decided = asof.decision_at(snapshot.tables, identifier, row, seq)
                 lines.append(
                     {"kind": "proposal"}
                     | _record(made, ("source_name", "target_name"))
@@ -142,9 +140,9 @@ def _record(record: Any, without: tuple[str, ...] = ()) -> Line:
 
 
 def _time(micros: int) -> str | None:
-    return None if micros in (ALWAYS, FOREVER) else format_time(micros)
+    return None if micros in (times.ALWAYS, times.FOREVER) else times.format_time(micros)
 
 
 def _hash(snapshot: VisibleSnapshot, node: int) -> str:
     found = snapshot.tables.hash_row(node, snapshot.place.moment.seq)
-    return "" if found is None else found[1][:HASH_BYTES].hex()
+    return "" if found is None else found[1][: ids.HASH_BYTES].hex()

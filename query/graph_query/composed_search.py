@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from worlddb.projections.indexes.composed_vectors import Effective, rows_of
-from worlddb.projections.indexes.composition import POOLS, Composition, checked_pool
-from worlddb.projections.indexes.vector_rows import cosines, top, whole_text
+from worlddb.projections.indexes import composed_vectors, composition, vector_rows
 from worlddb.query.lanes.vector_lane import VectorQuery
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Classes, named_node
 from worlddb.query.recall.candidates import Gate
 from worlddb.query.records.records import Composed
+from worlddb.query.snapshot import valid_period, visible
 from worlddb.query.snapshot.snapshot import members_below
-from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import VisibleSnapshot
 
 if TYPE_CHECKING:
     from typing import Any
@@ -31,20 +28,20 @@ def composed(window: Window, ref: Any, pool: str) -> Composed | None:
         UnknownReference: the view sees no such world.
         InputError: there is no such pool.
     """
-    checked_pool(pool)
+    composition.checked_pool(pool)
     with window.snapshot() as snapshot:
         node = named_node(snapshot, window.spec, ref)
         space = next(iter(snapshot.answering_spaces(exact=True)), None)
         if space is None:
             return None
         anchors = _anchors(snapshot, space.number, space.row.dimension)
-        made = Composition(POOLS[pool])
+        made = composition.Composition(composition.POOLS[pool])
         inside = members_below(snapshot.tables, node, snapshot.place.moment) or set()
         made.fill(snapshot.tables, anchors, {node, *inside}, snapshot.place.moment)
         vector = made.vector(snapshot.tables, anchors, node)
         if vector is None:
             return None
-        seen = Choice().seen(snapshot.tables, node, snapshot.place.moment)
+        seen = valid_period.Choice().seen(snapshot.tables, node, snapshot.place.moment)
         anchor = None if seen is None else anchors(node, seen.number)
         return Composed(
             ref=snapshot.tables.node(node).lineage.hex(),
@@ -72,10 +69,10 @@ def nearest_worlds(window: Window, query: VectorQuery, world: str | None, k: int
             found = _seen(snapshot, query, pool)
         inside = snapshot.place.top if world is None else named_node(snapshot, window.spec, world, unify=window.unify)
         classes = Classes(snapshot, window.spec) if window.unify else None
-        gate = Gate(snapshot, inside, Choice())
-        scores = cosines(found.matrix, query.vector)
+        gate = Gate(snapshot, inside, valid_period.Choice())
+        scores = vector_rows.cosines(found.matrix, query.vector)
         best: dict[int, float] = {}
-        for place in top(scores, len(scores)).tolist():
+        for place in vector_rows.top(scores, len(scores)).tolist():
             node = int(found.nodes[place])
             if len(best) == k:
                 break
@@ -85,19 +82,19 @@ def nearest_worlds(window: Window, query: VectorQuery, world: str | None, k: int
     return best
 
 
-def _seen(snapshot: VisibleSnapshot, query: VectorQuery, pool: str) -> Effective:
-    made = Composition(POOLS[pool])
+def _seen(snapshot: visible.VisibleSnapshot, query: VectorQuery, pool: str) -> composed_vectors.Effective:
+    made = composition.Composition(composition.POOLS[pool])
     made.fill(
         snapshot.tables, _anchors(snapshot, query.space, query.dimension), snapshot.inhabitants(), snapshot.place.moment
     )
-    return rows_of(made, query.dimension)
+    return composed_vectors.rows_of(made, query.dimension)
 
 
-def _anchors(snapshot: VisibleSnapshot, space: int, dimension: int) -> Anchors:
+def _anchors(snapshot: visible.VisibleSnapshot, space: int, dimension: int) -> Anchors:
     """Look up vectors of visible versions, as far as the view's commit had recorded them."""
 
     def anchor(node: int, version: int) -> Vector | None:
         stored = snapshot.vector(space, node, version)
-        return None if stored is None else whole_text(stored.values, dimension)
+        return None if stored is None else vector_rows.whole_text(stored.values, dimension)
 
     return anchor

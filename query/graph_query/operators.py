@@ -4,8 +4,6 @@ A name of a type that nothing here has is likely a slip of the pen, whose empty 
 says so and suggests the nearest name.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
@@ -16,20 +14,18 @@ from worlddb.log.model.times import Interval, format_time
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, versions_as_of
 from worlddb.projections.tables.storage.schema import CONTAINS
-from worlddb.query.graph_query import query_steps
-from worlddb.query.graph_query.traversal import Ground, Trail
+from worlddb.query.graph_query import query_steps, traversal
 from worlddb.query.history.lineage import is_learned
 from worlddb.query.reads.world_lookup import type_filter
-from worlddb.query.snapshot.edge_rules import Spec
+from worlddb.query.snapshot import edge_rules, visible
 from worlddb.query.snapshot.snapshot import Scope, containers_at
-from worlddb.query.snapshot.visible import VisibleSnapshot
 
 _SHOWN_CHARACTERS: Final = 80
 MAX_SUGGESTION_WORLDS: Final = 256
 """Worlds scanned for a "did you mean" suggestion."""
 
 
-def unknown_edge_types(snapshot: VisibleSnapshot, spec: Spec, names: Iterable[str]) -> list[str]:
+def unknown_edge_types(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, names: Iterable[str]) -> list[str]:
     """Notes of edge types that were never registered here, each with the nearest that was.
 
     It is no error: a query may be written before the first edge of a type, and asked of many stores.
@@ -41,7 +37,7 @@ def unknown_edge_types(snapshot: VisibleSnapshot, spec: Spec, names: Iterable[st
     return [f"there is no edge type {_suggestion(name, known)}" for name in asked if name not in known]
 
 
-def unknown_types(snapshot: VisibleSnapshot, names: Iterable[str], found: Iterable[SeenVersion]) -> list[str]:
+def unknown_types(snapshot: visible.VisibleSnapshot, names: Iterable[str], found: Iterable[SeenVersion]) -> list[str]:
     """Notes of types that a filter found none of, each with the type that is perhaps meant.
 
     Worlds may be of any type, so a type is only noted if one that is there is nearly the same.
@@ -79,11 +75,11 @@ class Selection:
     It also keeps the trail: how the query came to them.
     """
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: traversal.Ground) -> None:
         self.ground = ground
         self.found: dict[int, SeenVersion] = {}
         self.scores: dict[int, float] = {}
-        self.trail = Trail()
+        self.trail = traversal.Trail()
         self.facets: dict[str, dict[str, int]] = {}
         self.unresolved: list[str] = []
         """Notes of types that were asked for, of which nothing came, and which were perhaps meant."""
@@ -199,7 +195,7 @@ def _filter_time(step: query_steps.FilterTime, selection: Selection) -> str:
     return f"{several} of them with older versions that fit too: see history" if several else ""
 
 
-def _in_spans(ground: Ground, node: int, seen: SeenVersion, spans: dict[str, Interval]) -> bool:
+def _in_spans(ground: traversal.Ground, node: int, seen: SeenVersion, spans: dict[str, Interval]) -> bool:
     during, overlaps, between = (spans.get(name) for name in ("during", "overlaps", "between"))
     if during is not None and not seen.validity.covers(during):
         return False
@@ -252,7 +248,7 @@ def _prefer_summaries(selection: Selection) -> str:
     return f"{replaced} summed up" if replaced else ""
 
 
-def _summaries_of(ground: Ground, node: int, summary: bytes) -> list[tuple[int, SeenVersion]]:
+def _summaries_of(ground: traversal.Ground, node: int, summary: bytes) -> list[tuple[int, SeenVersion]]:
     """The visible summaries of a world: those derived from it, and those that contain it."""
     above = (arrival for face in ground.one_with(node) for arrival in ground.arrivals(face, _SUMMED_BY, "in"))
     return [(arrival.node, arrival.seen) for arrival in above if arrival.seen.row.type == summary]
@@ -282,17 +278,17 @@ def _order(step: query_steps.Order, selection: Selection) -> str:
     return ""
 
 
-def _name_of(ground: Ground, seen: SeenVersion) -> str:
+def _name_of(ground: traversal.Ground, seen: SeenVersion) -> str:
     body = ground.snapshot.body(seen.row)
     return "" if body is None else body.name
 
 
-def _type_of(ground: Ground, seen: SeenVersion) -> str:
+def _type_of(ground: traversal.Ground, seen: SeenVersion) -> str:
     body = ground.snapshot.body(seen.row)
     return "" if body is None else body.type
 
 
-_ORDER_KEYS: Final[dict[str, Callable[[Ground, int, SeenVersion], Any]]] = {
+_ORDER_KEYS: Final[dict[str, Callable[[traversal.Ground, int, SeenVersion], Any]]] = {
     "log": lambda ground, node, seen: node,
     "name": lambda ground, node, seen: _name_of(ground, seen).casefold(),
     "type": lambda ground, node, seen: _type_of(ground, seen),
@@ -312,14 +308,14 @@ def _facets(step: query_steps.Facets, selection: Selection) -> str:
     return ""
 
 
-def _containers(ground: Ground, node: int) -> list[str]:
+def _containers(ground: traversal.Ground, node: int) -> list[str]:
     """The worlds around a world; of a query inside a world, those that it sees."""
     tables = ground.snapshot.tables
     above = containers_at(tables, node, ground.snapshot.place.moment)
     return [tables.node(each).lineage.hex() for each in above if ground.scope.sees(each)]
 
 
-_FACETS: Final[dict[str, Callable[[Ground, int, SeenVersion], list[str]]]] = {
+_FACETS: Final[dict[str, Callable[[traversal.Ground, int, SeenVersion], list[str]]]] = {
     "type": lambda ground, node, seen: [_type_of(ground, seen)],
     "world": lambda ground, node, seen: _containers(ground, node),
     "author": lambda ground, node, seen: [ground.snapshot.header(seen.row.seq).author],

@@ -4,28 +4,19 @@ A query starts from references, from a text, from a vector or from everything, i
 :class:`BoundQuery` is a query together with the view that it is asked of.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple, Self
 
-from worlddb.log.model.clock import monotonic
-from worlddb.log.model.errors import InputError
+from worlddb.log.model import clock, errors
 from worlddb.projections.tables.reads.asof import Moment
-from worlddb.query.graph_query.composed_search import nearest_worlds
-from worlddb.query.graph_query.operators import Selection, apply, unknown_edge_types
-from worlddb.query.graph_query.query_value import At, Chain, Query, Start
-from worlddb.query.graph_query.subgraph import Stage, Subgraph
-from worlddb.query.graph_query.traversal import Ground
+from worlddb.query.graph_query import composed_search, operators, query_value, subgraph, traversal
 from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorLane
 from worlddb.query.question.question import CONVEX, Question, Request
-from worlddb.query.reads import build
+from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
-from worlddb.query.reads.world_lookup import Classes, named_node
+from worlddb.query.recall import candidates, ranking
 from worlddb.query.recall.answer import joined, missing_handlers
-from worlddb.query.recall.candidates import Gate
-from worlddb.query.recall.ranking import WIDE_ALONE, by_meaning
 from worlddb.query.recall.recall import NO_VECTORS, recall
 from worlddb.query.snapshot.valid_period import Choice
 
@@ -48,7 +39,7 @@ class RankedStart(NamedTuple):
     note: str
 
 
-def ranked(window: Window, start: Start, *, superseded: bool) -> RankedStart:
+def ranked(window: Window, start: query_value.Start, *, superseded: bool) -> RankedStart:
     """What a text or a vector finds, in transactions of its own."""
     if start.composed is not None and start.chosen in ("text", "vector"):
         return _by_interior(window, start, start.composed)
@@ -59,7 +50,7 @@ def ranked(window: Window, start: Start, *, superseded: bool) -> RankedStart:
     return RankedStart({}, True, "")
 
 
-def begin(start: Start, found: RankedStart, selection: Selection) -> str:
+def begin(start: query_value.Start, found: RankedStart, selection: operators.Selection) -> str:
     """Fill a selection with the start set; what a reader of the explanation should know of it."""
     ground = selection.ground
     notes = [_passed_over(start)] if start.ignored else []
@@ -74,14 +65,14 @@ def begin(start: Start, found: RankedStart, selection: Selection) -> str:
     return "; ".join(notes)
 
 
-def _passed_over(start: Start) -> str:
+def _passed_over(start: query_value.Start) -> str:
     """What the planner says of what else was given."""
     *others, last = start.ignored
     which = f"{', '.join(others)} and {last} were" if others else f"{last} was"
     return f"{which} not looked at: {_CHOSEN[start.chosen]}"
 
 
-def _from_seeds(seeds: tuple[str, ...], selection: Selection) -> list[str]:
+def _from_seeds(seeds: tuple[str, ...], selection: operators.Selection) -> list[str]:
     """Seeds that are not valid, or lie outside, are left out, as they would be of any answer."""
     ground = selection.ground
     left_out = 0
@@ -95,7 +86,7 @@ def _from_seeds(seeds: tuple[str, ...], selection: Selection) -> list[str]:
     return [f"{left_out} of {len(seeds)} not seen here"] if left_out else []
 
 
-def _by_text(window: Window, start: Start, choice: Choice) -> RankedStart:
+def _by_text(window: Window, start: query_value.Start, choice: Choice) -> RankedStart:
     answer = recall(
         window,
         Request(
@@ -116,7 +107,7 @@ def _by_text(window: Window, start: Start, choice: Choice) -> RankedStart:
     return RankedStart(scores, answer.exact, "; ".join(note for note in notes if note))
 
 
-def _by_interior(window: Window, start: Start, pool: str) -> RankedStart:
+def _by_interior(window: Window, start: query_value.Start, pool: str) -> RankedStart:
     """The worlds that are as a whole nearest to a text or a vector, by what the view sees."""
     with window.snapshot() as snapshot:
         spaces = snapshot.answering_spaces(exact=True)
@@ -126,10 +117,10 @@ def _by_interior(window: Window, start: Start, pool: str) -> RankedStart:
         query = window.reader.vector_given(start.vector or (), spaces)
     if isinstance(query, str):
         return RankedStart({}, True, query)
-    return RankedStart(nearest_worlds(window, query, start.world, start.k, pool), True, "")
+    return RankedStart(composed_search.nearest_worlds(window, query, start.world, start.k, pool), True, "")
 
 
-def _by_vector(window: Window, start: Start, choice: Choice) -> RankedStart:
+def _by_vector(window: Window, start: query_value.Start, choice: Choice) -> RankedStart:
     exact = start.exact or window.place.is_confined
     head = 0 if exact else window.reader.head()
     with window.snapshot() as snapshot:
@@ -138,14 +129,20 @@ def _by_vector(window: Window, start: Start, choice: Choice) -> RankedStart:
             return RankedStart({}, exact, query)
         lane: VectorLane | None = None if exact else window.present_vectors(snapshot, query, head)
         top = snapshot.place.top
-        inside = top if start.world is None else named_node(snapshot, window.spec, start.world, unify=window.unify)
+        inside = (
+            top
+            if start.world is None
+            else world_lookup.named_node(snapshot, window.spec, start.world, unify=window.unify)
+        )
         if lane is None:
             seen = window.exact_vectors(snapshot, query.space, query.dimension, choice)
             if not len(seen.vectors):
                 return RankedStart({}, exact, NO_VECTORS)
             lane = ExactVectorLane(seen, query)
-        passing = Gate(snapshot, inside, choice).passing(partial(by_meaning, lane, wide=WIDE_ALONE), start.k)
-        classes = Classes(snapshot, window.spec) if window.unify else None
+        passing = candidates.Gate(snapshot, inside, choice).passing(
+            partial(ranking.by_meaning, lane, wide=ranking.WIDE_ALONE), start.k
+        )
+        classes = world_lookup.Classes(snapshot, window.spec) if window.unify else None
         new = (passed for passed in passing if classes is None or classes.is_new(passed.node))
         scores = {passed.node: round(passed.score, 6) for passed in islice(new, start.k)}
     return RankedStart(scores, exact, "")
@@ -159,17 +156,17 @@ class _Watch:
     """The stages of a run, with how long each took if that is wanted."""
 
     def __init__(self, *, timed: bool) -> None:
-        self.stages: list[Stage] = []
-        self._since = monotonic() if timed else None
+        self.stages: list[subgraph.Stage] = []
+        self._since = clock.monotonic() if timed else None
 
     def done(self, operator: str, before: int, after: int, note: str = "") -> None:
-        now = None if self._since is None else monotonic()
+        now = None if self._since is None else clock.monotonic()
         seconds = None if now is None or self._since is None else now - self._since
         self._since = now
-        self.stages.append(Stage(operator=operator, before=before, after=after, note=note, seconds=seconds))
+        self.stages.append(subgraph.Stage(operator=operator, before=before, after=after, note=note, seconds=seconds))
 
 
-def run(window: Window, query: Query, *, timed: bool = False) -> Subgraph:
+def run(window: Window, query: query_value.Query, *, timed: bool = False) -> subgraph.Subgraph:
     """Run a query and return its subgraph; with ``timed``, each stage has its seconds.
 
     What is ranked is looked up first, since indexes catch up outside of any transaction; the rest is one transaction.
@@ -185,19 +182,21 @@ def run(window: Window, query: Query, *, timed: bool = False) -> Subgraph:
     with window.snapshot() as snapshot:
         top = snapshot.place.top
         world = query.start.world
-        inside = top if world is None else named_node(snapshot, window.spec, world, unify=window.unify)
-        selection = Selection(Ground(snapshot, window.spec, inside, superseded=query.superseded, unified=window.unify))
+        inside = top if world is None else world_lookup.named_node(snapshot, window.spec, world, unify=window.unify)
+        selection = operators.Selection(
+            traversal.Ground(snapshot, window.spec, inside, superseded=query.superseded, unified=window.unify)
+        )
         note = begin(query.start, found, selection)
         watch.done(str(query.start), 0, len(selection.found), note)
         for step in query.steps:
             before = len(selection.found)
-            note = apply(step, selection)
+            note = operators.apply(step, selection)
             watch.done(str(step), before, len(selection.found), note)
-        selection.unresolved += unknown_edge_types(snapshot, window.spec, query.edge_types())
+        selection.unresolved += operators.unknown_edge_types(snapshot, window.spec, query.edge_types())
         return _answer(window, selection, found, watch)
 
 
-def _answer(window: Window, selection: Selection, found: RankedStart, watch: _Watch) -> Subgraph:
+def _answer(window: Window, selection: operators.Selection, found: RankedStart, watch: _Watch) -> subgraph.Subgraph:
     """The records of what is left: texts, provenance, conflicts, and the edges that led there."""
     ground = selection.ground
     snapshot, moment = ground.snapshot, ground.snapshot.place.moment
@@ -206,7 +205,7 @@ def _answer(window: Window, selection: Selection, found: RankedStart, watch: _Wa
     nodes = tuple(build.world_of(snapshot, node, seen, moment, ground.spec) for node, seen in selection.found.items())
     edges = tuple(build.edge(snapshot, arrival.place, arrival.row, moment) for arrival in walked)
     watch.done(RECORDS, len(nodes), len(nodes))
-    return Subgraph(
+    return subgraph.Subgraph(
         nodes=nodes,
         edges=edges,
         passed=tuple(refs[node] for node in sorted(ends - selection.found.keys())),
@@ -219,7 +218,7 @@ def _answer(window: Window, selection: Selection, found: RankedStart, watch: _Wa
     )
 
 
-def _identities(selection: Selection) -> dict[str, tuple[str, ...]]:
+def _identities(selection: operators.Selection) -> dict[str, tuple[str, ...]]:
     """The other worlds that each world of the answer stands for, where identities are unified."""
     tables = selection.ground.snapshot.tables
     named: dict[str, tuple[str, ...]] = {}
@@ -230,7 +229,7 @@ def _identities(selection: Selection) -> dict[str, tuple[str, ...]]:
     return named
 
 
-def _moment(window: Window, at: At) -> Moment:
+def _moment(window: Window, at: query_value.At) -> Moment:
     """The moment that a query asks of; no later than what the view knows."""
     known = window.place.moment
     with window.reader.snapshot() as snapshot:
@@ -238,18 +237,20 @@ def _moment(window: Window, at: At) -> Moment:
         seq = known.seq if at.seq is None else at.seq
         seq = seq if at.ingested is None else log.seq_at(at.ingested)
         if seq > known.seq:
-            raise InputError(f"The query is as of commit {seq}, and the view knows {known.seq}", "Ask a later view")
+            raise errors.InputError(
+                f"The query is as of commit {seq}, and the view knows {known.seq}", "Ask a later view"
+            )
         given = at.ingested if at.seq is None else (log.header(seq).ingest_time if seq else 0)
     default = known.valid if given is None else given
     return Moment(seq, default if at.valid is None else at.valid)
 
 
-class BoundQuery(Chain):
+class BoundQuery(query_value.Chain):
     """A query and its view, as :meth:`worlddb.View.query` returns it; operators can be added."""
 
     __slots__ = ("_window", "query")
 
-    def __init__(self, window: Window, query: Query) -> None:
+    def __init__(self, window: Window, query: query_value.Query) -> None:
         self._window = window
         self.query = query
         """The query itself, without the view."""
@@ -257,7 +258,7 @@ class BoundQuery(Chain):
     def _changed(self, change: Any) -> Self:
         return type(self)(self._window, change(self.query))
 
-    def run(self) -> Subgraph:
+    def run(self) -> subgraph.Subgraph:
         """Ask the query.
 
         Raises:
@@ -266,7 +267,7 @@ class BoundQuery(Chain):
         """
         return run(self._window, self.query)
 
-    def explain(self) -> Subgraph:
+    def explain(self) -> subgraph.Subgraph:
         """As :meth:`run`; each stage also says how many seconds it took."""
         return run(self._window, self.query, timed=True)
 

@@ -9,10 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from worlddb.log.model.errors import InputError
-from worlddb.log.model.ids import as_ref
-from worlddb.log.model.limits import MAX_TYPE_BYTES, checked_number, checked_text
-from worlddb.log.model.times import ALWAYS, FOREVER, Interval, format_time
+from worlddb.log.model import errors, ids, limits, times
 from worlddb.query.snapshot.valid_period import Span, span_of
 
 SpanValue: TypeAlias = tuple[int | None, int | None]
@@ -45,8 +42,8 @@ class Traverse(_Step, frozen=True, tag="traverse"):
 
     def __post_init__(self) -> None:
         for name in self.types:
-            checked_text(name, "an edge type", MAX_TYPE_BYTES, empty=False)
-        checked_number(self.depth, "depth", 1, MAX_DEPTH)
+            limits.checked_text(name, "an edge type", limits.MAX_TYPE_BYTES, empty=False)
+        limits.checked_number(self.depth, "depth", 1, MAX_DEPTH)
         _one_of(self.direction, "direction", WAYS)
 
     def __str__(self) -> str:
@@ -62,9 +59,9 @@ class FilterType(_Step, frozen=True, tag="filter_type"):
 
     def __post_init__(self) -> None:
         if not self.types:
-            raise InputError("filter_type names no type", "Name one or more")
+            raise errors.InputError("filter_type names no type", "Name one or more")
         for name in self.types:
-            checked_text(name, "a type", MAX_TYPE_BYTES, empty=False)
+            limits.checked_text(name, "a type", limits.MAX_TYPE_BYTES, empty=False)
 
     def __str__(self) -> str:
         return f"filter_type {' or '.join(self.types)}"
@@ -79,11 +76,11 @@ class FilterTime(_Step, frozen=True, tag="filter_time"):
 
     def __post_init__(self) -> None:
         if self.during is not None and self.overlaps is not None:
-            raise InputError("Both during and overlaps were given", "Give one of them")
+            raise errors.InputError("Both during and overlaps were given", "Give one of them")
         if not self.spans():
-            raise InputError("filter_time was given no span", "Give during=, overlaps= or between=")
+            raise errors.InputError("filter_time was given no span", "Give during=, overlaps= or between=")
 
-    def spans(self) -> dict[str, Interval]:
+    def spans(self) -> dict[str, times.Interval]:
         """The spans that were given, by name.
 
         Raises:
@@ -93,7 +90,10 @@ class FilterTime(_Step, frozen=True, tag="filter_time"):
         return {name: span_of(span, name) for name, span in given.items() if span is not None}
 
     def __str__(self) -> str:
-        spans = (f"{name} [{format_time(span.start)}, {format_time(span.end)})" for name, span in self.spans().items())
+        spans = (
+            f"{name} [{times.format_time(span.start)}, {times.format_time(span.end)})"
+            for name, span in self.spans().items()
+        )
         return f"filter_time {', '.join(spans)}"
 
 
@@ -106,7 +106,7 @@ class WhereConnected(_Step, frozen=True, tag="where_connected"):
     absent: bool = False
 
     def __post_init__(self) -> None:
-        checked_text(self.type, "an edge type", MAX_TYPE_BYTES, empty=False)
+        limits.checked_text(self.type, "an edge type", limits.MAX_TYPE_BYTES, empty=False)
         _one_of(self.direction, "direction", WAYS)
 
     def __str__(self) -> str:
@@ -156,7 +156,7 @@ class Limit(_Step, frozen=True, tag="limit"):
     count: int
 
     def __post_init__(self) -> None:
-        checked_number(self.count, "limit", 0, MAX_LIMIT)
+        limits.checked_number(self.count, "limit", 0, MAX_LIMIT)
 
     def __str__(self) -> str:
         return f"limit {self.count}"
@@ -169,7 +169,7 @@ class Facets(_Step, frozen=True, tag="facets"):
 
     def __post_init__(self) -> None:
         if not self.by:
-            raise InputError("facets names nothing to count by", f"Name some of: {', '.join(FACETS)}")
+            raise errors.InputError("facets names nothing to count by", f"Name some of: {', '.join(FACETS)}")
         for name in self.by:
             _one_of(name, "a facet", FACETS)
 
@@ -187,7 +187,7 @@ def span_value(given: Span | None, what: str) -> SpanValue | None:
     if given is None:
         return None
     start, end = span_of(given, what)
-    return None if start <= ALWAYS else start, None if end >= FOREVER else end
+    return None if start <= times.ALWAYS else start, None if end >= times.FOREVER else end
 
 
 def ref_value(given: Any) -> str:
@@ -197,13 +197,13 @@ def ref_value(given: Any) -> str:
         InputError: it is no reference.
         RefusedError: it is the receipt of a write that was refused.
     """
-    found = as_ref(given)
+    found = ids.as_ref(given)
     return found.hex() if isinstance(found, bytes) else found
 
 
 def _one_of(given: object, what: str, known: tuple[str, ...]) -> None:
     if given not in known:
-        raise InputError(f"{what} is {given!r:.80}", f"Give one of: {', '.join(known)}")
+        raise errors.InputError(f"{what} is {given!r:.80}", f"Give one of: {', '.join(known)}")
 
 
 def _names(types: tuple[str, ...]) -> str:

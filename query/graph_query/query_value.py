@@ -7,12 +7,9 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from worlddb.log.model.errors import InputError
-from worlddb.log.model.limits import HIGHEST_SEQ, MAX_DIMENSION, checked_number
-from worlddb.log.model.times import TimeLike, format_time, parse_time
+from worlddb.log.model import errors, limits, times
 from worlddb.projections.indexes.composition import checked_pool
 from worlddb.query.graph_query import query_steps
-from worlddb.query.graph_query.query_steps import MAX_SHOWN_DIGITS, Step
 from worlddb.query.question.question import LANES, MAX_K, TEXT
 from worlddb.query.snapshot.valid_period import Span
 
@@ -44,11 +41,11 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     composed: str | None = None
 
     def __post_init__(self) -> None:
-        checked_number(self.k, "k", 1, MAX_K)
+        limits.checked_number(self.k, "k", 1, MAX_K)
         if not isinstance(self.text, str | None):
-            raise InputError(f"text is {type(self.text).__name__}, not text", "Give it as str")
+            raise errors.InputError(f"text is {type(self.text).__name__}, not text", "Give it as str")
         if not self.lanes or any(lane not in LANES for lane in self.lanes):
-            raise InputError(f"lanes is {list(self.lanes)!r:.80}", f"Name some of: {', '.join(LANES)}")
+            raise errors.InputError(f"lanes is {list(self.lanes)!r:.80}", f"Name some of: {', '.join(LANES)}")
         if self.vector is not None:
             _check_vector(self.vector)
         if self.composed is not None:
@@ -70,10 +67,11 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
         return (*passed_over, *(["composed"] if self.composed is not None and not is_compared else []))
 
     def __str__(self) -> str:
-        where = "" if self.world is None else f" in {self.world[:MAX_SHOWN_DIGITS]}"
+        where = "" if self.world is None else f" in {self.world[: query_steps.MAX_SHOWN_DIGITS]}"
         exactly = ", exact" if self.exact else ""
         if self.chosen == "seeds":
-            return f"start from {', '.join(seed[:MAX_SHOWN_DIGITS] for seed in self.seeds or ()) or 'nothing'}{where}"
+            shown = ", ".join(seed[: query_steps.MAX_SHOWN_DIGITS] for seed in self.seeds or ())
+            return f"start from {shown or 'nothing'}{where}"
         if self.chosen == "text":
             text = self.text or ""
             shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
@@ -95,16 +93,16 @@ class At(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
 
     def __post_init__(self) -> None:
         if self.ingested is not None and self.seq is not None:
-            raise InputError("Both ingested and seq were given", "Give one of them")
+            raise errors.InputError("Both ingested and seq were given", "Give one of them")
         if self.ingested is None and self.seq is None and self.valid is None:
-            raise InputError("as_of was given no moment", "Give ingested=, seq= or valid=")
+            raise errors.InputError("as_of was given no moment", "Give ingested=, seq= or valid=")
         if self.seq is not None:
-            checked_number(self.seq, "seq", 0, HIGHEST_SEQ)
+            limits.checked_number(self.seq, "seq", 0, limits.HIGHEST_SEQ)
 
     def __str__(self) -> str:
         parts = [] if self.seq is None else [f"commit {self.seq}"]
-        parts += [] if self.ingested is None else [f"known at {format_time(self.ingested)}"]
-        parts += [] if self.valid is None else [f"true at {format_time(self.valid)}"]
+        parts += [] if self.ingested is None else [f"known at {times.format_time(self.ingested)}"]
+        parts += [] if self.valid is None else [f"true at {times.format_time(self.valid)}"]
         return f"as of {', '.join(parts)}"
 
 
@@ -113,7 +111,7 @@ class Chain:
 
     __slots__ = ()
 
-    def _then(self, step: Step) -> Self:
+    def _then(self, step: query_steps.Step) -> Self:
         return self._changed(lambda query: msgspec.structs.replace(query, steps=(*query.steps, step)))
 
     def _changed(self, change: Any) -> Self:
@@ -188,15 +186,17 @@ class Chain:
         """Count worlds by ``type``, ``world``, ``author`` or ``month`` (when they became valid)."""
         return self._then(query_steps.Facets(by))
 
-    def as_of(self, *, ingested: TimeLike | None = None, seq: int | None = None, valid: TimeLike | None = None) -> Self:
+    def as_of(
+        self, *, ingested: times.TimeLike | None = None, seq: int | None = None, valid: times.TimeLike | None = None
+    ) -> Self:
         """Ask all of the query of an earlier moment, wherever in the chain this stands.
 
         ``valid`` defaults to the time of ``ingested`` or of the commit ``seq``, and those to the view's commit.
         """
         at = At(
-            ingested=None if ingested is None else parse_time(ingested, "ingested"),
+            ingested=None if ingested is None else times.parse_time(ingested, "ingested"),
             seq=seq,
-            valid=None if valid is None else parse_time(valid, "valid"),
+            valid=None if valid is None else times.parse_time(valid, "valid"),
         )
         return self._changed(lambda query: msgspec.structs.replace(query, at=at))
 
@@ -212,7 +212,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """
 
     start: Start = Start()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[query_steps.Step, ...] = ()
     at: At | None = None
     superseded: bool = False
 
@@ -239,7 +239,9 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             InputError: something given is not what it should be.
         """
         if isinstance(lanes, str):
-            raise InputError(f"lanes is one text, {lanes!r:.80}, not a list of lanes", f"Give lanes=[{lanes[:40]!r}]")
+            raise errors.InputError(
+                f"lanes is one text, {lanes!r:.80}, not a list of lanes", f"Give lanes=[{lanes[:40]!r}]"
+            )
         return cls(
             start=Start(
                 seeds=None if seeds is None else _references(seeds),
@@ -266,7 +268,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         try:
             return msgspec.json.encode(self).decode()
         except UnicodeEncodeError as error:
-            raise InputError(
+            raise errors.InputError(
                 f"A text of the query is not valid Unicode: {error.reason}",
                 "Decode the bytes with errors='replace' or correct them at their source",
             ) from None
@@ -281,7 +283,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         try:
             return msgspec.json.decode(text, type=cls)
         except (msgspec.DecodeError, UnicodeError, TypeError) as error:
-            raise InputError(f"That is no query: {error}", "Write it with Query.to_json") from None
+            raise errors.InputError(f"That is no query: {error}", "Write it with Query.to_json") from None
 
     def __str__(self) -> str:
         parts = [str(self.start), *map(str, self.steps)]
@@ -300,20 +302,24 @@ def _numbers(given: Iterable[float]) -> tuple[float, ...]:
     try:
         return tuple(float(number) for number in given)
     except (TypeError, ValueError) as error:
-        raise InputError(f"vector is no list of numbers: {error}", "Give floats, as many as the space has") from None
+        raise errors.InputError(
+            f"vector is no list of numbers: {error}", "Give floats, as many as the space has"
+        ) from None
 
 
 def _check_vector(vector: tuple[float, ...]) -> None:
-    if not 1 <= len(vector) <= MAX_DIMENSION:
-        raise InputError(f"vector has {len(vector):,} numbers", f"Give 1 to {MAX_DIMENSION:,}")
+    if not 1 <= len(vector) <= limits.MAX_DIMENSION:
+        raise errors.InputError(f"vector has {len(vector):,} numbers", f"Give 1 to {limits.MAX_DIMENSION:,}")
     wrong = next((place for place, number in enumerate(vector) if not abs(number) <= _LARGEST), None)
     if wrong is not None:
-        raise InputError(f"vector[{wrong}] is {vector[wrong]}", "Give finite numbers, as 32 bits hold them")
+        raise errors.InputError(f"vector[{wrong}] is {vector[wrong]}", "Give finite numbers, as 32 bits hold them")
     if all(abs(number) < _SMALLEST for number in vector):
-        raise InputError("vector is zero everywhere, so that nothing is near it", "Give one that has a direction")
+        raise errors.InputError(
+            "vector is zero everywhere, so that nothing is near it", "Give one that has a direction"
+        )
 
 
-def _edge_types(step: Step) -> tuple[str, ...]:
+def _edge_types(step: query_steps.Step) -> tuple[str, ...]:
     if isinstance(step, query_steps.Traverse):
         return step.types
     return (step.type,) if isinstance(step, query_steps.WhereConnected) else ()

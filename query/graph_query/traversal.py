@@ -1,18 +1,13 @@
 """The worlds and edges that a query sees, and which way edges let it walk (law 7)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_known, edge_seen
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
 from worlddb.query.reads import world_lookup
-from worlddb.query.reads.world_lookup import named_node
-from worlddb.query.snapshot.edge_rules import Spec, holds
+from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import Scope
-from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
 class Arrival(NamedTuple):
@@ -33,13 +28,19 @@ class Ground:
     """
 
     def __init__(
-        self, snapshot: VisibleSnapshot, spec: Spec, inside: int, *, superseded: bool, unified: bool = False
+        self,
+        snapshot: visible.VisibleSnapshot,
+        spec: edge_rules.Spec,
+        inside: int,
+        *,
+        superseded: bool,
+        unified: bool = False,
     ) -> None:
         self.snapshot = snapshot
         self.spec = spec
         self.superseded = superseded
         self._shows_closed = superseded or not spec.hides_closed
-        self._choice = Choice(self._shows_closed)
+        self._choice = valid_period.Choice(self._shows_closed)
         self._classes: dict[int, tuple[int, ...]] = {}
         self.unified = unified
         """True if worlds that accepted proposals make one count as one: from the start in a view that sees them so."""
@@ -68,7 +69,7 @@ class Ground:
 
     def named(self, ref: str) -> int:
         """The node of a world that a query names; a name shared within one identity is unambiguous."""
-        return named_node(self.snapshot, self.spec, ref, unify=self.unified)
+        return world_lookup.named_node(self.snapshot, self.spec, ref, unify=self.unified)
 
     def arrivals(self, node: int, types: Sequence[str], direction: str) -> Iterator[Arrival]:
         """Walk the edges of a world in log order; no types: of every type but ``contains``.
@@ -109,7 +110,9 @@ class Ground:
 
     def _crosses(self, place: EdgePlace, row: EdgeRow) -> bool:
         name = self.snapshot.tables.type_name(place.type)
-        return name in self.spec.crossing_types and holds(self.snapshot, self.spec, name, "cross_worlds", row.home)
+        return name in self.spec.crossing_types and edge_rules.holds(
+            self.snapshot, self.spec, name, "cross_worlds", row.home
+        )
 
 
 class Trail:

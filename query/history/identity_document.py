@@ -1,23 +1,21 @@
 """All that a view knows of one identity, as a document for an access request (paper §3.1)."""
 
-from __future__ import annotations
-
 from worlddb.projections.tables.storage.schema import CONTAINS
 from worlddb.query.history.lineage import history
-from worlddb.query.reads import adjacency, build
-from worlddb.query.reads.world_lookup import class_of
+from worlddb.query.reads import adjacency, build, world_lookup
 from worlddb.query.records import records
-from worlddb.query.snapshot.edge_rules import Spec
-from worlddb.query.snapshot.visible import VisibleSnapshot
+from worlddb.query.snapshot import edge_rules, visible
 
 
-def identity_document(snapshot: VisibleSnapshot, spec: Spec, node: int, *, unify: bool) -> records.Identity:
+def identity_document(
+    snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, node: int, *, unify: bool
+) -> records.Identity:
     """The equivalence class of a world: names, versions, sources, and facts that name it.
 
     With ``unify`` the edges of each member are those of the whole class, and those that make it one are left out.
     """
     moment = snapshot.place.moment
-    members = class_of(snapshot, node, moment.seq, spec)
+    members = world_lookup.class_of(snapshot, node, moment.seq, spec)
     refs = {member: snapshot.tables.node(member).lineage.hex() for member in members}
     worlds = [_newest(snapshot, member, spec) for member in members]
     versions = {refs[member]: tuple(history(snapshot, member)) for member in members}
@@ -48,11 +46,11 @@ def identity_document(snapshot: VisibleSnapshot, spec: Spec, node: int, *, unify
     )
 
 
-def _world_of(snapshot: VisibleSnapshot, ref: str, spec: Spec) -> records.World | None:
+def _world_of(snapshot: visible.VisibleSnapshot, ref: str, spec: edge_rules.Spec) -> records.World | None:
     node = snapshot.tables.node_of(bytes.fromhex(ref))
     return None if node is None else _newest(snapshot, node, spec)
 
 
-def _newest(snapshot: VisibleSnapshot, node: int, spec: Spec) -> records.World | None:
+def _newest(snapshot: visible.VisibleSnapshot, node: int, spec: edge_rules.Spec) -> records.World | None:
     """The record of a world, whether it is valid at the view's moment or no longer."""
     return build.world(snapshot, node, snapshot.place.moment, spec, include_superseded=True)

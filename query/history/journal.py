@@ -1,16 +1,13 @@
 """The log as a person reads it: who committed what, when, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
+from worlddb.log.model import clock, ids
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
-from worlddb.log.model.clock import monotonic, pause
-from worlddb.log.model.ids import LINEAGE_BYTES
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import LoggedBlobs
 from worlddb.projections.tables.reads.table_reads import TableReads
@@ -68,18 +65,18 @@ def followed(reader: SnapshotSource, first: int, ref: str | None, patience_secon
 
     Ends when nothing has been committed for ``patience_seconds`` (``None``: never).
     """
-    waiting_since = monotonic()
+    waiting_since = clock.monotonic()
     while True:
         with reader.snapshot() as snapshot:
             head = snapshot.log.head().seq
         if head >= first:
             yield from journal(reader, first, head, ref)
-            first, waiting_since = head + 1, monotonic()
+            first, waiting_since = head + 1, clock.monotonic()
             continue
-        left = None if patience_seconds is None else waiting_since + patience_seconds - monotonic()
+        left = None if patience_seconds is None else waiting_since + patience_seconds - clock.monotonic()
         if left is not None and left <= 0:
             return
-        pause(POLL_SECONDS if left is None else min(POLL_SECONDS, left))
+        clock.pause(POLL_SECONDS if left is None else min(POLL_SECONDS, left))
 
 
 def _shown(tables: TableReads, events: Iterable[ev.Event]) -> Iterator[ev.Event]:
@@ -99,7 +96,7 @@ def _shown(tables: TableReads, events: Iterable[ev.Event]) -> Iterator[ev.Event]
 
 
 def _is_there(tables: TableReads, identifier: bytes) -> bool:
-    if len(identifier) == LINEAGE_BYTES:
+    if len(identifier) == ids.LINEAGE_BYTES:
         return tables.node_of(identifier) is not None
     return tables.place_of(identifier) is not None or tables.proposal(identifier) is not None
 
@@ -121,7 +118,7 @@ def named_by(event: ev.Event) -> tuple[str, ...]:
 
 def _ids(event: ev.Event) -> list[bytes]:
     values = (getattr(event, name) for name in event.__struct_fields__ if name not in _NO_REFS)
-    return [value for value in values if isinstance(value, bytes) and len(value) >= LINEAGE_BYTES]
+    return [value for value in values if isinstance(value, bytes) and len(value) >= ids.LINEAGE_BYTES]
 
 
 def _entry(

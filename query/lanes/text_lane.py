@@ -3,31 +3,24 @@
 It searches the present index, or a scratch index of precisely what a view sees.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from concurrent.futures import Executor
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from worlddb.projections.indexes.analysis import Term, matched_words, query_terms
-from worlddb.projections.indexes.catchup import TextFollower
+from worlddb.projections.indexes import analysis, catchup, tail, text_index, text_snapshot
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
-from worlddb.projections.indexes.tail import Begun
-from worlddb.projections.indexes.text_index import TextIndex
-from worlddb.projections.indexes.text_snapshot import TextSearch
-from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import VisibleSnapshot
+from worlddb.query.snapshot import valid_period, visible
 
 
 @lru_cache(maxsize=64)
-def _terms(text: str) -> tuple[Term, ...]:
-    return query_terms(text)
+def _terms(text: str) -> tuple[analysis.Term, ...]:
+    return analysis.query_terms(text)
 
 
 def matched(text: str, name: str, content: str) -> list[str]:
     """The words of a world by which the query found it."""
-    return matched_words(f"{name}\n{content}", _terms(text))
+    return analysis.matched_words(f"{name}\n{content}", _terms(text))
 
 
 class TextLane(Protocol):
@@ -60,11 +53,11 @@ class PresentTextLane:
     Whoever has begun a search closes the lane.
     """
 
-    def __init__(self, follower: TextFollower, head: int, threads: Executor | None) -> None:
+    def __init__(self, follower: catchup.TextFollower, head: int, threads: Executor | None) -> None:
         self._follower = follower
         self.indexed = head
         self._threads = threads
-        self._begun: tuple[_Asked, Begun] | None = None
+        self._begun: tuple[_Asked, tail.Begun] | None = None
 
     def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
         """Begin a search on another thread; a second one takes the place of the first."""
@@ -74,7 +67,7 @@ class PresentTextLane:
         self.close()
         if self._threads is not None:
             begun = self._follower.begin(
-                TextSearch(_terms(text), limit, through, nodes), head=self.indexed, threads=self._threads
+                text_snapshot.TextSearch(_terms(text), limit, through, nodes), head=self.indexed, threads=self._threads
             )
             self._begun = asked, begun
 
@@ -83,7 +76,7 @@ class PresentTextLane:
         if begun is not None and begun[0] == (text, limit, through, nodes):
             self._begun = None
             return begun[1].found()
-        return self._follower.find(TextSearch(_terms(text), limit, through, nodes), head=self.indexed)
+        return self._follower.find(text_snapshot.TextSearch(_terms(text), limit, through, nodes), head=self.indexed)
 
     def close(self) -> None:
         """See that no search goes on that was begun."""
@@ -102,9 +95,9 @@ class PresentTextLane:
 class ExactTextLane:
     """A scratch index of precisely what a view sees, built in log order (law 9)."""
 
-    def __init__(self, snapshot: VisibleSnapshot, choice: Choice) -> None:
+    def __init__(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> None:
         self.indexed = snapshot.place.moment.seq
-        self._index = TextIndex.in_memory()
+        self._index = text_index.TextIndex.in_memory()
         documents = sorted(_visible_documents(snapshot, choice), key=lambda doc: (doc.seq, doc.node))
         self._index.apply(documents, Marker(b"", self.indexed, b""))
         # The first look is what makes the index ready for several threads.
@@ -121,7 +114,7 @@ class ExactTextLane:
         return 0.0 if view is None else ceiling(_terms(text), view.counts(_terms(text)))
 
 
-def _visible_documents(snapshot: VisibleSnapshot, choice: Choice) -> Iterator[TextDocument]:
+def _visible_documents(snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> Iterator[TextDocument]:
     tables, moment = snapshot.tables, snapshot.place.moment
     for node in snapshot.inhabitants():
         for seen in choice.each(tables, node, moment):

@@ -8,11 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from worlddb.projections.indexes.vector_index import VectorFollower
-from worlddb.projections.indexes.vector_rows import VectorHit, VectorRow
-from worlddb.projections.indexes.vector_tail import VectorSet
-from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import VisibleSnapshot
+from worlddb.projections.indexes import vector_index, vector_rows, vector_tail
+from worlddb.query.snapshot import valid_period, visible
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Matrix
@@ -33,7 +30,7 @@ class VectorQuery(NamedTuple):
 class VectorLane(Protocol):
     """Where a recall gets its vector hits."""
 
-    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
+    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[vector_rows.VectorHit]:
         """The nearest vectors, best first, ties in log order; a version may have several."""
 
     def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
@@ -50,7 +47,13 @@ class PresentVectorLane:
     """The index of a space up to the store's head; with ``before``, of worlds numbered below it."""
 
     def __init__(
-        self, follower: VectorFollower, head: int, query: VectorQuery, before: int | None, *, stating: float = 0.0
+        self,
+        follower: vector_index.VectorFollower,
+        head: int,
+        query: VectorQuery,
+        before: int | None,
+        *,
+        stating: float = 0.0,
     ) -> None:
         self._follower = follower
         self._head = head
@@ -58,7 +61,7 @@ class PresentVectorLane:
         self._before = before
         self._stating = stating
 
-    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
+    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[vector_rows.VectorHit]:
         asked, before = self._query.vector, self._before
         return self._follower.find(
             asked, head=self._head, limit=limit, nodes=nodes, before=before, stating=self._stating
@@ -77,10 +80,12 @@ class SeenVectors:
     ``pending`` counts the texts that are seen and have no vector yet.
     """
 
-    def __init__(self, snapshot: VisibleSnapshot, space: int, dimension: int, choice: Choice) -> None:
+    def __init__(
+        self, snapshot: visible.VisibleSnapshot, space: int, dimension: int, choice: valid_period.Choice
+    ) -> None:
         tables, moment = snapshot.tables, snapshot.place.moment
         self.pending = 0
-        rows: list[VectorRow] = []
+        rows: list[vector_rows.VectorRow] = []
         for node in snapshot.inhabitants():
             for seen in choice.each(tables, node, moment):
                 stored = snapshot.vector(space, node, seen.number)
@@ -89,7 +94,7 @@ class SeenVectors:
                 else:
                     body = snapshot.body(seen.row)
                     self.pending += body is not None and bool(body.content)
-        self.vectors = VectorSet(rows, dimension)
+        self.vectors = vector_tail.VectorSet(rows, dimension)
 
 
 class ExactVectorLane:
@@ -100,7 +105,7 @@ class ExactVectorLane:
         self._query = query
         self._stating = stating
 
-    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
+    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[vector_rows.VectorHit]:
         return self._seen.vectors.search(self._query.vector, limit, nodes, stating=self._stating)
 
     def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:

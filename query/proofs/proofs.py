@@ -1,27 +1,13 @@
 """Proofs of a store: checkpoints, inclusion, consistency (``log/model/proof.py`` checks)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from worlddb.log.model import codec
+from worlddb.log.model import bundle, checkpoint, codec, errors, ids, limits, merkle, proof, trie
 from worlddb.log.model import events as ev
-from worlddb.log.model.bundle import ProofFrame
-from worlddb.log.model.checkpoint import CommitState, OwnCheckpoint, origin_of, read_checkpoint
-from worlddb.log.model.errors import DamagedStore, InputError, LimitExceeded, UnknownReference
-from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
-from worlddb.log.model.limits import MAX_FRAME_BYTES, checked_number
-from worlddb.log.model.merkle import consistency_path, inclusion_path, tree_root
-from worlddb.log.model.proof import PROOF_VERSION, ROOT, Consistency, EdgeStep, Inclusion, WorldStep, proof_text
-from worlddb.log.model.trie import NodeStore, built, nodes_to, root_of
-from worlddb.projections.tables.apply.log_marks import LogTree
-from worlddb.projections.tables.apply.rehash import roots_of
-from worlddb.projections.tables.reads.asof import edge_known, newest_version
-from worlddb.projections.tables.reads.lookup import find_node, find_node_or_edge
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import CONTAINS_CODE, LIVE, ROOT_NODE, EdgeRow
-from worlddb.projections.tables.storage.transaction import missing_row
+from worlddb.projections.tables.apply import log_marks, rehash
+from worlddb.projections.tables.reads import asof, lookup
+from worlddb.projections.tables.storage import rows, schema, transaction
 from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
 
 _FRAME_OVERHEAD_BYTES: Final = 64
@@ -40,28 +26,33 @@ class Goal(NamedTuple):
     size: int
 
 
-def checkpoint_at(snapshot: Snapshot, store_id: bytes, seq: int) -> OwnCheckpoint:
+def checkpoint_at(snapshot: Snapshot, store_id: bytes, seq: int) -> checkpoint.OwnCheckpoint:
     """What the store was after a commit.
 
     Raises:
         InputError: ``seq`` is 0, when there was nothing.
     """
     if not seq:
-        raise InputError("Nothing had been committed by then", "Name a later time, or a commit from 1 on")
+        raise errors.InputError("Nothing had been committed by then", "Name a later time, or a commit from 1 on")
     header = snapshot.log.header(seq)
-    commit_state = CommitState(snapshot.log.chain(seq), header.root, header.ingest_time)
-    return OwnCheckpoint(origin_of(store_id), seq, tree_root(LogTree(snapshot.log, snapshot.tables), seq), commit_state)
+    commit_state = checkpoint.CommitState(snapshot.log.chain(seq), header.root, header.ingest_time)
+    return checkpoint.OwnCheckpoint(
+        checkpoint.origin_of(store_id),
+        seq,
+        merkle.tree_root(log_marks.LogTree(snapshot.log, snapshot.tables), seq),
+        commit_state,
+    )
 
 
-def prove_consistency(snapshot: Snapshot, store_id: bytes, old: int, new: int) -> Consistency:
+def prove_consistency(snapshot: Snapshot, store_id: bytes, old: int, new: int) -> proof.Consistency:
     """Prove that a log of ``old`` commits begins one of ``new``; ``0 < old <= new <= head``."""
-    tree = LogTree(snapshot.log, snapshot.tables)
-    path = [each.hex() for each in consistency_path(tree, old, new)]
-    roots = tree_root(tree, old).hex(), tree_root(tree, new).hex()
-    return Consistency(PROOF_VERSION, store_id.hex(), old, new, *roots, path)
+    tree = log_marks.LogTree(snapshot.log, snapshot.tables)
+    path = [each.hex() for each in merkle.consistency_path(tree, old, new)]
+    roots = merkle.tree_root(tree, old).hex(), merkle.tree_root(tree, new).hex()
+    return proof.Consistency(proof.PROOF_VERSION, store_id.hex(), old, new, *roots, path)
 
 
-def prove_inclusion(snapshot: Snapshot, store_id: bytes, goal: Goal, *, with_text: bool) -> Inclusion:
+def prove_inclusion(snapshot: Snapshot, store_id: bytes, goal: Goal, *, with_text: bool) -> proof.Inclusion:
     """The newest version of a world, or an edge in its home, inside a world at a commit.
 
     Raises:
@@ -70,14 +61,14 @@ def prove_inclusion(snapshot: Snapshot, store_id: bytes, goal: Goal, *, with_tex
     route = _route(snapshot.tables, goal)
     steps = [_step(snapshot.tables, *pair, goal.seq) for pair in zip(route, [*route[1:], None], strict=True)]
     edge = None if goal.edge is None else _edge_step(snapshot, goal)
-    tree = LogTree(snapshot.log, snapshot.tables)
-    return Inclusion(
-        PROOF_VERSION,
+    tree = log_marks.LogTree(snapshot.log, snapshot.tables)
+    return proof.Inclusion(
+        proof.PROOF_VERSION,
         store_id.hex(),
         goal.size,
         goal.seq,
         snapshot.log.stored_header(goal.seq)[1].hex(),
-        [each.hex() for each in inclusion_path(tree, goal.seq, goal.size)],
+        [each.hex() for each in merkle.inclusion_path(tree, goal.seq, goal.size)],
         _named(snapshot.tables, goal.world),
         steps,
         edge,
@@ -87,7 +78,7 @@ def prove_inclusion(snapshot: Snapshot, store_id: bytes, goal: Goal, *, with_tex
 
 def bundle_proof(
     reader: SnapshotSource, store_id: bytes, ref: bytes | str, seq: int, head: str | bytes | int
-) -> ProofFrame:
+) -> bundle.ProofFrame:
     """The frame that proves a world's hash at commit ``seq``, for a head given as text or size.
 
     Raises:
@@ -98,46 +89,48 @@ def bundle_proof(
     with reader.snapshot() as snapshot:
         size = size_of_head(head, store_id, snapshot.log.head().seq)
         goal = goal_of(snapshot, ref, None, seq, size)
-        stored = proof_text(prove_inclusion(snapshot, store_id, goal, with_text=False)).encode()
-    largest = MAX_FRAME_BYTES - _FRAME_OVERHEAD_BYTES
+        stored = proof.proof_text(prove_inclusion(snapshot, store_id, goal, with_text=False)).encode()
+    largest = limits.MAX_FRAME_BYTES - _FRAME_OVERHEAD_BYTES
     if len(stored) > largest:
-        raise LimitExceeded(
+        raise errors.LimitExceeded(
             f"The proof would have {len(stored):,} bytes, above the limit of {largest:,} in a bundle",
             "Export without a proof; `worlddb prove` makes larger ones",
         )
-    return ProofFrame(stored)
+    return bundle.ProofFrame(stored)
 
 
 def goal_of(snapshot: Snapshot, ref: bytes | str, world: bytes | str | None, seq: int, size: int) -> Goal:
     """What is to be proved, from references; raises as :meth:`worlddb.Database.prove` does."""
     tables = snapshot.tables
     if not seq:
-        raise InputError("Nothing had been committed by then", "Name a later time, or a commit from 1 on")
+        raise errors.InputError("Nothing had been committed by then", "Name a later time, or a commit from 1 on")
     if seq > size:
-        raise InputError(
+        raise errors.InputError(
             f"The head is of {size} commits, and the moment is commit {seq}", "Give a later head, or an earlier moment"
         )
-    found = find_node_or_edge(tables, ref, seq)
-    within = ROOT_NODE if world is None else find_node(tables, world, seq)
+    found = lookup.find_node_or_edge(tables, ref, seq)
+    within = schema.ROOT_NODE if world is None else lookup.find_node(tables, world, seq)
     if isinstance(found, int):
         return Goal(found, None, within, seq, size)
     place = tables.place_of(found)
     if place is None:
-        raise missing_row(f"edge {found.hex()}")
+        raise transaction.missing_row(f"edge {found.hex()}")
     row = tables.edge(place)
-    if place.type == CONTAINS_CODE:
-        raise InputError(
-            f"{short(found)} is a contains edge, which a world's hash covers as its member",
-            f"Prove the member: prove({short(tables.node(row.target).lineage)!r}, "
-            f"world={short(tables.node(place.source).lineage)!r})",
+    if place.type == schema.CONTAINS_CODE:
+        raise errors.InputError(
+            f"{ids.short(found)} is a contains edge, which a world's hash covers as its member",
+            f"Prove the member: prove({ids.short(tables.node(row.target).lineage)!r}, "
+            f"world={ids.short(tables.node(place.source).lineage)!r})",
         )
-    if not edge_known(row, seq):
-        raise UnknownReference(f"The edge {short(found)} had been unlinked by commit {seq}", "Name an earlier commit")
+    if not asof.edge_known(row, seq):
+        raise errors.UnknownReference(
+            f"The edge {ids.short(found)} had been unlinked by commit {seq}", "Name an earlier commit"
+        )
     return Goal(row.home, found, within, seq, size)
 
 
-def _named(tables: Tables, node: int) -> str:
-    return ROOT if node == ROOT_NODE else tables.node(node).lineage.hex()
+def _named(tables: rows.Tables, node: int) -> str:
+    return proof.ROOT if node == schema.ROOT_NODE else tables.node(node).lineage.hex()
 
 
 def size_of_head(head: str | bytes | int | None, store_id: bytes, last: int) -> int:
@@ -148,40 +141,40 @@ def size_of_head(head: str | bytes | int | None, store_id: bytes, last: int) -> 
         MalformedFile: it is no checkpoint.
     """
     if isinstance(head, str | bytes):
-        known = read_checkpoint(head)[0]
-        if known.origin != origin_of(store_id):
-            raise InputError(f"The head is of another store: {known.origin[:80]}", "Give a head of this one")
+        known = checkpoint.read_checkpoint(head)[0]
+        if known.origin != checkpoint.origin_of(store_id):
+            raise errors.InputError(f"The head is of another store: {known.origin[:80]}", "Give a head of this one")
         head = known.size
-    return last if head is None else checked_number(head, "the head's number of commits", 1, last)
+    return last if head is None else limits.checked_number(head, "the head's number of commits", 1, last)
 
 
 # -- the way down
 
 
-def _route(tables: Tables, goal: Goal) -> list[int]:
+def _route(tables: rows.Tables, goal: Goal) -> list[int]:
     """The way from the root world through ``goal.world`` to the goal, shortest on either side."""
     below = _upwards(tables, goal.node, goal.world, goal.seq)
-    if below is None or (goal.edge is None and len(below) == 1 and goal.world != ROOT_NODE):
-        raise UnknownReference(
-            f"{short(tables.node(goal.node).lineage)} was not inside {short(tables.node(goal.world).lineage)} "
+    if below is None or (goal.edge is None and len(below) == 1 and goal.world != schema.ROOT_NODE):
+        raise errors.UnknownReference(
+            f"{ids.short(tables.node(goal.node).lineage)} was not inside {ids.short(tables.node(goal.world).lineage)} "
             f"at commit {goal.seq}",
             "Look where it was: `worlddb show`; or prove it in the root world",
         )
-    above = _upwards(tables, goal.world, ROOT_NODE, goal.seq)
+    above = _upwards(tables, goal.world, schema.ROOT_NODE, goal.seq)
     if above is None:
-        raise missing_row(f"way from node {goal.world} to the root at commit {goal.seq}")
+        raise transaction.missing_row(f"way from node {goal.world} to the root at commit {goal.seq}")
     return [*above, *below[1:]]
 
 
-def _upwards(tables: Tables, start: int, goal: int, seq: int) -> list[int] | None:
+def _upwards(tables: rows.Tables, start: int, goal: int, seq: int) -> list[int] | None:
     """The worlds from ``goal`` down to ``start``, both included; ``None`` if there is no way."""
     towards: dict[int, int | None] = {start: None}
     pending = [start]
     for node in pending:
         if node == goal:
             break
-        for place, row in tables.incoming(node, CONTAINS_CODE):
-            if edge_known(row, seq) and place.source not in towards:
+        for place, row in tables.incoming(node, schema.CONTAINS_CODE):
+            if asof.edge_known(row, seq) and place.source not in towards:
                 towards[place.source] = node
                 pending.append(place.source)
     if goal not in towards:
@@ -193,14 +186,14 @@ def _upwards(tables: Tables, start: int, goal: int, seq: int) -> list[int] | Non
     return route
 
 
-def _step(tables: Tables, node: int, below: int | None, seq: int) -> WorldStep:
+def _step(tables: rows.Tables, node: int, below: int | None, seq: int) -> proof.WorldStep:
     """A world at a commit, and the nodes of its members trie that lead to the next one."""
     members, edges = _roots(tables, node, seq)
-    newest = newest_version(tables, node, seq)
+    newest = asof.newest_version(tables, node, seq)
     if newest is None:
-        raise missing_row(f"version of node {node} at commit {seq}")
-    nodes = [] if below is None else nodes_to(_members_then(tables, node, seq), tables.node(below).lineage)
-    return WorldStep(
+        raise transaction.missing_row(f"version of node {node} at commit {seq}")
+    nodes = [] if below is None else trie.nodes_to(_members_then(tables, node, seq), tables.node(below).lineage)
+    return proof.WorldStep(
         _named(tables, node),
         newest.row.body.hex(),
         members.hex(),
@@ -210,50 +203,50 @@ def _step(tables: Tables, node: int, below: int | None, seq: int) -> WorldStep:
     )
 
 
-def _roots(tables: Tables, node: int, seq: int) -> tuple[bytes, bytes]:
+def _roots(tables: rows.Tables, node: int, seq: int) -> tuple[bytes, bytes]:
     found = tables.hash_row(node, seq)
     if found is None:
-        raise missing_row(f"world hash of node {node} at commit {seq}")
-    return roots_of(found[1])
+        raise transaction.missing_row(f"world hash of node {node} at commit {seq}")
+    return rehash.roots_of(found[1])
 
 
 # -- tries of the past
 
 
-def _members_then(tables: Tables, node: int, seq: int) -> NodeStore:
+def _members_then(tables: rows.Tables, node: int, seq: int) -> trie.NodeStore:
     """A world's members trie at a commit: the kept one if it is the same, else made anew."""
     members = _roots(tables, node, seq)[0]
-    if members == _roots(tables, node, LIVE)[0]:
+    if members == _roots(tables, node, schema.LIVE)[0]:
         return tables.members(node).nodes
 
     def entries() -> Iterator[tuple[bytes, bytes]]:
-        for _, row in tables.outgoing(node, CONTAINS_CODE):
-            if edge_known(row, seq):
+        for _, row in tables.outgoing(node, schema.CONTAINS_CODE):
+            if asof.edge_known(row, seq):
                 found = tables.hash_row(row.target, seq)
                 if found is None:
-                    raise missing_row(f"world hash of node {row.target} at commit {seq}")
-                yield tables.node(row.target).lineage, found[1][:HASH_BYTES]
+                    raise transaction.missing_row(f"world hash of node {row.target} at commit {seq}")
+                yield tables.node(row.target).lineage, found[1][: ids.HASH_BYTES]
 
-    return _checked(built(entries(), LINEAGE_BYTES, HASH_BYTES), members, f"members of node {node}", seq)
+    return _checked(trie.built(entries(), ids.LINEAGE_BYTES, ids.HASH_BYTES), members, f"members of node {node}", seq)
 
 
-def _edges_then(tables: Tables, home: int, seq: int) -> NodeStore:
+def _edges_then(tables: rows.Tables, home: int, seq: int) -> trie.NodeStore:
     """A world's trie of interior edges at a commit: the kept one if the same, else made anew."""
     edges = _roots(tables, home, seq)[1]
-    if edges == _roots(tables, home, LIVE)[1]:
+    if edges == _roots(tables, home, schema.LIVE)[1]:
         return tables.interior_edges(home).nodes
 
     def entries() -> Iterator[tuple[bytes, bytes]]:
         for _, row in tables.interior_edges_ever(home):
-            if edge_known(row, seq):
+            if asof.edge_known(row, seq):
                 yield row.edge, b""
 
-    return _checked(built(entries(), HASH_BYTES, 0), edges, f"edges of node {home}", seq)
+    return _checked(trie.built(entries(), ids.HASH_BYTES, 0), edges, f"edges of node {home}", seq)
 
 
-def _checked(nodes: NodeStore, expected: bytes, what: str, seq: int) -> NodeStore:
-    if root_of(nodes) != expected:
-        raise DamagedStore(
+def _checked(nodes: trie.NodeStore, expected: bytes, what: str, seq: int) -> trie.NodeStore:
+    if trie.root_of(nodes) != expected:
+        raise errors.DamagedStore(
             f"The {what} do not have the hash that was recorded at commit {seq}",
             "Run `worlddb verify --deep`, then `worlddb rebuild tables`",
             seq=seq,
@@ -264,17 +257,17 @@ def _checked(nodes: NodeStore, expected: bytes, what: str, seq: int) -> NodeStor
 # -- edges, and what is shown
 
 
-def _edge_step(snapshot: Snapshot, goal: Goal) -> EdgeStep:
+def _edge_step(snapshot: Snapshot, goal: Goal) -> proof.EdgeStep:
     tables, edge = snapshot.tables, goal.edge
     place = None if edge is None else tables.place_of(edge)
     if edge is None or place is None:
-        raise missing_row(f"edge {goal.edge!r}")
+        raise transaction.missing_row(f"edge {goal.edge!r}")
     row = tables.edge(place)
     said = next(
         event for event in snapshot.log.events(row.seq).events if isinstance(event, ev.Linked) and event.edge == edge
     )
     blob = _details_of(snapshot, edge, row)
-    made = EdgeStep(
+    made = proof.EdgeStep(
         said.type,
         said.source.hex(),
         tables.version(place.source, row.source_version).body.hex(),
@@ -284,16 +277,16 @@ def _edge_step(snapshot: Snapshot, goal: Goal) -> EdgeStep:
         said.valid_from,
         "" if blob is None else snapshot.log.events(blob[0]).blob(blob[1]).hex(),
         said.nonce.hex(),
-        [each.hex() for each in nodes_to(_edges_then(tables, row.home, goal.seq), edge)],
+        [each.hex() for each in trie.nodes_to(_edges_then(tables, row.home, goal.seq), edge)],
     )
     if made.id != edge:
-        raise DamagedStore(
+        raise errors.DamagedStore(
             f"The edge {edge.hex()} does not have the identity of what was written", "Run `worlddb verify --deep`"
         )
     return made
 
 
-def _details_of(snapshot: Snapshot, edge: bytes, row: EdgeRow) -> tuple[int, int] | None:
+def _details_of(snapshot: Snapshot, edge: bytes, row: schema.EdgeRow) -> tuple[int, int] | None:
     """Commit and position of the details in an edge's identity; of a proposal, its own."""
     proposal = snapshot.tables.proposal(edge)
     seq, position = (row.seq, row.details) if proposal is None else (proposal.seq, proposal.details)
@@ -308,7 +301,7 @@ def _shown(snapshot: Snapshot, goal: Goal) -> str | None:
     """
     tables = snapshot.tables
     if goal.edge is None:
-        newest = newest_version(tables, goal.node, goal.seq)
+        newest = asof.newest_version(tables, goal.node, goal.seq)
         blob = None if newest is None else (newest.row.seq, newest.row.position)
     else:
         place = tables.place_of(goal.edge)

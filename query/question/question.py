@@ -4,15 +4,12 @@
 :class:`Request` adds where it is asked, its lanes and its bounds.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model.errors import InputError
-from worlddb.log.model.limits import checked_number
+from worlddb.log.model import errors, limits
 from worlddb.log.model.times import DAYS, MONTHS
 from worlddb.projections.indexes.analysis import is_remark
 from worlddb.query.question.question_dates import Span, Times, parse_times
@@ -182,7 +179,7 @@ class Question:
 
     def __init__(self, text: str, asked: int) -> None:
         if not isinstance(text, str):
-            raise InputError(f"The query is {type(text).__name__}, not text", "Give it as str")
+            raise errors.InputError(f"The query is {type(text).__name__}, not text", "Give it as str")
         self.text = text
         self.asked = asked
         """When it is asked, in microseconds: "last week" is understood by it."""
@@ -274,14 +271,14 @@ class Request(NamedTuple):
         Raises:
             InputError: ``k``, ``group`` or ``neighbours`` is out of bounds, or there is no such lane or fusion.
         """
-        checked_number(self.k, "k", 1, MAX_K)
+        limits.checked_number(self.k, "k", 1, MAX_K)
         if self.group is not None:
-            checked_number(self.group, "group", 1, MAX_K)
-        checked_number(self.neighbours, "neighbours", 0, MAX_K)
+            limits.checked_number(self.group, "group", 1, MAX_K)
+        limits.checked_number(self.neighbours, "neighbours", 0, MAX_K)
         for lane in self.lanes:
             if lane not in LANES:
-                raise InputError(f"There is no lane {lane!r:.80}", f"Name some of: {', '.join(LANES)}")
+                raise errors.InputError(f"There is no lane {lane!r:.80}", f"Name some of: {', '.join(LANES)}")
         if not self.lanes:
-            raise InputError("No lane was named", f"Name some of: {', '.join(LANES)}")
+            raise errors.InputError("No lane was named", f"Name some of: {', '.join(LANES)}")
         if self.fusion not in FUSIONS:
-            raise InputError(f"There is no fusion {self.fusion!r:.80}", f"Name one of: {', '.join(FUSIONS)}")
+            raise errors.InputError(f"There is no fusion {self.fusion!r:.80}", f"Name one of: {', '.join(FUSIONS)}")

@@ -5,8 +5,6 @@ whole months. Times that hang on an event ("the week after Easter") or are vague
 that are recognised are listed, so that an answer can say that it does not rest on them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta

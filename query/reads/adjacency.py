@@ -1,26 +1,23 @@
 """The members of a world and the edges of worlds, at a moment or over a span of valid time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model.errors import InputError
-from worlddb.log.model.limits import MAX_TYPE_BYTES, checked_text
+from worlddb.log.model import errors, limits
 from worlddb.projections.tables.reads.asof import edge_known, edge_validity
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
-from worlddb.query.reads import build
+from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
-from worlddb.query.reads.world_lookup import Classes, named_node
 from worlddb.query.records import records
-from worlddb.query.snapshot.valid_period import Period, edge_in
-from worlddb.query.snapshot.visible import VisibleSnapshot
+from worlddb.query.snapshot import valid_period, visible
 
 PAGE: Final = 512
 """How many edges one transaction reads before it is given back."""
 
 
-def members(window: Window, ref: Any, include_superseded: bool, period: Period | None) -> Iterator[records.World]:
+def members(
+    window: Window, ref: Any, include_superseded: bool, period: valid_period.Period | None
+) -> Iterator[records.World]:
     """The members of a world (``None``: the outermost one), in the order in which they joined.
 
     Where identities are seen as one, those of all that are one with it, and of each identity the first.
@@ -36,8 +33,8 @@ def members(window: Window, ref: Any, include_superseded: bool, period: Period |
 def _one_with(window: Window, ref: Any) -> list[str]:
     """References of the worlds that are one with a world that is seen, in log order."""
     with window.snapshot() as snapshot:
-        node = named_node(snapshot, window.spec, ref, unify=True)
-        one = Classes(snapshot, window.spec).members(node)
+        node = world_lookup.named_node(snapshot, window.spec, ref, unify=True)
+        one = world_lookup.Classes(snapshot, window.spec).members(node)
         return [snapshot.tables.node(member).lineage.hex() for member in one]
 
 
@@ -50,12 +47,18 @@ def _once(window: Window, worlds: Iterator[records.World]) -> Iterator[records.W
             yield world
 
 
-def _members(window: Window, ref: Any, include_superseded: bool, period: Period | None) -> Iterator[records.World]:
+def _members(
+    window: Window, ref: Any, include_superseded: bool, period: valid_period.Period | None
+) -> Iterator[records.World]:
     after, more = 0, True
     while more:
         page: list[records.World] = []
         with window.snapshot() as snapshot:
-            node = snapshot.place.top if ref is None else named_node(snapshot, window.spec, ref, unify=window.unify)
+            node = (
+                snapshot.place.top
+                if ref is None
+                else world_lookup.named_node(snapshot, window.spec, ref, unify=window.unify)
+            )
             more = False
             for read, (place, row) in enumerate(_memberships(snapshot, node, after), 1):
                 member = _member(window, snapshot, place, row, include_superseded, period)
@@ -68,25 +71,25 @@ def _members(window: Window, ref: Any, include_superseded: bool, period: Period 
         yield from page
 
 
-def _memberships(snapshot: VisibleSnapshot, node: int, after: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+def _memberships(snapshot: visible.VisibleSnapshot, node: int, after: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
     """The containment edges that the view's commit knew, from one on."""
     return snapshot.tables.outgoing(node, CONTAINS_CODE, after, known_by=snapshot.place.moment.seq)
 
 
 def _member(
     window: Window,
-    snapshot: VisibleSnapshot,
+    snapshot: visible.VisibleSnapshot,
     place: EdgePlace,
     row: EdgeRow,
     include_superseded: bool,
-    period: Period | None,
+    period: valid_period.Period | None,
 ) -> records.World | None:
     """The member that an edge leads to, if the read shows it."""
     tables, moment = snapshot.tables, snapshot.place.moment
     if include_superseded:
         if not edge_known(row, moment.seq):
             return None
-    elif not edge_in(tables, place, row, moment, period):
+    elif not valid_period.edge_in(tables, place, row, moment, period):
         return None
     together = None if period is None else period.along(edge_validity(tables, place, row, moment.seq))
     return build.world(
@@ -103,7 +106,7 @@ class EdgeFilter(NamedTuple):
     type: str | None
     direction: str
     include_superseded: bool
-    period: Period | None
+    period: valid_period.Period | None
 
     def check(self) -> None:
         """See that it can be asked at all.
@@ -112,12 +115,12 @@ class EdgeFilter(NamedTuple):
             InputError: the type is no text, or there is no such direction.
         """
         if self.type is not None:
-            checked_text(self.type, "type", MAX_TYPE_BYTES)
+            limits.checked_text(self.type, "type", limits.MAX_TYPE_BYTES)
         if self.direction not in DIRECTIONS:
-            raise InputError(f"The direction is {self.direction!r:.80}", f"Give one of: {', '.join(DIRECTIONS)}")
+            raise errors.InputError(f"The direction is {self.direction!r:.80}", f"Give one of: {', '.join(DIRECTIONS)}")
 
 
-def edges_of(snapshot: VisibleSnapshot, nodes: Iterable[int], wanted: EdgeFilter) -> list[records.Edge]:
+def edges_of(snapshot: visible.VisibleSnapshot, nodes: Iterable[int], wanted: EdgeFilter) -> list[records.Edge]:
     """The edges of any of the worlds, each once, in log order."""
     tables, moment = snapshot.tables, snapshot.place.moment
     code = None if wanted.type is None else tables.type_code(wanted.type)
@@ -131,6 +134,6 @@ def edges_of(snapshot: VisibleSnapshot, nodes: Iterable[int], wanted: EdgeFilter
         for place, row in (pair for side in sides for pair in side):
             if not edge_known(row, moment.seq):
                 continue
-            if wanted.include_superseded or edge_in(tables, place, row, moment, wanted.period):
+            if wanted.include_superseded or valid_period.edge_in(tables, place, row, moment, wanted.period):
                 found[place.edge] = build.edge(snapshot, place, row, moment)
     return [found[number] for number in sorted(found)]

@@ -4,35 +4,20 @@ The evidence of a proposal is kept as references alone. Names are looked up when
 erasure, and so that a view confined to a world learns nothing of others.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from worlddb.log.model.blobs import Body
-from worlddb.log.model.times import Interval
-from worlddb.projections.tables.reads.asof import (
-    Moment,
-    SeenVersion,
-    alias_known,
-    decision_at,
-    edge_known,
-    edge_validity,
-    newest_version,
-    version_at,
-    versions_as_of,
-)
-from worlddb.projections.tables.reads.table_reads import TableReads
+from worlddb.log.model import blobs, times
+from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import STATUS_NAMES, EdgePlace, EdgeRow, ProposalRow
 from worlddb.query.records import records
+from worlddb.query.snapshot import valid_period, visible
 from worlddb.query.snapshot.edge_rules import Spec, holds
-from worlddb.query.snapshot.valid_period import Period, edge_in, versions_in
-from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
 def conflicts_of(
-    snapshot: VisibleSnapshot, node: int, moment: Moment, spec: Spec, period: Period | None
+    snapshot: visible.VisibleSnapshot, node: int, moment: asof.Moment, spec: Spec, period: valid_period.Period | None
 ) -> list[tuple[EdgePlace, EdgeRow]]:
     """The edges that record the conflicts of a world, in log order.
 
@@ -54,21 +39,29 @@ def conflicts_of(
     return [found[edge] for edge in sorted(found)]
 
 
-def _shown(tables: TableReads, place: EdgePlace, row: EdgeRow, moment: Moment, period: Period | None) -> bool:
+def _shown(
+    tables: table_reads.TableReads,
+    place: EdgePlace,
+    row: EdgeRow,
+    moment: asof.Moment,
+    period: valid_period.Period | None,
+) -> bool:
     """True if the edge is in force together with both of its ends."""
     if period is None:
         ends = (place.source, row.target)
-        return edge_in(tables, place, row, moment, None) and all(version_at(tables, end, moment) for end in ends)
-    if not edge_known(row, moment.seq):
+        return valid_period.edge_in(tables, place, row, moment, None) and all(
+            asof.version_at(tables, end, moment) for end in ends
+        )
+    if not asof.edge_known(row, moment.seq):
         return False
-    together = [period.span.intersect(edge_validity(tables, place, row, moment.seq))]
+    together = [period.span.intersect(asof.edge_validity(tables, place, row, moment.seq))]
     for end in (place.source, row.target):
-        valid = [seen.validity for seen in versions_as_of(tables, end, moment.seq)]
+        valid = [seen.validity for seen in asof.versions_as_of(tables, end, moment.seq)]
         together = [piece for part in together for one in valid if not (piece := part.intersect(one)).is_empty]
     return _length(together) == _length([period.span]) if period.throughout else bool(together)
 
 
-def _length(pieces: list[Interval]) -> int:
+def _length(pieces: list[times.Interval]) -> int:
     """How long pieces are in all; those of a world's versions never overlap."""
     return sum(piece.end - piece.start for piece in pieces)
 
@@ -83,7 +76,7 @@ _LOOKED_AT: Final = "looked_at"
 
 
 def evidence_shown(
-    snapshot: VisibleSnapshot,
+    snapshot: visible.VisibleSnapshot,
     evidence: dict[str, Any],
     sides: tuple[str, str],
     seq: int,
@@ -138,7 +131,7 @@ def _numbers(given: object) -> dict[str, float]:
 
 
 def _thresholds_shown(
-    snapshot: VisibleSnapshot, evidence: dict[str, Any], seq: int, is_visible: Callable[[int], bool] | None
+    snapshot: visible.VisibleSnapshot, evidence: dict[str, Any], seq: int, is_visible: Callable[[int], bool] | None
 ) -> dict[str, Any]:
     """Remove the world that thresholds were set for, if the reader may not know it.
 
@@ -163,33 +156,38 @@ def _is_from_resolver(each: object) -> bool:
     return "scores" in each and _LINEAGE.fullmatch(each["ref"]) is not None
 
 
-def _name(snapshot: VisibleSnapshot, node: int, seq: int) -> str:
-    seen = newest_version(snapshot.tables, node, seq)
+def _name(snapshot: visible.VisibleSnapshot, node: int, seq: int) -> str:
+    seen = asof.newest_version(snapshot.tables, node, seq)
     body = None if seen is None else snapshot.body(seen.row)
     return "" if body is None else body.name
 
 
-_ERASED = Body(b"", "", "", "")
+_ERASED = blobs.Body(b"", "", "", "")
 
 
 def world(
-    snapshot: VisibleSnapshot,
+    snapshot: visible.VisibleSnapshot,
     node: int,
-    moment: Moment,
+    moment: asof.Moment,
     spec: Spec,
     *,
     include_superseded: bool = False,
-    period: Period | None = None,
+    period: valid_period.Period | None = None,
 ) -> records.World | None:
     """A world at a moment or in a period (its newest version there), ``None`` if none is valid."""
-    seen = next(versions_in(snapshot.tables, node, moment, period), None)
+    seen = next(valid_period.versions_in(snapshot.tables, node, moment, period), None)
     if seen is None and period is None and (include_superseded or not spec.hides_closed):
-        seen = newest_version(snapshot.tables, node, moment.seq)
+        seen = asof.newest_version(snapshot.tables, node, moment.seq)
     return None if seen is None else world_of(snapshot, node, seen, moment, spec, period)
 
 
 def world_of(
-    snapshot: VisibleSnapshot, node: int, seen: SeenVersion, moment: Moment, spec: Spec, period: Period | None = None
+    snapshot: visible.VisibleSnapshot,
+    node: int,
+    seen: asof.SeenVersion,
+    moment: asof.Moment,
+    spec: Spec,
+    period: valid_period.Period | None = None,
 ) -> records.World:
     """The record of one version of a world."""
     row = snapshot.tables.node(node)
@@ -219,18 +217,22 @@ def world_of(
     )
 
 
-def aliases(snapshot: VisibleSnapshot, node: int, seq: int) -> tuple[str, ...]:
+def aliases(snapshot: visible.VisibleSnapshot, node: int, seq: int) -> tuple[str, ...]:
     """The aliases that a world had at a commit."""
     found = []
     for _, row in snapshot.tables.aliases(node) if snapshot.tables.node(node).aliases else ():
-        texts = snapshot.details(row.seq, row.details).aliases if alias_known(row, seq) else []
+        texts = snapshot.details(row.seq, row.details).aliases if asof.alias_known(row, seq) else []
         if row.position < len(texts):
             found.append(texts[row.position])
     return tuple(found)
 
 
 def conflicts(
-    snapshot: VisibleSnapshot, node: int, moment: Moment, spec: Spec, period: Period | None = None
+    snapshot: visible.VisibleSnapshot,
+    node: int,
+    moment: asof.Moment,
+    spec: Spec,
+    period: valid_period.Period | None = None,
 ) -> tuple[str, ...]:
     """The worlds that contradict this one at a moment or in a period, in log order."""
     found = conflicts_of(snapshot, node, moment, spec, None if period is None else period.touched)
@@ -238,10 +240,10 @@ def conflicts(
     return tuple(snapshot.tables.node(other).lineage.hex() for other in others)
 
 
-def edge(snapshot: VisibleSnapshot, place: EdgePlace, row: EdgeRow, moment: Moment) -> records.Edge:
+def edge(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow, moment: asof.Moment) -> records.Edge:
     """The record of an edge."""
     tables = snapshot.tables
-    validity = edge_validity(tables, place, row, moment.seq)
+    validity = asof.edge_validity(tables, place, row, moment.seq)
     details = snapshot.details(row.seq, row.details)
     return records.Edge(
         ref=row.edge.hex(),
@@ -259,7 +261,7 @@ def edge(snapshot: VisibleSnapshot, place: EdgePlace, row: EdgeRow, moment: Mome
     )
 
 
-def version(snapshot: VisibleSnapshot, node: int, seen: SeenVersion) -> records.Version:
+def version(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion) -> records.Version:
     """The record of a version in a history."""
     body = snapshot.body(seen.row)
     text = body or _ERASED
@@ -283,18 +285,18 @@ def version(snapshot: VisibleSnapshot, node: int, seen: SeenVersion) -> records.
 
 
 def proposal(
-    snapshot: VisibleSnapshot,
+    snapshot: visible.VisibleSnapshot,
     identifier: bytes,
     row: ProposalRow,
     seq: int,
     is_visible: Callable[[int], bool] | None = None,
 ) -> records.Proposal:
     """The record of a proposal at a commit; for ``is_visible`` see :func:`evidence_shown`."""
-    status, decided = decision_at(snapshot.tables, identifier, row, seq)
+    status, decided = asof.decision_at(snapshot.tables, identifier, row, seq)
     details = snapshot.details(row.seq, row.details)
     names = []
     for node in (row.source, row.target):
-        seen = newest_version(snapshot.tables, node, seq)
+        seen = asof.newest_version(snapshot.tables, node, seq)
         body = None if seen is None else snapshot.body(seen.row)
         names.append("" if body is None else body.name)
     sides = snapshot.tables.node(row.source).lineage.hex(), snapshot.tables.node(row.target).lineage.hex()
@@ -312,7 +314,7 @@ def proposal(
     )
 
 
-def staged_until(snapshot: VisibleSnapshot, seq: int) -> list[tuple[bytes, ProposalRow]]:
+def staged_until(snapshot: visible.VisibleSnapshot, seq: int) -> list[tuple[bytes, ProposalRow]]:
     """The proposals known at a commit, in the order in which they were staged."""
     known = sorted(staged for staged in snapshot.tables.staged() if staged.seq <= seq)
     rows = ((staged.proposal, snapshot.tables.proposal(staged.proposal)) for staged in known)

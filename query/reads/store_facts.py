@@ -1,17 +1,12 @@
 """Facts about a store: the resolver's thresholds, counts, and bookmarks."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from worlddb.log.model.errors import UnknownReference
-from worlddb.log.model.limits import MAX_NAME_BYTES, checked_text
+from worlddb.log.model import errors, limits
 from worlddb.projections.runner import LoggedBlobs
-from worlddb.projections.tables.apply.log_marks import bookmark_at, bookmarks_at
-from worlddb.projections.tables.apply.settings import Tuning
+from worlddb.projections.tables.apply import log_marks, settings
 from worlddb.projections.tables.reads.asof import edge_known
 from worlddb.query.records import records
-from worlddb.query.records.records import Bookmark
 from worlddb.query.snapshot.snapshot import Snapshot
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
@@ -25,7 +20,7 @@ def tunings(snapshot: VisibleSnapshot, home: int | None, *, ended: bool) -> list
     return [_record(snapshot, known) for known in sorted(found, key=lambda known: (known.seq, known.world, known.type))]
 
 
-def _record(snapshot: VisibleSnapshot, known: Tuning) -> records.Tuning:
+def _record(snapshot: VisibleSnapshot, known: settings.Tuning) -> records.Tuning:
     row = known.row
     return records.Tuning(
         world=snapshot.tables.node(known.world).lineage.hex(),
@@ -68,9 +63,9 @@ def marked_commit(snapshot: Snapshot, name: str, seq: int) -> int:
         UnknownReference: there is no bookmark of that name.
         InputError: the name is no text that a bookmark could have.
     """
-    found = bookmark_at(snapshot.tables, checked_text(name, "bookmark", MAX_NAME_BYTES), seq)
+    found = log_marks.bookmark_at(snapshot.tables, limits.checked_text(name, "bookmark", limits.MAX_NAME_BYTES), seq)
     if found is None:
-        raise UnknownReference(
+        raise errors.UnknownReference(
             f"There is no bookmark {name[:80]!r}",
             "List them with `worlddb bookmark` or bookmarks(); a moment may also be a time (ISO 8601, or a date) or a"
             " commit's number",
@@ -78,14 +73,14 @@ def marked_commit(snapshot: Snapshot, name: str, seq: int) -> int:
     return found[1].marked
 
 
-def bookmarks_known(snapshot: Snapshot, seq: int) -> list[Bookmark]:
+def bookmarks_known(snapshot: Snapshot, seq: int) -> list[records.Bookmark]:
     """Every bookmark as known at commit ``seq``, in the order in which they were set."""
     found = []
-    for set_by, row in bookmarks_at(snapshot.tables, seq):
+    for set_by, row in log_marks.bookmarks_at(snapshot.tables, seq):
         body = LoggedBlobs(snapshot.log, set_by, snapshot.log.events(set_by)).body(row.body)
         header = snapshot.log.header(set_by)
         found.append(
-            Bookmark(
+            records.Bookmark(
                 name="" if body is None else body.name,
                 seq=row.marked,
                 ingested=snapshot.log.header(row.marked).ingest_time,

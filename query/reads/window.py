@@ -10,10 +10,8 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from typing import Final, NamedTuple, Protocol
 
+from worlddb.log.model import errors, limits, times
 from worlddb.log.model.clock import Clock
-from worlddb.log.model.errors import InputError
-from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
-from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.projections.indexes.composed_vectors import ComposedFollower
 from worlddb.projections.tables.apply.settings import registered
 from worlddb.projections.tables.reads.asof import Moment, OpenSpace
@@ -21,10 +19,8 @@ from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query.lanes.text_lane import ExactTextLane, PresentTextLane
 from worlddb.query.lanes.vector_lane import SeenVectors, VectorLane, VectorQuery
 from worlddb.query.reads.store_facts import marked_commit
-from worlddb.query.snapshot.edge_rules import Spec, spec_of
+from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot, SnapshotSource
-from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import Place, VisibleSnapshot
 
 MAX_KEPT: Final = 100_000
 """Of how many nodes a confined view remembers whether they are inside; beyond it begins anew."""
@@ -71,15 +67,23 @@ class Window:
     The view keeps it, and does not hand it out.
     """
 
-    def __init__(self, reader: Reader, place: Place, built_in: Spec, spec: Spec, *, unify: bool = False) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        place: visible.Place,
+        built_in: edge_rules.Spec,
+        spec: edge_rules.Spec,
+        *,
+        unify: bool = False,
+    ) -> None:
         self.reader = reader
         self.place = place
         self.spec = spec
         self.unify = unify
         """True if the worlds of one identity are seen as one."""
         self._built_in = built_in
-        self._exact_lanes: dict[Choice, ExactTextLane] = {}
-        self._exact_vectors: dict[tuple[int, Choice], SeenVectors] = {}
+        self._exact_lanes: dict[valid_period.Choice, ExactTextLane] = {}
+        self._exact_vectors: dict[tuple[int, valid_period.Choice], SeenVectors] = {}
         self._inside: dict[int, bool] = {}
         self._also_at: Moment | None = None
 
@@ -87,7 +91,7 @@ class Window:
         """The same moment, from inside a world."""
         inner = Window(self.reader, self.place._replace(top=top), self._built_in, self.spec, unify=self.unify)
         with inner.snapshot() as snapshot:
-            inner.spec = spec_of(self._built_in, snapshot.registered(), self.spec.codes)
+            inner.spec = edge_rules.spec_of(self._built_in, snapshot.registered(), self.spec.codes)
         return inner
 
     def at(self, moment: Moment) -> Window:
@@ -95,23 +99,25 @@ class Window:
         earlier = Window(self.reader, self.place._replace(moment=moment), self._built_in, self.spec, unify=self.unify)
         earlier._also_at = self.place.moment
         with earlier.snapshot() as snapshot:
-            earlier.spec = spec_of(self._built_in, snapshot.registered(), self.spec.codes)
+            earlier.spec = edge_rules.spec_of(self._built_in, snapshot.registered(), self.spec.codes)
         return earlier
 
     @contextmanager
-    def snapshot(self) -> Iterator[VisibleSnapshot]:
+    def snapshot(self) -> Iterator[visible.VisibleSnapshot]:
         """One short read transaction, as far as the place may see."""
         if len(self._inside) > MAX_KEPT:
             self._inside = {}
         with self.reader.snapshot() as snapshot:
             interiors = self.reader.interiors
-            yield VisibleSnapshot(snapshot, self.place, self._inside, also_at=self._also_at, interiors=interiors)
+            yield visible.VisibleSnapshot(
+                snapshot, self.place, self._inside, also_at=self._also_at, interiors=interiors
+            )
 
     def present_lane(self, head: int) -> PresentTextLane:
         """The text index of the whole store, up to its ``head``."""
         return self.reader.text_lane(head)
 
-    def present_vectors(self, snapshot: VisibleSnapshot, query: VectorQuery, head: int) -> VectorLane:
+    def present_vectors(self, snapshot: visible.VisibleSnapshot, query: VectorQuery, head: int) -> VectorLane:
         """The vector index of the whole store, of worlds that the moment's commit knew.
 
         The nearest vectors of all times would be those of later worlds, and more of them the earlier the moment is.
@@ -119,7 +125,7 @@ class Window:
         before = None if self.place.moment.seq >= head else snapshot.worlds_known()
         return self.reader.vector_lane(query, before, head)
 
-    def exact_lane(self, snapshot: VisibleSnapshot, choice: Choice) -> ExactTextLane:
+    def exact_lane(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> ExactTextLane:
         """A text index of precisely what is visible. A confined view keeps it for every recall.
 
         Those of periods are not: there may be any number of them.
@@ -131,7 +137,9 @@ class Window:
                 self._exact_lanes[choice] = lane
         return lane
 
-    def exact_vectors(self, snapshot: VisibleSnapshot, space: int, dimension: int, choice: Choice) -> SeenVectors:
+    def exact_vectors(
+        self, snapshot: visible.VisibleSnapshot, space: int, dimension: int, choice: valid_period.Choice
+    ) -> SeenVectors:
         """The vectors of precisely what is seen; kept as :meth:`exact_lane` is."""
         key = (space, choice)
         seen = self._exact_vectors.get(key)
@@ -149,7 +157,7 @@ HandlerCodes = Set[tuple[str, int, bytes]]
 class Known(NamedTuple):
     """A caller's moment on the ingest axis: a time, a commit or a bookmark; with none, the head."""
 
-    ingested: TimeLike | None
+    ingested: times.TimeLike | None
     seq: int | None
     bookmark: str | None
 
@@ -161,7 +169,7 @@ class Known(NamedTuple):
         """
         given = [name for name, moment in zip(self._fields, self, strict=True) if moment is not None]
         if len(given) > 1:
-            raise InputError(f"Both {given[0]} and {given[1]} were given", "Give one of them")
+            raise errors.InputError(f"Both {given[0]} and {given[1]} were given", "Give one of them")
         return given[0] if given else ""
 
     def commit(self, snapshot: Snapshot) -> int:
@@ -174,28 +182,28 @@ class Known(NamedTuple):
         log = snapshot.log
         head = log.head().seq
         if self.ingested is not None:
-            return log.seq_at(parse_time(self.ingested, "ingested"))
+            return log.seq_at(times.parse_time(self.ingested, "ingested"))
         if self.bookmark is not None:
             return marked_commit(snapshot, self.bookmark, head)
         if self.seq is None:
             return head
-        checked_number(self.seq, "seq", -HIGHEST_SEQ, HIGHEST_SEQ)
+        limits.checked_number(self.seq, "seq", -limits.HIGHEST_SEQ, limits.HIGHEST_SEQ)
         if not 0 <= self.seq <= head:
-            raise InputError(f"There is no commit {self.seq}", f"The store has commits 1 to {head}")
+            raise errors.InputError(f"There is no commit {self.seq}", f"The store has commits 1 to {head}")
         return self.seq
 
 
 class Windows:
     """Pins windows on one open store. ``codes`` tells which edge handlers the process has."""
 
-    def __init__(self, reader: Reader, clock: Clock, built_in: Spec, codes: HandlerCodes) -> None:
+    def __init__(self, reader: Reader, clock: Clock, built_in: edge_rules.Spec, codes: HandlerCodes) -> None:
         self._reader = reader
         self._clock = clock
         self._built_in = built_in
         self._codes = codes
-        self._newest: tuple[int, Spec] | None = None
+        self._newest: tuple[int, edge_rules.Spec] | None = None
 
-    def at(self, known: Known, valid: TimeLike | None, *, unify: bool) -> tuple[Window, int]:
+    def at(self, known: Known, valid: times.TimeLike | None, *, unify: bool) -> tuple[Window, int]:
         """The window at a moment, and when that moment was on the ingest axis.
 
         ``valid`` defaults to the time of a given moment, else to now.
@@ -206,19 +214,19 @@ class Windows:
             ingested = snapshot.log.header(at).ingest_time if at else 0
             spec = self._spec_at(snapshot, at)
         if known.ingested is not None:
-            ingested = parse_time(known.ingested, "ingested")
+            ingested = times.parse_time(known.ingested, "ingested")
         default = ingested if is_past else max(self._clock.now(), ingested)
-        true_at = default if valid is None else parse_time(valid, "valid")
-        place = Place(Moment(at, true_at), ROOT_NODE)
+        true_at = default if valid is None else times.parse_time(valid, "valid")
+        place = visible.Place(Moment(at, true_at), ROOT_NODE)
         return Window(self._reader, place, self._built_in, spec, unify=unify), ingested
 
-    def _spec_at(self, snapshot: Snapshot, seq: int) -> Spec:
+    def _spec_at(self, snapshot: Snapshot, seq: int) -> edge_rules.Spec:
         """How queries see edges at a commit; made again only after a new registration or handler."""
         changed, codes = snapshot.tables.last_registration(), self._codes
         if seq < changed:
-            return spec_of(self._built_in, registered(snapshot.tables, seq), frozenset(codes))
+            return edge_rules.spec_of(self._built_in, registered(snapshot.tables, seq), frozenset(codes))
         newest = self._newest
         if newest is None or newest[0] != changed or newest[1].codes != codes:
-            newest = changed, spec_of(self._built_in, registered(snapshot.tables, seq), frozenset(codes))
+            newest = changed, edge_rules.spec_of(self._built_in, registered(snapshot.tables, seq), frozenset(codes))
             self._newest = newest
         return newest[1]

@@ -6,26 +6,21 @@ that it is in, and those that are direct members of a world around it. Where sev
 do; what is inside is nearest. An identity is the class of worlds that accepted ``same_as`` edges make one (paper §3.1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model.errors import AmbiguousReference, InputError, UnknownReference
-from worlddb.log.model.ids import as_ref, short
+from worlddb.log.model import errors, ids
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
-from worlddb.projections.tables.reads.asof import Moment, edge_known, edge_seen, version_at
-from worlddb.projections.tables.reads.lookup import NOTHING_YET, find_node
+from worlddb.projections.tables.reads import asof, lookup
 from worlddb.query.reads import build
 from worlddb.query.records import records
-from worlddb.query.snapshot.edge_rules import Spec, holds
+from worlddb.query.snapshot import edge_rules, valid_period
 from worlddb.query.snapshot.snapshot import Scope, containers_at
-from worlddb.query.snapshot.valid_period import Period, versions_in
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
-def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: Spec) -> list[int]:
+def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: edge_rules.Spec) -> list[int]:
     """The worlds that are one with a world as known at a commit, itself included, in log order."""
     tables = snapshot.tables
     seen, pending = {start}, [start]
@@ -34,7 +29,7 @@ def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: Spec) -> lis
         for code in (tables.type_code(name) for name in spec.identity_types):
             incoming = tables.incoming(node, code, known_after=seq, known_by=seq)
             for place, row in (*tables.outgoing(node, code, known_by=seq), *incoming):
-                for end in (place.source, row.target) if edge_known(row, seq) else ():
+                for end in (place.source, row.target) if asof.edge_known(row, seq) else ():
                     if end not in seen:
                         seen.add(end)
                         pending.append(end)
@@ -44,7 +39,7 @@ def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: Spec) -> lis
 class Classes:
     """The identities that a read has met, as far as it can see and as known at its moment."""
 
-    def __init__(self, snapshot: VisibleSnapshot, spec: Spec) -> None:
+    def __init__(self, snapshot: VisibleSnapshot, spec: edge_rules.Spec) -> None:
         self._snapshot = snapshot
         self._spec = spec
         self._seen: set[int] = set()
@@ -73,7 +68,9 @@ class TypeFilter(NamedTuple):
     instances: frozenset[int]
 
 
-def type_filter(snapshot: VisibleSnapshot, type_name: str, moment: Moment, spec: Spec, world: int) -> TypeFilter:
+def type_filter(
+    snapshot: VisibleSnapshot, type_name: str, moment: asof.Moment, spec: edge_rules.Spec, world: int
+) -> TypeFilter:
     """The types that a filter by ``type_name`` takes at a moment, with subtypes and instances."""
     tables = snapshot.tables
     codes = {name: tables.type_code(name) for name in spec.lattice_types}
@@ -88,9 +85,9 @@ def type_filter(snapshot: VisibleSnapshot, type_name: str, moment: Moment, spec:
         node = standing.pop()
         for name, code in codes.items():
             for place, row in tables.incoming(node, code, known_by=moment.seq) if code is not None else ():
-                if not edge_seen(tables, place, row, moment):
+                if not asof.edge_seen(tables, place, row, moment):
                     continue
-                if not holds(snapshot, spec, name, "widen_types", row.home):
+                if not edge_rules.holds(snapshot, spec, name, "widen_types", row.home):
                     continue
                 subtype = None if name == INSTANCE_OF else _below(snapshot, place.source, name, moment)
                 if subtype is None:
@@ -102,7 +99,7 @@ def type_filter(snapshot: VisibleSnapshot, type_name: str, moment: Moment, spec:
     return TypeFilter(frozenset(names) - {""} | {type_name}, frozenset(instances))
 
 
-def _below(snapshot: VisibleSnapshot, node: int, lattice_type: str, moment: Moment) -> str | None:
+def _below(snapshot: VisibleSnapshot, node: int, lattice_type: str, moment: asof.Moment) -> str | None:
     """The type that a lattice edge's source stands for; ``None`` if it is an instance.
 
     What is a ``subtype_of`` something is a type by that alone; of other edge types it must be of type ``Type``.
@@ -112,17 +109,17 @@ def _below(snapshot: VisibleSnapshot, node: int, lattice_type: str, moment: Mome
     return _stands_for(snapshot, node, moment)
 
 
-def _stands_for(snapshot: VisibleSnapshot, node: int, moment: Moment) -> str | None:
+def _stands_for(snapshot: VisibleSnapshot, node: int, moment: asof.Moment) -> str | None:
     """The type that a node of type ``Type`` stands for."""
-    seen = version_at(snapshot.tables, node, moment)
+    seen = asof.version_at(snapshot.tables, node, moment)
     if seen is None or seen.row.type != type_digest(TYPE_OF_TYPES):
         return None
     return _name_of(snapshot, node, moment)
 
 
-def _name_of(snapshot: VisibleSnapshot, node: int, moment: Moment) -> str:
+def _name_of(snapshot: VisibleSnapshot, node: int, moment: asof.Moment) -> str:
     """The name of a node at a moment; empty if it has none then, or it was erased."""
-    seen = version_at(snapshot.tables, node, moment)
+    seen = asof.version_at(snapshot.tables, node, moment)
     body = None if seen is None else snapshot.body(seen.row)
     return "" if body is None else body.name
 
@@ -130,7 +127,7 @@ def _name_of(snapshot: VisibleSnapshot, node: int, moment: Moment) -> str:
 class _Visible:
     """Which worlds a query sees from where it asks, and how far up they are."""
 
-    def __init__(self, snapshot: VisibleSnapshot, world: int, moment: Moment) -> None:
+    def __init__(self, snapshot: VisibleSnapshot, world: int, moment: asof.Moment) -> None:
         self._tables = snapshot.tables
         self._moment = moment
         self._scope = Scope(snapshot.tables, world, moment)
@@ -165,11 +162,11 @@ class Wanted(NamedTuple):
 
 def find(
     snapshot: VisibleSnapshot,
-    spec: Spec,
+    spec: edge_rules.Spec,
     wanted: Wanted,
     *,
     include_superseded: bool,
-    period: Period | None,
+    period: valid_period.Period | None,
     unify: bool = False,
 ) -> Iterator[records.World]:
     """The worlds that fit, in log order; of a period each version that fits there, oldest first.
@@ -188,7 +185,7 @@ def find(
             record = build.world(snapshot, node, moment, spec, include_superseded=include_superseded)
             versions = iter(() if record is None else (record,))
         else:
-            seen = [*versions_in(snapshot.tables, node, moment, period)][::-1]
+            seen = [*valid_period.versions_in(snapshot.tables, node, moment, period)][::-1]
             versions = (build.world_of(snapshot, node, version, moment, spec, period) for version in seen)
         return (version for version in versions if _fits(version, node, name, types))
 
@@ -228,7 +225,7 @@ _SHOWN: Final = 8
 """How many worlds of one name an error lists."""
 
 
-def named_node(snapshot: VisibleSnapshot, spec: Spec, ref: Any, *, unify: bool = False) -> int:
+def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, unify: bool = False) -> int:
     """The node of a world by a reference, a prefix of one, or its exact name or an alias.
 
     What could be a reference is looked up as one first. Names are compared as :func:`normalised` has them; worlds that
@@ -240,50 +237,50 @@ def named_node(snapshot: VisibleSnapshot, spec: Spec, ref: Any, *, unify: bool =
         AmbiguousReference: several worlds are; they are listed, with their references in ``details["candidates"]``.
         InputError: it is neither a reference nor a name.
     """
-    given = as_ref(ref)
+    given = ids.as_ref(ref)
     try:
-        return find_node(snapshot.tables, given, snapshot.place.moment.seq)
-    except AmbiguousReference:
+        return lookup.find_node(snapshot.tables, given, snapshot.place.moment.seq)
+    except errors.AmbiguousReference:
         raise
-    except InputError as error:
+    except errors.InputError as error:
         if not isinstance(given, str) or name_digest(given) == NO_NAME:
             raise
         if not snapshot.place.moment.seq:
-            raise UnknownReference("Nothing had been committed yet", NOTHING_YET) from None
+            raise errors.UnknownReference("Nothing had been committed yet", lookup.NOTHING_YET) from None
         no_reference = error
     found = _called(snapshot, spec, given, unify, include_superseded=False)
     found = found or _called(snapshot, spec, given, unify, include_superseded=True)
     if len(found) > 1:
         raise _ambiguous(given, found)
     if found:
-        return find_node(snapshot.tables, bytes.fromhex(found[0].ref), snapshot.place.moment.seq)
+        return lookup.find_node(snapshot.tables, bytes.fromhex(found[0].ref), snapshot.place.moment.seq)
     if _is_outermost(snapshot, spec, given):
         return snapshot.place.top
-    if isinstance(no_reference, UnknownReference):
+    if isinstance(no_reference, errors.UnknownReference):
         raise no_reference
-    raise UnknownReference(
+    raise errors.UnknownReference(
         f"No world has the reference or the name {given[:80]!r}", "Look for it with recall or find", ref=given[:80]
     )
 
 
 def _called(
-    snapshot: VisibleSnapshot, spec: Spec, name: str, unify: bool, *, include_superseded: bool
+    snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, unify: bool, *, include_superseded: bool
 ) -> list[records.World]:
     wanted = Wanted(name, None, snapshot.place.top)
     found = find(snapshot, spec, wanted, include_superseded=include_superseded, period=None, unify=unify)
     return list(islice(found, _SHOWN + 1))
 
 
-def _is_outermost(snapshot: VisibleSnapshot, spec: Spec, name: str) -> bool:
+def _is_outermost(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str) -> bool:
     """The outermost world is inside of nothing that is seen, so no lookup by name finds it."""
     top = build.world(snapshot, snapshot.place.top, snapshot.place.moment, spec, include_superseded=True)
     return top is not None and normalised(name) in {normalised(text) for text in (top.name, *top.aliases)}
 
 
-def _ambiguous(name: str, found: list[records.World]) -> AmbiguousReference:
-    listed = ", ".join(f"{short(bytes.fromhex(world.ref))} ({world.type})" for world in found[:_SHOWN])
+def _ambiguous(name: str, found: list[records.World]) -> errors.AmbiguousReference:
+    listed = ", ".join(f"{ids.short(bytes.fromhex(world.ref))} ({world.type})" for world in found[:_SHOWN])
     more = ", and more" if len(found) > _SHOWN else ""
-    return AmbiguousReference(
+    return errors.AmbiguousReference(
         f"Several worlds are called {name[:80]!r}: {listed}{more}",
         "Give the reference of one of them",
         candidates=[world.ref for world in found[:_SHOWN]],

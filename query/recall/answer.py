@@ -4,8 +4,6 @@ Recall always gives the nearest there is, however far away that may be, so an an
 figures are those of ``docs/retrieval.md``. Nothing here changes what is found, or in which order.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log, sqrt
@@ -16,25 +14,25 @@ from worlddb.query.lanes.text_lane import matched
 from worlddb.query.question.question import COMBMAX, ENTITY, RRF, TEXT, VECTOR, Request
 from worlddb.query.reads import build
 from worlddb.query.reads.window import Window
-from worlddb.query.recall.ranking import EDGE, Ranked
-from worlddb.query.recall.retrieve import NEWER, SUPERSEDED, Grouped
-from worlddb.query.recall.scoring import TEXT_WEIGHT, WHEN_WEIGHT
+from worlddb.query.recall import ranking, retrieve, scoring
 from worlddb.query.records import records
-from worlddb.query.records.records import Hit, Recall, Valid
-from worlddb.query.snapshot.edge_rules import Spec
+from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import Scope
-from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import VisibleSnapshot
 
 MAX_OTHERS: Final = 20
 """How many other versions of a world a hit shows."""
-_REASON_FROM: Final = {VECTOR: 0.1, "when": 0.1 * WHEN_WEIGHT}
+_REASON_FROM: Final = {VECTOR: 0.1, "when": 0.1 * scoring.WHEN_WEIGHT}
 """What these have to add to a score to be named as a reason: the cosines of unrelated texts scatter by 0.1, and every
 text is a little near every time."""
 
 
 def hit_of(
-    window: Window, snapshot: VisibleSnapshot, scope: Scope, text: str, choice: Choice, found: Ranked
+    window: Window,
+    snapshot: visible.VisibleSnapshot,
+    scope: Scope,
+    text: str,
+    choice: valid_period.Choice,
+    found: ranking.Ranked,
 ) -> records.Hit:
     """A ranked candidate as a record; its ``world`` is the first container that is searched."""
     node, seen, _ = found.passed
@@ -66,7 +64,12 @@ def hit_of(
 
 
 def group_of(
-    window: Window, snapshot: VisibleSnapshot, scope: Scope, text: str, choice: Choice, found: Grouped
+    window: Window,
+    snapshot: visible.VisibleSnapshot,
+    scope: Scope,
+    text: str,
+    choice: valid_period.Choice,
+    found: retrieve.Grouped,
 ) -> records.Group:
     """A group as a record, named as in the version that the view shows, else in the newest."""
     tables, moment = snapshot.tables, window.place.moment
@@ -82,7 +85,7 @@ def group_of(
     )
 
 
-def _reason(text: str, world: records.World, found: Ranked) -> str:
+def _reason(text: str, world: records.World, found: ranking.Ranked) -> str:
     """In words why a hit was found: the words that it shares, and what else spoke for it."""
     words = matched(text, world.name, world.content) if TEXT in found.parts else []
     reasons = {
@@ -91,10 +94,10 @@ def _reason(text: str, world: records.World, found: Ranked) -> str:
         ENTITY: "by or about whom the question is about",
         "when": "near the time that it names",
         "before": "after a turn that fits",
-        NEWER: "newer than a hit that it contradicts",
-        SUPERSEDED: "superseded by the hit before it",
+        retrieve.NEWER: "newer than a hit that it contradicts",
+        retrieve.SUPERSEDED: "superseded by the hit before it",
         "told": "tells a number, a time, an age or a price, which fits the question",
-        EDGE: "joined by an edge to a hit",
+        ranking.EDGE: "joined by an edge to a hit",
     }
     speaking = {lane for lane, part in found.parts.items() if part >= _REASON_FROM.get(lane, part)}
     return "; ".join(said for lane, said in reasons.items() if lane in speaking) or "among the nearest"
@@ -124,9 +127,9 @@ _BY_LANE: Final[dict[tuple[str, ...], str]] = {
 _BY_FUSION: Final = {RRF: "only ranks were", COMBMAX: "only the greater of words and meaning was"}
 
 
-def nothing_asked(seq: int) -> Recall:
+def nothing_asked(seq: int) -> records.Recall:
     """The answer to a question without a word."""
-    return Recall(
+    return records.Recall(
         hits=(), groups=(), exact=True, indexed=seq, lanes=(), note=_NOTHING, unavailable={}, pending=0, space=""
     )
 
@@ -135,12 +138,12 @@ class Notes(TypedDict):
     """The fields of an answer that tell a reader how it was made."""
 
     note: str
-    times: tuple[Valid, ...]
+    times: tuple[records.Valid, ...]
     unread: tuple[str, ...]
 
 
 def notes_of(
-    spec: Spec, request: Request, lanes: tuple[str, ...], *, weak: bool, then: bool, at_present: bool
+    spec: edge_rules.Spec, request: Request, lanes: tuple[str, ...], *, weak: bool, then: bool, at_present: bool
 ) -> Notes:
     """The times that counted, the unresolved ones, and the notes of an answer in words.
 
@@ -159,7 +162,7 @@ def notes_of(
         uncounted,
         _UNREAD.format(", ".join(f'"{words}"' for words in unresolved)) if unresolved else "",
     )
-    times = () if uncounted else tuple(Valid(*span) for span in named)
+    times = () if uncounted else tuple(records.Valid(*span) for span in named)
     return Notes(note=joined(parts), times=times, unread=unresolved)
 
 
@@ -168,7 +171,7 @@ def joined(notes: Iterable[str]) -> str:
     return "; ".join(note for note in notes if note)
 
 
-def missing_handlers(spec: Spec) -> str:
+def missing_handlers(spec: edge_rules.Spec) -> str:
     """A note of edge types that change what is shown without their handlers; else empty."""
     missing = [name for name in spec.missing_types if name in spec.rewriting_types]
     return _REWRITES.format(", ".join(missing)) if missing else ""
@@ -192,7 +195,7 @@ def _is_meaningful(category: str) -> bool:
 
 
 def is_low_confidence(
-    hits: Sequence[Hit], lanes: Sequence[str], fusion: str, model: str, searched: Callable[[], int]
+    hits: Sequence[records.Hit], lanes: Sequence[str], fusion: str, model: str, searched: Callable[[], int]
 ) -> bool:
     """True if nothing speaks for any hit: no words, meaning, name or time beyond chance.
 
@@ -219,7 +222,7 @@ def chance_level(scatter: float, count: int) -> float:
 def _says_nothing(scores: Mapping[str, float], level: float) -> bool:
     return (
         scores.get(VECTOR, 0.0) < level
-        and scores.get(TEXT, 0.0) < LEAST_WORDS * TEXT_WEIGHT
+        and scores.get(TEXT, 0.0) < LEAST_WORDS * scoring.TEXT_WEIGHT
         and not scores.get(ENTITY)
-        and scores.get("when", 0.0) < WHEN_WEIGHT / 2
+        and scores.get("when", 0.0) < scoring.WHEN_WEIGHT / 2
     )

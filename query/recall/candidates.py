@@ -5,8 +5,6 @@ its session ("Yes, the blue one" shares no word with the question that it answer
 what an edge joins to a good hit (Hydra DB §2.6.4): a note about a meeting finds the decision that was derived from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import islice
@@ -17,9 +15,8 @@ from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, typ
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, EdgePlace, EdgeRow
 from worlddb.query.question.question import Question
+from worlddb.query.snapshot import valid_period, visible
 from worlddb.query.snapshot.snapshot import Inhabitants, Scope
-from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import VisibleSnapshot
 
 SMALL_WORLD: Final = 2_000
 """Up to this many members, a world's filter is pushed into the index at once."""
@@ -65,7 +62,7 @@ class Passed(NamedTuple):
 class Gate:
     """What the view lets through: valid in it, and inside the world that is searched."""
 
-    def __init__(self, snapshot: VisibleSnapshot, inside: int, choice: Choice) -> None:
+    def __init__(self, snapshot: visible.VisibleSnapshot, inside: int, choice: valid_period.Choice) -> None:
         self._tables = snapshot.tables
         self._whole = snapshot.whole
         self._moment, self._top = snapshot.place
@@ -208,7 +205,7 @@ class Named(NamedTuple):
 NOBODY: Final = Named(frozenset(), frozenset(), ())
 
 
-def entities_named(snapshot: VisibleSnapshot, question: Question, identity_types: Collection[str]) -> Named:
+def entities_named(snapshot: visible.VisibleSnapshot, question: Question, identity_types: Collection[str]) -> Named:
     """The entities that a question is about, by name, alias, side of a talk, or identity.
 
     Only worlds that something refers to count.
@@ -238,7 +235,7 @@ def entities_named(snapshot: VisibleSnapshot, question: Question, identity_types
     return Named(frozenset(filter(partial(_is_referred_to, snapshot), found)), frozenset(asked), tuple(names))
 
 
-def _called(snapshot: VisibleSnapshot, name: str) -> set[int]:
+def _called(snapshot: visible.VisibleSnapshot, name: str) -> set[int]:
     """The worlds of a name that something refers to."""
     digest = name_digest(name)
     named = () if digest == NO_NAME else snapshot.tables.named(digest)
@@ -246,13 +243,15 @@ def _called(snapshot: VisibleSnapshot, name: str) -> set[int]:
     return {node for node, first in named if first <= seq and _is_referred_to(snapshot, node)}
 
 
-def _is_referred_to(snapshot: VisibleSnapshot, node: int) -> bool:
+def _is_referred_to(snapshot: visible.VisibleSnapshot, node: int) -> bool:
     """True if anything had referred to a world by the view's commit, still in force or not."""
     seq = snapshot.place.moment.seq
     return next(iter(snapshot.tables.incoming(node, _REFERS_TO, known_by=seq)), None) is not None
 
 
-def references(snapshot: VisibleSnapshot, nodes: Iterable[int], entities: Set[int]) -> Iterator[tuple[int, int]]:
+def references(
+    snapshot: visible.VisibleSnapshot, nodes: Iterable[int], entities: Set[int]
+) -> Iterator[tuple[int, int]]:
     """(world, entity) of all references of some worlds to some entities at the view's moment."""
     tables, moment = snapshot.tables, snapshot.place.moment
     for place, row in tables.between(nodes, _REFERS_TO, entities, known_by=moment.seq):
@@ -260,7 +259,7 @@ def references(snapshot: VisibleSnapshot, nodes: Iterable[int], entities: Set[in
             yield place.source, row.target
 
 
-def referring(snapshot: VisibleSnapshot, entities: Set[int], most: int) -> list[int]:
+def referring(snapshot: visible.VisibleSnapshot, entities: Set[int], most: int) -> list[int]:
     """The worlds that refer to the entities, in log order; none if they are more than ``most``."""
     found: set[int] = set()
     tables, moment = snapshot.tables, snapshot.place.moment
@@ -273,7 +272,7 @@ def referring(snapshot: VisibleSnapshot, entities: Set[int], most: int) -> list[
     return sorted(found)
 
 
-def latest_referring(snapshot: VisibleSnapshot, gate: Gate, entities: Set[int], most: int) -> list[int]:
+def latest_referring(snapshot: visible.VisibleSnapshot, gate: Gate, entities: Set[int], most: int) -> list[int]:
     """The ``most`` visible worlds that referred to the entities last, in log order."""
     tables, moment = snapshot.tables, snapshot.place.moment
     found: dict[int, int] = {}
@@ -299,7 +298,7 @@ _LOOK_AHEAD: Final = 8
 """How many entries of a session are read in search of the turns that follow."""
 
 
-def followers(snapshot: VisibleSnapshot, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
+def followers(snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
     """The turns after the leaders in their sessions, with the shares lent by each leader."""
     found: dict[int, dict[int, float]] = {}
     for leader in leaders:
@@ -319,7 +318,7 @@ def lent(own: Mapping[int, float], following: Mapping[int, Mapping[int, float]])
     }
 
 
-def places(snapshot: VisibleSnapshot, hits: Iterable[Passed]) -> dict[int, int]:
+def places(snapshot: visible.VisibleSnapshot, hits: Iterable[Passed]) -> dict[int, int]:
     """How many joined its session before each turn, up to :data:`FIRST_PLACES`.
 
     What is no turn has no place.
@@ -346,7 +345,7 @@ def places(snapshot: VisibleSnapshot, hits: Iterable[Passed]) -> dict[int, int]:
     return found
 
 
-def _after(snapshot: VisibleSnapshot, node: int) -> Iterator[int]:
+def _after(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[int]:
     """What joined the containers of a node after it, nearest first."""
     tables, moment = snapshot.tables, snapshot.place.moment
     for place in snapshot.placings(node):
@@ -360,7 +359,7 @@ MAX_EDGES: Final = 64
 """Of each type and direction the first so many edges of a hit are followed; what more have in common tells little."""
 
 
-def neighbours(snapshot: VisibleSnapshot, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
+def neighbours(snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
     """The worlds that edges join to the leaders, with the shares lent by each leader.
 
     Edges of any type but ``contains`` count.
@@ -376,14 +375,14 @@ def neighbours(snapshot: VisibleSnapshot, gate: Gate, leaders: Iterable[Passed])
     return found
 
 
-def _codes(snapshot: VisibleSnapshot) -> list[int]:
+def _codes(snapshot: visible.VisibleSnapshot) -> list[int]:
     """The edge types that there may be here."""
     registered = (snapshot.tables.type_code(one.type) for one in snapshot.registered(ended=True))
     codes = {*EDGE_TYPE_CODES.values(), *(code for code in registered if code is not None)}
     return sorted(codes - {CONTAINS_CODE})
 
 
-def _joined(snapshot: VisibleSnapshot, node: int, codes: Iterable[int]) -> Iterator[int]:
+def _joined(snapshot: visible.VisibleSnapshot, node: int, codes: Iterable[int]) -> Iterator[int]:
     """The other ends of the edges of a world."""
     tables, moment = snapshot.tables, snapshot.place.moment
 

@@ -6,44 +6,18 @@ nor meaning with what it brings to mind ("I get sick in the back of a car."): wh
 much of a text its speaker says of themselves counts more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from statistics import fmean
 from typing import Final, NamedTuple
 
-from worlddb.query.lanes.text_lane import TextLane
-from worlddb.query.lanes.vector_lane import VectorLane
+from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Question, Request
 from worlddb.query.question.question_dates import nearness
-from worlddb.query.recall.candidates import (
-    LEADERS,
-    NOBODY,
-    Gate,
-    Named,
-    Passed,
-    Proposed,
-    followers,
-    latest_referring,
-    lent,
-    neighbours,
-    places,
-    references,
-    referring,
-)
-from worlddb.query.recall.scoring import (
-    LATER_IN_GROUPS,
-    LATER_WEIGHT,
-    Evidence,
-    added_up,
-    by_form,
-    own,
-    reciprocal,
-    strongest,
-    weighted,
-)
+from worlddb.query.recall import candidates, scoring
+from worlddb.query.recall.candidates import places
+from worlddb.query.recall.scoring import own
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
 STATING: Final = 0.1
@@ -57,8 +31,10 @@ NEAREST: Final = 64
 
 
 def proposed_by_meaning(
-    lane: VectorLane, question: Question, propose: Callable[[VectorLane], list[Passed]]
-) -> tuple[VectorLane, list[Passed]]:
+    lane: vector_lane.VectorLane,
+    question: Question,
+    propose: Callable[[vector_lane.VectorLane], list[candidates.Passed]],
+) -> tuple[vector_lane.VectorLane, list[candidates.Passed]]:
     """The candidates of a vector lane for a question, best first, and the lane as weighted."""
     if not question.is_remark:
         return lane, propose(lane)
@@ -70,7 +46,7 @@ def proposed_by_meaning(
     return weighing, found
 
 
-def _stands_out(found: list[Passed]) -> bool:
+def _stands_out(found: list[candidates.Passed]) -> bool:
     nearest = found[:NEAREST]
     return bool(nearest) and nearest[0].score - nearest[len(nearest) // 2].score >= OUTSTANDING
 
@@ -94,8 +70,8 @@ EDGE: Final = "edge"
 class Lanes(NamedTuple):
     """The lanes that are searched; ``None`` for one that is not wanted or not available."""
 
-    text: TextLane | None
-    vector: VectorLane | None
+    text: text_lane.TextLane | None
+    vector: vector_lane.VectorLane | None
     entity: bool
 
 
@@ -109,7 +85,7 @@ class _Links(NamedTuple):
 class Ranked(NamedTuple):
     """A candidate with its score, its rank in each lane, and what each lane added."""
 
-    passed: Passed
+    passed: candidates.Passed
     score: float
     ranks: dict[str, int]
     parts: dict[str, float]
@@ -120,7 +96,9 @@ def depth_for(k: int) -> int:
     return max(DEPTH, 2 * k)
 
 
-def fused(snapshot: VisibleSnapshot, gate: Gate, lanes: Lanes, request: Request, about: Named) -> Iterator[Ranked]:
+def fused(
+    snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, request: Request, about: candidates.Named
+) -> Iterator[Ranked]:
     """The candidates of all lanes together, best first, ties in log order.
 
     Of those after the first ``k`` some that are better may be missing.
@@ -129,7 +107,7 @@ def fused(snapshot: VisibleSnapshot, gate: Gate, lanes: Lanes, request: Request,
     depth = depth_for(k)
     moment = snapshot.place.moment
     text, vector = lanes.text, lanes.vector
-    proposed: dict[str, list[Passed]] = {
+    proposed: dict[str, list[candidates.Passed]] = {
         lane: [] for lane, asked in ((TEXT, text), (VECTOR, vector)) if asked is not None
     }
     # By meaning first, and beside it what is searched by words.
@@ -137,7 +115,7 @@ def fused(snapshot: VisibleSnapshot, gate: Gate, lanes: Lanes, request: Request,
         if text is not None:
             text.begin(compared, limit=depth, through=moment.seq, nodes=gate.members)
 
-        def propose(lane: VectorLane) -> list[Passed]:
+        def propose(lane: vector_lane.VectorLane) -> list[candidates.Passed]:
             near = partial(by_meaning, lane, wide=1 if gate.is_open else WIDE)
             return list(islice(gate.passing(near, depth, 2 * depth), depth))
 
@@ -148,29 +126,29 @@ def fused(snapshot: VisibleSnapshot, gate: Gate, lanes: Lanes, request: Request,
     if text is not None:
         worded = partial(by_words, text, compared, moment.seq)
         proposed[TEXT] = list(islice(gate.passing(worded, depth, depth), depth))
-    named = about if lanes.entity else NOBODY
-    candidates = {passed.node: passed for found in proposed.values() for passed in found}
+    named = about if lanes.entity else candidates.NOBODY
+    pool = {passed.node: passed for found in proposed.values() for passed in found}
     following: dict[int, dict[int, float]] = {}
     if fusion == CONVEX:
-        leaders = {passed.node: passed for found in proposed.values() for passed in found[: max(LEADERS, k)]}
-        following = followers(snapshot, gate, leaders.values())
+        leaders = {passed.node: passed for found in proposed.values() for passed in found[: max(candidates.LEADERS, k)]}
+        following = candidates.followers(snapshot, gate, leaders.values())
     best = {passed.node: passed for found in proposed.values() for passed in found[: request.neighbours]}
-    joined = neighbours(snapshot, gate, best.values()) if best else {}
-    for node in (*_referring_to(snapshot, gate, named, len(candidates), k), *following, *joined):
-        seen = None if node in candidates else gate.seen(node)
+    joined = candidates.neighbours(snapshot, gate, best.values()) if best else {}
+    for node in (*_referring_to(snapshot, gate, named, len(pool), k), *following, *joined):
+        seen = None if node in pool else gate.seen(node)
         if seen is not None:
-            candidates[node] = Passed(node, seen, 0.0)
+            pool[node] = candidates.Passed(node, seen, 0.0)
     links = _Links(following, joined)
-    evidence = _evidence(snapshot, lanes._replace(vector=vector), request, proposed, candidates, named, links)
+    evidence = _evidence(snapshot, lanes._replace(vector=vector), request, proposed, pool, named, links)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
     if joined:
         ranks[EDGE] = _neighbours_in_order(
             joined, {node: own(found.text, found.vector) for node, found in evidence.items()}
         )
     if lanes.entity:
-        fitting = [node for node in candidates if evidence[node].entity]
+        fitting = [node for node in pool if evidence[node].entity]
         ranks[ENTITY] = sorted(fitting, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
-    return _in_order(candidates, evidence, ranks, fusion)
+    return _in_order(pool, evidence, ranks, fusion)
 
 
 def _neighbours_in_order(joined: Mapping[int, Mapping[int, float]], own: Mapping[int, float]) -> list[int]:
@@ -179,40 +157,46 @@ def _neighbours_in_order(joined: Mapping[int, Mapping[int, float]], own: Mapping
     return sorted(best, key=lambda node: (-round(best[node], 6), node))
 
 
-def _referring_to(snapshot: VisibleSnapshot, gate: Gate, named: Named, others: int, k: int) -> list[int]:
+def _referring_to(
+    snapshot: VisibleSnapshot, gate: candidates.Gate, named: candidates.Named, others: int, k: int
+) -> list[int]:
     """The worlds that refer to whom a question names.
 
     Of very many that tells little, and is left to what the other lanes propose; where these propose fewer than are
     wanted, the latest of them are proposed.
     """
     anybody = named.entities | named.sides
-    few = referring(snapshot, anybody, MAX_REFERRING)
-    return few if few or not anybody or others >= k else latest_referring(snapshot, gate, anybody, k)
+    few = candidates.referring(snapshot, anybody, MAX_REFERRING)
+    return few if few or not anybody or others >= k else candidates.latest_referring(snapshot, gate, anybody, k)
 
 
 def _in_order(
-    candidates: dict[int, Passed], evidence: dict[int, Evidence], ranks: dict[str, list[int]], fusion: str
+    pool: dict[int, candidates.Passed], evidence: dict[int, scoring.Evidence], ranks: dict[str, list[int]], fusion: str
 ) -> Iterator[Ranked]:
     """The candidates by score, best first; what each lane added is worked out for those taken."""
-    parts = strongest if fusion == COMBMAX else weighted
+    parts = scoring.strongest if fusion == COMBMAX else scoring.weighted
     if fusion == RRF:
-        scores = reciprocal(ranks)
+        scores = scoring.reciprocal(ranks)
     elif fusion == COMBMAX:
-        scores = {node: sum(strongest(evidence[node]).values()) for node in candidates}
+        scores = {node: sum(scoring.strongest(evidence[node]).values()) for node in pool}
     else:
-        scores = {node: added_up(evidence[node]) for node in candidates}
+        scores = {node: scoring.added_up(evidence[node]) for node in pool}
     places = {lane: {node: rank for rank, node in enumerate(found, 1)} for lane, found in ranks.items()}
     for node in sorted(scores, key=lambda node: (-round(scores[node], 6), node)):
         at = {lane: found[node] for lane, found in places.items() if node in found}
-        yield Ranked(candidates[node], scores[node], at, parts(evidence[node]))
+        yield Ranked(pool[node], scores[node], at, parts(evidence[node]))
 
 
-def by_words(lane: TextLane, text: str, through: int, limit: int, nodes: Collection[int] | None) -> Sequence[Proposed]:
+def by_words(
+    lane: text_lane.TextLane, text: str, through: int, limit: int, nodes: Collection[int] | None
+) -> Sequence[candidates.Proposed]:
     """The best hits of the text lane."""
     return lane.search(text, limit=limit, through=through, nodes=nodes)
 
 
-def by_meaning(lane: VectorLane, limit: int, nodes: Collection[int] | None, *, wide: int = 1) -> Sequence[Proposed]:
+def by_meaning(
+    lane: vector_lane.VectorLane, limit: int, nodes: Collection[int] | None, *, wide: int = 1
+) -> Sequence[candidates.Proposed]:
     """The best hits of the vector lane; among all worlds it searches for ``wide`` times as many."""
     return lane.search(limit=wide * limit if nodes is None else limit, nodes=nodes)[:limit]
 
@@ -221,22 +205,22 @@ def _evidence(
     snapshot: VisibleSnapshot,
     lanes: Lanes,
     request: Request,
-    proposed: dict[str, list[Passed]],
-    candidates: dict[int, Passed],
-    named: Named,
+    proposed: dict[str, list[candidates.Passed]],
+    pool: dict[int, candidates.Passed],
+    named: candidates.Named,
     links: _Links,
-) -> dict[int, Evidence]:
+) -> dict[int, scoring.Evidence]:
     compared, times = request.compared_text, request.question.times
-    missing = _begun(snapshot, lanes.text, compared, proposed.get(TEXT, []), candidates)
-    cosines = _cosines(lanes.vector, proposed.get(VECTOR, []), candidates)
+    missing = _begun(snapshot, lanes.text, compared, proposed.get(TEXT, []), pool)
+    cosines = _cosines(lanes.vector, proposed.get(VECTOR, []), pool)
     # What has no vector (yet) is judged by the rest, as if its meaning were that of a middling candidate.
     middling = fmean(cosines.values()) if cosines else 0.0
-    entities = _entities(snapshot, candidates, named)
-    texts = _texts(snapshot, lanes.text, compared, proposed.get(TEXT, []), missing, candidates)
-    alone = {node: own(texts.get(node, 0.0), cosines.get(node, middling)) for node in candidates}
-    before, edge = lent(alone, links.following), lent(alone, links.joined)
+    entities = _entities(snapshot, pool, named)
+    texts = _texts(snapshot, lanes.text, compared, proposed.get(TEXT, []), missing, pool)
+    alone = {node: own(texts.get(node, 0.0), cosines.get(node, middling)) for node in pool}
+    before, edge = candidates.lent(alone, links.following), candidates.lent(alone, links.joined)
     return {
-        node: Evidence(
+        node: scoring.Evidence(
             texts.get(node, 0.0),
             cosines.get(node, middling),
             entities.get(node, 0.0),
@@ -244,11 +228,11 @@ def _evidence(
             before.get(node, 0.0),
             edge.get(node, 0.0),
         )
-        for node, passed in candidates.items()
+        for node, passed in pool.items()
     }
 
 
-def _entities(snapshot: VisibleSnapshot, candidates: Iterable[int], named: Named) -> dict[int, float]:
+def _entities(snapshot: VisibleSnapshot, pool: Iterable[int], named: candidates.Named) -> dict[int, float]:
     """1 for what the side said that a question is about, half for what names an entity in it.
 
     A name in a question may be that of a bystander.
@@ -257,19 +241,23 @@ def _entities(snapshot: VisibleSnapshot, candidates: Iterable[int], named: Named
     if not anybody:
         return {}
     found: dict[int, float] = {}
-    for node, entity in references(snapshot, candidates, anybody):
+    for node, entity in candidates.references(snapshot, pool, anybody):
         found[node] = max(found.get(node, 0.5), 1.0 if entity in named.sides else 0.5)
     return found
 
 
 def _begun(
-    snapshot: VisibleSnapshot, lane: TextLane | None, text: str, proposed: Iterable[Passed], candidates: Iterable[int]
+    snapshot: VisibleSnapshot,
+    lane: text_lane.TextLane | None,
+    text: str,
+    proposed: Iterable[candidates.Passed],
+    pool: Iterable[int],
 ) -> list[int]:
     """The candidates that the text lane has not proposed; begins the search for their scores."""
     if lane is None:
         return []
     known = {passed.node for passed in proposed}
-    missing = [node for node in candidates if node not in known]
+    missing = [node for node in pool if node not in known]
     if missing:
         lane.begin(text, limit=_PER_NODE * len(missing), through=snapshot.place.moment.seq, nodes=missing)
     return missing
@@ -277,11 +265,11 @@ def _begun(
 
 def _texts(
     snapshot: VisibleSnapshot,
-    lane: TextLane | None,
+    lane: text_lane.TextLane | None,
     text: str,
-    proposed: Iterable[Passed],
+    proposed: Iterable[candidates.Passed],
     missing: list[int],
-    candidates: dict[int, Passed],
+    pool: dict[int, candidates.Passed],
 ) -> dict[int, float]:
     """BM25 of each candidate as a share of the most that the query could reach."""
     if lane is None:
@@ -293,17 +281,19 @@ def _texts(
     scores = {passed.node: passed.score for passed in proposed}
     if missing:
         for hit in lane.search(text, limit=_PER_NODE * len(missing), through=through, nodes=missing):
-            if hit.version == candidates[hit.node].seen.number:
+            if hit.version == pool[hit.node].seen.number:
                 scores.setdefault(hit.node, hit.score)
     return {node: score / most for node, score in scores.items()}
 
 
-def _cosines(lane: VectorLane | None, proposed: Iterable[Passed], candidates: dict[int, Passed]) -> dict[int, float]:
+def _cosines(
+    lane: vector_lane.VectorLane | None, proposed: Iterable[candidates.Passed], pool: dict[int, candidates.Passed]
+) -> dict[int, float]:
     """The cosine of each candidate that has a vector."""
     if lane is None:
         return {}
     scores = {passed.node: passed.score for passed in proposed}
-    missing = [(node, passed.seen.number) for node, passed in candidates.items() if node not in scores]
+    missing = [(node, passed.seen.number) for node, passed in pool.items() if node not in scores]
     scores.update({node: score for (node, _), score in lane.scores(missing).items()})
     return scores
 
@@ -317,13 +307,15 @@ def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Iterable[Rank
 
     Reads only texts that the view can see.
     """
-    return _by_score(_rescored(snapshot, question, list(islice(ranked, k + min(k, MOST_MORE))), LATER_WEIGHT))
+    return _by_score(_rescored(snapshot, question, list(islice(ranked, k + min(k, MOST_MORE))), scoring.LATER_WEIGHT))
 
 
 def rescore_all(snapshot: VisibleSnapshot, question: Question, ranked: Iterable[Ranked], k: int) -> list[Ranked]:
     """All candidates in order anew, the first of them by their texts, to make ``k`` groups of."""
     left = iter(ranked)
-    return _by_score([*_rescored(snapshot, question, list(islice(left, k + MOST_MORE)), LATER_IN_GROUPS), *left])
+    return _by_score(
+        [*_rescored(snapshot, question, list(islice(left, k + MOST_MORE)), scoring.LATER_IN_GROUPS), *left]
+    )
 
 
 def _rescored(snapshot: VisibleSnapshot, question: Question, first: list[Ranked], later: float) -> Iterator[Ranked]:
@@ -331,7 +323,11 @@ def _rescored(snapshot: VisibleSnapshot, question: Question, first: list[Ranked]
     at = places(snapshot, [hit.passed for hit in first])
     for hit in first:
         body = snapshot.body(hit.passed.seen.row)
-        more = {} if body is None else by_form(body.content, at.get(hit.passed.node, 0), question.answer_form, later)
+        more = (
+            {}
+            if body is None
+            else scoring.by_form(body.content, at.get(hit.passed.node, 0), question.answer_form, later)
+        )
         yield hit._replace(score=hit.score + sum(more.values()), parts={**hit.parts, **more})
 
 

@@ -4,26 +4,20 @@ A recall opens two read transactions: one for the log's head, whom the question 
 before the indexes catch up and the model runs; and one snapshot for all else. An index that is behind opens its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from typing import Final, NamedTuple
 
 from worlddb.projections.tables.reads.asof import OpenSpace
-from worlddb.query.lanes.text_lane import PresentTextLane, TextLane
-from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorLane, VectorQuery
+from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import ENTITY, TEXT, VECTOR, Request, without_names
 from worlddb.query.reads.window import Window
-from worlddb.query.recall.answer import asks_something, group_of, hit_of, is_low_confidence, notes_of, nothing_asked
-from worlddb.query.recall.candidates import NOBODY, Gate, Named, entities_named
-from worlddb.query.recall.ranking import Lanes
+from worlddb.query.recall import answer, candidates, ranking
 from worlddb.query.recall.retrieve import Found, begin, held_then, retrieve, searched_world
 from worlddb.query.records import records
+from worlddb.query.snapshot import valid_period, visible
 from worlddb.query.snapshot.snapshot import Scope, members_below
-from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import VisibleSnapshot
 
 NO_VECTORS: Final = "no text that is seen here has a vector yet"
 _COUNTED: Final = 2_000
@@ -34,15 +28,15 @@ class _LookedUp(NamedTuple):
     """What is read before the indexes catch up and the model runs."""
 
     head: int
-    about: Named = NOBODY
+    about: candidates.Named = candidates.NOBODY
     spaces: Sequence[OpenSpace] = ()
 
 
 class _Subject(NamedTuple):
     """The store's view of a question: whom it names, its vector, or why it has none."""
 
-    about: Named = NOBODY
-    query: VectorQuery | None = None
+    about: candidates.Named = candidates.NOBODY
+    query: vector_lane.VectorQuery | None = None
     unavailable: str = ""
     """Why nothing is compared by meaning, where that is asked for."""
     spaces: Sequence[OpenSpace] = ()
@@ -52,7 +46,7 @@ class _Subject(NamedTuple):
 class _Indexes(NamedTuple):
     """What the lanes search: the present indexes, or scratch ones of precisely what is seen."""
 
-    lanes: Lanes
+    lanes: ranking.Lanes
     indexed: int
     pending: int = 0
     """Texts without a vector, if scratch indexes are searched."""
@@ -71,10 +65,10 @@ def recall(window: Window, request: Request) -> records.Recall:
         InputError: ``k``, ``group`` or ``neighbours`` is out of bounds, or there is no such lane or fusion.
     """
     request.check()
-    if not asks_something(request.question.text):
+    if not answer.asks_something(request.question.text):
         with window.snapshot() as snapshot:
             searched_world(window, snapshot, request)
-        return nothing_asked(window.place.moment.seq)
+        return answer.nothing_asked(window.place.moment.seq)
     exact = request.exact or window.place.is_confined
     with window.snapshot() as snapshot:
         looked_up = _look_up(window, snapshot, request, exact=exact)
@@ -87,7 +81,9 @@ def recall(window: Window, request: Request) -> records.Recall:
         return _answer(window, request, looked_up, text)
 
 
-def _answer(window: Window, request: Request, looked_up: _LookedUp, text: PresentTextLane | None) -> records.Recall:
+def _answer(
+    window: Window, request: Request, looked_up: _LookedUp, text: text_lane.PresentTextLane | None
+) -> records.Recall:
     """The answer by the present indexes, of which ``text`` is one, or by scratch ones."""
     seq, exact = window.place.moment.seq, text is None
     subject = _subject(window, request, looked_up)
@@ -98,7 +94,7 @@ def _answer(window: Window, request: Request, looked_up: _LookedUp, text: Presen
         found = retrieve(window, snapshot, request, subject.about, indexes.lanes)
         hits, groups = _shown(window, snapshot, request, found)
         searched = partial(_searched, window, snapshot, request)
-        weak = query is not None and is_low_confidence(hits, found.lanes, request.fusion, query.model, searched)
+        weak = query is not None and answer.is_low_confidence(hits, found.lanes, request.fusion, query.model, searched)
         then = _held_then(window, snapshot, request, found)
         left_out = _left_out(window, snapshot, request, subject, present)
         pending = indexes.pending if present is None else _pending(window, snapshot, request, query)
@@ -117,11 +113,11 @@ def _answer(window: Window, request: Request, looked_up: _LookedUp, text: Presen
         space=query.name if query is not None and VECTOR in found.lanes else "",
         left_out=left_out,
         weak=weak,
-        **notes_of(window.spec, request, found.lanes, weak=weak, then=then, at_present=at_present),
+        **answer.notes_of(window.spec, request, found.lanes, weak=weak, then=then, at_present=at_present),
     )
 
 
-def _look_up(window: Window, snapshot: VisibleSnapshot, request: Request, *, exact: bool) -> _LookedUp:
+def _look_up(window: Window, snapshot: visible.VisibleSnapshot, request: Request, *, exact: bool) -> _LookedUp:
     """Look up whom the question names and the spaces to compare it in.
 
     A request that compares words alone looks nothing up.
@@ -129,7 +125,7 @@ def _look_up(window: Window, snapshot: VisibleSnapshot, request: Request, *, exa
     head = 0 if snapshot.whole is None else snapshot.whole.log.head().seq
     if set(request.lanes) == {TEXT}:
         return _LookedUp(head)
-    about = entities_named(snapshot, request.question, window.spec.identity_types)
+    about = candidates.entities_named(snapshot, request.question, window.spec.identity_types)
     return _LookedUp(head, about, snapshot.answering_spaces(exact=exact) if VECTOR in request.lanes else ())
 
 
@@ -146,27 +142,33 @@ def _subject(window: Window, request: Request, looked_up: _LookedUp) -> _Subject
     return _Subject(about, None, made, spaces) if isinstance(made, str) else _Subject(about, made, "", spaces)
 
 
-def _lanes(request: Request, text: TextLane, vector: VectorLane | None) -> Lanes:
+def _lanes(request: Request, text: text_lane.TextLane, vector: vector_lane.VectorLane | None) -> ranking.Lanes:
     """Of the lanes that are wanted, those that are available."""
-    return Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes)
+    return ranking.Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes)
 
 
 def _present(
-    window: Window, snapshot: VisibleSnapshot, request: Request, text: PresentTextLane, query: VectorQuery | None
+    window: Window,
+    snapshot: visible.VisibleSnapshot,
+    request: Request,
+    text: text_lane.PresentTextLane,
+    query: vector_lane.VectorQuery | None,
 ) -> _Indexes:
     """The present indexes."""
     vector = None if query is None else window.present_vectors(snapshot, query, text.indexed)
     return _Indexes(_lanes(request, text, vector), text.indexed)
 
 
-def _pending(window: Window, snapshot: VisibleSnapshot, request: Request, query: VectorQuery | None) -> int:
+def _pending(
+    window: Window, snapshot: visible.VisibleSnapshot, request: Request, query: vector_lane.VectorQuery | None
+) -> int:
     """How many texts of the store have no vector, if the vector lane is asked for."""
     if VECTOR not in request.lanes or snapshot.whole is None:
         return 0
     return window.reader.pending_vectors(snapshot.whole, None if query is None else query.space)
 
 
-def _exact(window: Window, snapshot: VisibleSnapshot, request: Request, subject: _Subject) -> _Indexes:
+def _exact(window: Window, snapshot: visible.VisibleSnapshot, request: Request, subject: _Subject) -> _Indexes:
     """Scratch indexes of precisely what is seen."""
     text, query = window.exact_lane(snapshot, request.choice), subject.query
     if VECTOR not in request.lanes:
@@ -179,46 +181,48 @@ def _exact(window: Window, snapshot: VisibleSnapshot, request: Request, subject:
     seen = window.exact_vectors(snapshot, query.space, query.dimension, request.choice)
     if not len(seen.vectors):
         return _Indexes(_lanes(request, text, None), text.indexed, seen.pending, NO_VECTORS)
-    return _Indexes(_lanes(request, text, ExactVectorLane(seen, query)), text.indexed, seen.pending)
+    return _Indexes(_lanes(request, text, vector_lane.ExactVectorLane(seen, query)), text.indexed, seen.pending)
 
 
 def _shown(
-    window: Window, snapshot: VisibleSnapshot, request: Request, found: Found
+    window: Window, snapshot: visible.VisibleSnapshot, request: Request, found: Found
 ) -> tuple[tuple[records.Hit, ...], tuple[records.Group, ...]]:
     """The hits as records, and the groups of them, if groups are asked for."""
     scope = Scope(snapshot.tables, searched_world(window, snapshot, request), snapshot.place.moment)
     asked = (window, snapshot, scope, request.question.text, request.choice)
     if found.groups is None:
-        return tuple(hit_of(*asked, ranked) for ranked in found.ranked), ()
-    groups = tuple(group_of(*asked, group) for group in found.groups)
+        return tuple(answer.hit_of(*asked, ranked) for ranked in found.ranked), ()
+    groups = tuple(answer.group_of(*asked, group) for group in found.groups)
     return tuple(hit for group in groups for hit in group.hits), groups
 
 
-def _held_then(window: Window, snapshot: VisibleSnapshot, request: Request, found: Found) -> bool:
+def _held_then(window: Window, snapshot: visible.VisibleSnapshot, request: Request, found: Found) -> bool:
     """True if a hit replaced what held at a time in the question, and only the present is shown."""
-    named = request.question.times if request.choice == Choice() else ()
+    named = request.question.times if request.choice == valid_period.Choice() else ()
     if not named:
         return False
-    earlier = Gate(snapshot, searched_world(window, snapshot, request), Choice(include_superseded=True))
+    earlier = candidates.Gate(
+        snapshot, searched_world(window, snapshot, request), valid_period.Choice(include_superseded=True)
+    )
     return held_then(snapshot, earlier, found.shown(), named)
 
 
 def _left_out(
-    window: Window, snapshot: VisibleSnapshot, request: Request, subject: _Subject, present: _Indexes | None
+    window: Window, snapshot: visible.VisibleSnapshot, request: Request, subject: _Subject, present: _Indexes | None
 ) -> tuple[str, ...]:
     """The worlds valid at some instant of a span, but not throughout it, that would be hits."""
     period = request.choice.period
     if period is None or not period.throughout:
         return ()
     # At most one version is valid throughout a span, and then no other one is valid in it.
-    wider = request._replace(choice=Choice(period=period.touched))
+    wider = request._replace(choice=valid_period.Choice(period=period.touched))
     indexes = present or _exact(window, snapshot, wider, subject)
     found = retrieve(window, snapshot, wider, subject.about, indexes.lanes)
     short = (hit.passed.node for hit in found.shown() if not period.admits(hit.passed.seen.validity))
     return tuple(snapshot.tables.node(node).lineage.hex() for node in dict.fromkeys(short))
 
 
-def _searched(window: Window, snapshot: VisibleSnapshot, request: Request) -> int:
+def _searched(window: Window, snapshot: visible.VisibleSnapshot, request: Request) -> int:
     """About how many worlds are searched: those inside if they are few, else all that are seen."""
     moment, top = snapshot.place
     inside = searched_world(window, snapshot, request)

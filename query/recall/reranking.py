@@ -3,8 +3,6 @@
 An opt-in step: no cross-encoder comes with the engine, and none runs inside a recall (law 12).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import isfinite
 from numbers import Real
@@ -12,8 +10,7 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
-from worlddb.log.model.errors import InputError
-from worlddb.log.model.limits import checked_number
+from worlddb.log.model import errors, limits
 from worlddb.query.question.question import MAX_K
 from worlddb.query.records.records import Hit, Recall
 
@@ -38,11 +35,15 @@ def rerank(found: Recall, question: str, reranker: Reranker, *, k: int | None = 
         InputError: the recall is of groups, or the reranker gave something else than one finite number a text.
     """
     if not isinstance(found, Recall):
-        raise InputError(f"What is to be reranked is {type(found).__name__}, not a Recall", "Give view.recall(...)")
+        raise errors.InputError(
+            f"What is to be reranked is {type(found).__name__}, not a Recall", "Give view.recall(...)"
+        )
     if found.groups:
-        raise InputError("A recall of groups has no order of hits", "Rerank one without group=, then use group_hits")
+        raise errors.InputError(
+            "A recall of groups has no order of hits", "Rerank one without group=, then use group_hits"
+        )
     if k is not None:
-        checked_number(k, "k", 1, MAX_K)
+        limits.checked_number(k, "k", 1, MAX_K)
     scores = _scores(reranker(question, [_text(hit) for hit in found.hits]), len(found.hits)) if found.hits else []
     order = sorted(range(len(scores)), key=lambda place: -scores[place])
     hits = (replace(found.hits[place], score=scores[place], scores={RERANK: scores[place]}) for place in order[:k])
@@ -60,12 +61,12 @@ def _scores(given: Any, wanted: int) -> list[float]:
     try:
         scores = list(given)
     except TypeError:
-        raise InputError(f"The reranker gave {type(given).__name__}, not a list of scores", remedy) from None
+        raise errors.InputError(f"The reranker gave {type(given).__name__}, not a list of scores", remedy) from None
     if len(scores) != wanted:
-        raise InputError(f"The reranker gave {len(scores):,} scores for {wanted:,} texts", remedy)
+        raise errors.InputError(f"The reranker gave {len(scores):,} scores for {wanted:,} texts", remedy)
     for place, score in enumerate(scores):
         if not isinstance(score, Real) or not _is_finite(score):
-            raise InputError(f"The reranker's score of text {place} is {score!r:.80}", remedy)
+            raise errors.InputError(f"The reranker's score of text {place} is {score!r:.80}", remedy)
     return [float(score) for score in scores]
 
 

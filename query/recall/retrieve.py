@@ -7,8 +7,6 @@ nearer. So a group has a score of its own, the soft maximum of its hits' scores:
 and more where others come close.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -20,27 +18,12 @@ from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.lanes.text_lane import TextLane
 from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, Request
-from worlddb.query.reads.build import conflicts_of
+from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
-from worlddb.query.reads.world_lookup import Classes, named_node
-from worlddb.query.recall.candidates import Gate, Named, Passed
-from worlddb.query.recall.ranking import (
-    DEPTH,
-    WIDE_ALONE,
-    Lanes,
-    Ranked,
-    by_meaning,
-    by_words,
-    depth_for,
-    fused,
-    rescore,
-    rescore_all,
-)
+from worlddb.query.recall import candidates, ranking
 from worlddb.query.records.records import Hit
-from worlddb.query.snapshot.edge_rules import Spec
+from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import Scope
-from worlddb.query.snapshot.valid_period import Choice, Period, versions_in
-from worlddb.query.snapshot.visible import VisibleSnapshot
 
 NEWER: Final = "newer"
 """What a hit owes to an older one that it contradicts, among its scores."""
@@ -51,7 +34,13 @@ _MAX_SUPERSEDED: Final = 3
 """How many worlds are shown behind the one that took their place."""
 
 
-def newest_first(snapshot: VisibleSnapshot, spec: Spec, gate: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
+def newest_first(
+    snapshot: visible.VisibleSnapshot,
+    spec: edge_rules.Spec,
+    gate: candidates.Gate,
+    ranked: Sequence[ranking.Ranked],
+    k: int,
+) -> list[ranking.Ranked]:
     """The hits, and before each of the first ``k`` whatever newer world contradicts it.
 
     A newer fact is given the score of the older one, what is missing under :data:`NEWER`. One whose text was erased
@@ -67,7 +56,7 @@ def newest_first(snapshot: VisibleSnapshot, spec: Spec, gate: Gate, ranked: Sequ
             seen = gate.seen(rival)
             if seen is None or own_seen is None or not _is_newer(seen, own_seen) or snapshot.body(seen.row) is None:
                 continue
-            own = hits.get(rival) or Ranked(Passed(rival, seen, 0.0), 0.0, {}, {})
+            own = hits.get(rival) or ranking.Ranked(candidates.Passed(rival, seen, 0.0), 0.0, {}, {})
             if (round(own.score, 6), level.get(rival, 0)) > (round(hit.score, 6), level[node]):
                 continue
             lifted = {**own.parts, NEWER: own.parts.get(NEWER, 0.0) + hit.score - own.score}
@@ -81,42 +70,51 @@ def newest_first(snapshot: VisibleSnapshot, spec: Spec, gate: Gate, ranked: Sequ
     return [hits[node] for node in order]
 
 
-def with_superseded(snapshot: VisibleSnapshot, earlier: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
+def with_superseded(
+    snapshot: visible.VisibleSnapshot, earlier: candidates.Gate, ranked: Sequence[ranking.Ranked], k: int
+) -> list[ranking.Ranked]:
     """The hits, each of the first ``k`` followed by the worlds that it has superseded.
 
     Only what ``earlier`` lets through is shown.
     """
-    found: dict[int, Ranked] = {}
+    found: dict[int, ranking.Ranked] = {}
     for place, hit in enumerate(ranked):
         found.setdefault(hit.passed.node, hit)
         for node, seen in _superseded(snapshot, earlier, hit.passed.node) if place < k else ():
-            found.setdefault(node, Ranked(Passed(node, seen, 0.0), hit.score, {}, {SUPERSEDED: hit.score}))
+            found.setdefault(
+                node, ranking.Ranked(candidates.Passed(node, seen, 0.0), hit.score, {}, {SUPERSEDED: hit.score})
+            )
     return list(found.values())
 
 
 def held_then(
-    snapshot: VisibleSnapshot, earlier: Gate, shown: Iterable[Ranked], spans: Iterable[tuple[int, int]]
+    snapshot: visible.VisibleSnapshot,
+    earlier: candidates.Gate,
+    shown: Iterable[ranking.Ranked],
+    spans: Iterable[tuple[int, int]],
 ) -> bool:
     """True if a hit replaced something that held at one of these times, all of them past.
 
     Only what ``earlier`` lets through counts.
     """
     tables, moment = snapshot.tables, snapshot.place.moment
-    past = [Period(Interval(*span), throughout=False) for span in spans if span[1] <= moment.valid]
+    past = [valid_period.Period(Interval(*span), throughout=False) for span in spans if span[1] <= moment.valid]
     if not past:
         return False
     for hit in shown:
         before = (seen for _, seen in _superseded(snapshot, earlier, hit.passed.node))
         if any(period.admits(seen.validity) for seen in before for period in past):
             return True
-        own = (seen for period in past for seen in versions_in(tables, hit.passed.node, moment, period))
+        own = (seen for period in past for seen in valid_period.versions_in(tables, hit.passed.node, moment, period))
         if any(seen.number != hit.passed.seen.number and snapshot.body(seen.row) is not None for seen in own):
             return True
     return False
 
 
-def _rivals(snapshot: VisibleSnapshot, spec: Spec, node: int, period: Period | None) -> Iterator[int]:
-    for place, row in conflicts_of(snapshot, node, snapshot.place.moment, spec, period):
+def _rivals(
+    snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, node: int, period: valid_period.Period | None
+) -> Iterator[int]:
+    for place, row in build.conflicts_of(snapshot, node, snapshot.place.moment, spec, period):
         yield row.target if place.source == node else place.source
 
 
@@ -125,7 +123,9 @@ def _is_newer(one: SeenVersion, other: SeenVersion) -> bool:
     return (one.validity.start, one.row.seq) > (other.validity.start, other.row.seq)
 
 
-def _superseded(snapshot: VisibleSnapshot, earlier: Gate, node: int) -> Iterator[tuple[int, SeenVersion]]:
+def _superseded(
+    snapshot: visible.VisibleSnapshot, earlier: candidates.Gate, node: int
+) -> Iterator[tuple[int, SeenVersion]]:
     """The worlds that a world has superseded, directly or through others, nearest first."""
     tables, moment = snapshot.tables, snapshot.place.moment
     visited, pending, given = {node}, [node], 0
@@ -154,10 +154,15 @@ class Grouped(NamedTuple):
     node: int
     score: float
     size: int
-    hits: list[Ranked]
+    hits: list[ranking.Ranked]
 
 
-def grouped(snapshot: VisibleSnapshot, inside: int, ranked: Sequence[Ranked], classes: Classes | None) -> list[Grouped]:
+def grouped(
+    snapshot: visible.VisibleSnapshot,
+    inside: int,
+    ranked: Sequence[ranking.Ranked],
+    classes: world_lookup.Classes | None,
+) -> list[Grouped]:
     """The containers of the hits inside the world that is searched, best first.
 
     Ties are in the order of their best hits.
@@ -216,7 +221,7 @@ def group_hits(hits: Iterable[Hit], keys: Callable[[Hit], Iterable[Hashable]]) -
     return sorted(scored, key=lambda group: -round(group.score, 6))
 
 
-def _identity(classes: Classes | None, node: int) -> int:
+def _identity(classes: world_lookup.Classes | None, node: int) -> int:
     """What stands for a node and for all that are one with it."""
     return node if classes is None else min(classes.members(node))
 
@@ -244,11 +249,11 @@ _GROUPED: Final = 512
 class Found(NamedTuple):
     """The hits, the lanes that they come from, and the groups of them, if groups are asked for."""
 
-    ranked: list[Ranked]
+    ranked: list[ranking.Ranked]
     lanes: tuple[str, ...]
     groups: list[Grouped] | None = None
 
-    def shown(self) -> Iterator[Ranked]:
+    def shown(self) -> Iterator[ranking.Ranked]:
         """The hits in the order in which they are shown."""
         return iter(self.ranked) if self.groups is None else (hit for group in self.groups for hit in group.hits)
 
@@ -256,10 +261,12 @@ class Found(NamedTuple):
 def begin(window: Window, request: Request, text: TextLane) -> None:
     """Begin the first search of the text lane, if it is known before anything was read."""
     if request.world is None and not window.unify and TEXT in request.lanes and VECTOR in request.lanes:
-        text.begin(request.compared_text, limit=depth_for(request.k), through=window.place.moment.seq)
+        text.begin(request.compared_text, limit=ranking.depth_for(request.k), through=window.place.moment.seq)
 
 
-def retrieve(window: Window, snapshot: VisibleSnapshot, request: Request, about: Named, lanes: Lanes) -> Found:
+def retrieve(
+    window: Window, snapshot: visible.VisibleSnapshot, request: Request, about: candidates.Named, lanes: ranking.Lanes
+) -> Found:
     """The best candidates; where identities are unified, the best of each identity."""
     if request.group is not None:
         return _find_groups(window, snapshot, request, about, lanes)
@@ -269,64 +276,81 @@ def retrieve(window: Window, snapshot: VisibleSnapshot, request: Request, about:
     while True:
         asked = min(MAX_K, _MORE * asked)
         found = _find(window, snapshot, request._replace(k=asked), about, lanes)
-        classes = Classes(snapshot, window.spec)
+        classes = world_lookup.Classes(snapshot, window.spec)
         best = [ranked for ranked in found.ranked if classes.is_new(ranked.passed.node)][: request.k]
         if len(best) == request.k or len(found.ranked) < asked or asked == MAX_K:
             return found._replace(ranked=best)
 
 
-def searched_world(window: Window, snapshot: VisibleSnapshot, request: Request) -> int:
+def searched_world(window: Window, snapshot: visible.VisibleSnapshot, request: Request) -> int:
     """The world that is searched."""
     top = snapshot.place.top
-    return top if request.world is None else named_node(snapshot, window.spec, request.world, unify=window.unify)
+    return (
+        top
+        if request.world is None
+        else world_lookup.named_node(snapshot, window.spec, request.world, unify=window.unify)
+    )
 
 
-def _find_groups(window: Window, snapshot: VisibleSnapshot, request: Request, about: Named, lanes: Lanes) -> Found:
+def _find_groups(
+    window: Window, snapshot: visible.VisibleSnapshot, request: Request, about: candidates.Named, lanes: ranking.Lanes
+) -> Found:
     """The best groups of all candidates; asks for more hits while there are too few groups."""
     asked, most = request.k, min(MAX_K, max(_GROUPED, _MORE * _MORE * request.k))
     inside, before = searched_world(window, snapshot, request), -1
     while True:
         found = _find(window, snapshot, request._replace(k=asked), about, lanes)
-        classes = Classes(snapshot, window.spec) if window.unify else None
+        classes = world_lookup.Classes(snapshot, window.spec) if window.unify else None
         groups = grouped(snapshot, inside, found.ranked, classes)[: request.k]
         if len(groups) == request.k or len(found.ranked) == before or asked == most:
             return found._replace(groups=[group._replace(hits=group.hits[: request.group]) for group in groups])
-        asked, before = min(most, _MORE * max(asked, DEPTH // 2)), len(found.ranked)
+        asked, before = min(most, _MORE * max(asked, ranking.DEPTH // 2)), len(found.ranked)
 
 
-def _find(window: Window, snapshot: VisibleSnapshot, request: Request, about: Named, lanes: Lanes) -> Found:
+def _find(
+    window: Window, snapshot: visible.VisibleSnapshot, request: Request, about: candidates.Named, lanes: ranking.Lanes
+) -> Found:
     """The best candidates of the lanes, the newest first of those that compete.
 
     Where groups are wanted, all candidates that were ranked.
     """
-    gate = Gate(snapshot, searched_world(window, snapshot, request), request.choice)
+    gate = candidates.Gate(snapshot, searched_world(window, snapshot, request), request.choice)
     found = _ranked(snapshot, gate, request, about, lanes)
     ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k)
     if request.choice.earlier and request.question.asks_for_change:
-        before = Gate(snapshot, gate.inside, Choice(include_superseded=True))
+        before = candidates.Gate(snapshot, gate.inside, valid_period.Choice(include_superseded=True))
         ranked = with_superseded(snapshot, before, ranked, request.k)
     return found._replace(ranked=ranked if request.group is not None else ranked[: request.k])
 
 
-def _ranked(snapshot: VisibleSnapshot, gate: Gate, request: Request, about: Named, lanes: Lanes) -> Found:
+def _ranked(
+    snapshot: visible.VisibleSnapshot,
+    gate: candidates.Gate,
+    request: Request,
+    about: candidates.Named,
+    lanes: ranking.Lanes,
+) -> Found:
     """The best candidates as the lanes rank them. A lane alone is ranked by its own scores."""
     seq, k = snapshot.place.moment.seq, request.k
-    of_one = k if request.group is None else depth_for(k)
+    of_one = k if request.group is None else ranking.depth_for(k)
     text, vector, entity = lanes
     if text is not None and vector is None and not entity and not request.neighbours:
-        worded = partial(by_words, text, request.question.text, seq)
+        worded = partial(ranking.by_words, text, request.question.text, seq)
         return Found(_as_ranked(TEXT, islice(gate.passing(worded, of_one), of_one)), (TEXT,))
     if vector is not None and request.lanes == (VECTOR,) and not request.neighbours:
-        near = partial(by_meaning, vector, wide=WIDE_ALONE)
+        near = partial(ranking.by_meaning, vector, wide=ranking.WIDE_ALONE)
         return Found(_as_ranked(VECTOR, islice(gate.passing(near, of_one), of_one)), (VECTOR,))
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
-    best = fused(snapshot, gate, lanes, request, about)
+    best = ranking.fused(snapshot, gate, lanes, request, about)
     if request.fusion != CONVEX:
         return Found(list(best if request.group is not None else islice(best, k)), names)
     if request.group is not None:
-        return Found(rescore_all(snapshot, request.question, best, k), names)
-    return Found(rescore(snapshot, request.question, best, k)[:k], names)
+        return Found(ranking.rescore_all(snapshot, request.question, best, k), names)
+    return Found(ranking.rescore(snapshot, request.question, best, k)[:k], names)
 
 
-def _as_ranked(lane: str, passing: Iterator[Passed]) -> list[Ranked]:
-    return [Ranked(passed, passed.score, {lane: rank}, {lane: passed.score}) for rank, passed in enumerate(passing, 1)]
+def _as_ranked(lane: str, passing: Iterator[candidates.Passed]) -> list[ranking.Ranked]:
+    return [
+        ranking.Ranked(passed, passed.score, {lane: rank}, {lane: passed.score})
+        for rank, passed in enumerate(passing, 1)
+    ]

@@ -3,8 +3,6 @@
 The evidence of the lanes is fused first; then the form of a text adds to the score of the best candidates.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from operator import itemgetter

@@ -3,8 +3,6 @@
 References are hex, times are microseconds, intervals are half-open.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

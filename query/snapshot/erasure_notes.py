@@ -1,18 +1,13 @@
 """Erasures in the log: the note beside an erased text, and receipts that can be checked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
-from worlddb.log.model import codec
-from worlddb.log.model.blobs import Details
+from worlddb.log.model import blobs, codec, errors, times
 from worlddb.log.model.codec import chain_hash, events_hash
-from worlddb.log.model.errors import InputError, WorldDBError
 from worlddb.log.model.events import NONE, Erased
-from worlddb.log.model.times import parse_time
 from worlddb.log.store.copies import Copy
 from worlddb.projections.tables.apply.apply import erasure_of as row_of
 from worlddb.query.records import records
@@ -30,7 +25,7 @@ def erasure_of(snapshot: Snapshot, node: int) -> records.Erasure | None:
         position = next(event.details for event in carried.erased if event.lineage == lineage)
         stored = carried.details.get(position)
         details = None if stored is None else codec.decode_blob(stored, header.seq)
-        reason = details.why if isinstance(details, Details) else ""
+        reason = details.why if isinstance(details, blobs.Details) else ""
     else:
         row = row_of(snapshot.tables, node)
         if row is None:
@@ -94,11 +89,13 @@ def receipt_of(snapshot: Snapshot, store_id: bytes, seq: int, copies: Sequence[C
     """
     log = snapshot.log
     if not 0 < seq <= log.head().seq:
-        raise InputError(f"There is no commit {seq}", f"The store has commits 1 to {log.head().seq}")
+        raise errors.InputError(f"There is no commit {seq}", f"The store has commits 1 to {log.head().seq}")
     header, events = log.header(seq), log.events(seq)
     erased = [event for event in events.events if isinstance(event, Erased)]
     if not erased:
-        raise InputError(f"Commit {seq} erased nothing", "Give the receipt of an erasure, or the number of its commit")
+        raise errors.InputError(
+            f"Commit {seq} erased nothing", "Give the receipt of an erasure, or the number of its commit"
+        )
     holds = {place: log.events(place).blob for place in {place for event in erased for place, _ in event.blobs}}
     worlds = tuple(
         ErasedWorld(
@@ -132,11 +129,13 @@ def read_receipt(document: object) -> ErasureReceipt:
     """
     given = dict(document) if isinstance(document, Mapping) else document
     if isinstance(given, dict) and isinstance(given.get("ingested_at"), str):
-        given["ingested_at"] = parse_time(given["ingested_at"], "ingested_at")
+        given["ingested_at"] = times.parse_time(given["ingested_at"], "ingested_at")
     try:
         return msgspec.convert(given, ErasureReceipt)
     except msgspec.ValidationError as error:
-        raise InputError(f"This is no receipt of an erasure: {error}", "Give what `worlddb erase` printed") from None
+        raise errors.InputError(
+            f"This is no receipt of an erasure: {error}", "Give what `worlddb erase` printed"
+        ) from None
 
 
 def check(snapshot: Snapshot, store_id: bytes, receipt: ErasureReceipt) -> ErasureCheck:
@@ -145,7 +144,7 @@ def check(snapshot: Snapshot, store_id: bytes, receipt: ErasureReceipt) -> Erasu
         return ErasureCheck(False, (f"it is a receipt of the store {receipt.store}, and this is {store_id.hex()}",))
     try:
         problems = tuple(_problems(snapshot, receipt, receipt_of(snapshot, store_id, receipt.seq, ())))
-    except WorldDBError as error:
+    except errors.WorldDBError as error:
         problems = (error.message,)
     return ErasureCheck(not problems, problems)
 

@@ -15,42 +15,37 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Final, NamedTuple, Protocol
 
-from worlddb.log.model import codec
+from worlddb.log.model import blobs, codec, events, times
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Body, Details
-from worlddb.log.model.events import NONE
-from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.fields import Nodes
-from worlddb.projections.tables.reads.asof import Moment, edge_seen
-from worlddb.projections.tables.reads.table_reads import TableReads
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import CONTAINS_CODE, ROOT_NODE, EdgePlace, EdgeRow, VersionRow
+from worlddb.projections.tables.reads import asof, table_reads
+from worlddb.projections.tables.storage import rows, schema
 
-NO_DETAILS = Details(b"", [], "", {}, {})
+NO_DETAILS = blobs.Details(b"", [], "", {}, {})
 
 
 class Snapshot(NamedTuple):
     """The log and the tables in one transaction."""
 
     log: LmdbLog
-    tables: Tables
+    tables: rows.Tables
 
-    def body(self, row: VersionRow) -> Body | None:
+    def body(self, row: schema.VersionRow) -> blobs.Body | None:
         """The body of a version, or ``None`` once erased.
 
         Raises:
             DamagedStore: it is not what was written.
         """
-        stored = None if row.position == NONE else self.log.blob(row.seq, row.position)
+        stored = None if row.position == events.NONE else self.log.blob(row.seq, row.position)
         found = None if stored is None else codec.written_blob(stored, row.body, row.seq)
-        return found if isinstance(found, Body) else None
+        return found if isinstance(found, blobs.Body) else None
 
-    def details(self, seq: int, position: int) -> Details:
+    def details(self, seq: int, position: int) -> blobs.Details:
         """The details that a command left in a commit; empty if it left none or they were erased."""
-        stored = None if position == NONE else self.log.blob(seq, position)
+        stored = None if position == events.NONE else self.log.blob(seq, position)
         found = None if stored is None else codec.decode_blob(stored, seq)
-        return found if isinstance(found, Details) else NO_DETAILS
+        return found if isinstance(found, blobs.Details) else NO_DETAILS
 
 
 class SnapshotSource(Protocol):
@@ -60,13 +55,13 @@ class SnapshotSource(Protocol):
         """A snapshot for the length of one call."""
 
 
-def placings_at(tables: TableReads, node: int, moment: Moment) -> list[EdgePlace]:
+def placings_at(tables: table_reads.TableReads, node: int, moment: asof.Moment) -> list[schema.EdgePlace]:
     """The edges by which worlds contain a node at a moment, in log order."""
-    incoming = tables.incoming(node, CONTAINS_CODE, known_after=moment.seq, known_by=moment.seq)
-    return [place for place, row in incoming if edge_seen(tables, place, row, moment)]
+    incoming = tables.incoming(node, schema.CONTAINS_CODE, known_after=moment.seq, known_by=moment.seq)
+    return [place for place, row in incoming if asof.edge_seen(tables, place, row, moment)]
 
 
-def containers_at(tables: TableReads, node: int, moment: Moment) -> list[int]:
+def containers_at(tables: table_reads.TableReads, node: int, moment: asof.Moment) -> list[int]:
     """The worlds that contain a node at a moment, in log order of the edges."""
     return [place.source for place in placings_at(tables, node, moment)]
 
@@ -78,7 +73,9 @@ class Scope:
     one dictionary may serve many transactions and several threads.
     """
 
-    def __init__(self, tables: TableReads, world: int, moment: Moment, known: dict[int, bool] | None = None) -> None:
+    def __init__(
+        self, tables: table_reads.TableReads, world: int, moment: asof.Moment, known: dict[int, bool] | None = None
+    ) -> None:
         self._tables = tables
         self._world = world
         self._moment = moment
@@ -91,7 +88,7 @@ class Scope:
 
     def sees(self, node: int) -> bool:
         """True if the node is the world or lies inside it."""
-        if self._world == ROOT_NODE:
+        if self._world == schema.ROOT_NODE:
             return True
         known = self._inside.get(node)
         return self._leads_up(node) if known is None else known
@@ -147,7 +144,7 @@ class Stretch(NamedTuple):
         return Stretch(max(self.start, other.start), min(self.end, other.end))
 
 
-ALL_TIMES: Final = Stretch(ALWAYS, FOREVER)
+ALL_TIMES: Final = Stretch(times.ALWAYS, times.FOREVER)
 
 
 class Inhabitants:
@@ -157,13 +154,13 @@ class Inhabitants:
     told, since an end of an edge was moved after the moment's commit.
     """
 
-    def __init__(self, tables: TableReads, world: int, moment: Moment) -> None:
+    def __init__(self, tables: table_reads.TableReads, world: int, moment: asof.Moment) -> None:
         self._tables = tables
         self.moment = moment
         self.found: set[int] = set()
         self.stretch: Stretch | None = ALL_TIMES
         self._next = [world]
-        self._edges: Iterator[tuple[EdgePlace, EdgeRow]] = iter(())
+        self._edges: Iterator[tuple[schema.EdgePlace, schema.EdgeRow]] = iter(())
 
     def listed(self, limit: int | None = None) -> set[int] | None:
         """All of them, or ``None`` if there are more than ``limit``."""
@@ -171,7 +168,7 @@ class Inhabitants:
         while True:
             for place, row in self._edges:
                 self._note(row)
-                if row.target not in found and edge_seen(tables, place, row, moment):
+                if row.target not in found and asof.edge_seen(tables, place, row, moment):
                     found.add(row.target)
                     self._next.append(row.target)
                     if limit is not None and len(found) > limit:
@@ -180,9 +177,9 @@ class Inhabitants:
                 return found
             # Level by level and in order: neighbours in a table are found together.
             level, self._next = sorted(self._next), []
-            self._edges = tables.between(level, CONTAINS_CODE, None, known_by=moment.seq)
+            self._edges = tables.between(level, schema.CONTAINS_CODE, None, known_by=moment.seq)
 
-    def _note(self, row: EdgeRow) -> None:
+    def _note(self, row: schema.EdgeRow) -> None:
         """Of an edge that is known at the moment, in force or not, when that may change."""
         seq, valid = self.moment
         stretch = self.stretch
@@ -194,7 +191,9 @@ class Inhabitants:
             self.stretch = stretch.around(valid, row.valid_from, row.valid_to)
 
 
-def members_below(tables: TableReads, world: int, moment: Moment, limit: int | None = None) -> set[int] | None:
+def members_below(
+    tables: table_reads.TableReads, world: int, moment: asof.Moment, limit: int | None = None
+) -> set[int] | None:
     """Every node inside a world at a moment, or ``None`` if there are more than ``limit``."""
     return Inhabitants(tables, world, moment).listed(limit)
 
@@ -227,7 +226,7 @@ class InteriorCache:
         self._guard = threading.Lock()
         self._kept: OrderedDict[int, Interior] = OrderedDict()
 
-    def at(self, snapshot: Snapshot, world: int, moment: Moment) -> Nodes | None:
+    def at(self, snapshot: Snapshot, world: int, moment: asof.Moment) -> Nodes | None:
         """The members of a world at a moment, if they are known or easily found, else ``None``."""
         with self._guard:
             kept = self._kept.get(world)
@@ -260,7 +259,7 @@ class InteriorCache:
                 self._kept.popitem(last=False)
 
 
-def _followed(snapshot: Snapshot, world: int, kept: Interior, moment: Moment) -> Interior | None:
+def _followed(snapshot: Snapshot, world: int, kept: Interior, moment: asof.Moment) -> Interior | None:
     """An interior brought up to a later commit; ``None`` if it must or should be listed anew."""
     log, tables = snapshot
     inside, stretch = {world, *kept.members}, kept.stretch
@@ -274,13 +273,13 @@ def _followed(snapshot: Snapshot, world: int, kept: Interior, moment: Moment) ->
             if not isinstance(event, ev.Linked | ev.Unlinked | ev.EdgeClosed):
                 continue
             place = tables.place_of(event.edge)
-            if place is None or place.type != CONTAINS_CODE or place.source not in inside:
+            if place is None or place.type != schema.CONTAINS_CODE or place.source not in inside:
                 continue
             row = tables.edge(place)
             if not isinstance(event, ev.Linked) or row.closed > moment.seq:
                 return None
             stretch = stretch.around(moment.valid, row.valid_from, row.valid_to)
-            if row.target not in inside and edge_seen(tables, place, row, moment):
+            if row.target not in inside and asof.edge_seen(tables, place, row, moment):
                 # Whatever it contains may be older than the edge.
                 below = Inhabitants(tables, row.target, moment)
                 below.listed()

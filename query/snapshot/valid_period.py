@@ -5,24 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from worlddb.log.model.errors import InputError, InvalidInterval
-from worlddb.log.model.times import ALWAYS, FOREVER, Interval, TimeLike, format_time, parse_time
-from worlddb.projections.tables.reads.asof import (
-    Moment,
-    SeenVersion,
-    edge_known,
-    edge_seen,
-    edge_validity,
-    newest_version,
-    version_at,
-    version_known,
-    versions_as_of,
-)
-from worlddb.projections.tables.reads.table_reads import TableReads
+from worlddb.log.model import errors, times
+from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import EdgePlace, EdgeRow
 from worlddb.query.records.records import Valid
 
-Span: TypeAlias = "tuple[TimeLike | None, TimeLike | None] | Valid"
+Span: TypeAlias = "tuple[times.TimeLike | None, times.TimeLike | None] | Valid"
 """A span of time ``[start, end)``; ``None`` leaves an end open."""
 
 
@@ -32,14 +20,14 @@ class Period(NamedTuple):
     Times are whole microseconds, so the span ``[v, v + 1)`` asks what the instant ``v`` asks, in either way.
     """
 
-    span: Interval
+    span: times.Interval
     throughout: bool
 
-    def admits(self, validity: Interval) -> bool:
+    def admits(self, validity: times.Interval) -> bool:
         """True if something with this validity is an answer."""
         return validity.covers(self.span) if self.throughout else validity.overlaps(self.span)
 
-    def along(self, validity: Interval) -> Period:
+    def along(self, validity: times.Interval) -> Period:
         """What is asked of something that must be valid together with what has this validity."""
         return self if self.throughout else Period(self.span.intersect(validity), throughout=False)
 
@@ -58,15 +46,17 @@ class Choice(NamedTuple):
     """What was valid before is shown with what is valid now, and may be what answers; with ``include_superseded`` all
     versions, with the one that is valid now or else the newest."""
 
-    def seen(self, tables: TableReads, node: int, moment: Moment) -> SeenVersion | None:
+    def seen(self, tables: table_reads.TableReads, node: int, moment: asof.Moment) -> asof.SeenVersion | None:
         """The version of a world that may be shown, if there is one; of a period the newest."""
         if self.period is None:
-            seen = version_at(tables, node, moment)
+            seen = asof.version_at(tables, node, moment)
         else:
             seen = next(versions_in(tables, node, moment, self.period), None)
-        return newest_version(tables, node, moment.seq) if seen is None and self.include_superseded else seen
+        return asof.newest_version(tables, node, moment.seq) if seen is None and self.include_superseded else seen
 
-    def numbered(self, tables: TableReads, node: int, number: int, moment: Moment) -> SeenVersion | None:
+    def numbered(
+        self, tables: table_reads.TableReads, node: int, number: int, moment: asof.Moment
+    ) -> asof.SeenVersion | None:
         """A version of a world by its number, if it may be shown.
 
         At most one version is valid at an instant, or throughout a span, so that others need not be looked at.
@@ -76,13 +66,13 @@ class Choice(NamedTuple):
             if newest is None or newest.number == number:
                 return newest
             return next((seen for seen in self.each(tables, node, moment) if seen.number == number), None)
-        seen = version_known(tables, node, number, moment.seq)
+        seen = asof.version_known(tables, node, number, moment.seq)
         if seen is not None and self._admits(seen.validity, moment):
             return seen
         other = self.seen(tables, node, moment) if self.include_superseded else None
         return other if other is not None and other.number == number else None
 
-    def _admits(self, validity: Interval, moment: Moment) -> bool:
+    def _admits(self, validity: times.Interval, moment: asof.Moment) -> bool:
         return validity.contains(moment.valid) if self.period is None else self.period.admits(validity)
 
     @property
@@ -93,15 +83,17 @@ class Choice(NamedTuple):
         """
         return self.earlier or (self.period is not None and not self.period.throughout)
 
-    def each(self, tables: TableReads, node: int, moment: Moment) -> Iterator[SeenVersion]:
+    def each(self, tables: table_reads.TableReads, node: int, moment: asof.Moment) -> Iterator[asof.SeenVersion]:
         """All versions of a world that may be shown: :meth:`seen`, then the others, newest first."""
         if self.earlier:
             shown = self.seen(tables, node, moment)
             if shown is not None and self.include_superseded:
                 yield shown
-                yield from (seen for seen in versions_as_of(tables, node, moment.seq) if seen.number != shown.number)
+                yield from (
+                    seen for seen in asof.versions_as_of(tables, node, moment.seq) if seen.number != shown.number
+                )
             elif shown is not None:
-                until_now = Period(Interval(ALWAYS, moment.valid + 1), throughout=False)
+                until_now = Period(times.Interval(times.ALWAYS, moment.valid + 1), throughout=False)
                 yield from versions_in(tables, node, moment, until_now)
         elif self.is_of_several:
             yield from versions_in(tables, node, moment, self.period)
@@ -123,47 +115,51 @@ def period_of(during: Span | None, overlaps: Span | None, *, include_superseded:
     if given in ([], ["include_superseded"]):
         return None
     if len(given) > 1:
-        raise InputError(f"Both {given[0]} and {given[1]} were given", "Give one of them")
+        raise errors.InputError(f"Both {given[0]} and {given[1]} were given", "Give one of them")
     if during is not None:
         return Period(span_of(during, "during"), throughout=True)
     return Period(span_of(overlaps, "overlaps"), throughout=False)
 
 
-def span_of(given: Any, what: str) -> Interval:
+def span_of(given: Any, what: str) -> times.Interval:
     """The half-open span that a caller gave; raises as :func:`period_of`."""
     if isinstance(given, Valid):
-        span = Interval(given.start, given.end)
+        span = times.Interval(given.start, given.end)
     elif isinstance(given, tuple | list) and len(given) == 2:
         start, end = given
-        span = Interval(
-            ALWAYS if start is None else parse_time(start, f"the start of {what}"),
-            FOREVER if end is None else parse_time(end, f"the end of {what}"),
+        span = times.Interval(
+            times.ALWAYS if start is None else times.parse_time(start, f"the start of {what}"),
+            times.FOREVER if end is None else times.parse_time(end, f"the end of {what}"),
         )
     else:
         remedy = f"Give {what}=(start, end); None leaves an end open"
-        raise InputError(f"{what} is {given!r:.80}, not a pair of times", remedy)
+        raise errors.InputError(f"{what} is {given!r:.80}, not a pair of times", remedy)
     if span.is_empty:
-        raise InvalidInterval(
-            f"{what} ends at {format_time(span.end)}, not after its start {format_time(span.start)}",
+        raise errors.InvalidInterval(
+            f"{what} ends at {times.format_time(span.end)}, not after its start {times.format_time(span.start)}",
             "Spans are half-open: give an end after the start, or ask a view of that instant with valid=",
         )
     return span
 
 
-def versions_in(tables: TableReads, node: int, moment: Moment, period: Period | None) -> Iterator[SeenVersion]:
+def versions_in(
+    tables: table_reads.TableReads, node: int, moment: asof.Moment, period: Period | None
+) -> Iterator[asof.SeenVersion]:
     """The versions that a read shows, newest first: of an instant there is at most one."""
     if period is None:
-        seen = version_at(tables, node, moment)
+        seen = asof.version_at(tables, node, moment)
         if seen is not None:
             yield seen
         return
-    for seen in versions_as_of(tables, node, moment.seq):
+    for seen in asof.versions_as_of(tables, node, moment.seq):
         if period.admits(seen.validity):
             yield seen
 
 
-def edge_in(tables: TableReads, place: EdgePlace, row: EdgeRow, moment: Moment, period: Period | None) -> bool:
+def edge_in(
+    tables: table_reads.TableReads, place: EdgePlace, row: EdgeRow, moment: asof.Moment, period: Period | None
+) -> bool:
     """True if a read shows the edge."""
     if period is None:
-        return edge_seen(tables, place, row, moment)
-    return edge_known(row, moment.seq) and period.admits(edge_validity(tables, place, row, moment.seq))
+        return asof.edge_seen(tables, place, row, moment)
+    return asof.edge_known(row, moment.seq) and period.admits(asof.edge_validity(tables, place, row, moment.seq))

@@ -10,52 +10,18 @@ lookups by prefix, counts and error messages, cannot tell that there is more.
 * A **proposal** is inside if both of its sides are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
-from worlddb.log.model import codec
-from worlddb.log.model.blobs import Body, Details, Vector
-from worlddb.log.model.codec import Header
+from worlddb.log.model import blobs, codec
 from worlddb.log.model.events import NONE
-from worlddb.projections.indexes.fields import Nodes
-from worlddb.projections.indexes.vector_rows import VectorRow
-from worlddb.projections.tables.apply.settings import (
-    Nearest,
-    Registration,
-    Tuning,
-    containers_known,
-    registered,
-    tunings_holding,
-    tunings_known,
-)
-from worlddb.projections.tables.reads.asof import (
-    Moment,
-    OpenSpace,
-    answering_spaces,
-    edge_seen,
-    nodes_known,
-    vector_place,
-)
+from worlddb.projections.indexes import fields, vector_rows
+from worlddb.projections.tables.apply import settings
+from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import Scannable, Seekable, TableReads
-from worlddb.projections.tables.storage.proposal_rows import Staged
-from worlddb.projections.tables.storage.schema import (
-    CONTAINS_CODE,
-    EDGE_PLACE,
-    LIVE,
-    ROOT_NODE,
-    AliasRow,
-    EdgePlace,
-    EdgeRow,
-    NodeRow,
-    ProposalRow,
-    VersionRow,
-)
-from worlddb.projections.tables.storage.transaction import missing_row
-from worlddb.projections.tables.storage.write_buffer import Pair
+from worlddb.projections.tables.storage import proposal_rows, schema, transaction, write_buffer
 from worlddb.query.records.records import Erasure
 from worlddb.query.snapshot.erasure_notes import erasure_of
 from worlddb.query.snapshot.snapshot import Inhabitants, InteriorCache, Scope, Snapshot, members_below, placings_at
@@ -72,7 +38,7 @@ class ConfinedTables:
     caller, and raises as if it were not there.
     """
 
-    def __init__(self, tables: TableReads, world: int, moment: Moment, known: dict[int, bool]) -> None:
+    def __init__(self, tables: TableReads, world: int, moment: asof.Moment, known: dict[int, bool]) -> None:
         self._tables = tables
         self._world = world
         self._moment = moment
@@ -81,7 +47,9 @@ class ConfinedTables:
         self.closings: Seekable = tables.closings
         self.decisions: Seekable = tables.decisions
         self.lineages: Scannable = _Seen(tables.lineages, lambda number: self._sees(int.from_bytes(number, "big")))
-        self.edges: Scannable = _Seen(tables.edges, lambda place: self._has(EdgePlace._make(EDGE_PLACE.unpack(place))))
+        self.edges: Scannable = _Seen(
+            tables.edges, lambda place: self._has(schema.EdgePlace._make(schema.EDGE_PLACE.unpack(place)))
+        )
 
     # -- nodes and versions
 
@@ -89,16 +57,16 @@ class ConfinedTables:
         node = self._tables.node_of(lineage)
         return node if node is not None and self._sees(node) else None
 
-    def node(self, node: int) -> NodeRow:
+    def node(self, node: int) -> schema.NodeRow:
         return self._tables.node(self._inside(node))
 
-    def version(self, node: int, version: int) -> VersionRow:
+    def version(self, node: int, version: int) -> schema.VersionRow:
         return self._tables.version(self._inside(node), version)
 
-    def version_rows(self, node: int) -> Iterator[tuple[int, VersionRow]]:
+    def version_rows(self, node: int) -> Iterator[tuple[int, schema.VersionRow]]:
         return self._tables.version_rows(self._inside(node))
 
-    def aliases(self, node: int) -> Iterator[tuple[int, AliasRow]]:
+    def aliases(self, node: int) -> Iterator[tuple[int, schema.AliasRow]]:
         return self._tables.aliases(self._inside(node))
 
     def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
@@ -115,45 +83,47 @@ class ConfinedTables:
     def type_name(self, code: int) -> str:
         return self._tables.type_name(code)
 
-    def place_of(self, edge: bytes) -> EdgePlace | None:
+    def place_of(self, edge: bytes) -> schema.EdgePlace | None:
         place = self._tables.place_of(edge)
         return place if place is not None and self._has(place) else None
 
-    def edge(self, place: EdgePlace) -> EdgeRow:
+    def edge(self, place: schema.EdgePlace) -> schema.EdgeRow:
         row = self._tables.edge(place)
         if not self._shows(place, row):
-            raise missing_row(f"edge {place.edge} from node {place.source}")
+            raise transaction.missing_row(f"edge {place.edge} from node {place.source}")
         return row
 
     def outgoing(
-        self, node: int, code: int | None = None, after: int = 0, *, known_by: int = LIVE
-    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        self, node: int, code: int | None = None, after: int = 0, *, known_by: int = schema.LIVE
+    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
         found = self._tables.outgoing(self._inside(node), code, after, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
     def between(
-        self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = LIVE
-    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = schema.LIVE
+    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
         found = self._tables.between(map(self._inside, sources), code, targets, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
     def incoming(
-        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = LIVE
-    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = schema.LIVE
+    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
         found = self._tables.incoming(self._inside(node), code, known_after=known_after, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
-    def latest_incoming(self, node: int, code: int, *, known_by: int = LIVE) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+    def latest_incoming(
+        self, node: int, code: int, *, known_by: int = schema.LIVE
+    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
         found = self._tables.latest_incoming(self._inside(node), code, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
     # -- identity and hashes
 
-    def proposal(self, proposal: bytes) -> ProposalRow | None:
+    def proposal(self, proposal: bytes) -> schema.ProposalRow | None:
         row = self._tables.proposal(proposal)
         return row if row is not None and self._joins(row) else None
 
-    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[Staged]:
+    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[proposal_rows.Staged]:
         return self._tables.staged(self._interior() if nodes is None else [node for node in nodes if self._sees(node)])
 
     def hash_row(self, node: int, seq: int) -> tuple[int, bytes] | None:
@@ -190,20 +160,20 @@ class ConfinedTables:
 
     def _inside(self, node: int) -> int:
         if not self._sees(node):
-            raise missing_row(f"node {node}")
+            raise transaction.missing_row(f"node {node}")
         return node
 
-    def _shows(self, place: EdgePlace, row: EdgeRow) -> bool:
+    def _shows(self, place: schema.EdgePlace, row: schema.EdgeRow) -> bool:
         if not self._sees(place.source):
             return False
-        if place.type == CONTAINS_CODE and edge_seen(self._tables, place, row, self._moment):
+        if place.type == schema.CONTAINS_CODE and asof.edge_seen(self._tables, place, row, self._moment):
             self._scope.admit(row.target)
         return self._sees(row.target) and self._sees(row.home)
 
-    def _has(self, place: EdgePlace) -> bool:
+    def _has(self, place: schema.EdgePlace) -> bool:
         return self._shows(place, self._tables.edge(place))
 
-    def _joins(self, row: ProposalRow) -> bool:
+    def _joins(self, row: schema.ProposalRow) -> bool:
         return self._sees(row.source) and self._sees(row.target)
 
 
@@ -214,7 +184,7 @@ class _Seen:
         self._table = table
         self._sees = sees
 
-    def scan(self, prefix: bytes) -> Iterator[Pair]:
+    def scan(self, prefix: bytes) -> Iterator[write_buffer.Pair]:
         return ((key, value) for key, value in self._table.scan(prefix) if self._sees(value))
 
 
@@ -225,13 +195,13 @@ MOST_BODIES: Final = 64
 class Place(NamedTuple):
     """The place of a view: its moment, and its outermost world (the root, unless confined)."""
 
-    moment: Moment
+    moment: asof.Moment
     top: int
 
     @property
     def is_confined(self) -> bool:
         """True if there may be worlds that are not seen from here."""
-        return self.top != ROOT_NODE
+        return self.top != schema.ROOT_NODE
 
 
 class VisibleSnapshot:
@@ -245,7 +215,7 @@ class VisibleSnapshot:
         place: Place,
         known: dict[int, bool] | None = None,
         *,
-        also_at: Moment | None = None,
+        also_at: asof.Moment | None = None,
         interiors: InteriorCache | None = None,
     ) -> None:
         """Confine a snapshot to what a place may see.
@@ -254,9 +224,9 @@ class VisibleSnapshot:
         whole store, and of use to nobody who sees a part of it.
         """
         self._snapshot = snapshot
-        self._placings: dict[int, list[EdgePlace]] = {}
+        self._placings: dict[int, list[schema.EdgePlace]] = {}
         self._interiors = None if place.is_confined else interiors
-        self._bodies: dict[bytes, Body | None] = {}
+        self._bodies: dict[bytes, blobs.Body | None] = {}
         self.place = place
         self.tables: TableReads = snapshot.tables
         if place.is_confined:
@@ -269,7 +239,7 @@ class VisibleSnapshot:
         """The store itself, for what belongs to no world; ``None`` if only a part of it is visible."""
         return None if self.place.is_confined else self._snapshot
 
-    def body(self, row: VersionRow) -> Body | None:
+    def body(self, row: schema.VersionRow) -> blobs.Body | None:
         """The body of a version, ``None`` once erased. The first few are kept for the second read."""
         if row.body in self._bodies:
             return self._bodies[row.body]
@@ -278,22 +248,22 @@ class VisibleSnapshot:
             self._bodies[row.body] = found
         return found
 
-    def placings(self, node: int) -> list[EdgePlace]:
+    def placings(self, node: int) -> list[schema.EdgePlace]:
         """The edges by which worlds contain a node at the moment, in log order; looked up once."""
         found = self._placings.get(node)
         if found is None:
             found = self._placings[node] = placings_at(self.tables, node, self.place.moment)
         return found
 
-    def members_known(self, world: int) -> Nodes | None:
+    def members_known(self, world: int) -> fields.Nodes | None:
         """Who lies inside a world at the moment, if that is known from a read before."""
         return None if self._interiors is None else self._interiors.at(self._snapshot, world, self.place.moment)
 
-    def keep_members(self, world: int, listed: Inhabitants) -> Nodes:
+    def keep_members(self, world: int, listed: Inhabitants) -> fields.Nodes:
         """Who was listed as inside a world, for this read and those that follow."""
-        return Nodes(frozenset(listed.found)) if self._interiors is None else self._interiors.keep(world, listed)
+        return fields.Nodes(frozenset(listed.found)) if self._interiors is None else self._interiors.keep(world, listed)
 
-    def details(self, seq: int, position: int) -> Details:
+    def details(self, seq: int, position: int) -> blobs.Details:
         """The details that a command left in a commit; empty if it left none or they were erased."""
         return self._snapshot.details(seq, position)
 
@@ -301,25 +271,25 @@ class VisibleSnapshot:
         """When the texts of a node were erased, by whom, and under which reference."""
         return erasure_of(self._snapshot, node)
 
-    def vector(self, space: int, node: int, version: int) -> VectorRow | None:
+    def vector(self, space: int, node: int, version: int) -> vector_rows.VectorRow | None:
         """The vectors of a version that is seen, if they were recorded by the moment's commit."""
-        place = vector_place(self._snapshot.tables, space, node, version)
+        place = asof.vector_place(self._snapshot.tables, space, node, version)
         if place is None or place.seq > self.place.moment.seq:
             return None
         stored = self._snapshot.log.blob(place.seq, place.position)
         found = None if stored is None else codec.decode_blob(stored, place.seq)
-        if not isinstance(found, Vector):
+        if not isinstance(found, blobs.Vector):
             return None
-        return VectorRow(node, version, place.seq, found.values, found.statements, found.stated)
+        return vector_rows.VectorRow(node, version, place.seq, found.values, found.statements, found.stated)
 
-    def answering_spaces(self, *, exact: bool) -> list[OpenSpace]:
+    def answering_spaces(self, *, exact: bool) -> list[asof.OpenSpace]:
         """The embedding spaces that a question may be compared in, the preferred one first.
 
         ``exact``: as of the moment's commit alone.
         """
-        return answering_spaces(self._snapshot.log, self._snapshot.tables, self.place.moment.seq, exact=exact)
+        return asof.answering_spaces(self._snapshot.log, self._snapshot.tables, self.place.moment.seq, exact=exact)
 
-    def header(self, seq: int) -> Header:
+    def header(self, seq: int) -> codec.Header:
         """When a commit was made, and by whom."""
         return self._snapshot.log.header(seq)
 
@@ -329,10 +299,10 @@ class VisibleSnapshot:
         for event in (event for event in events if getattr(event, "lineage", b"") == lineage):
             yield self.details(seq, getattr(event, "details", NONE)).why
 
-    def registration(self, type_name: str, home: int) -> Registration | None:
+    def registration(self, type_name: str, home: int) -> settings.Registration | None:
         """The registration of an edge type that holds for edges at home in a world."""
         tables, seq = self._snapshot.tables, self.place.moment.seq
-        found = Nearest(tables, type_name, seq).at(home, self._above)
+        found = settings.Nearest(tables, type_name, seq).at(home, self._above)
         return None if found is None else self._as_seen(found)
 
     def _above(self, node: int) -> list[int]:
@@ -340,21 +310,21 @@ class VisibleSnapshot:
 
         Above the world that is everything here all count: what holds for it holds for everything in it.
         """
-        found = list(containers_known(self._snapshot.tables, self.place.moment.seq)(node))
+        found = list(settings.containers_known(self._snapshot.tables, self.place.moment.seq)(node))
         if not self.place.is_confined or node == self.place.top or not self._is_inside(node):
             return found
         return [container for container in found if self._is_inside(container)]
 
-    def registered(self, *, ended: bool = False) -> list[Registration]:
+    def registered(self, *, ended: bool = False) -> list[settings.Registration]:
         """Every registration inside, and those from outside that hold for the outermost world."""
-        known = registered(self._snapshot.tables, self.place.moment.seq, ended=ended)
+        known = settings.registered(self._snapshot.tables, self.place.moment.seq, ended=ended)
         if not self.place.is_confined:
             return known
         inside = [one for one in known if self._is_inside(one.world)]
         inherited = (self.registration(name, self.place.top) for name in dict.fromkeys(one.type for one in known))
         return inside + [one for one in inherited if one is not None and one not in inside]
 
-    def _as_seen(self, known: Registration) -> Registration:
+    def _as_seen(self, known: settings.Registration) -> settings.Registration:
         """Show a registration as this view sees it.
 
         One from outside holds for everything here, without its reason.
@@ -363,17 +333,17 @@ class VisibleSnapshot:
             return known
         return known._replace(world=self.place.top, row=known.row._replace(details=NONE))
 
-    def tunings(self, *, ended: bool = False) -> list[Tuning]:
+    def tunings(self, *, ended: bool = False) -> list[settings.Tuning]:
         """The thresholds set inside, and those from outside that hold for the outermost world."""
-        known = tunings_known(self._snapshot.tables, self.place.moment.seq, ended=ended)
+        known = settings.tunings_known(self._snapshot.tables, self.place.moment.seq, ended=ended)
         if not self.place.is_confined:
             return known
         inside = [one for one in known if self._is_inside(one.world)]
         return inside + [one for one in self.tunings_at(self.place.top) if one not in inside]
 
-    def tunings_at(self, home: int) -> list[Tuning]:
+    def tunings_at(self, home: int) -> list[settings.Tuning]:
         """The thresholds that hold in a world, one for each type that has its own."""
-        found = tunings_holding(self._snapshot.tables, home, self._above, self.place.moment.seq)
+        found = settings.tunings_holding(self._snapshot.tables, home, self._above, self.place.moment.seq)
         return [self._tuning_as_seen(one) for one in found]
 
     def is_tuning_visible(self, lineage: bytes, seq: int) -> bool:
@@ -384,10 +354,10 @@ class VisibleSnapshot:
         if not self.place.is_confined or self.tables.node_of(lineage) is not None:
             return True
         tables = self._snapshot.tables
-        around = tunings_holding(tables, self.place.top, containers_known(tables, seq), seq)
+        around = settings.tunings_holding(tables, self.place.top, settings.containers_known(tables, seq), seq)
         return any(tables.node(one.world).lineage == lineage for one in around)
 
-    def _tuning_as_seen(self, known: Tuning) -> Tuning:
+    def _tuning_as_seen(self, known: settings.Tuning) -> settings.Tuning:
         if not self.place.is_confined or self._is_inside(known.world):
             return known
         return known._replace(world=self.place.top, row=known.row._replace(details=NONE))
@@ -404,16 +374,16 @@ class VisibleSnapshot:
     def worlds_known(self) -> int:
         """How many worlds the whole store had at the moment's commit."""
         tables = self._snapshot.tables
-        return nodes_known(tables, tables.progress().next_node, self.place.moment.seq)
+        return asof.nodes_known(tables, tables.progress().next_node, self.place.moment.seq)
 
     def inhabitants(self, world: int | None = None) -> Iterator[int]:
         """Every node inside a world (default: the top) at the moment, in log order."""
         moment, top = self.place
         within = top if world is None else world
-        if within != ROOT_NODE:
+        if within != schema.ROOT_NODE:
             yield from sorted(members_below(self.tables, within, moment) or ())
             return
-        for node in range(ROOT_NODE + 1, self._snapshot.tables.progress().next_node):
+        for node in range(schema.ROOT_NODE + 1, self._snapshot.tables.progress().next_node):
             if self.tables.node(node).created > moment.seq:
                 return
             yield node

@@ -11,34 +11,26 @@ from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, Final
 
-from worlddb.log.model.errors import InputError, InvalidText, UnknownReference
-from worlddb.log.model.ids import HASH_BYTES, as_ref, short
-from worlddb.log.model.limits import checked_number
-from worlddb.log.model.times import TimeLike, format_time, parse_time
+from worlddb.log.model import errors, ids, limits, times
 from worlddb.projections.indexes.composition import ATTENTION
-from worlddb.projections.tables.reads.asof import Moment, edge_known
-from worlddb.projections.tables.reads.lookup import NOTHING_YET, find_edge
+from worlddb.projections.tables.reads import asof, lookup
 from worlddb.projections.tables.storage.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
+from worlddb.query.graph_query import query_value, subgraph
 from worlddb.query.graph_query.composed_search import composed
 from worlddb.query.graph_query.planner import BoundQuery, run
-from worlddb.query.graph_query.query_value import DEFAULT_K, Query
-from worlddb.query.graph_query.subgraph import Subgraph
 from worlddb.query.history import lineage
 from worlddb.query.history.identity_document import identity_document
 from worlddb.query.history.journal import Entry, journal
 from worlddb.query.history.lineage import Blame, blame
 from worlddb.query.question.question import CONVEX, LANES, TEXT, Question, Request
-from worlddb.query.reads import build, store_facts, world_lookup
-from worlddb.query.reads.adjacency import EdgeFilter, edges_of, members
-from worlddb.query.reads.build import conflicts_of
+from worlddb.query.reads import adjacency, build, store_facts, world_lookup
 from worlddb.query.reads.store_facts import bookmarks_known, tunings
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Wanted, find, named_node
 from worlddb.query.recall.recall import recall
 from worlddb.query.records import records
+from worlddb.query.snapshot import valid_period, visible
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
-from worlddb.query.snapshot.valid_period import Choice, Span, period_of, span_of
-from worlddb.query.snapshot.visible import VisibleSnapshot
 
 LARGEST: Final = 2**63 - 1
 """The largest number that a read is asked for."""
@@ -63,8 +55,9 @@ class View:
         """The reference of the world that the view is confined to, if it is."""
 
     def __str__(self) -> str:
-        text = f"view of {format_time(self.valid)} as known at commit {self.seq} ({format_time(self.ingested)})"
-        text = text if self.world is None else f"{text} inside {short(self.world)}"
+        known = f"as known at commit {self.seq} ({times.format_time(self.ingested)})"
+        text = f"view of {times.format_time(self.valid)} {known}"
+        text = text if self.world is None else f"{text} inside {ids.short(self.world)}"
         return f"{text}, identities as one" if self.unify else text
 
     def __repr__(self) -> str:
@@ -81,7 +74,7 @@ class View:
         return self.moment.valid
 
     @property
-    def moment(self) -> Moment:
+    def moment(self) -> asof.Moment:
         """The view's point on both axes."""
         return self._window.place.moment
 
@@ -113,8 +106,8 @@ class View:
         ref: Any,
         *,
         include_superseded: bool = False,
-        during: Span | None = None,
-        overlaps: Span | None = None,
+        during: valid_period.Span | None = None,
+        overlaps: valid_period.Span | None = None,
     ) -> records.World | None:
         """The world of a reference or a name, or ``None`` if no version of it is valid in this view.
 
@@ -127,7 +120,7 @@ class View:
             UnknownReference: the view knows nothing under the reference or the name.
             AmbiguousReference: a prefix or a name fits several worlds.
         """
-        period = period_of(during, overlaps, include_superseded=include_superseded)
+        period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
         with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             return build.world(
@@ -142,8 +135,8 @@ class View:
         world: Any = None,
         limit: int | None = None,
         include_superseded: bool = False,
-        during: Span | None = None,
-        overlaps: Span | None = None,
+        during: valid_period.Span | None = None,
+        overlaps: valid_period.Span | None = None,
     ) -> list[records.World]:
         """Worlds by name or alias (case-folded), by type (with subtypes and instances), or both.
 
@@ -155,10 +148,10 @@ class View:
         """
         for what, text in (("name", name), ("type", type)):
             if not isinstance(text, str | None):
-                raise InvalidText(f"{what} is {text.__class__.__name__}, not text", "Give it as str")
+                raise errors.InvalidText(f"{what} is {text.__class__.__name__}, not text", "Give it as str")
         if limit is not None:
-            checked_number(limit, "limit", 0, LARGEST)
-        period = period_of(during, overlaps, include_superseded=include_superseded)
+            limits.checked_number(limit, "limit", 0, LARGEST)
+        period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
         with self._snapshot() as snapshot:
             wanted = Wanted(name, type, self._node(snapshot, world))
             how = {"include_superseded": include_superseded, "unify": self.unify}
@@ -169,8 +162,8 @@ class View:
         ref: Any = None,
         *,
         include_superseded: bool = False,
-        during: Span | None = None,
-        overlaps: Span | None = None,
+        during: valid_period.Span | None = None,
+        overlaps: valid_period.Span | None = None,
     ) -> Iterator[records.World]:
         """The members of a world (default: the outermost one), in the order in which they joined.
 
@@ -178,8 +171,8 @@ class View:
         span, or together at some instant of it. Read in pages, so a world of any size costs little memory and no long
         transaction.
         """
-        period = period_of(during, overlaps, include_superseded=include_superseded)
-        return members(self._window, ref, include_superseded, period)
+        period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
+        return adjacency.members(self._window, ref, include_superseded, period)
 
     def edges(
         self,
@@ -188,8 +181,8 @@ class View:
         type: str | None = None,
         direction: str = "both",
         include_superseded: bool = False,
-        during: Span | None = None,
-        overlaps: Span | None = None,
+        during: valid_period.Span | None = None,
+        overlaps: valid_period.Span | None = None,
     ) -> list[records.Edge]:
         """The edges of a world (``out``, ``in`` or ``both``) in log order; closed ones if asked for.
 
@@ -197,23 +190,25 @@ class View:
         valid at some instant of it. Where identities are seen as one: the edges of all of them, but not those that make
         them one.
         """
-        period = period_of(during, overlaps, include_superseded=include_superseded)
-        wanted = EdgeFilter(type, direction, include_superseded, period)
+        period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
+        wanted = adjacency.EdgeFilter(type, direction, include_superseded, period)
         wanted.check()
         with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             one = world_lookup.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
-            found = edges_of(snapshot, one, wanted)
+            found = adjacency.edges_of(snapshot, one, wanted)
         return [edge for edge in found if not self.unify or edge.type not in self.spec.identity_types]
 
     def edge(self, ref: Any) -> records.Edge:
         """One edge by its reference; unlinked ones are unknown to views after the unlink."""
         with self._snapshot() as snapshot:
-            identifier = find_edge(snapshot.tables, as_ref(ref), self.seq)
+            identifier = lookup.find_edge(snapshot.tables, ids.as_ref(ref), self.seq)
             place = snapshot.tables.place_of(identifier)
             row = None if place is None else snapshot.tables.edge(place)
-            if place is None or row is None or not edge_known(row, self.seq):
-                raise UnknownReference(f"The edge {identifier.hex()[:12]} was unlinked", "Look at an earlier view")
+            if place is None or row is None or not asof.edge_known(row, self.seq):
+                raise errors.UnknownReference(
+                    f"The edge {identifier.hex()[:12]} was unlinked", "Look at an earlier view"
+                )
             return build.edge(snapshot, place, row, self.moment)
 
     def reference_of(self, ref: Any) -> str:
@@ -237,20 +232,22 @@ class View:
             node = self._node(snapshot, ref)
             found = snapshot.tables.hash_row(node, self.seq)
             if found is None:
-                raise UnknownReference("Nothing had been committed yet", NOTHING_YET)
-            return found[1][:HASH_BYTES].hex()
+                raise errors.UnknownReference("Nothing had been committed yet", lookup.NOTHING_YET)
+            return found[1][: ids.HASH_BYTES].hex()
 
-    def conflicts(self, ref: Any, *, during: Span | None = None, overlaps: Span | None = None) -> list[records.Edge]:
+    def conflicts(
+        self, ref: Any, *, during: valid_period.Span | None = None, overlaps: valid_period.Span | None = None
+    ) -> list[records.Edge]:
         """The edges that record contradictions of a world, in log order, while both sides are valid.
 
         ``during=(a, b)`` gives those where the edge and both sides are valid throughout ``[a, b)``, ``overlaps=(a, b)``
         those where all three are valid together at some instant of it. :meth:`edges` gives them whatever became of the
         two sides.
         """
-        period = period_of(during, overlaps)
+        period = valid_period.period_of(during, overlaps)
         with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
-            found = conflicts_of(snapshot, node, self.moment, self.spec, period)
+            found = build.conflicts_of(snapshot, node, self.moment, self.spec, period)
             return [build.edge(snapshot, place, row, self.moment) for place, row in found]
 
     def containers(self, ref: Any) -> list[str]:
@@ -258,15 +255,20 @@ class View:
         return [edge.source for edge in self.edges(ref, type=CONTAINS, direction="in")]
 
     def history(
-        self, ref: Any, *, between: Span | None = None, during: Span | None = None, overlaps: Span | None = None
+        self,
+        ref: Any,
+        *,
+        between: valid_period.Span | None = None,
+        during: valid_period.Span | None = None,
+        overlaps: valid_period.Span | None = None,
     ) -> list[records.Version]:
         """Every version known to the view, oldest first, with the validity that it has in the view.
 
         ``between=(a, b)`` is a span of ingest time: the versions of which something was learned in ``[a, b)``, that
         they are or when they end. ``during`` and ``overlaps`` are spans of valid time, as :meth:`get` has them.
         """
-        learned = None if between is None else span_of(between, "between")
-        period = period_of(during, overlaps)
+        learned = None if between is None else valid_period.span_of(between, "between")
+        period = valid_period.period_of(during, overlaps)
         with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             return lineage.history(snapshot, node, between=learned, period=period)
@@ -292,9 +294,9 @@ class View:
 
         With ``ref`` only those that name that world. Of a confined view, those that name nothing from outside.
         """
-        checked_number(first, "first", 0, LARGEST)
+        limits.checked_number(first, "first", 0, LARGEST)
         if last is not None:
-            checked_number(last, "last", 0, LARGEST)
+            limits.checked_number(last, "last", 0, LARGEST)
         wanted = None
         if ref is not None:
             with self._snapshot() as snapshot:
@@ -305,7 +307,9 @@ class View:
     def proposals(self, *, status: str | None = "pending") -> list[records.Proposal]:
         """Proposals in the order they were staged; ``status=None`` for all of them."""
         if status is not None and status not in STATUS_NAMES:
-            raise InputError(f"There is no status {status!r:.80}", f"Give one of: {', '.join(STATUS_NAMES)}, or None")
+            raise errors.InputError(
+                f"There is no status {status!r:.80}", f"Give one of: {', '.join(STATUS_NAMES)}, or None"
+            )
         with self._snapshot() as snapshot:
             known = build.staged_until(snapshot, self.seq)
             made = [build.proposal(snapshot, found, row, self.seq) for found, row in known]
@@ -314,10 +318,10 @@ class View:
     def proposal(self, ref: Any) -> records.Proposal:
         """One proposal, whatever was decided about it, by its full reference."""
         with self._snapshot() as snapshot:
-            identifier = as_ref(ref)
+            identifier = ids.as_ref(ref)
             row = snapshot.tables.proposal(identifier) if isinstance(identifier, bytes) else None
             if row is None or row.seq > self.seq or not isinstance(identifier, bytes):
-                raise UnknownReference(f"There is no proposal {str(ref)[:80]!r}", "List them with proposals()")
+                raise errors.UnknownReference(f"There is no proposal {str(ref)[:80]!r}", "List them with proposals()")
             return build.proposal(snapshot, identifier, row, self.seq)
 
     def equivalence_class(self, ref: Any) -> list[str]:
@@ -382,9 +386,9 @@ class View:
         include_superseded: bool | None = None,
         lanes: Sequence[str] = LANES,
         fusion: str = CONVEX,
-        asked: TimeLike | None = None,
-        during: Span | None = None,
-        overlaps: Span | None = None,
+        asked: times.TimeLike | None = None,
+        during: valid_period.Span | None = None,
+        overlaps: valid_period.Span | None = None,
         group: int | None = None,
         neighbours: int = 0,
     ) -> records.Recall:
@@ -408,15 +412,15 @@ class View:
                 there is no such lane or fusion.
         """
         if isinstance(lanes, str) or not isinstance(lanes, Iterable):
-            raise InputError(
+            raise errors.InputError(
                 f"lanes is {lanes!r:.80}, not a list of lanes", f"Name some of: {', '.join(LANES)}, as a list"
             )
-        when = self.valid if asked is None else parse_time(asked, "asked")
-        period = period_of(during, overlaps, include_superseded=bool(include_superseded))
+        when = self.valid if asked is None else times.parse_time(asked, "asked")
+        period = valid_period.period_of(during, overlaps, include_superseded=bool(include_superseded))
         question = Question(text, when)
         by_default = include_superseded is None and period is None
         earlier = question.asks_for_change if by_default else bool(include_superseded)
-        choice = Choice(bool(include_superseded), period, earlier)
+        choice = valid_period.Choice(bool(include_superseded), period, earlier)
         request = Request(question, world, k, exact, choice, tuple(lanes), fusion, group, neighbours)
         return recall(self._window, request)
 
@@ -427,7 +431,7 @@ class View:
         text: str | None = None,
         vector: Iterable[float] | None = None,
         world: Any = None,
-        k: int = DEFAULT_K,
+        k: int = query_value.DEFAULT_K,
         lanes: Sequence[str] = (TEXT,),
         exact: bool = False,
         composed: str | None = None,
@@ -442,7 +446,7 @@ class View:
         Raises:
             InputError: something given is not what it should be.
         """
-        given = Query.of(
+        given = query_value.Query.of(
             seeds=seeds, text=text, vector=vector, world=world, k=k, lanes=lanes, exact=exact, composed=composed
         )
         return BoundQuery(self._window, given)
@@ -459,15 +463,15 @@ class View:
         """
         return composed(self._window, ref, pool)
 
-    def run(self, query: Query, *, timed: bool = False) -> Subgraph:
+    def run(self, query: query_value.Query, *, timed: bool = False) -> subgraph.Subgraph:
         """Run a query that was made elsewhere; with ``timed``, each stage has its seconds.
 
         Raises:
             UnknownReference, AmbiguousReference: a reference in it is not known to the view, or fits several worlds.
             InputError: it is as of a moment after the view's, or its vector is not of the embedding space's size.
         """
-        if not isinstance(query, Query):
-            raise InputError(f"query is {type(query).__name__}", "Give a Query, such as Query.from_json makes")
+        if not isinstance(query, query_value.Query):
+            raise errors.InputError(f"query is {type(query).__name__}", "Give a Query, such as Query.from_json makes")
         return run(self._window, query, timed=timed)
 
     def counts(self) -> dict[str, int]:
@@ -478,19 +482,19 @@ class View:
         with self._snapshot() as snapshot:
             return store_facts.counts_at(snapshot)
 
-    def _snapshot(self) -> AbstractContextManager[VisibleSnapshot]:
+    def _snapshot(self) -> AbstractContextManager[visible.VisibleSnapshot]:
         """The transaction of one read; it ends with it."""
         return self._window.snapshot()
 
-    def _node(self, snapshot: VisibleSnapshot, ref: Any) -> int:
+    def _node(self, snapshot: visible.VisibleSnapshot, ref: Any) -> int:
         """The node that a reference stands for; by default the outermost world that the view sees."""
         return self._window.place.top if ref is None else self._named(snapshot, ref)
 
-    def _named(self, snapshot: VisibleSnapshot, ref: Any) -> int:
+    def _named(self, snapshot: visible.VisibleSnapshot, ref: Any) -> int:
         """The node of a world that is named by a reference or by its name."""
         return named_node(snapshot, self.spec, ref, unify=self.unify)
 
 
 def _refuse_both(world: Any, include_ended: bool) -> None:
     if include_ended and world is not None:
-        raise InputError("Both world and include_ended were given", "Leave one of them out")
+        raise errors.InputError("Both world and include_ended were given", "Leave one of them out")

@@ -3,8 +3,6 @@
 The model runs between two transactions; each batch is one commit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final, NamedTuple
 

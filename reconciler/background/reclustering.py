@@ -13,29 +13,22 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from worlddb.log.model import codec
+from worlddb.log.model import blobs, codec
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Vector
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.vector_rows import whole_text
 from worlddb.projections.tables.apply.log_marks import reclustered_through
-from worlddb.projections.tables.names.blocks import UNNAMED_TYPES
-from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
+from worlddb.projections.tables.names import blocks, canonical
 from worlddb.projections.tables.reads.asof import vector_place
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
+from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.background.worker import background_lease
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions.configuration import ThresholdSetting, thresholds_for
-from worlddb.reconciler.entity_resolution.equivalence import class_of, is_settled
-from worlddb.reconciler.entity_resolution.namesakes import Candidate, members_of, scope_of
-from worlddb.reconciler.entity_resolution.resolver import Comparisons, considered
+from worlddb.reconciler.entity_resolution import equivalence, namesakes, resolver
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.similarity.verdict import Ambiguous, Resolved, Tiebreaker, judge
-from worlddb.reconciler.transaction.ancestry import Ancestry
-from worlddb.reconciler.transaction.context import Context
+from worlddb.reconciler.transaction import ancestry, context, recorded_texts
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
-from worlddb.reconciler.transaction.recorded_texts import details_at
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Matrix, VectorHit
@@ -54,8 +47,8 @@ users "anna" and "anne"."""
 MADE_BY_TOOLS: Final = frozenset({"file", "channel"})
 """What the provenance of such worlds names, one of them at least: the file, or the channel that they came by."""
 
-_NOBODY: Final = frozenset(map(type_digest, UNNAMED_TYPES)) | {NO_TYPE}
-_LABELLED: Final = frozenset(map(type_digest, LABELLED_TYPES))
+_NOBODY: Final = frozenset(map(canonical.type_digest, blocks.UNNAMED_TYPES)) | {canonical.NO_TYPE}
+_LABELLED: Final = frozenset(map(canonical.type_digest, LABELLED_TYPES))
 _ABOUT_ONE: Final = (ev.Created, ev.Revised, ev.Named, ev.Unnamed, ev.Embedded, ev.Filled)
 
 
@@ -69,7 +62,7 @@ class ChangedWorlds(NamedTuple):
     through: int
 
 
-def changed_worlds(log: LmdbLog, tables: Tables, after: int, head: int, most: int) -> ChangedWorlds:
+def changed_worlds(log: LmdbLog, tables: rows.Tables, after: int, head: int, most: int) -> ChangedWorlds:
     """Find the worlds changed by the commits after one.
 
     It takes whole commits, until about ``most`` worlds are found.
@@ -90,30 +83,30 @@ def _named(event: ev.Event) -> tuple[bytes, ...]:
         return (event.lineage,)
     if isinstance(event, ev.Linked):
         # What joins a container is new to it; the container is not new for that.
-        return (event.target,) if event.type == CONTAINS else (event.source, event.target)
+        return (event.target,) if event.type == schema.CONTAINS else (event.source, event.target)
     return ()
 
 
-def neighbourhood(tables: Tables, nodes: Iterable[int]) -> list[int]:
+def neighbourhood(tables: rows.Tables, nodes: Iterable[int]) -> list[int]:
     """List the worlds and their neighbours within two hops, in log order.
 
     Only those that stand for somebody or something are listed.
     """
-    reached = dict.fromkeys(islice((node for node in nodes if node != ROOT_NODE), MAX_NEIGHBOURS))
+    reached = dict.fromkeys(islice((node for node in nodes if node != schema.ROOT_NODE), MAX_NEIGHBOURS))
     frontier = list(reached)
     for _ in range(HOPS):
         further = []
         for end in chain.from_iterable(_ends(tables, node) for node in frontier):
             if len(reached) >= MAX_NEIGHBOURS:
                 break
-            if end != ROOT_NODE and end not in reached:
+            if end != schema.ROOT_NODE and end not in reached:
                 reached[end] = None
                 further.append(end)
         frontier = further
     return sorted(node for node in reached if _is_somebody(tables, node))
 
 
-def is_label(log: LmdbLog, tables: Tables, node: int) -> bool:
+def is_label(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
     """True for a world that a tool made as a place, with a key or a title for a name.
 
     The type alone does not say so, for anybody may have worlds of it; where it came from does.
@@ -121,22 +114,22 @@ def is_label(log: LmdbLog, tables: Tables, node: int) -> bool:
     first = tables.version(node, 1)
     if first.type not in _LABELLED:
         return False
-    details = details_at(log, first.seq, first.details)
+    details = recorded_texts.details_at(log, first.seq, first.details)
     return details is not None and not MADE_BY_TOOLS.isdisjoint(details.source)
 
 
-def _ends(tables: Tables, node: int) -> list[int]:
+def _ends(tables: rows.Tables, node: int) -> list[int]:
     """The other ends of a world's edges; none if it has very many."""
     found = list(islice(_live_ends(tables, node), MAX_EDGES + 1))
     return found if len(found) <= MAX_EDGES else []
 
 
-def _live_ends(tables: Tables, node: int) -> Iterator[int]:
-    yield from (row.target for _, row in tables.outgoing(node) if row.unlinked == LIVE)
-    yield from (place.source for place, row in tables.incoming(node) if row.unlinked == LIVE)
+def _live_ends(tables: rows.Tables, node: int) -> Iterator[int]:
+    yield from (row.target for _, row in tables.outgoing(node) if row.unlinked == schema.LIVE)
+    yield from (place.source for place, row in tables.incoming(node) if row.unlinked == schema.LIVE)
 
 
-def _is_somebody(tables: Tables, node: int) -> bool:
+def _is_somebody(tables: rows.Tables, node: int) -> bool:
     row = tables.node(node)
     return not row.ended and tables.version(node, row.versions).type not in _NOBODY
 
@@ -190,7 +183,7 @@ class ComparedWorld(NamedTuple):
     """A world, whom it was compared with, and those of them with whom nothing is to be proposed."""
 
     lineage: bytes
-    held: Comparisons
+    held: resolver.Comparisons
     setting: ThresholdSetting
     settled: frozenset[int]
 
@@ -229,7 +222,7 @@ def recluster(
 
 def _progress(writer: Writer) -> tuple[int, int]:
     with writer.env.read() as txn:
-        return reclustered_through(Tables(txn)), LmdbLog(txn).head().seq
+        return reclustered_through(rows.Tables(txn)), LmdbLog(txn).head().seq
 
 
 def _look(
@@ -237,17 +230,17 @@ def _look(
 ) -> tuple[list[ComparedWorld], int]:
     """The worlds around the next commits, compared, and the last of those commits."""
     with writer.env.read() as txn:
-        log, tables = LmdbLog(txn), Tables(txn)
+        log, tables = LmdbLog(txn), rows.Tables(txn)
         fresh = changed_worlds(log, tables, after, head, MAX_NEW)
         nonces = FreshNonces(writer.entropy)
         draft = Draft(log, tables, log.head(), nonces, ingest_time=0, wall_time=0, author=AUTHOR)
-        ctx = Context(draft, writer.ontology, b"")
-        ctx.ancestry = Ancestry(ctx.containers, partial(members_of, ctx))
+        ctx = context.Context(draft, writer.ontology, b"")
+        ctx.ancestry = ancestry.Ancestry(ctx.containers, partial(namesakes.members_of, ctx))
         return list(_looks(ctx, writer, meaning, neighbourhood(tables, fresh.nodes), every=every)), fresh.through
 
 
 def _looks(
-    ctx: Context, writer: Writer, meaning: NearestTexts | None, nodes: list[int], *, every: bool
+    ctx: context.Context, writer: Writer, meaning: NearestTexts | None, nodes: list[int], *, every: bool
 ) -> Iterator[ComparedWorld]:
     for node in nodes:
         body = ctx.body(node)
@@ -258,26 +251,28 @@ def _looks(
             continue
         setting = thresholds_for(ctx, writer.resolving, body.type, node)
         thresholds = setting.thresholds
-        candidate = Candidate(names, body.type, scope_of(ctx, node), node)
+        candidate = namesakes.Candidate(names, body.type, namesakes.scope_of(ctx, node), node)
         near = {} if meaning is None else _near(ctx, node, meaning, thresholds.embedding)
-        held = considered(ctx, candidate, thresholds, near, every=every)
+        held = resolver.considered(ctx, candidate, thresholds, near, every=every)
         found = held.considered
-        one = class_of(ctx, node) if found else {}
+        one = equivalence.class_of(ctx, node) if found else {}
         settled = frozenset(
             each.node
             for each in found
-            if each.node in one or is_settled(ctx, node, each.node) or is_label(ctx.draft.log, ctx.tables, each.node)
+            if each.node in one
+            or equivalence.is_settled(ctx, node, each.node)
+            or is_label(ctx.draft.log, ctx.tables, each.node)
         )
         yield ComparedWorld(ctx.lineage(node), held, setting, settled)
 
 
-def _near(ctx: Context, node: int, meaning: NearestTexts, least: float) -> dict[int, float]:
+def _near(ctx: context.Context, node: int, meaning: NearestTexts, least: float) -> dict[int, float]:
     """Worlds whose newest text is near in meaning to that of a world's newest."""
     tables = ctx.tables
     place = vector_place(tables, meaning.space, node, tables.node(node).versions)
     stored = None if place is None else ctx.draft.log.blob(place.seq, place.position)
     vector = None if stored is None or place is None else codec.decode_blob(stored, place.seq)
-    if not isinstance(vector, Vector):
+    if not isinstance(vector, blobs.Vector):
         return {}
     hits = meaning.find(whole_text(vector.values, meaning.dimension), MAX_NEAR)
     near = [hit for hit in hits if hit.score >= least and hit.node != node]
@@ -285,14 +280,14 @@ def _near(ctx: Context, node: int, meaning: NearestTexts, least: float) -> dict[
     return {hit.node: hit.score for hit in newest if _is_named(ctx, hit.node)}
 
 
-def _is_named(ctx: Context, node: int) -> bool:
+def _is_named(ctx: context.Context, node: int) -> bool:
     body = ctx.body(node)
     return body is not None and _names_somebody((body.name, *ctx.aliases(node)))
 
 
 def _names_somebody(names: Sequence[str]) -> bool:
     """False for a world without a name: it is a statement, and two near statements are two."""
-    return any(name_digest(name) != NO_NAME for name in names)
+    return any(canonical.name_digest(name) != canonical.NO_NAME for name in names)
 
 
 def _judged(

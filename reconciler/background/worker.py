@@ -3,8 +3,6 @@
 The thread sleeps when nobody nudges it. Whoever holds the lease does the work; every other process goes on without it.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

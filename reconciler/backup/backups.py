@@ -4,26 +4,18 @@ A backup is made into a store when needed. An upgrade brings a store's tables to
 then all tables in one transaction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple
 
 import lmdb
 
-from worlddb.log.model.errors import BackupMismatch, UnavailableError
-from worlddb.log.model.events import StoreCreated
-from worlddb.log.model.times import format_time
-from worlddb.log.store.copies import BACKUP
-from worlddb.log.store.environment import Environment
+from worlddb.log.model import errors, events, times
+from worlddb.log.store import copies, environment, verify
 from worlddb.log.store.log import LmdbLog
-from worlddb.log.store.verify import common_commits
-from worlddb.projections.runner import Progress, rebuild
-from worlddb.projections.scrub import finish_erasures
+from worlddb.projections import runner, scrub
 from worlddb.projections.tables.apply.log_marks import refuse_supposed
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import LAYOUT
+from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.backup.commit_copier import CHUNK_COMMITS, Copier, erasures_after
 
 RESTORING: Final = "restoring"
@@ -52,7 +44,9 @@ class Restored(NamedTuple):
     erasures: int
 
 
-def backup(source: Environment, target: Environment, progress: Progress | None = None) -> BackedUp:
+def backup(
+    source: environment.Environment, target: environment.Environment, progress: runner.Progress | None = None
+) -> BackedUp:
     """Bring a backup up to the last commit, or begin one in an empty directory.
 
     Raises:
@@ -64,9 +58,9 @@ def backup(source: Environment, target: Environment, progress: Progress | None =
     begun = _refuse_other(source, target)
     if until - begun > CHUNK_COMMITS:
         source.refuse_damaged_pages()
-    copier = Copier(source, target, kind=BACKUP)
+    copier = Copier(source, target, kind=copies.BACKUP)
     copier.copy(until, progress)
-    scrubbed = finish_erasures(target)
+    scrubbed = scrub.finish_erasures(target)
     with target.read() as txn:
         log = LmdbLog(txn)
         seq = log.head().seq
@@ -74,10 +68,10 @@ def backup(source: Environment, target: Environment, progress: Progress | None =
 
 
 def restore(
-    source: Environment,
-    begin: Callable[[], Environment],
-    original: Environment | None = None,
-    progress: Progress | None = None,
+    source: environment.Environment,
+    begin: Callable[[], environment.Environment],
+    original: environment.Environment | None = None,
+    progress: runner.Progress | None = None,
 ) -> Restored:
     """Make a store from a backup, in an empty directory.
 
@@ -92,14 +86,16 @@ def restore(
     with source.read() as txn:
         log = LmdbLog(txn)
         until = log.head().seq
-        if log.copy_kind() != BACKUP:
-            raise BackupMismatch(f"{source.folder} is no backup", "Name the directory that `worlddb backup` wrote to")
+        if log.copy_kind() != copies.BACKUP:
+            raise errors.BackupMismatch(
+                f"{source.folder} is no backup", "Name the directory that `worlddb backup` wrote to"
+            )
     source.refuse_damaged_pages()
     elsewhere = []
     if original is not None:
         with source.read() as ours, original.read() as theirs:
             _refuse_another_store(LmdbLog(ours), LmdbLog(theirs), source, original)
-            common = common_commits(LmdbLog(ours), LmdbLog(theirs))
+            common = verify.common_commits(LmdbLog(ours), LmdbLog(theirs))
         elsewhere = erasures_after(original, common)
     target = begin()
     Copier(source, target, kind=RESTORING, elsewhere=elsewhere).copy(until, progress)
@@ -109,21 +105,21 @@ def restore(
         return Restored(until, log.header(until).root.hex(), len(list(log.carried.all())))
 
 
-def _refuse_other(source: Environment, target: Environment) -> int:
+def _refuse_other(source: environment.Environment, target: environment.Environment) -> int:
     """Refuse a backup of another store; the number of commits that it has already."""
     with source.read() as ours, target.read() as theirs:
         log, copied = LmdbLog(ours), LmdbLog(theirs)
         if not copied.check_format():
             return 0
-        if copied.copy_kind() != BACKUP:
-            raise BackupMismatch(
+        if copied.copy_kind() != copies.BACKUP:
+            raise errors.BackupMismatch(
                 f"{target.folder} holds a store that is no backup", "Name an empty or a new directory", since=0
             )
         _refuse_another_store(log, copied, source, target)
-        head, common = copied.head(), common_commits(log, copied)
+        head, common = copied.head(), verify.common_commits(log, copied)
         if common < head.seq:
-            when = format_time(copied.header(common + 1).ingest_time)
-            raise BackupMismatch(
+            when = times.format_time(copied.header(common + 1).ingest_time)
+            raise errors.BackupMismatch(
                 f"{target.folder} has parted from {source.folder}: commit {common + 1} of the backup, of {when}, is "
                 + ("not in the store" if common == log.head().seq else "another one in the store"),
                 "Back up into a new directory, and keep this one: it may hold what the store has lost",
@@ -132,10 +128,12 @@ def _refuse_other(source: Environment, target: Environment) -> int:
         return head.seq
 
 
-def _refuse_another_store(one: LmdbLog, other: LmdbLog, here: Environment, there: Environment) -> None:
+def _refuse_another_store(
+    one: LmdbLog, other: LmdbLog, here: environment.Environment, there: environment.Environment
+) -> None:
     ids = [log.events(1).events[0] for log in (one, other)]
-    if len({event.store_id for event in ids if isinstance(event, StoreCreated)}) != 1:
-        raise BackupMismatch(
+    if len({event.store_id for event in ids if isinstance(event, events.StoreCreated)}) != 1:
+        raise errors.BackupMismatch(
             f"{there.folder} and {here.folder} are not of one store: they differ since their first commit",
             "Check which directory belongs to which store",
             since=1,
@@ -160,14 +158,14 @@ class Upgraded(NamedTuple):
     backup: str
 
 
-def layout_of(env: Environment) -> int:
+def layout_of(env: environment.Environment) -> int:
     """The layout of a store's tables; raises ``NewerFormat`` if this release does not know it."""
     with env.read() as txn:
-        return Tables(txn).layout()
+        return rows.Tables(txn).layout()
 
 
 def upgrade(
-    env: Environment, back_up: Callable[[], BackedUp], place: str, progress: Progress | None = None
+    env: environment.Environment, back_up: Callable[[], BackedUp], place: str, progress: runner.Progress | None = None
 ) -> Upgraded:
     """Derive older tables again from the log, after a backup of every commit in it.
 
@@ -180,31 +178,33 @@ def upgrade(
         UnavailableError: an older release goes on committing between the backup and the upgrade.
     """
     before = layout_of(env)
-    if before == LAYOUT:
+    if before == schema.LAYOUT:
         return _told(env, before, "")
     with env.read() as txn:
-        refuse_supposed(Tables(txn), "a backup of it could be taken for one of the original")
+        refuse_supposed(rows.Tables(txn), "a backup of it could be taken for one of the original")
     env.refuse_damaged_pages()
     for _ in range(_ATTEMPTS):
         made = back_up()
         if env.write(partial(_derive, made.seq, progress)):
             return _told(env, before, place)
-    raise UnavailableError(f"Somebody goes on writing to {env.folder}", "Stop the programs that use it, then try again")
+    raise errors.UnavailableError(
+        f"Somebody goes on writing to {env.folder}", "Stop the programs that use it, then try again"
+    )
 
 
-def _derive(backed_up: int, progress: Progress | None, txn: lmdb.Transaction) -> bool:
+def _derive(backed_up: int, progress: runner.Progress | None, txn: lmdb.Transaction) -> bool:
     """Derive the tables again unless another process has; false if the backup lacks commits."""
-    log, tables = LmdbLog(txn), Tables(txn)
-    if tables.layout() == LAYOUT:
+    log, tables = LmdbLog(txn), rows.Tables(txn)
+    if tables.layout() == schema.LAYOUT:
         return True
     if log.head().seq != backed_up:
         return False
-    rebuild(log, tables, progress)
+    runner.rebuild(log, tables, progress)
     return True
 
 
-def _told(env: Environment, before: int, place: str) -> Upgraded:
+def _told(env: environment.Environment, before: int, place: str) -> Upgraded:
     with env.read() as txn:
         log = LmdbLog(txn)
         seq = log.head().seq
-        return Upgraded(before, LAYOUT, seq, log.header(seq).root.hex(), place)
+        return Upgraded(before, schema.LAYOUT, seq, log.header(seq).root.hex(), place)

@@ -3,20 +3,15 @@
 Commits are checked on arrival, and texts erased since are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
 import lmdb
 
-from worlddb.log.model import codec
-from worlddb.log.model.errors import DamagedStore
-from worlddb.log.model.events import Erased, Filled
-from worlddb.log.store.environment import Environment
+from worlddb.log.model import codec, errors, events
+from worlddb.log.store import environment, verify
 from worlddb.log.store.log import Carried, LmdbLog
-from worlddb.log.store.verify import Erasures, verify_commit
 from worlddb.projections.runner import Progress, apply_commit, rebuild
 from worlddb.projections.tables.storage.rows import Tables
 
@@ -25,9 +20,9 @@ CHUNK_COMMITS: Final = 256
 SEARCH_COMMITS: Final = 4096
 """How many commits are searched for erasures in one transaction."""
 
-_ERASED_TAG: Final = codec.encode(str(Erased.__struct_config__.tag))
+_ERASED_TAG: Final = codec.encode(str(events.Erased.__struct_config__.tag))
 """Stands in the stored events of every commit that erases something, so that others need not be decoded."""
-_FILLED_TAG: Final = codec.encode(str(Filled.__struct_config__.tag))
+_FILLED_TAG: Final = codec.encode(str(events.Filled.__struct_config__.tag))
 
 
 class Copier:
@@ -39,7 +34,12 @@ class Copier:
     """
 
     def __init__(
-        self, source: Environment, target: Environment, *, kind: str = "", elsewhere: Sequence[Carried] = ()
+        self,
+        source: environment.Environment,
+        target: environment.Environment,
+        *,
+        kind: str = "",
+        elsewhere: Sequence[Carried] = (),
     ) -> None:
         self._source = source
         self._target = target
@@ -103,13 +103,13 @@ class Copier:
         """Copy commits and derive the tables; check everything that was copied."""
         within = [self._erasing[seq] for seq in sorted(self._erasing) if first <= seq <= last]
         gone = {blob for each in (*later, *within) for blob in each.blobs}
-        erasures = Erasures()
+        erasures = verify.Erasures()
         erasures.recorded(gone, 0)
         previous = log.header(first - 1) if first > 1 else None
         for seq, record in source.read(first, last):
             kept = [None if (seq, at) in gone else blob for at, blob in enumerate(record.blobs)]
             head = log.append(record._replace(blobs=kept), seq, log.head())
-            previous, findings = verify_commit(log, seq, previous, erasures)
+            previous, findings = verify.verify_commit(log, seq, previous, erasures)
             if head.chain != source.chain(seq):
                 raise _uncopied(seq, "its header does not have the chain hash that was stored with it")
             for finding in findings:
@@ -136,14 +136,14 @@ def erasing_commit(log: LmdbLog, seq: int, through: int) -> Carried | None:
 
     ``None`` if it erased nothing.
     """
-    details = {event.details for event in log.events(seq).events if isinstance(event, Erased)}
+    details = {event.details for event in log.events(seq).events if isinstance(event, events.Erased)}
     if not details:
         return None
     texts = {at: text for at in details for text in (log.blob(seq, at),) if text is not None}
     return Carried(through, log.stored_header(seq)[1], log.stored_events(seq), texts)
 
 
-def erasures_after(env: Environment, common: int) -> list[Carried]:
+def erasures_after(env: environment.Environment, common: int) -> list[Carried]:
     """All erasures that a store knows of after its first ``common`` commits."""
     found: list[Carried] = []
     with env.read() as txn:
@@ -175,15 +175,15 @@ def _erase(log: LmdbLog, blobs: Iterator[tuple[int, int]], seq: int) -> int:
 def _fill(source: LmdbLog, log: LmdbLog, tables: Tables, seq: int, gone: set[tuple[int, int]]) -> None:
     """Copy texts that commit ``seq`` put into places kept by earlier commits."""
     for event in log.events(seq).events:
-        node = tables.node_of(event.lineage) if isinstance(event, Filled) else None
-        if isinstance(event, Filled) and node is not None:
+        node = tables.node_of(event.lineage) if isinstance(event, events.Filled) else None
+        if isinstance(event, events.Filled) and node is not None:
             row = tables.version(node, event.version)
             stored = source.blob(row.seq, row.position)
             if stored is not None and (row.seq, row.position) not in gone and log.blob(row.seq, row.position) is None:
                 log.fill(row.seq, row.position, stored)
 
 
-def _uncopied(seq: int, problem: str) -> DamagedStore:
-    return DamagedStore(
+def _uncopied(seq: int, problem: str) -> errors.DamagedStore:
+    return errors.DamagedStore(
         f"Commit {seq} cannot be copied: {problem}", "Run `worlddb verify` on the store that it is copied from", seq=seq
     )

@@ -5,8 +5,6 @@ against the log and its own digest when it is used; one that does not hold is ma
 them.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from contextlib import suppress
@@ -19,13 +17,10 @@ import msgspec
 from blake3 import blake3
 
 from worlddb.log.model.errors import DamagedStore, NewerFormat, UnavailableError, WorldDBError
-from worlddb.log.store.environment import SNAPSHOT_FOLDER, Environment
+from worlddb.log.store import environment, shared_environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.log.store.shared_environment import DATA_FILE
-from worlddb.projections.check import SCRATCH_PREFIX
-from worlddb.projections.runner import Progress
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import LAYOUT
+from worlddb.projections import check, runner
+from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.backup.commit_copier import Copier
 
 KIND: Final = "snapshot"
@@ -50,7 +45,7 @@ class _Seal(msgspec.Struct, frozen=True):
     pairs: str
 
 
-def take(source: Environment, seq: int, progress: Progress | None = None) -> Snapshot:
+def take(source: environment.Environment, seq: int, progress: runner.Progress | None = None) -> Snapshot:
     """Make a snapshot at a commit, from the nearest one before it.
 
     It replaces one that is there.
@@ -61,7 +56,7 @@ def take(source: Environment, seq: int, progress: Progress | None = None) -> Sna
     """
     for _ in range(_ATTEMPTS):
         try:
-            with TemporaryDirectory(prefix=f"{SCRATCH_PREFIX}{os.getpid()}-", dir=source.folder) as scratch:
+            with TemporaryDirectory(prefix=f"{check.SCRATCH_PREFIX}{os.getpid()}-", dir=source.folder) as scratch:
                 made = _take(source, Path(scratch), seq, progress)
         except OSError as error:
             raise UnavailableError(
@@ -72,7 +67,7 @@ def take(source: Environment, seq: int, progress: Progress | None = None) -> Sna
     raise UnavailableError("Texts were erased while the snapshot was made, again and again", "Try again")
 
 
-def start_from_snapshot(source: Environment, target: Environment, until: int) -> int:
+def start_from_snapshot(source: environment.Environment, target: environment.Environment, until: int) -> int:
     """Put the newest snapshot up to a commit into an empty target.
 
     Returns the commit of the snapshot, 0 for none.
@@ -90,14 +85,16 @@ def start_from_snapshot(source: Environment, target: Environment, until: int) ->
 
 def snapshots(folder: Path) -> list[int]:
     """The commits that have snapshots."""
-    return sorted(int(path.name) for path in (folder / SNAPSHOT_FOLDER).glob("*") if path.name.isdecimal())
+    return sorted(int(path.name) for path in (folder / environment.SNAPSHOT_FOLDER).glob("*") if path.name.isdecimal())
 
 
-def _take(source: Environment, scratch: Path, seq: int, progress: Progress | None) -> Snapshot | None:
+def _take(
+    source: environment.Environment, scratch: Path, seq: int, progress: runner.Progress | None
+) -> Snapshot | None:
     """Make a snapshot, unless something was erased meanwhile."""
     made = scratch / "made"
     made.mkdir()
-    target = Environment(made, author=KIND, timeout_seconds=_TIMEOUT_SECONDS)
+    target = environment.Environment(made, author=KIND, timeout_seconds=_TIMEOUT_SECONDS)
     try:
         start_from_snapshot(source, target, seq - 1)
         copier = Copier(source, target, kind=KIND)
@@ -125,14 +122,14 @@ def _take(source: Environment, scratch: Path, seq: int, progress: Progress | Non
     return Snapshot(seq, root, size) if whole and source.write(publish) else None
 
 
-def _load(source: Environment, target: Environment, seq: int) -> bool:
+def _load(source: environment.Environment, target: environment.Environment, seq: int) -> bool:
     """Put a snapshot into an empty target if it verifies; false if it does not."""
     place = _place(source.folder, seq)
     try:
         seal = msgspec.json.decode((place / SEAL_FILE).read_bytes(), type=_Seal)
-        if not (place / DATA_FILE).stat().st_size:
+        if not (place / shared_environment.DATA_FILE).stat().st_size:
             return False
-        kept = Environment(place, author=KIND, timeout_seconds=_TIMEOUT_SECONDS)
+        kept = environment.Environment(place, author=KIND, timeout_seconds=_TIMEOUT_SECONDS)
     except (OSError, msgspec.MsgspecError, WorldDBError):
         return False
     try:
@@ -140,7 +137,7 @@ def _load(source: Environment, target: Environment, seq: int) -> bool:
         with kept.read() as pairs, source.read() as reading:
             log = LmdbLog(pairs)
             if (
-                Tables(pairs).layout() != LAYOUT
+                rows.Tables(pairs).layout() != schema.LAYOUT
                 or log.head().seq != seq
                 or {log.chain(seq).hex(), LmdbLog(reading).chain(seq).hex()} != {seal.chain}
             ):
@@ -172,4 +169,4 @@ def _digest_of(txn: lmdb.Transaction) -> str:
 
 
 def _place(folder: Path, seq: int) -> Path:
-    return folder / SNAPSHOT_FOLDER / str(seq)
+    return folder / environment.SNAPSHOT_FOLDER / str(seq)

@@ -4,47 +4,40 @@ No handler runs: everything in a bundle was decided in the store that it comes f
 that no handler could see, those of both stores together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 
+from worlddb.log.model import errors, ids
 from worlddb.log.model import events as ev
-from worlddb.log.model.errors import InvalidBundle
-from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.store.bundle_contents import Contents
 from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE, LIVE, ROOT_NODE
-from worlddb.reconciler.bundle_import.bundle_merge import BundleMerge
-from worlddb.reconciler.bundle_import.import_laws import (
-    record_joint_conflicts,
-    refuse_containment_cycles,
-    refuse_joint_violations,
-)
-from worlddb.reconciler.bundle_import.import_settings import ArrivingTunings, ArrivingTypes
+from worlddb.reconciler.bundle_import import bundle_merge, import_laws, import_settings
 from worlddb.reconciler.commands.commands import Import
-from worlddb.reconciler.transaction.context import Context, node_ref
-from worlddb.reconciler.transaction.inputs import Arrival
+from worlddb.reconciler.transaction import context, inputs
 
 _LISTED: Final = 20
 """How many conflicts a refusal spells out, and how many worlds a note names."""
 
 
-def import_bundle(ctx: Context, command: Import) -> bytes:
+def import_bundle(ctx: context.Context, command: Import) -> bytes:
     """Decide what the bundle at hand adds to this store; returns the lineage of its world.
 
     Lineages, versions, edges, proposals and world hashes are those of the bundle. Nothing is emitted if all is known.
     """
     assert ctx.arriving is not None, "a request to import brings it"
     contents = ctx.arriving.contents
-    into = None if command.into is None else node_ref(ctx, command.into)
-    merge = BundleMerge(ctx.draft, contents)
+    into = None if command.into is None else context.node_ref(ctx, command.into)
+    merge = bundle_merge.BundleMerge(ctx.draft, contents)
     events = merge.events()
     if merge.conflicts:
         _refuse_conflicts(ctx, merge.conflicts)
     world = contents.heading.world
     known = ctx.tables.node_of(world)
     all_new = not any(ctx.tables.node_of(group.frame.lineage) is not None for group in contents.worlds)
-    types, tunings = ArrivingTypes(ctx, contents, merge.blobs), ArrivingTunings(ctx, contents, merge.blobs)
+    types, tunings = (
+        import_settings.ArrivingTypes(ctx, contents, merge.blobs),
+        import_settings.ArrivingTunings(ctx, contents, merge.blobs),
+    )
     in_place = not events and not _is_misplaced(ctx, known, into)
     if in_place and not types.is_any_missing() and not tunings.is_any_missing():
         types.name_differing()
@@ -57,20 +50,20 @@ def import_bundle(ctx: Context, command: Import) -> bytes:
         ctx.draft.emit(event)
     _place(ctx, world, into)
     _place_stubs(ctx, merge, ROOT_NODE if into is None else into)
-    refuse_containment_cycles(ctx, merge.memberships)
+    import_laws.refuse_containment_cycles(ctx, merge.memberships)
     _refuse_double_membership(ctx, merge.memberships)
-    refuse_joint_violations(ctx, events)
+    import_laws.refuse_joint_violations(ctx, events)
     _adopt(ctx, events)
     types.adopt()
     tunings.adopt()
     is_as_it_was = _compare_hash(ctx, contents, all_new)
-    if record_joint_conflicts(ctx, events) and is_as_it_was:
+    if import_laws.record_joint_conflicts(ctx, events) and is_as_it_was:
         ctx.note("knows_more", world)
     _note_left(ctx, merge)
     return world
 
 
-def _refuse_forbidden(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
+def _refuse_forbidden(ctx: context.Context, events: Sequence[ev.AnyEvent]) -> None:
     """Refuse a bundle with a text that may not be written again."""
     bodies = [ctx.draft.blobs.body(event.body) for event in events if isinstance(event, ev.Created | ev.Revised)]
     filled = [ctx.draft.blobs.earlier(*place) for place in ctx.draft.blobs.fills]
@@ -83,7 +76,7 @@ def _refuse_forbidden(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
             ctx.refuse_forbidden(*(details.aliases[event.position : event.position + 1] if details else ()))
 
 
-def _refuse_conflicts(ctx: Context, conflicts: Sequence[str]) -> None:
+def _refuse_conflicts(ctx: context.Context, conflicts: Sequence[str]) -> None:
     shown = "; ".join(conflicts[:_LISTED])
     more = f"; and {len(conflicts) - _LISTED:,} more" if len(conflicts) > _LISTED else ""
     ctx.refuse(
@@ -93,7 +86,7 @@ def _refuse_conflicts(ctx: Context, conflicts: Sequence[str]) -> None:
     )
 
 
-def _imported(ctx: Context, arrival: Arrival, merge: BundleMerge) -> ev.Imported:
+def _imported(ctx: context.Context, arrival: inputs.Arrival, merge: bundle_merge.BundleMerge) -> ev.Imported:
     command, contents, head = arrival
     heading = contents.heading
     source: dict[str, Any] = {
@@ -130,12 +123,12 @@ def _imported(ctx: Context, arrival: Arrival, merge: BundleMerge) -> ev.Imported
 # -- where it is put
 
 
-def _is_misplaced(ctx: Context, known: int | None, into: int | None) -> bool:
+def _is_misplaced(ctx: context.Context, known: int | None, into: int | None) -> bool:
     """True if the world has yet to be put into the named container."""
     return known is None or (into is not None and into not in ctx.tables.containers(known))
 
 
-def _place(ctx: Context, world: bytes, into: int | None) -> None:
+def _place(ctx: context.Context, world: bytes, into: int | None) -> None:
     """Put the world into the named container.
 
     Without one, a world that is here stays where it is.
@@ -152,7 +145,7 @@ def _place(ctx: Context, world: bytes, into: int | None) -> None:
         ctx.link(where, CONTAINS, node, valid_from=ctx.tables.version(node, 1).valid_from)
 
 
-def _place_stubs(ctx: Context, merge: BundleMerge, where: int) -> None:
+def _place_stubs(ctx: context.Context, merge: bundle_merge.BundleMerge, where: int) -> None:
     """Give every world a container.
 
     One known by reference lies beside what refers to it, until it comes.
@@ -171,7 +164,7 @@ def _place_stubs(ctx: Context, merge: BundleMerge, where: int) -> None:
         ctx.note("texts_arrived", *merge.filled[:_LISTED])
 
 
-def _leave_placeholder(ctx: Context, node: int) -> None:
+def _leave_placeholder(ctx: context.Context, node: int) -> None:
     """Take a world whose text has come out of where it stood as a reference.
 
     This is done only if it has another container. It was such a reference if its first version came without a word of
@@ -187,15 +180,15 @@ def _leave_placeholder(ctx: Context, node: int) -> None:
             ctx.draft.emit(ev.Unlinked(row.edge))
 
 
-def _refuse_double_membership(ctx: Context, memberships: Sequence[ev.Linked]) -> None:
+def _refuse_double_membership(ctx: context.Context, memberships: Sequence[ev.Linked]) -> None:
     for edge in memberships:
         source, target = ctx.tables.node_of(edge.source), ctx.tables.node_of(edge.target)
         assert source is not None and target is not None, "both ends were created, or known"
         if target < ctx.tables.first_new_node and ctx.tables.containers(target).count(source) > 1:
-            _refuse_conflicts(ctx, [f"{short(edge.target)} is in {short(edge.source)} by another edge here"])
+            _refuse_conflicts(ctx, [f"{ids.short(edge.target)} is in {ids.short(edge.source)} by another edge here"])
 
 
-def _adopt(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
+def _adopt(ctx: context.Context, events: Sequence[ev.AnyEvent]) -> None:
     """Put a world that left its last container into the root."""
     for event in events:
         place = ctx.tables.place_of(event.edge) if isinstance(event, ev.Unlinked) else None
@@ -209,7 +202,7 @@ def _adopt(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
 # -- what is told
 
 
-def _compare_hash(ctx: Context, contents: Contents, all_new: bool) -> bool:
+def _compare_hash(ctx: context.Context, contents: Contents, all_new: bool) -> bool:
     """Check that a new world has the hash of the bundle.
 
     Where this store knows more, note that the hash differs. True if it is the same.
@@ -217,18 +210,18 @@ def _compare_hash(ctx: Context, contents: Contents, all_new: bool) -> bool:
     ctx.draft.applier.rehash()
     node = ctx.tables.node_of(contents.heading.world)
     stored = None if node is None else ctx.tables.current_hash(node)
-    if stored is not None and stored[:HASH_BYTES] == contents.heading.world_hash:
+    if stored is not None and stored[: ids.HASH_BYTES] == contents.heading.world_hash:
         return True
     if all_new:
-        raise InvalidBundle(
-            f"The world {short(contents.heading.world)} of the bundle would have another hash here than it states",
+        raise errors.InvalidBundle(
+            f"The world {ids.short(contents.heading.world)} of the bundle would have another hash here than it states",
             "Nothing was written; this is a defect of the program that made the bundle, or of this one",
         )
     ctx.note("knows_more", contents.heading.world)
     return False
 
 
-def _note_left(ctx: Context, merge: BundleMerge) -> None:
+def _note_left(ctx: context.Context, merge: bundle_merge.BundleMerge) -> None:
     if merge.left_erased:
         ctx.note("left_erased", *merge.left_erased[:_LISTED])
     if merge.without_text:

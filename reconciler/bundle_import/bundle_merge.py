@@ -6,27 +6,21 @@ the same ordinal) is a conflict; all conflicts are listed. Texts that are missin
 and the two are told apart.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from worlddb.log.model import blobs, bundle_check, codec, limits
 from worlddb.log.model import bundle as fr
-from worlddb.log.model import codec
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Details
-from worlddb.log.model.bundle_check import CONTAINS
 from worlddb.log.model.events import Imported
 from worlddb.log.model.ids import HASH_BYTES, short
-from worlddb.log.model.limits import MAX_ALIASES
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.apply import erasure_of
 from worlddb.projections.tables.names.canonical import name_digest
-from worlddb.projections.tables.storage.proposal_rows import latest_about
+from worlddb.projections.tables.storage import proposal_rows, schema
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import ACCEPTED, LIVE, PENDING, REJECTED, UNDONE, VersionRow
 from worlddb.reconciler.bundle_import.import_blobs import IncomingBlobs
 from worlddb.reconciler.transaction.draft import Draft
 
@@ -39,7 +33,7 @@ class MissingTexts:
         self._tables = tables
         self._absent: dict[int, frozenset[int]] = {}
 
-    def is_absent(self, row: VersionRow) -> bool:
+    def is_absent(self, row: schema.VersionRow) -> bool:
         """True if the text of a version is not here and was not here when the version was imported."""
         return self._log.blob(row.seq, row.position) is None and row.position in self._absent_in(row.seq)
 
@@ -64,7 +58,11 @@ class MissingTexts:
         return found
 
 
-_STATUSES: Final[dict[ev.Decision, int]] = {"accepted": ACCEPTED, "rejected": REJECTED, "undone": UNDONE}
+_STATUSES: Final[dict[ev.Decision, int]] = {
+    "accepted": schema.ACCEPTED,
+    "rejected": schema.REJECTED,
+    "undone": schema.UNDONE,
+}
 _Body = tuple[bytes, int, int]
 """A version as both a group and an outside frame tell it: body id, ``valid_from``, ``valid_to``."""
 
@@ -139,7 +137,7 @@ class BundleMerge:
         if any(self.blobs.text(version.body) is None for version in world.versions):
             self.without_text.append(frame.lineage)
         node = self._tables.node_of(frame.lineage)
-        known: Sequence[VersionRow] = ()
+        known: Sequence[schema.VersionRow] = ()
         if node is not None:
             if self._held.is_erased(node):
                 self._erased_world(world, node, later)
@@ -211,7 +209,9 @@ class BundleMerge:
                         f"an edge names version {ordinal} of {short(lineage)}, which was erased here and is another"
                     )
 
-    def _same_so_far(self, node: int, lineage: bytes, t_create: int, versions: Sequence[_Body]) -> list[VersionRow]:
+    def _same_so_far(
+        self, node: int, lineage: bytes, t_create: int, versions: Sequence[_Body]
+    ) -> list[schema.VersionRow]:
         """Check that versions with one ordinal, here and in the bundle, are the same."""
         row = self._tables.node(node)
         known = [self._tables.version(node, ordinal) for ordinal in range(1, row.versions + 1)]
@@ -224,7 +224,7 @@ class BundleMerge:
                 )
         return known
 
-    def _known_versions(self, world: BundledWorld, known: Sequence[VersionRow]) -> Iterator[ev.AnyEvent]:
+    def _known_versions(self, world: BundledWorld, known: Sequence[schema.VersionRow]) -> Iterator[ev.AnyEvent]:
         """Take in texts that were missing, and ends that have come."""
         lineage = world.frame.lineage
         filled = False
@@ -247,12 +247,12 @@ class BundleMerge:
         here: defaultdict[bytes, list[tuple[int, bool]]] = defaultdict(list)
         number = 0
         for number, row in self._tables.aliases(node) if node is not None else ():
-            here[row.name].append((number, row.removed == LIVE))
+            here[row.name].append((number, row.removed == schema.LIVE))
         met: Counter[bytes] = Counter()
         for alias in world.aliases:
             stored = self.blobs.text(alias.details)
             details = None if stored is None else codec.decode_blob(stored, alias.seq)
-            assert isinstance(details, Details), "the bundle was checked"
+            assert isinstance(details, blobs.Details), "the bundle was checked"
             digest = name_digest(details.aliases[alias.position])
             given = here[digest]
             met[digest] += 1
@@ -263,8 +263,8 @@ class BundleMerge:
             known, is_live = given[met[digest] - 1]
             if alias.removed and is_live:
                 yield ev.Unnamed(world.frame.lineage, known)
-        if number > MAX_ALIASES:
-            self.conflicts.append(f"{short(world.frame.lineage)} would have more than {MAX_ALIASES} aliases")
+        if number > limits.MAX_ALIASES:
+            self.conflicts.append(f"{short(world.frame.lineage)} would have more than {limits.MAX_ALIASES} aliases")
 
     # -- edges and identity
 
@@ -282,7 +282,7 @@ class BundleMerge:
 
     def _is_live(self, edge: bytes) -> bool:
         place = self._tables.place_of(edge)
-        return place is not None and self._tables.edge(place).unlinked == LIVE
+        return place is not None and self._tables.edge(place).unlinked == schema.LIVE
 
     def _was_rejected_here(self, frame: fr.ProposalFrame, told: set[bytes]) -> bool:
         """True if this store's last decision rejected the pair and the bundle does not know of it.
@@ -290,13 +290,13 @@ class BundleMerge:
         What the bundle has accepted is then a conflict; what it has not decided, or has undone, is left out.
         """
         one, other = self._tables.node_of(frame.source), self._tables.node_of(frame.target)
-        latest = None if one is None or other is None else latest_about(self._tables, one, other)
+        latest = None if one is None or other is None else proposal_rows.latest_about(self._tables, one, other)
         rejected = None if latest is None or latest in told else self._tables.proposal(latest)
-        if latest is None or rejected is None or rejected.status != REJECTED:
+        if latest is None or rejected is None or rejected.status != schema.REJECTED:
             return False
         decided = frame.decisions[-1][0] if frame.decisions else ""
         known = self._tables.proposal(frame.proposal)
-        if decided == "accepted" and (known is None or known.status != ACCEPTED):
+        if decided == "accepted" and (known is None or known.status != schema.ACCEPTED):
             self.conflicts.append(
                 f"{short(frame.source)} and {short(frame.target)} are one in the bundle, where {short(frame.proposal)}"
                 f" was accepted, and were rejected as one here as {short(latest)}"
@@ -313,7 +313,7 @@ class BundleMerge:
         return {
             frozenset(self._tables.node(end).lineage for end in (row.source, row.target)): proposal
             for proposal, row in self._tables.all_proposals()
-            if row.status == PENDING and proposal not in decided
+            if row.status == schema.PENDING and proposal not in decided
         }
 
     def _waits_already(self, frame: fr.ProposalFrame, waiting: dict[frozenset[bytes], bytes]) -> bool:
@@ -328,7 +328,7 @@ class BundleMerge:
 
     def _proposal(self, frame: fr.ProposalFrame, home: bytes) -> Iterator[ev.AnyEvent]:
         row = self._tables.proposal(frame.proposal)
-        status = PENDING if row is None else row.status
+        status = schema.PENDING if row is None else row.status
         if row is None:
             self._names_what_is_here(frame)
             yield ev.Proposed(
@@ -344,11 +344,16 @@ class BundleMerge:
                 frame.handler_version,
             )
         decided = [_STATUSES[decision] for decision, _, _ in frame.decisions]
-        if status != PENDING and decided and status not in decided and not (status == UNDONE and decided == [ACCEPTED]):
+        if (
+            status != schema.PENDING
+            and decided
+            and status not in decided
+            and not (status == schema.UNDONE and decided == [schema.ACCEPTED])
+        ):
             self.conflicts.append(f"the proposal {short(frame.proposal)} was decided differently here")
             return
         after = decided.index(status) + 1 if status in decided else 0
-        if status == PENDING or status in decided:
+        if status == schema.PENDING or status in decided:
             for decision, details, _ in frame.decisions[after:]:
                 if decision == "undone" and self._is_live(frame.proposal):
                     yield ev.Unlinked(frame.proposal)
@@ -358,11 +363,11 @@ class BundleMerge:
         place = self._tables.place_of(frame.edge)
         if place is not None:
             row = self._tables.edge(place)
-            if row.unlinked == LIVE and frame.valid_to < row.valid_to:
+            if row.unlinked == schema.LIVE and frame.valid_to < row.valid_to:
                 yield ev.EdgeClosed(frame.edge, frame.valid_to)
             return
         proposal = self._tables.proposal(frame.edge)
-        if proposal is not None and proposal.status in (UNDONE, REJECTED):
+        if proposal is not None and proposal.status in (schema.UNDONE, schema.REJECTED):
             return
         self._names_what_is_here(frame)
         if frame.keyed and self._tables.place_of_key(frame.nonce) is not None:
@@ -384,7 +389,7 @@ class BundleMerge:
             frame.keyed,
             frame.handler_version,
         )
-        if frame.type == CONTAINS:
+        if frame.type == bundle_check.CONTAINS:
             self.memberships.append(linked)
         yield linked
         if frame.valid_to < frame.born_to:

@@ -3,16 +3,9 @@
 Their origin is stored beside each text.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
-from worlddb.log.model import codec
-from worlddb.log.model.blobs import IMPORTED, Details, origin_in
-from worlddb.log.model.errors import LimitExceeded
-from worlddb.log.model.events import NONE
-from worlddb.log.model.limits import checked_record
-from worlddb.log.model.times import format_time
+from worlddb.log.model import blobs, codec, errors, events, limits, times
 from worlddb.log.store.bundle_contents import Contents
 from worlddb.reconciler.transaction.draft import Draft
 
@@ -33,7 +26,7 @@ class IncomingBlobs:
     def position(self, blob: bytes) -> int:
         """The position of a blob under the id that it came with; :data:`NONE` for no blob."""
         if not blob:
-            return NONE
+            return events.NONE
         found = self._as_they_are.get(blob)
         if found is None:
             found = self._add(blob, self._contents.blobs.get(blob))
@@ -65,7 +58,7 @@ class IncomingBlobs:
         """
         stored = self._contents.blobs.get(details) if details else None
         found = codec.decode_blob(stored, seq) if stored is not None else None
-        given = found if isinstance(found, Details) else Details(b"", [], "", {}, {})
+        given = found if isinstance(found, blobs.Details) else blobs.Details(b"", [], "", {}, {})
         made = self._draft.add_details(
             aliases=tuple(given.aliases), why=given.why, **self._with_origin(given, self.origin(seq))
         )
@@ -73,17 +66,17 @@ class IncomingBlobs:
             self._told.setdefault(details, made)
         return made
 
-    def _with_origin(self, given: Details, origin: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    def _with_origin(self, given: blobs.Details, origin: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """Source and properties with the origin in whichever has room for it."""
-        if origin_in(given.source) is not None:
+        if blobs.origin_in(given.source) is not None:
             return {"source": given.source, "properties": given.properties}
-        told = given.source | {IMPORTED: origin}
+        told = given.source | {blobs.IMPORTED: origin}
         try:
-            checked_record(told, "source")
-        except LimitExceeded:
-            return {"source": given.source, "properties": given.properties | {IMPORTED: origin}}
-        if IMPORTED in given.source:
-            return {"source": given.source, "properties": given.properties | {IMPORTED: origin}}
+            limits.checked_record(told, "source")
+        except errors.LimitExceeded:
+            return {"source": given.source, "properties": given.properties | {blobs.IMPORTED: origin}}
+        if blobs.IMPORTED in given.source:
+            return {"source": given.source, "properties": given.properties | {blobs.IMPORTED: origin}}
         return {"source": told, "properties": given.properties}
 
     def origin(self, seq: int) -> dict[str, Any]:
@@ -94,7 +87,7 @@ class IncomingBlobs:
         return {
             "store": self._contents.heading.store_id.hex(),
             "seq": seq,
-            "ingested_at": format_time(commit.ingest_time),
+            "ingested_at": times.format_time(commit.ingest_time),
             "author": commit.author,
         }
 

@@ -4,20 +4,15 @@ Handlers ran in the store that a bundle comes from, and each saw that store alon
 be a cycle together, and a class of identical worlds can come to hold a pair that was rejected.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Final
 
 from worlddb.log.model import events as ev
-from worlddb.log.model.ids import short
-from worlddb.log.model.times import FOREVER
+from worlddb.log.model import ids, times
 from worlddb.projections.tables.storage.schema import ROOT_NODE
-from worlddb.reconciler.edge_types.functional import NEVER_FUNCTIONAL, end_conflicts, record_conflicts
-from worlddb.reconciler.edge_types.handler import AcyclicHandler
-from worlddb.reconciler.edge_types.supersession import SUPERSEDES, began_by, end_predecessors, first_takeover
+from worlddb.reconciler.edge_types import functional, handler, supersession
 from worlddb.reconciler.entity_resolution.equivalence import refuse_joined_by_import
 from worlddb.reconciler.transaction.context import Context
 
@@ -36,13 +31,13 @@ def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent]) -> None
     for event in events:
         if isinstance(event, ev.Linked):
             if event.source == event.target and event.type in ctx.scopes.built_in:
-                reason = f"In the bundle {short(event.source)} has an edge of type {event.type} to itself"
+                reason = f"In the bundle {ids.short(event.source)} has an edge of type {event.type} to itself"
                 ctx.refuse("self_reference", reason)
-            if isinstance(ctx.scopes.built_in.get(event.type), AcyclicHandler):
+            if isinstance(ctx.scopes.built_in.get(event.type), handler.AcyclicHandler):
                 ordered.setdefault(event.type, []).append(event)
     for type_name, edges in ordered.items():
         _refuse_cycle(ctx, type_name, edges)
-    for edge in ordered.get(SUPERSEDES, ()):
+    for edge in ordered.get(supersession.SUPERSEDES, ()):
         _end_superseded(ctx, edge)
     _end_replaced(ctx, [event for event in events if isinstance(event, ev.Revised)])
     decided = (ctx.tables.proposal(event.proposal) for event in events if isinstance(event, ev.Decided))
@@ -61,8 +56,8 @@ def refuse_containment_cycles(ctx: Context, memberships: Sequence[ev.Linked]) ->
             told = [f"{ctx.shown(one)} is in {ctx.shown(other)}" for one, other in pairwise(way)]
             ctx.refuse(
                 "containment_cycle",
-                f"In the bundle {short(edge.source)} contains {short(edge.target)}, and so it would contain itself: "
-                + _chain(told),
+                f"In the bundle {ids.short(edge.source)} contains {ids.short(edge.target)}, "
+                "and so it would contain itself: " + _chain(told),
                 "Move one of them first",
             )
 
@@ -83,9 +78,14 @@ def record_joint_conflicts(ctx: Context, events: Sequence[ev.AnyEvent]) -> bool:
         edge = ctx.handled(place, row)
         if not isinstance(event, ev.Linked):
             if row.seq < ctx.draft.seq:
-                end_conflicts(ctx, ctx.scopes, edge, event.valid_to if isinstance(event, ev.EdgeClosed) else None)
-        elif edge.type not in NEVER_FUNCTIONAL and (scope := ctx.scopes.functional(edge.type, row.home)) is not None:
-            record_conflicts(ctx, ctx.scopes, edge, scope, before=ctx.draft.seq)
+                functional.end_conflicts(
+                    ctx, ctx.scopes, edge, event.valid_to if isinstance(event, ev.EdgeClosed) else None
+                )
+        elif (
+            edge.type not in functional.NEVER_FUNCTIONAL
+            and (scope := ctx.scopes.functional(edge.type, row.home)) is not None
+        ):
+            functional.record_conflicts(ctx, ctx.scopes, edge, scope, before=ctx.draft.seq)
     return len(ctx.draft.events) > before
 
 
@@ -121,12 +121,12 @@ def _end_superseded(ctx: Context, edge: ev.Linked) -> None:
     target = _node(ctx, edge.target)
     if target == ROOT_NODE:
         ctx.refuse("root_is_permanent", "In the bundle this store's root world is superseded")
-    begins, first = first_takeover(ctx, _node(ctx, edge.source), edge.valid_from)
+    begins, first = supersession.first_takeover(ctx, _node(ctx, edge.source), edge.valid_from)
     by = ctx.lineage(first)
-    began = began_by(ctx, target, begins)
+    began = supersession.began_by(ctx, target, begins)
     ctx.close(target, begins, by=by)
     if not began:
-        end_predecessors(ctx, target, begins, by)
+        supersession.end_predecessors(ctx, target, begins, by)
     if not ctx.tables.node(target).ended:
         ctx.draft.emit(ev.Ended(edge.target, edge.valid_from, ev.NONE, edge.source))
 
@@ -139,14 +139,14 @@ def _end_replaced(ctx: Context, versions: Sequence[ev.Revised]) -> None:
     earliest: dict[bytes, int] = {}
     for version in versions:
         if version.valid_from < version.valid_to:
-            earliest[version.lineage] = min(version.valid_from, earliest.get(version.lineage, FOREVER))
+            earliest[version.lineage] = min(version.valid_from, earliest.get(version.lineage, times.FOREVER))
     for lineage, begins in earliest.items():
         node = _node(ctx, lineage)
-        if ctx.targets(node, SUPERSEDES) and not any(
+        if ctx.targets(node, supersession.SUPERSEDES) and not any(
             row.valid_from < begins or (row.valid_from == begins and row.seq < ctx.draft.seq)
             for _, row in ctx.tables.version_rows(node)
         ):
-            end_predecessors(ctx, node, begins, lineage)
+            supersession.end_predecessors(ctx, node, begins, lineage)
 
 
 def _way_up(ctx: Context, world: int, container: int) -> list[int]:

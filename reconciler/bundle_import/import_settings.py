@@ -5,8 +5,6 @@ worlds of the bundle. Where something else is in force, that stays, and a note n
 here is not set again.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Final, Generic, TypeVar

@@ -4,8 +4,6 @@ Times are integer microseconds; ``None`` means the default. A reference is a ful
 position of an earlier command of the same batch (int).
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import msgspec

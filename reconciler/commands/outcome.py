@@ -1,11 +1,8 @@
 """Outcomes and receipts of commands: values, never exceptions."""
 
-from __future__ import annotations
-
 import msgspec
 
-from worlddb.log.model.errors import RefusedError
-from worlddb.log.model.times import format_time
+from worlddb.log.model import errors, times
 
 
 class Committed(msgspec.Struct, frozen=True, tag="committed"):
@@ -124,14 +121,14 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
         Raises :class:`RefusedError` if the write was refused, or asked for nothing.
         """
         if not self.refs:
-            raise RefusedError("The write had no commands, so it has no reference", "Look at the receipt's seq")
+            raise errors.RefusedError("The write had no commands, so it has no reference", "Look at the receipt's seq")
         return self.refs[0]
 
     def raise_if_refused(self) -> None:
         """Raise :class:`RefusedError` with the reason if the reconciler said no."""
         if isinstance(self.outcome, Refused):
             refused = self.outcome
-            raise RefusedError(refused.reason, refused.remedy, reason=refused.code, command=refused.command)
+            raise errors.RefusedError(refused.reason, refused.remedy, reason=refused.code, command=refused.command)
 
     def __bool__(self) -> bool:
         return not isinstance(self.outcome, Refused)
@@ -140,7 +137,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(self.outcome, Refused):
             return f"refused ({self.outcome.code}): {self.outcome.reason}"
         verb = "staged" if isinstance(self.outcome, Staged) else "committed" if self.events else "unchanged"
-        return f"{verb} at {self.seq}, {format_time(self.ingest_time)}, root {self.root[:12]}"
+        return f"{verb} at {self.seq}, {times.format_time(self.ingest_time)}, root {self.root[:12]}"
 
 
 class Refusal(Exception):

@@ -4,30 +4,11 @@ Every text must be storable, and every value of its type. This is done before th
 blocks nobody, and later stages may rely on it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from worlddb.log.model.errors import InputError, InvalidText, InvalidTime, LimitExceeded
-from worlddb.log.model.ids import HASH_BYTES
-from worlddb.log.model.limits import (
-    HIGHEST_SEQ,
-    MAX_ALIASES,
-    MAX_BATCH_COMMANDS,
-    MAX_CONTENT_BYTES,
-    MAX_DIMENSION,
-    MAX_KEY_BYTES,
-    MAX_NAME_BYTES,
-    MAX_REASON_BYTES,
-    MAX_TYPE_BYTES,
-    checked_flag,
-    checked_number,
-    checked_record,
-    checked_text,
-)
-from worlddb.log.model.times import checked_interval
+from worlddb.log.model import errors, ids, limits, times
 from worlddb.projections.tables.names.canonical import normalised
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.reconciler.commands import commands as cmd
@@ -40,27 +21,30 @@ def check(commands: Sequence[cmd.Command]) -> None:
     Raises:
         InputError: one of its values is wrong; ``details["command"]`` is its position in the request.
     """
-    if len(commands) > MAX_BATCH_COMMANDS:
-        raise LimitExceeded(
-            f"{len(commands):,} commands in one batch, above the limit of {MAX_BATCH_COMMANDS:,}", "Split the batch"
+    if len(commands) > limits.MAX_BATCH_COMMANDS:
+        raise errors.LimitExceeded(
+            f"{len(commands):,} commands in one batch, above the limit of {limits.MAX_BATCH_COMMANDS:,}",
+            "Split the batch",
         )
     for position, command in enumerate(commands):
         try:
             if command.why != "":
-                checked_text(command.why, "why", MAX_REASON_BYTES)
+                limits.checked_text(command.why, "why", limits.MAX_REASON_BYTES)
             _CHECKS[type(command)](command)
-        except InputError as error:
+        except errors.InputError as error:
             error.details.setdefault("command", position)
             raise
     kinds = {type(command) is cmd.Erase for command in commands}
     if len(kinds) > 1:
-        raise InputError("The batch erases, and does other things too", "Erase in a batch, or a call, of its own")
+        raise errors.InputError(
+            "The batch erases, and does other things too", "Erase in a batch, or a call, of its own"
+        )
 
 
 def _create(command: cmd.Create) -> None:
-    checked_text(command.type, "type", MAX_TYPE_BYTES, empty=False)
-    checked_text(command.name, "name", MAX_NAME_BYTES)
-    checked_text(command.content, "content", MAX_CONTENT_BYTES)
+    limits.checked_text(command.type, "type", limits.MAX_TYPE_BYTES, empty=False)
+    limits.checked_text(command.name, "name", limits.MAX_NAME_BYTES)
+    limits.checked_text(command.content, "content", limits.MAX_CONTENT_BYTES)
     if command.aliases:
         _aliases(command.aliases)
     _record(command.source, "source")
@@ -71,8 +55,8 @@ def _create(command: cmd.Create) -> None:
     checked_resolve(command.resolve)
     if command.scope is not None:
         _ref(command.scope, "scope")
-    checked_flag(command.revive, "revive")
-    checked_flag(command.anew, "anew")
+    limits.checked_flag(command.revive, "revive")
+    limits.checked_flag(command.anew, "anew")
 
 
 def checked_resolve(value: object) -> None:
@@ -82,17 +66,17 @@ def checked_resolve(value: object) -> None:
         InputError: it does not.
     """
     if not isinstance(value, bool) and value not in ("exact", "all"):
-        raise InputError(f"resolve is {value!r:.80}", 'Give "exact" (or True), "all", or False')
+        raise errors.InputError(f"resolve is {value!r:.80}", 'Give "exact" (or True), "all", or False')
 
 
 def _revise(command: cmd.Revise) -> None:
     _ref(command.ref, "ref")
     if command.type is not None:
-        checked_text(command.type, "type", MAX_TYPE_BYTES, empty=False)
+        limits.checked_text(command.type, "type", limits.MAX_TYPE_BYTES, empty=False)
     if command.name is not None:
-        checked_text(command.name, "name", MAX_NAME_BYTES)
+        limits.checked_text(command.name, "name", limits.MAX_NAME_BYTES)
     if command.content is not None:
-        checked_text(command.content, "content", MAX_CONTENT_BYTES)
+        limits.checked_text(command.content, "content", limits.MAX_CONTENT_BYTES)
     _record(command.source, "source")
     _times(command.valid_from, command.valid_to)
 
@@ -105,7 +89,7 @@ def _retire(command: cmd.Retire) -> None:
 def _reassert(command: cmd.Reassert) -> None:
     _ref(command.ref, "ref")
     if command.content is not None:
-        checked_text(command.content, "content", MAX_CONTENT_BYTES)
+        limits.checked_text(command.content, "content", limits.MAX_CONTENT_BYTES)
     _times(command.valid_from, command.valid_to)
 
 
@@ -124,7 +108,7 @@ def _link(command: cmd.Link) -> None:
     _ref(command.target_ref, "target")
     if command.home is not None:
         _ref(command.home, "home")
-    checked_text(command.type, "type", MAX_TYPE_BYTES)
+    limits.checked_text(command.type, "type", limits.MAX_TYPE_BYTES)
     _record(command.properties, "properties")
     _key(command.key)
     _times(command.valid_from, command.valid_to)
@@ -136,7 +120,7 @@ def _unlink(command: cmd.Unlink) -> None:
 
 def _move(command: cmd.Move) -> None:
     if not command.refs:
-        raise InvalidText("Nothing was named to move", "Give at least one reference")
+        raise errors.InvalidText("Nothing was named to move", "Give at least one reference")
     for ref in command.refs:
         _ref(ref, "refs")
     _ref(command.to, "to")
@@ -153,10 +137,12 @@ def _naming(command: cmd.Alias | cmd.Unalias) -> None:
 def _erase(command: cmd.Erase) -> None:
     _ref(command.ref, "ref")
     if isinstance(command.ref, int):
-        raise InputError("A pending reference was given to erase", "Nothing made in the same batch can be erased in it")
-    checked_text(command.why, "reason", MAX_REASON_BYTES, empty=False)
+        raise errors.InputError(
+            "A pending reference was given to erase", "Nothing made in the same batch can be erased in it"
+        )
+    limits.checked_text(command.why, "reason", limits.MAX_REASON_BYTES, empty=False)
     for what in ("turns", "everywhere", "forbid", "derived"):
-        checked_flag(getattr(command, what), what)
+        limits.checked_flag(getattr(command, what), what)
 
 
 def _decision(command: cmd.Accept | cmd.Reject | cmd.Undo) -> None:
@@ -168,36 +154,36 @@ _MOMENT: Final = re.compile(r"\s*(\d+\s*$|\d{4}-\d\d)")
 
 
 def _bookmark(command: cmd.Bookmark) -> None:
-    checked_text(command.name, "name", MAX_NAME_BYTES, empty=False)
+    limits.checked_text(command.name, "name", limits.MAX_NAME_BYTES, empty=False)
     if not normalised(command.name):
-        raise InvalidText(f"The name {command.name!r:.80} has no visible character", "Give at least one")
+        raise errors.InvalidText(f"The name {command.name!r:.80} has no visible character", "Give at least one")
     if _MOMENT.match(command.name):
-        raise InputError(
+        raise errors.InputError(
             f"The bookmark {command.name!r:.80} would be taken for a time or a commit",
             "Give a name that is no number and does not begin as a date",
         )
     _times(command.at, None)
     if command.seq is not None:
-        checked_number(command.seq, "seq", 1, HIGHEST_SEQ)
+        limits.checked_number(command.seq, "seq", 1, limits.HIGHEST_SEQ)
     if command.seq is not None and command.at is not None:
-        raise InputError("Both at and seq were given", "Give one of them")
-    checked_flag(command.move, "move")
+        raise errors.InputError("Both at and seq were given", "Give one of them")
+    limits.checked_flag(command.move, "move")
 
 
 def _import(command: cmd.Import) -> None:
-    if type(command.bundle) is not bytes or len(command.bundle) != HASH_BYTES:
-        raise InputError("bundle is not the hash of a bundle", "Give the 32 bytes that its last frame ends with")
+    if type(command.bundle) is not bytes or len(command.bundle) != ids.HASH_BYTES:
+        raise errors.InputError("bundle is not the hash of a bundle", "Give the 32 bytes that its last frame ends with")
     if command.into is not None:
         _ref(command.into, "into")
 
 
 def _register(command: cmd.Register) -> None:
     _scoped(command)
-    checked_flag(command.functional, "functional")
+    limits.checked_flag(command.functional, "functional")
 
 
 def _scoped(command: cmd.Register | cmd.Unregister) -> None:
-    checked_text(command.type, "the edge type", MAX_TYPE_BYTES, empty=False)
+    limits.checked_text(command.type, "the edge type", limits.MAX_TYPE_BYTES, empty=False)
     if command.world is not None:
         _ref(command.world, "world")
 
@@ -208,38 +194,40 @@ def _tune(command: cmd.Tune) -> None:
 
 
 def _tuned(command: cmd.Tune | cmd.Untune) -> None:
-    checked_text(command.type, "the node type", MAX_TYPE_BYTES)
+    limits.checked_text(command.type, "the node type", limits.MAX_TYPE_BYTES)
     if command.world is not None:
         _ref(command.world, "world")
 
 
 def _embed(command: cmd.Embed) -> None:
-    checked_text(command.space, "space", MAX_NAME_BYTES, empty=False)
-    checked_text(command.model, "model", MAX_NAME_BYTES, empty=False)
-    checked_number(command.dimension, "dimension", 1, MAX_DIMENSION)
-    checked_number(command.after, "after", 0, HIGHEST_SEQ)
-    checked_number(command.through, "through", command.after, HIGHEST_SEQ)
+    limits.checked_text(command.space, "space", limits.MAX_NAME_BYTES, empty=False)
+    limits.checked_text(command.model, "model", limits.MAX_NAME_BYTES, empty=False)
+    limits.checked_number(command.dimension, "dimension", 1, limits.MAX_DIMENSION)
+    limits.checked_number(command.after, "after", 0, limits.HIGHEST_SEQ)
+    limits.checked_number(command.through, "through", command.after, limits.HIGHEST_SEQ)
     if len(command.mean) != 4 * command.dimension:
-        raise InputError(f"The mean of {command.space!r:.80} is not {command.dimension} numbers", "Give one for each")
+        raise errors.InputError(
+            f"The mean of {command.space!r:.80} is not {command.dimension} numbers", "Give one for each"
+        )
     for position, (_, _, values, statements, stated) in enumerate(command.items):
         if not values or len(values) % (2 * command.dimension):
-            raise InputError(
+            raise errors.InputError(
                 f"Vector {position} is {len(values) // 2} numbers, not {command.dimension}",
                 "Give one a dimension",
             )
-        checked_number(statements, f"statements of {position}", 0, len(values) // (2 * command.dimension))
-        checked_number(stated, f"percentage of statements of {position}", 0, 100)
+        limits.checked_number(statements, f"statements of {position}", 0, len(values) // (2 * command.dimension))
+        limits.checked_number(stated, f"percentage of statements of {position}", 0, 100)
 
 
 def _recluster(command: cmd.Recluster) -> None:
-    checked_number(command.after, "after", 0, HIGHEST_SEQ)
-    checked_number(command.through, "through", command.after, HIGHEST_SEQ)
+    limits.checked_number(command.after, "after", 0, limits.HIGHEST_SEQ)
+    limits.checked_number(command.through, "through", command.after, limits.HIGHEST_SEQ)
     for position, (_, _, evidence) in enumerate(command.items):
         _record(evidence, f"items[{position}]")
 
 
 def _space(command: cmd.UseSpace | cmd.DropSpace) -> None:
-    checked_text(command.name, "space", MAX_NAME_BYTES, empty=False)
+    limits.checked_text(command.name, "space", limits.MAX_NAME_BYTES, empty=False)
 
 
 _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
@@ -274,26 +262,28 @@ _REFERENCES: Final = (bytes, str, int)
 
 def _ref(ref: object, what: str) -> None:
     if type(ref) not in _REFERENCES:
-        raise InputError(f"{what} is {type(ref).__name__}, not a reference", "Give a receipt, an id, or its digits")
+        raise errors.InputError(
+            f"{what} is {type(ref).__name__}, not a reference", "Give a receipt, an id, or its digits"
+        )
 
 
 def _key(key: object) -> None:
     if key is not None:
-        checked_text(key, "key", MAX_KEY_BYTES, empty=False)
+        limits.checked_text(key, "key", limits.MAX_KEY_BYTES, empty=False)
 
 
 def _aliases(aliases: object) -> None:
     if not isinstance(aliases, tuple):
-        raise InputError(f"aliases is {type(aliases).__name__}, not a tuple of texts", "Give aliases=(...)")
-    if len(aliases) > MAX_ALIASES:
-        raise LimitExceeded(f"{len(aliases)} aliases, above the limit of {MAX_ALIASES}", "Give fewer")
+        raise errors.InputError(f"aliases is {type(aliases).__name__}, not a tuple of texts", "Give aliases=(...)")
+    if len(aliases) > limits.MAX_ALIASES:
+        raise errors.LimitExceeded(f"{len(aliases)} aliases, above the limit of {limits.MAX_ALIASES}", "Give fewer")
     for position, alias in enumerate(aliases):
-        checked_text(alias, f"aliases[{position}]", MAX_NAME_BYTES, empty=False)
+        limits.checked_text(alias, f"aliases[{position}]", limits.MAX_NAME_BYTES, empty=False)
 
 
 def _record(record: object, what: str) -> None:
     if record != {} or not isinstance(record, dict):
-        checked_record(record, what)
+        limits.checked_record(record, what)
 
 
 def _times(begins: object, ends: object) -> None:
@@ -301,6 +291,8 @@ def _times(begins: object, ends: object) -> None:
         return
     for time in (begins, ends):
         if time is not None and (not isinstance(time, int) or isinstance(time, bool)):
-            raise InvalidTime(f"A time is {type(time).__name__}", "Commands hold integer microseconds; see parse_time")
+            raise errors.InvalidTime(
+                f"A time is {type(time).__name__}", "Commands hold integer microseconds; see parse_time"
+            )
     if isinstance(begins, int) and isinstance(ends, int):
-        checked_interval(begins, ends)
+        times.checked_interval(begins, ends)

@@ -7,22 +7,16 @@ already, a key that was used, a handler with something to say, a wrong value) is
 randomness: ``tests/reconciler/commands/test_plain.py`` compares them byte by byte.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
 from worlddb.log.model import events as ev
-from worlddb.log.model.hashing import edge_end, edge_id_of_ends
-from worlddb.log.model.ids import LINEAGE_BYTES, Lineage
-from worlddb.log.model.times import FOREVER
+from worlddb.log.model import hashing, ids, times
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest
-from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE, EDGE_TYPE_CODES, ROOT_NODE
-from worlddb.projections.tables.storage.transaction import EdgeEndpoint, SourceDefaults
+from worlddb.projections.tables.storage import schema, transaction
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert
-from worlddb.reconciler.transaction import receipts
-from worlddb.reconciler.transaction.context import Context
+from worlddb.reconciler.transaction import context, receipts
 
 
 class _Rule(NamedTuple):
@@ -32,14 +26,14 @@ class _Rule(NamedTuple):
     """
 
     handler: EdgeHandler | None
-    only_records: Callable[[Context, int, int], bool] | None
+    only_records: Callable[[context.Context, int, int], bool] | None
     code: int
 
 
 class BulkDecider:
     """Decides those commands of one request that only have to be recorded."""
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: context.Context) -> None:
         self._ctx = ctx
         self._draft = ctx.draft
         self._tables = ctx.tables
@@ -48,8 +42,8 @@ class BulkDecider:
         self._endpoints = ctx.tables.known_worlds.endpoints
         self._source_defaults = ctx.tables.known_worlds.source_defaults
         self._rules: dict[str, _Rule] = {}
-        self._containment = ctx.scopes.built_in[CONTAINS]
-        self._root = ctx.tables.node(ROOT_NODE).lineage
+        self._containment = ctx.scopes.built_in[schema.CONTAINS]
+        self._root = ctx.tables.node(schema.ROOT_NODE).lineage
         self._forbids = ctx.forbids_any()
 
     def decide(self, command: cmd.Command) -> bool:
@@ -72,15 +66,15 @@ class BulkDecider:
             return False
         source, lineage, source_version, source_end = one
         target, target_lineage, target_version, target_end = other
-        if code == CONTAINS_CODE:
+        if code == schema.CONTAINS_CODE:
             begins, home, home_lineage = self._tables.source_defaults(other).begins, source, lineage
         else:
             begins, home, home_lineage = self._source_defaults.get(lineage) or self._tables.source_defaults(one)
-            if source == ROOT_NODE:
+            if source == schema.ROOT_NODE:
                 begins = self._now
         if command.valid_from is not None:
             begins = command.valid_from
-        until = FOREVER if command.valid_to is None else command.valid_to
+        until = times.FOREVER if command.valid_to is None else command.valid_to
         ctx, draft = self._ctx, self._draft
         if until < begins or (ctx.scopes.any_registered and ctx.scopes.functional(type_name, home) is not None):
             return False
@@ -97,7 +91,7 @@ class BulkDecider:
             if handler.on_insert(ctx, handled) is Insert.STAGE:
                 return self._stage(command, names, handled)
         nonce = draft.nonce("edge", type_name, lineage, target_lineage, home_lineage)
-        edge = edge_id_of_ends(type_name, source_end, target_end, home_lineage, begins, properties, nonce)
+        edge = hashing.edge_id_of_ends(type_name, source_end, target_end, home_lineage, begins, properties, nonce)
         event = ev.Linked(
             edge,
             type_name,
@@ -132,7 +126,7 @@ class BulkDecider:
         ctx, draft = self._ctx, self._draft
         world = self._end(self._root if command.world is None else command.world)
         begins = self._now if command.valid_from is None else command.valid_from
-        until = FOREVER if command.valid_to is None else command.valid_to
+        until = times.FOREVER if command.valid_to is None else command.valid_to
         if world is None or until < begins or self._forbids or command.resolve == "all":
             return False
         name = name_digest(command.name)
@@ -143,7 +137,7 @@ class BulkDecider:
             return False
         names = receipts.given(command)
         details = draft.add_details_of(command, names)
-        lineage = keyed or Lineage(draft.nonce("lineage", len(draft.commands))[:LINEAGE_BYTES])
+        lineage = keyed or ids.Lineage(draft.nonce("lineage", len(draft.commands))[: ids.LINEAGE_BYTES])
         body = draft.add_body(command.type, command.name, command.content)
         identifier = draft.blobs.ids[body]
         created = ev.Created(lineage, body, details, begins, until)
@@ -151,10 +145,10 @@ class BulkDecider:
         node = draft.applier.create(created, identifier, name)
         for position in range(len(command.aliases)):
             draft.emit(ev.Named(lineage, details, position))
-        end = edge_end(lineage, identifier)
-        self._endpoints[lineage] = EdgeEndpoint(node, lineage, 1, end)
+        end = hashing.edge_end(lineage, identifier)
+        self._endpoints[lineage] = transaction.EdgeEndpoint(node, lineage, 1, end)
         self._contain(world, node, lineage, end, begins)
-        self._source_defaults[lineage] = SourceDefaults(begins, world.node, world.lineage)
+        self._source_defaults[lineage] = transaction.SourceDefaults(begins, world.node, world.lineage)
         draft.staged = False
         self._refs.append(lineage)
         if command.key is None:
@@ -163,43 +157,43 @@ class BulkDecider:
             draft.commands.append(receipts.record(command, names, body, details, ctx.secret))
         return True
 
-    def _contain(self, world: EdgeEndpoint, node: int, lineage: bytes, end: bytes, begins: int) -> None:
+    def _contain(self, world: transaction.EdgeEndpoint, node: int, lineage: bytes, end: bytes, begins: int) -> None:
         """Put a new world into another one."""
         container, container_lineage, container_version, container_end = world
         draft, version = self._draft, self._containment.version
-        nonce = draft.nonce("edge", CONTAINS, container_lineage, lineage, container_lineage)
-        edge = edge_id_of_ends(CONTAINS, container_end, end, container_lineage, begins, b"", nonce)
+        nonce = draft.nonce("edge", schema.CONTAINS, container_lineage, lineage, container_lineage)
+        edge = hashing.edge_id_of_ends(schema.CONTAINS, container_end, end, container_lineage, begins, b"", nonce)
         event = ev.Linked(
             edge,
-            CONTAINS,
+            schema.CONTAINS,
             container_lineage,
             container_version,
             lineage,
             1,
             container_lineage,
             begins,
-            FOREVER,
+            times.FOREVER,
             ev.NONE,
             nonce,
             False,
             version,
         )
         draft.events.append(event)
-        draft.applier.link(event, CONTAINS_CODE, container, node, container)
+        draft.applier.link(event, schema.CONTAINS_CODE, container, node, container)
 
     def _may_be_known(self, name: bytes, aliases: tuple[str, ...]) -> bool:
         """True if the exact tier has something to check: somebody has, or had, one of the names."""
         digests = (name, *map(name_digest, aliases))
         return any(digest != NO_NAME and self._tables.is_name_known(digest) for digest in digests)
 
-    def _end(self, ref: cmd.Ref) -> EdgeEndpoint | None:
+    def _end(self, ref: cmd.Ref) -> transaction.EdgeEndpoint | None:
         """The endpoint that a full reference, or an earlier command, stands for."""
         if type(ref) is int:
             if not 0 <= ref < len(self._refs):
                 return None
             ref = self._refs[ref]
         found = self._endpoints.get(ref)  # type: ignore[arg-type]
-        if found is None and type(ref) is bytes and len(ref) == LINEAGE_BYTES:
+        if found is None and type(ref) is bytes and len(ref) == ids.LINEAGE_BYTES:
             found = self._tables.endpoint(ref)
         return found
 
@@ -207,7 +201,7 @@ class BulkDecider:
         rule = self._rules.get(type_name)
         if rule is None:
             handler = self._ctx.scopes.built_in.get(type_name)
-            rule = _Rule(handler, getattr(handler, "only_records", None), EDGE_TYPE_CODES.get(type_name, 0))
+            rule = _Rule(handler, getattr(handler, "only_records", None), schema.EDGE_TYPE_CODES.get(type_name, 0))
             if handler is not None:
                 self._rules[type_name] = rule
         return rule

@@ -3,23 +3,11 @@
 They are decided as every command is, so the log says from when on each held where.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, NamedTuple
 
+from worlddb.log.model import errors, ids, limits
 from worlddb.log.model import events as ev
-from worlddb.log.model.errors import UnknownEdgeType
-from worlddb.log.model.ids import HASH_BYTES
-from worlddb.log.model.limits import MAX_EDGE_TYPES
-from worlddb.projections.tables.apply.settings import (
-    Registration,
-    Tuning,
-    is_anything_tuned,
-    registration_in,
-    tuning_at,
-    tuning_in,
-    type_names,
-)
+from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.functional import NEVER_FUNCTIONAL
@@ -42,13 +30,13 @@ def register_type(ctx: Context, command: cmd.Register, details: int) -> bytes:
     else:
         _check_own(ctx, command)
     lineage = ctx.lineage(world)
-    if is_same_registration(registration_in(ctx.tables, command.type, world, ctx.draft.seq), command):
+    if is_same_registration(settings.registration_in(ctx.tables, command.type, world, ctx.draft.seq), command):
         return lineage
-    known = type_names(ctx.tables)
-    if command.type not in known and len(known) >= MAX_EDGE_TYPES:
+    known = settings.type_names(ctx.tables)
+    if command.type not in known and len(known) >= limits.MAX_EDGE_TYPES:
         ctx.refuse(
             "too_many_edge_types",
-            f"{MAX_EDGE_TYPES:,} edge types were registered in this store, which is the limit",
+            f"{limits.MAX_EDGE_TYPES:,} edge types were registered in this store, which is the limit",
             "Use properties of an edge for what need not be a type",
         )
     ctx.draft.emit(
@@ -73,7 +61,7 @@ def unregister_type(ctx: Context, command: cmd.Unregister, details: int) -> byte
     The edges of the type stay.
     """
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
-    if registration_in(ctx.tables, command.type, world, ctx.draft.seq) is None:
+    if settings.registration_in(ctx.tables, command.type, world, ctx.draft.seq) is None:
         ctx.refuse(
             "not_registered",
             f"The edge type {command.type[:80]!r} is not registered for {ctx.shown(world)} itself",
@@ -86,7 +74,7 @@ def unregister_type(ctx: Context, command: cmd.Unregister, details: int) -> byte
 
 def _check_built_in(ctx: Context, command: cmd.Register) -> None:
     if command.type not in ctx.scopes.built_in:
-        raise UnknownEdgeType(
+        raise errors.UnknownEdgeType(
             f"{command.type[:80]!r} is no built-in edge type, so its name alone does not say what it does",
             "Give its handler, or one of: " + ", ".join(sorted(set(ctx.scopes.built_in) - NEVER_FUNCTIONAL)),
         )
@@ -113,13 +101,13 @@ def _check_own(ctx: Context, command: cmd.Register) -> None:
         )
 
 
-def is_same_registration(known: Registration | None, command: cmd.Register) -> bool:
+def is_same_registration(known: settings.Registration | None, command: cmd.Register) -> bool:
     """True if a registration is what the command would register, in whatever world."""
     if known is None:
         return False
     row = known.row
     return (row.digest, known.digest_of, row.handler_version, known.rewrites, known.is_functional) == (
-        command.digest or bytes(HASH_BYTES),
+        command.digest or bytes(ids.HASH_BYTES),
         command.digest_of,
         command.handler_version,
         tuple(command.rewrites),
@@ -148,10 +136,10 @@ def thresholds_for(ctx: Context, resolving: Resolving, type_name: str, home: int
     They are the nearest ones set, else those of the open store.
     """
     if ctx.tuned is None:
-        ctx.tuned = is_anything_tuned(ctx.tables)
+        ctx.tuned = settings.is_anything_tuned(ctx.tables)
     if not ctx.tuned or resolving.instead:
         return ThresholdSetting(resolving.of(type_name))
-    found = tuning_at(ctx.tables, home, type_name, ctx.tables.containers, ctx.draft.seq)
+    found = settings.tuning_at(ctx.tables, home, type_name, ctx.tables.containers, ctx.draft.seq)
     if found is None:
         return ThresholdSetting(resolving.of(type_name))
     return ThresholdSetting(thresholds_of(found), ctx.lineage(found.world))
@@ -164,7 +152,7 @@ def set_thresholds(ctx: Context, command: cmd.Tune, details: int) -> bytes:
     """
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     lineage = ctx.lineage(world)
-    if not is_same_tuning(tuning_in(ctx.tables, world, command.type, ctx.draft.seq), command):
+    if not is_same_tuning(settings.tuning_in(ctx.tables, world, command.type, ctx.draft.seq), command):
         # Whole numbers would be stored as such, and read back as something that hashes otherwise.
         scores = float(command.fuzzy), float(command.phonetic), float(command.embedding), float(command.margin)
         ctx.draft.emit(ev.Tuned(lineage, command.type, *scores, command.most, details))
@@ -178,7 +166,7 @@ def take_thresholds_back(ctx: Context, command: cmd.Untune, details: int) -> byt
     Existing proposals stay.
     """
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
-    if tuning_in(ctx.tables, world, command.type, ctx.draft.seq) is None:
+    if settings.tuning_in(ctx.tables, world, command.type, ctx.draft.seq) is None:
         what = f"the node type {command.type[:80]!r}" if command.type else "every type"
         ctx.refuse(
             "not_tuned",
@@ -189,11 +177,11 @@ def take_thresholds_back(ctx: Context, command: cmd.Untune, details: int) -> byt
     return ctx.lineage(world)
 
 
-def thresholds_of(known: Tuning) -> Thresholds:
+def thresholds_of(known: settings.Tuning) -> Thresholds:
     """The thresholds of a tuning."""
     return Thresholds(**{name: getattr(known.row, name) for name in FIELDS})
 
 
-def is_same_tuning(known: Tuning | None, command: cmd.Tune) -> bool:
+def is_same_tuning(known: settings.Tuning | None, command: cmd.Tune) -> bool:
     """True if a tuning is what the command would set, in whatever world."""
     return known is not None and all(getattr(known.row, name) == getattr(command, name) for name in FIELDS)

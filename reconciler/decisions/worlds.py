@@ -3,32 +3,25 @@
 A world that moves takes along the interior edges whose both ends move.
 """
 
-from __future__ import annotations
-
 from typing import Final, NoReturn
 
+from worlddb.log.model import blobs, errors, ids, limits, times
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Body
-from worlddb.log.model.errors import AmbiguousReference, UnknownReference
-from worlddb.log.model.ids import LINEAGE_BYTES, Lineage, short
-from worlddb.log.model.limits import MAX_ALIASES
-from worlddb.log.model.times import FOREVER, checked_interval
 from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.supersession import began_by, end_predecessors, predecessors_left
 from worlddb.reconciler.entity_resolution.namesakes import UNRESOLVED, Resolution
-from worlddb.reconciler.transaction.context import Context, node_or_edge_ref, node_ref
-from worlddb.reconciler.transaction.draft import Decision
+from worlddb.reconciler.transaction import context, draft
 
 PAST_ITS_END: Final = "Retire it at its end, then reassert it as a new lineage"
 """What leads past an end that was set, which is never opened again (law 8)."""
 
 
-def create(ctx: Context, command: cmd.Create, details: int, resolution: Resolution) -> Decision:
-    world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
+def create(ctx: context.Context, command: cmd.Create, details: int, resolution: Resolution) -> draft.Decision:
+    world = ROOT_NODE if command.world is None else context.node_ref(ctx, command.world)
     if resolution.keyed is None:
-        lineage = Lineage(ctx.draft.nonce("lineage", len(ctx.draft.commands))[:LINEAGE_BYTES])
+        lineage = ids.Lineage(ctx.draft.nonce("lineage", len(ctx.draft.commands))[: ids.LINEAGE_BYTES])
     else:
         lineage, existing, ended = resolution.keyed
         if existing is not None:
@@ -36,7 +29,7 @@ def create(ctx: Context, command: cmd.Create, details: int, resolution: Resoluti
         if ended:
             ctx.note("begun_anew", lineage, ended)
     begins = ctx.now if command.valid_from is None else command.valid_from
-    validity = checked_interval(begins, FOREVER if command.valid_to is None else command.valid_to)
+    validity = times.checked_interval(begins, times.FOREVER if command.valid_to is None else command.valid_to)
     ctx.refuse_forbidden(command.name, command.content, *command.aliases)
     body = ctx.draft.add_body(command.type, command.name, command.content)
     node = ctx.draft.applier.next_node
@@ -46,10 +39,10 @@ def create(ctx: Context, command: cmd.Create, details: int, resolution: Resoluti
     ctx.link(world, CONTAINS, node, valid_from=validity.start)
     for match in resolution.matches:
         ctx.stage(node, match.node, evidence=match.evidence)
-    return Decision(lineage, body)
+    return draft.Decision(lineage, body)
 
 
-def _found_again(ctx: Context, command: cmd.Create, node: int, details: int) -> Decision:
+def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: int) -> draft.Decision:
     """Decide a create whose key is known.
 
     Unchanged text changes nothing, changed text is a revision, an end stays an end, and erased text stays erased unless
@@ -58,13 +51,13 @@ def _found_again(ctx: Context, command: cmd.Create, node: int, details: int) -> 
     row = ctx.tables.node(node)
     body = ctx.body(node)
     if body is not None and (body.type, body.name, body.content) == (command.type, command.name, command.content):
-        return Decision(row.lineage)
+        return draft.Decision(row.lineage)
     if row.ended:
         ctx.note("not_revived", row.lineage)
-        return Decision(row.lineage)
+        return draft.Decision(row.lineage)
     if body is None and not command.revive:
         ctx.note("not_restored", row.lineage)
-        return Decision(row.lineage)
+        return draft.Decision(row.lineage)
     revision = cmd.Revise(
         ref=row.lineage,
         type=command.type,
@@ -80,12 +73,12 @@ def _found_again(ctx: Context, command: cmd.Create, node: int, details: int) -> 
     return _revised(ctx, revision, details, node, body)
 
 
-def revise(ctx: Context, command: cmd.Revise, details: int) -> Decision:
-    node = node_ref(ctx, command.ref)
+def revise(ctx: context.Context, command: cmd.Revise, details: int) -> draft.Decision:
+    node = context.node_ref(ctx, command.ref)
     row = ctx.tables.node(node)
     if row.ended:
         ctx.refuse(
-            "ended", f"{short(row.lineage)} has ended and takes no further versions", "Reassert it as a new lineage"
+            "ended", f"{ids.short(row.lineage)} has ended and takes no further versions", "Reassert it as a new lineage"
         )
     if node == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be revised")
@@ -95,7 +88,9 @@ def revise(ctx: Context, command: cmd.Revise, details: int) -> Decision:
     return _revised(ctx, command, details, node, body)
 
 
-def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: Body | None) -> Decision:
+def _revised(
+    ctx: context.Context, command: cmd.Revise, details: int, node: int, body: blobs.Body | None
+) -> draft.Decision:
     """Write a new version on top of ``body``.
 
     If that was erased, the command gives all of the text.
@@ -104,10 +99,10 @@ def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: B
     newest = ctx.tables.version(node, row.versions)
     begins = ctx.now if command.valid_from is None else command.valid_from
     end = newest.valid_to if command.valid_to is None else min(command.valid_to, newest.valid_to)
-    if newest.valid_to != FOREVER and begins > newest.valid_to:
-        ctx.refuse("closed", f"{short(row.lineage)} is closed before the revision would begin", PAST_ITS_END)
-    validity = checked_interval(begins, end)
-    before = body or Body(b"", "", "", "")
+    if newest.valid_to != times.FOREVER and begins > newest.valid_to:
+        ctx.refuse("closed", f"{ids.short(row.lineage)} is closed before the revision would begin", PAST_ITS_END)
+    validity = times.checked_interval(begins, end)
+    before = body or blobs.Body(b"", "", "", "")
     name = before.name if command.name is None else command.name
     content = before.content if command.content is None else command.content
     ctx.refuse_forbidden(name, content)
@@ -122,15 +117,15 @@ def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: B
     if not (began or validity.is_empty):
         end_predecessors(ctx, node, validity.start, row.lineage)
     ctx.draft.emit(ev.Revised(row.lineage, position, details, validity.start, validity.end))
-    return Decision(row.lineage, position)
+    return draft.Decision(row.lineage, position)
 
 
-def retire(ctx: Context, command: cmd.Retire, details: int) -> Decision:
+def retire(ctx: context.Context, command: cmd.Retire, details: int) -> draft.Decision:
     at = ctx.now if command.at is None else command.at
-    found = node_or_edge_ref(ctx, command.ref)
+    found = context.node_or_edge_ref(ctx, command.ref)
     if isinstance(found, bytes):
         ctx.close_edge(found, at)
-        return Decision(found)
+        return draft.Decision(found)
     if found == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be retired")
     before = predecessors_left(ctx, found)
@@ -138,16 +133,16 @@ def retire(ctx: Context, command: cmd.Retire, details: int) -> Decision:
     if next(ctx.spans(found), None) is None:
         for earlier in before:
             ctx.note("ends_unreplaced", ctx.lineage(earlier), ctx.lineage(found))
-    return Decision(ctx.tables.node(found).lineage)
+    return draft.Decision(ctx.tables.node(found).lineage)
 
 
-def reassert(ctx: Context, command: cmd.Reassert, details: int) -> Decision:
-    node = node_ref(ctx, command.ref)
+def reassert(ctx: context.Context, command: cmd.Reassert, details: int) -> draft.Decision:
+    node = context.node_ref(ctx, command.ref)
     row = ctx.tables.node(node)
     if not row.ended:
-        is_open = ctx.tables.version(node, row.versions).valid_to == FOREVER
+        is_open = ctx.tables.version(node, row.versions).valid_to == times.FOREVER
         remedy = "Revise it instead" if is_open else PAST_ITS_END
-        ctx.refuse("not_ended", f"{short(row.lineage)} has not ended", remedy)
+        ctx.refuse("not_ended", f"{ids.short(row.lineage)} has not ended", remedy)
     body = ctx.body(node)
     if body is None:
         _refuse_erased(ctx, row.lineage)
@@ -168,52 +163,56 @@ def reassert(ctx: Context, command: cmd.Reassert, details: int) -> Decision:
     return made
 
 
-def alias(ctx: Context, command: cmd.Alias, details: int) -> Decision:
-    node = node_ref(ctx, command.ref)
+def alias(ctx: context.Context, command: cmd.Alias, details: int) -> draft.Decision:
+    node = context.node_ref(ctx, command.ref)
     lineage = ctx.tables.node(node).lineage
     aliases = command.aliases
     if ctx.body(node) is None:
         _refuse_erased(ctx, lineage)
-    if ctx.tables.node(node).aliases + len(aliases) > MAX_ALIASES:
-        ctx.refuse("too_many_aliases", f"{short(lineage)} would have more than {MAX_ALIASES} aliases")
+    if ctx.tables.node(node).aliases + len(aliases) > limits.MAX_ALIASES:
+        ctx.refuse("too_many_aliases", f"{ids.short(lineage)} would have more than {limits.MAX_ALIASES} aliases")
     ctx.refuse_forbidden(*aliases)
     for position in range(len(aliases)):
         ctx.draft.emit(ev.Named(lineage, details, position))
-    return Decision(lineage)
+    return draft.Decision(lineage)
 
 
-def unalias(ctx: Context, command: cmd.Unalias, details: int) -> Decision:
-    node = node_ref(ctx, command.ref)
+def unalias(ctx: context.Context, command: cmd.Unalias, details: int) -> draft.Decision:
+    node = context.node_ref(ctx, command.ref)
     lineage = ctx.tables.node(node).lineage
     for text in command.aliases:
         digest = name_digest(text)
         found = [number for number, row in ctx.tables.aliases(node) if row.name == digest and row.removed == LIVE]
         if not found:
-            raise UnknownReference(f"{short(lineage)} has no alias {text[:80]!r}", "Look at its aliases with show")
+            raise errors.UnknownReference(
+                f"{ids.short(lineage)} has no alias {text[:80]!r}", "Look at its aliases with show"
+            )
         for number in found:
             ctx.draft.emit(ev.Unnamed(lineage, number))
-    return Decision(lineage)
+    return draft.Decision(lineage)
 
 
-def _refuse_erased(ctx: Context, lineage: bytes) -> NoReturn:
+def _refuse_erased(ctx: context.Context, lineage: bytes) -> NoReturn:
     ctx.refuse(
-        "erased", f"The text of {short(lineage)} was erased", "Create another, or this one under its key with revive"
+        "erased",
+        f"The text of {ids.short(lineage)} was erased",
+        "Create another, or this one under its key with revive",
     )
 
 
-def move(ctx: Context, command: cmd.Move, details: int) -> Decision:
-    moved = [node_ref(ctx, ref) for ref in command.refs]
-    to = node_ref(ctx, command.to)
-    out_of = None if command.out_of is None else node_ref(ctx, command.out_of)
+def move(ctx: context.Context, command: cmd.Move, details: int) -> draft.Decision:
+    moved = [context.node_ref(ctx, ref) for ref in command.refs]
+    to = context.node_ref(ctx, command.to)
+    out_of = None if command.out_of is None else context.node_ref(ctx, command.out_of)
     leaving = {node: _leaving(ctx, node, out_of) for node in moved}
     for node, (_, edge) in leaving.items():
         ctx.link(to, CONTAINS, node, valid_from=command.valid_from, details=details)
         ctx.unlink(edge)
     _carry_edges(ctx, set(moved), {source for source, _ in leaving.values()}, to)
-    return Decision(ctx.tables.node(moved[0]).lineage)
+    return draft.Decision(ctx.tables.node(moved[0]).lineage)
 
 
-def _leaving(ctx: Context, node: int, out_of: int | None) -> tuple[int, bytes]:
+def _leaving(ctx: context.Context, node: int, out_of: int | None) -> tuple[int, bytes]:
     """The container that a move takes a node out of, and the contains edge that it retracts."""
     if node == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be moved")
@@ -225,8 +224,8 @@ def _leaving(ctx: Context, node: int, out_of: int | None) -> tuple[int, bytes]:
             ctx.refuse("not_a_member", f"{ctx.shown(node)} is not a member of {ctx.shown(out_of)}")
         return out_of, edges[out_of]
     if len(edges) != 1:
-        names = [short(ctx.tables.node(source).lineage) for source in edges]
-        raise AmbiguousReference(
+        names = [ids.short(ctx.tables.node(source).lineage) for source in edges]
+        raise errors.AmbiguousReference(
             f"{ctx.shown(node)} is in {len(edges)} worlds: {', '.join(names)}",
             "Say which one it leaves",
             candidates=names,
@@ -234,7 +233,7 @@ def _leaving(ctx: Context, node: int, out_of: int | None) -> tuple[int, bytes]:
     return next(iter(edges.items()))
 
 
-def _carry_edges(ctx: Context, moved: set[int], left: set[int], to: int) -> None:
+def _carry_edges(ctx: context.Context, moved: set[int], left: set[int], to: int) -> None:
     """Carry along the interior edges whose both ends move, under new identities.
 
     List the others, which stay.

@@ -3,8 +3,6 @@
 A check that an earlier finding makes impossible is reported as skipped.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -14,8 +12,7 @@ from typing import Final
 
 from worlddb.log.model.clock import Clock
 from worlddb.log.model.errors import DamagedStore, NewerFormat, NotAStore, WorldDBError
-from worlddb.log.store.environment import Environment
-from worlddb.log.store.log import LmdbLog
+from worlddb.log.store import environment, log
 from worlddb.projections.runner import Progress
 from worlddb.reconciler.diagnostics import derived_state, installation, location, lock_holders, log_health
 from worlddb.reconciler.diagnostics.symptom import Diagnosis, Symptom, on, quoted, restored
@@ -80,7 +77,7 @@ def examine(
         going.check("leftovers", partial(location.leftovers, folder))
         going.check("locks", partial(lock_holders.locks, folder))
         try:
-            env = Environment(folder, author=_AUTHOR, timeout_seconds=_TIMEOUT_SECONDS)
+            env = environment.Environment(folder, author=_AUTHOR, timeout_seconds=_TIMEOUT_SECONDS)
         except WorldDBError as error:
             going.symptoms.append(_unopenable(folder, error))
             going.skip("log, tables and indexes", "the data file cannot be opened")
@@ -98,7 +95,12 @@ def _installed() -> _Examination:
 
 
 def _opened(
-    going: _Examination, env: Environment, ontology: Ontology, clock: Clock, deep: bool, progress: Progress | None
+    going: _Examination,
+    env: environment.Environment,
+    ontology: Ontology,
+    clock: Clock,
+    deep: bool,
+    progress: Progress | None,
 ) -> None:
     if not going.check("pages", partial(log_health.pages, env)):
         going.skip("log, tables and indexes", "LMDB could be led astray by the damaged pages")
@@ -126,10 +128,10 @@ def _opened(
     going.check("supposed", partial(derived_state.supposed, env))
 
 
-def _format(env: Environment) -> Iterator[Symptom]:
+def _format(env: environment.Environment) -> Iterator[Symptom]:
     try:
         with env.read() as txn:
-            begun = LmdbLog(txn).check_format()
+            begun = log.LmdbLog(txn).check_format()
     except WorldDBError as error:
         yield _unopenable(env.folder, error)
         return

@@ -3,8 +3,6 @@
 The checks look at the file system, room, permissions, and left-overs of ended processes.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -12,10 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from worlddb.log.store.durable import NEW_PREFIX
-from worlddb.log.store.environment import INDEX_FOLDER, SNAPSHOT_FOLDER
-from worlddb.log.store.lock import HOLDER_FILE, LOCK_FILE, runs
-from worlddb.log.store.shared_environment import DATA_FILE, LMDB_LOCK_FILE, REWRITE_FOLDER
+from worlddb.log.store import durable, environment, lock, shared_environment
 from worlddb.projections.check import SCRATCH_PREFIX
 from worlddb.reconciler.background.worker import LEASE_FILE
 from worlddb.reconciler.diagnostics.symptom import Symptom, on, quoted, restored
@@ -72,7 +67,7 @@ def mounted_as(folder: Path, mounts: Path = MOUNTS) -> tuple[str, str]:
 
 def room(folder: Path) -> Iterator[Symptom]:
     """Is there room on the disk: to go on writing, and for a second data file."""
-    data = folder / DATA_FILE
+    data = folder / shared_environment.DATA_FILE
     size = data.stat().st_size if data.exists() else 0
     free = shutil.disk_usage(folder).free
     status = os.statvfs(folder)
@@ -110,11 +105,17 @@ def room(folder: Path) -> Iterator[Symptom]:
 
 def permissions(folder: Path) -> Iterator[Symptom]:
     """May this user read and write what is there."""
-    names = (DATA_FILE, LMDB_LOCK_FILE, LOCK_FILE, HOLDER_FILE, LEASE_FILE)
+    names = (
+        shared_environment.DATA_FILE,
+        shared_environment.LMDB_LOCK_FILE,
+        lock.LOCK_FILE,
+        lock.HOLDER_FILE,
+        LEASE_FILE,
+    )
     for path in (folder, *(folder / name for name in names if (folder / name).exists())):
         if not is_ours(path):
             yield _not_ours(folder, path, 1)
-    for name in (INDEX_FOLDER, SNAPSHOT_FOLDER):
+    for name in (environment.INDEX_FOLDER, environment.SNAPSHOT_FOLDER):
         lacking = [path for path in _tree(folder / name) if not is_ours(path)]
         if lacking:
             yield _not_ours(folder, lacking[0], len(lacking))
@@ -151,9 +152,9 @@ def _not_ours(folder: Path, path: Path, count: int) -> Symptom:
 
 def leftovers(folder: Path) -> Iterator[Symptom]:
     """What a process that was ended in the middle of something left behind."""
-    for path in sorted((*folder.glob(f"{NEW_PREFIX}*"), *folder.glob(f"{SCRATCH_PREFIX}*"))):
+    for path in sorted((*folder.glob(f"{durable.NEW_PREFIX}*"), *folder.glob(f"{SCRATCH_PREFIX}*"))):
         process = path.name.removeprefix(SCRATCH_PREFIX).partition("-")[0]
-        if process.isdigit() and runs(int(process)):
+        if process.isdigit() and lock.runs(int(process)):
             continue
         yield Symptom(
             "leftover",
@@ -164,22 +165,22 @@ def leftovers(folder: Path) -> Iterator[Symptom]:
             "Delete the directory; nothing else uses it",
             f"rm -r {quoted(path)}",
         )
-    if (folder / REWRITE_FOLDER).exists():
+    if (folder / shared_environment.REWRITE_FOLDER).exists():
         yield Symptom(
             "leftover",
             False,
-            str(folder / REWRITE_FOLDER),
+            str(folder / shared_environment.REWRITE_FOLDER),
             "A data file that was being written anew after an erasure",
             "It takes room; the next erasure, or one that is to be finished, begins it anew",
             "Delete it when no program uses the store, or leave it to the next erasure",
-            f"rm -r {quoted(folder / REWRITE_FOLDER)}",
+            f"rm -r {quoted(folder / shared_environment.REWRITE_FOLDER)}",
         )
 
 
 def is_store(folder: Path) -> Iterator[Symptom]:
     """Is there a store at all, or what is left of one."""
-    data = folder / DATA_FILE
-    begun = any((folder / name).exists() for name in (HOLDER_FILE, INDEX_FOLDER))
+    data = folder / shared_environment.DATA_FILE
+    begun = any((folder / name).exists() for name in (lock.HOLDER_FILE, environment.INDEX_FOLDER))
     if folder.is_dir() and begun and not (data.is_file() and data.stat().st_size):
         yield Symptom(
             "data_file_gone",

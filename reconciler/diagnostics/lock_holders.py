@@ -4,8 +4,6 @@ The kernel releases a lock when its process dies, so a lock is stale only if its
 machine. The system's tables say which processes of this machine hold a lock, and whether one is stopped.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -14,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from worlddb.log.store.environment import INDEX_FOLDER
-from worlddb.log.store.lock import HOLDER_FILE, LOCK_FILE
+from worlddb.log.store import environment, lock
 from worlddb.reconciler.background.worker import LEASE_FILE
 from worlddb.reconciler.diagnostics.symptom import Symptom
 
@@ -56,9 +53,9 @@ _WHY: Final = {
 
 def locks(folder: Path) -> Iterator[Symptom]:
     """Check the writers' lock, the lease of background work, and the indexes' locks."""
-    yield from _one("writer", folder / LOCK_FILE, _signed(folder))
+    yield from _one("writer", folder / lock.LOCK_FILE, _signed(folder))
     yield from _one("lease", folder / LEASE_FILE, {})
-    for file in sorted((folder / INDEX_FOLDER).glob("*.lock")):
+    for file in sorted((folder / environment.INDEX_FOLDER).glob("*.lock")):
         yield from _one("index", file, {})
 
 
@@ -120,7 +117,7 @@ def _one(kind: str, file: Path, signed: dict[str, Any]) -> Iterator[Symptom]:
 def _signed(folder: Path) -> dict[str, Any]:
     """Who took the writers' lock last, as it said itself."""
     try:
-        found = json.loads((folder / HOLDER_FILE).read_bytes())
+        found = json.loads((folder / lock.HOLDER_FILE).read_bytes())
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -3,18 +3,14 @@
 The checks cover its pages, its chain of commits, and its last time against the clock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from worlddb.log.model import errors, times
 from worlddb.log.model.clock import Clock
-from worlddb.log.model.errors import WorldDBError
-from worlddb.log.model.times import format_time
-from worlddb.log.store.environment import Environment
+from worlddb.log.store import environment, verify
 from worlddb.log.store.log import LmdbLog
-from worlddb.log.store.verify import Finding, page_findings, verify_log
 from worlddb.projections.runner import Progress
 from worlddb.reconciler.diagnostics.symptom import Symptom, on, quoted, restored
 
@@ -25,12 +21,12 @@ _AHEAD: Final = 60 * _SECOND
 """How far the last commit may be ahead of the clock: two machines' clocks differ by a little."""
 
 
-def pages(env: Environment) -> Iterator[Symptom]:
+def pages(env: environment.Environment) -> Iterator[Symptom]:
     """Can the structure of the data file be followed."""
-    yield from _damaged(env.folder, page_findings(env.damaged_pages()))
+    yield from _damaged(env.folder, verify.page_findings(env.damaged_pages()))
 
 
-def chain(env: Environment, progress: Progress | None = None) -> Iterator[Symptom]:
+def chain(env: environment.Environment, progress: Progress | None = None) -> Iterator[Symptom]:
     """Is every commit, event and text what was written."""
 
     def read(work: Callable[[LmdbLog], object]) -> object:
@@ -40,17 +36,17 @@ def chain(env: Environment, progress: Progress | None = None) -> Iterator[Sympto
     with env.read() as txn:
         log = LmdbLog(txn)
         last, head, due = log.last_stored(), log.head().seq, log.scrub_due()
-    _, findings = verify_log(read, last, progress=progress)
+    _, findings = verify.verify_log(read, last, progress=progress)
     if head != last:
         told = f"the log says that it ends at {head}, but its last commit is {last}"
-        findings.append(Finding(min(head, last) + 1, told))
+        findings.append(verify.Finding(min(head, last) + 1, told))
     if due is not None:
         findings = [finding for finding in findings if "open it to finish" not in finding.problem]
         yield _unfinished(env.folder, due)
     yield from _damaged(env.folder, sorted(findings))
 
 
-def _damaged(folder: Path, findings: list[Finding]) -> Iterator[Symptom]:
+def _damaged(folder: Path, findings: list[verify.Finding]) -> Iterator[Symptom]:
     """The first of the findings, and how many there are; `worlddb verify` lists all."""
     if not findings:
         return
@@ -79,14 +75,14 @@ def _unfinished(folder: Path, seq: int) -> Symptom:
     )
 
 
-def moment(env: Environment, clock: Clock) -> Iterator[Symptom]:
+def moment(env: environment.Environment, clock: Clock) -> Iterator[Symptom]:
     """Is the clock behind the last commit."""
     try:
         with env.read() as txn:
             log = LmdbLog(txn)
             head = log.head().seq
             last = log.header(head).ingest_time if head else 0
-    except WorldDBError:
+    except errors.WorldDBError:
         return  # What cannot be read is told where the chain is.
     behind = last - clock.now()
     if behind > _AHEAD:
@@ -94,14 +90,14 @@ def moment(env: Environment, clock: Clock) -> Iterator[Symptom]:
             "clock_behind",
             True,
             f"commit {head}",
-            f"The last commit is of {format_time(last)}, and the clock says {format_time(clock.now())}",
+            f"The last commit is of {times.format_time(last)}, and the clock says {times.format_time(clock.now())}",
             "Until the clock is past it, commits are a microsecond apart, and 'now' does not see what is newest",
             "Set the clock if it is wrong; if the commit's was, the times pass by themselves",
             "timedatectl status",
         )
 
 
-def map_size(env: Environment, reserved: int, used: int) -> Iterator[Symptom]:
+def map_size(env: environment.Environment, reserved: int, used: int) -> Iterator[Symptom]:
     """Does the file have room in the map that was reserved for it."""
     if used > FULL_SHARE * reserved:
         yield Symptom(
@@ -115,7 +111,7 @@ def map_size(env: Environment, reserved: int, used: int) -> Iterator[Symptom]:
         )
 
 
-def kind(env: Environment) -> Iterator[Symptom]:
+def kind(env: environment.Environment) -> Iterator[Symptom]:
     """Is this a store that can be written to."""
     with env.read() as txn:
         copy = LmdbLog(txn).copy_kind()

@@ -1,7 +1,5 @@
 """The findings of an examination, in words for the person who has to mend them."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 A second target is a conflict of the two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -9,10 +9,8 @@ import inspect
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model.errors import HandlerFailed, InputError
-from worlddb.log.model.events import DigestOf, RewriteName
+from worlddb.log.model import errors, events, limits
 from worlddb.log.model.hashing import HANDLER, digest
-from worlddb.log.model.limits import MAX_HANDLER_VERSION, MAX_TYPE_BYTES, checked_number, checked_text
 from worlddb.projections.tables.storage.schema import REWRITES
 from worlddb.reconciler.edge_types.handler import EdgeHandler
 
@@ -27,8 +25,8 @@ class Described(NamedTuple):
     type: str
     handler_version: int
     digest: bytes
-    digest_of: DigestOf
-    rewrites: tuple[RewriteName, ...]
+    digest_of: events.DigestOf
+    rewrites: tuple[events.RewriteName, ...]
 
 
 class Ontology:
@@ -69,7 +67,7 @@ class Ontology:
         """
         described = describe(handler)
         if described.type in self.built_in:
-            raise InputError(
+            raise errors.InputError(
                 f"{type(handler).__qualname__} has the name of the built-in edge type {described.type!r}",
                 "Give your type a name of its own",
             )
@@ -105,7 +103,7 @@ def given_handlers(given: object) -> Iterable[object]:
         InputError: it is no list.
     """
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise InputError(f"edge_types is {type(given).__name__}", "Give a list: edge_types=[MyType()]")
+        raise errors.InputError(f"edge_types is {type(given).__name__}", "Give a list: edge_types=[MyType()]")
     return given
 
 
@@ -120,17 +118,21 @@ def describe(handler: object) -> Described:
         HandlerFailed: its ``on_query_rewrite`` raised something.
     """
     if isinstance(handler, type):
-        raise InputError(f"{handler.__qualname__} is a class", f"Give an instance of it: {handler.__qualname__}()")
+        raise errors.InputError(
+            f"{handler.__qualname__} is a class", f"Give an instance of it: {handler.__qualname__}()"
+        )
     kind = type(handler)
     lacking = [name for name in _METHODS if not callable(getattr(handler, name, None))]
     if lacking:
-        raise InputError(
+        raise errors.InputError(
             f"{kind.__qualname__} is no edge handler: it has no {', '.join(lacking)}",
             "Derive it from worlddb.PlainHandler, or write what worlddb.EdgeHandler asks for",
         )
     what = f"the {{}} of {kind.__qualname__}"
-    name = checked_text(getattr(handler, "name", None), what.format("name"), MAX_TYPE_BYTES, empty=False)
-    version = checked_number(getattr(handler, "version", None), what.format("version"), 1, MAX_HANDLER_VERSION)
+    name = limits.checked_text(getattr(handler, "name", None), what.format("name"), limits.MAX_TYPE_BYTES, empty=False)
+    version = limits.checked_number(
+        getattr(handler, "version", None), what.format("version"), 1, limits.MAX_HANDLER_VERSION
+    )
     sources = _sources(kind)
     said = [name, str(version), f"{kind.__module__}.{kind.__qualname__}" if sources is None else "", *(sources or ())]
     code = digest(HANDLER, *(text.encode("utf-8", "surrogatepass") for text in said))
@@ -151,7 +153,7 @@ class _RewriteRecorder:
 
     def __init__(self, own: str) -> None:
         self._own = own
-        self.names: list[RewriteName] = []
+        self.names: list[events.RewriteName] = []
 
     def hide_closed(self) -> _RewriteRecorder:
         return self._add("hide_closed", self._own)
@@ -168,14 +170,16 @@ class _RewriteRecorder:
     def unify_identities(self, edge_type: str) -> _RewriteRecorder:
         return self._add("unify_identities", edge_type)
 
-    def _add(self, name: RewriteName, edge_type: str) -> _RewriteRecorder:
+    def _add(self, name: events.RewriteName, edge_type: str) -> _RewriteRecorder:
         if edge_type != self._own:
-            raise InputError(f"The rewrite {name} names the edge type {edge_type!r:.80}", f"Name {self._own!r} alone")
+            raise errors.InputError(
+                f"The rewrite {name} names the edge type {edge_type!r:.80}", f"Name {self._own!r} alone"
+            )
         self.names.append(name)
         return self
 
 
-def _rewrites(handler: Any, name: str) -> tuple[RewriteName, ...]:
+def _rewrites(handler: Any, name: str) -> tuple[events.RewriteName, ...]:
     """The rewrites that a handler asks of queries.
 
     The protocol allows no others, so the log can keep them.
@@ -183,12 +187,12 @@ def _rewrites(handler: Any, name: str) -> tuple[RewriteName, ...]:
     asked = _RewriteRecorder(name)
     try:
         answer = handler.on_query_rewrite(asked)
-    except InputError:
+    except errors.InputError:
         raise
     except Exception as error:
-        raise HandlerFailed(*failure(name, "on_query_rewrite", error)) from error
+        raise errors.HandlerFailed(*failure(name, "on_query_rewrite", error)) from error
     if answer is not asked:
-        raise HandlerFailed(
+        raise errors.HandlerFailed(
             f"The handler of {name!r} failed: on_query_rewrite returned {type(answer).__name__}",
             "Return the query that it was given, or what its methods return",
         )

@@ -4,33 +4,19 @@ The handler gets a context that ends with the call and offers only what the prot
 refusal becomes one typed error. After a refusal or a failed write the commit is off, even if the handler swallows it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any, Final, NoReturn, Protocol
 
-from worlddb.log.model.errors import HandlerFailed, WorldDBError
-from worlddb.log.model.ids import LINEAGE_BYTES
-from worlddb.log.model.limits import MAX_REASON_BYTES, checked_record, checked_text
-from worlddb.log.model.times import ALWAYS, FOREVER, Interval
+from worlddb.log.model import errors, ids, limits, times
 from worlddb.reconciler.commands.outcome import Refusal
-from worlddb.reconciler.edge_types.handler import (
-    EdgeHandler,
-    HandledEdge,
-    HandlerContext,
-    Insert,
-    PairProposal,
-    Q,
-    WorldText,
-    Written,
-)
+from worlddb.reconciler.edge_types import handler
 from worlddb.reconciler.edge_types.registry import failure
 
 _CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
-class SandboxContext(HandlerContext, Protocol):
+class SandboxContext(handler.HandlerContext, Protocol):
     """The reconciler's own context, as the sandbox uses it."""
 
     stopped: Exception | None
@@ -52,40 +38,40 @@ class SandboxContext(HandlerContext, Protocol):
 class SandboxedHandler:
     """A third-party handler behind the sandbox; call it with the reconciler's own context."""
 
-    def __init__(self, handler: EdgeHandler, name: str, version: int) -> None:
+    def __init__(self, third_party: handler.EdgeHandler, name: str, version: int) -> None:
         self.name = name
         self.version = version
-        self._handler = handler
+        self._handler = third_party
 
     def default_valid_from(self, ctx: Any, source: int, target: int) -> int:
         found = self._call(ctx, "default_valid_from", source, target)
-        if type(found) is not int or not ALWAYS <= found < FOREVER:
+        if type(found) is not int or not times.ALWAYS <= found < times.FOREVER:
             self._fail("default_valid_from", f"returned {found!r:.80}, not a time in microseconds")
         return int(found)
 
-    def on_insert(self, ctx: Any, edge: HandledEdge) -> Insert:
-        found = self._call(ctx, "on_insert", edge)
-        if found is Insert.STAGE:
+    def on_insert(self, ctx: Any, edge: handler.HandledEdge) -> handler.Insert:
+        found: object = self._call(ctx, "on_insert", edge)
+        if found is handler.Insert.STAGE:
             self._fail("on_insert", "staged its edge, which only same_as may; link the two as same_as instead")
-        if found is not Insert.WRITE:
+        if found is not handler.Insert.WRITE:
             self._fail("on_insert", f"returned {found!r:.80}, not Insert.WRITE")
-        return Insert.WRITE
+        return handler.Insert.WRITE
 
-    def on_delete(self, ctx: Any, edge: HandledEdge) -> None:
+    def on_delete(self, ctx: Any, edge: handler.HandledEdge) -> None:
         self._call(ctx, "on_delete", edge)
 
-    def on_query_rewrite(self, query: Q) -> Q:
+    def on_query_rewrite(self, query: handler.Q) -> handler.Q:
         return query  # Registration recorded its rewrites.
 
     def _call(self, ctx: SandboxContext, method: str, *arguments: Any) -> Any:
         given = SandboxedContext(ctx, self.name)
         try:
             answer = getattr(self._handler, method)(given, *arguments)
-        except (Refusal, WorldDBError) as error:
+        except (Refusal, errors.WorldDBError) as error:
             ctx.stopped = error
             raise
         except Exception as error:
-            ctx.stopped = HandlerFailed(*failure(self.name, method, error))
+            ctx.stopped = errors.HandlerFailed(*failure(self.name, method, error))
             raise ctx.stopped from error
         finally:
             given.end_call()
@@ -94,7 +80,7 @@ class SandboxedHandler:
         return answer
 
     def _fail(self, method: str, problem: str) -> NoReturn:
-        raise HandlerFailed(f"The handler of {self.name!r} failed: {method} {problem}", "Correct the handler")
+        raise errors.HandlerFailed(f"The handler of {self.name!r} failed: {method} {problem}", "Correct the handler")
 
 
 class SandboxedContext:
@@ -127,10 +113,10 @@ class SandboxedContext:
     def begins(self, world: int) -> int:
         return self._live.begins(self._world(world))
 
-    def spans(self, world: int) -> list[Interval]:
+    def spans(self, world: int) -> list[times.Interval]:
         return list(self._live.spans(self._world(world)))
 
-    def text(self, world: int) -> WorldText | None:
+    def text(self, world: int) -> handler.WorldText | None:
         return self._live.text(self._world(world))
 
     def shown(self, world: int) -> str:
@@ -139,11 +125,11 @@ class SandboxedContext:
     def lineage(self, world: int) -> bytes:
         return self._live.lineage(self._world(world))
 
-    def edges(self, world: int, type_name: str, *, incoming: bool = False) -> list[HandledEdge]:
+    def edges(self, world: int, type_name: str, *, incoming: bool = False) -> list[handler.HandledEdge]:
         # A list, because the handler may write edges of this type while it goes through them.
         return list(self._live.edges(self._world(world), type_name, incoming=incoming))
 
-    def properties(self, edge: HandledEdge) -> dict[str, Any]:
+    def properties(self, edge: handler.HandledEdge) -> dict[str, Any]:
         return self._live.properties(edge)
 
     def reaches(self, start: int, goal: int, type_name: str) -> bool:
@@ -158,7 +144,7 @@ class SandboxedContext:
     def home_of(self, world: int) -> int:
         return self._live.home_of(self._world(world))
 
-    def proposal(self, one: int, other: int) -> PairProposal | None:
+    def proposal(self, one: int, other: int) -> handler.PairProposal | None:
         return self._live.proposal(self._world(one), self._world(other))
 
     # -- what a handler may do
@@ -171,14 +157,18 @@ class SandboxedContext:
         *,
         home: int | None = None,
         valid_from: int | None = None,
-        valid_to: int = FOREVER,
+        valid_to: int = times.FOREVER,
         properties: dict[str, Any] | None = None,
         key: str | None = None,
-    ) -> Written:
-        ends = self._world(source), checked_text(type_name, "the edge type", MAX_REASON_BYTES), self._world(target)
-        checked_record({} if properties is None else properties, "properties")
+    ) -> handler.Written:
+        ends = (
+            self._world(source),
+            limits.checked_text(type_name, "the edge type", limits.MAX_REASON_BYTES),
+            self._world(target),
+        )
+        limits.checked_record({} if properties is None else properties, "properties")
         where = None if home is None else self._world(home)
-        written: Written = self._written(
+        written: handler.Written = self._written(
             self._live.link,
             *ends,
             home=where,
@@ -202,7 +192,13 @@ class SandboxedContext:
         self._written(self._live.end, self._closable(world), self._time(at), by=self._lineage(by))
 
     def conflict(
-        self, one: int, other: int, *, home: int | None = None, valid_from: int | None = None, valid_to: int = FOREVER
+        self,
+        one: int,
+        other: int,
+        *,
+        home: int | None = None,
+        valid_from: int | None = None,
+        valid_to: int = times.FOREVER,
     ) -> bytes:
         return self.link(one, "contradicts", other, home=home, valid_from=valid_from, valid_to=valid_to).id
 
@@ -215,7 +211,7 @@ class SandboxedContext:
     def refuse(self, code: str, reason: str, remedy: str = "") -> NoReturn:
         self._check_code(code)
         for what, text in (("reason", reason), ("remedy", remedy)):
-            checked_text(text, f"the {what} of {self._name}", MAX_REASON_BYTES)
+            limits.checked_text(text, f"the {what} of {self._name}", limits.MAX_REASON_BYTES)
         self._live.refuse(code, reason, remedy)
 
     # -- what the arguments must be
@@ -258,12 +254,12 @@ class SandboxedContext:
         return lineage
 
     def _time(self, time: object) -> int:
-        if type(time) is not int or not ALWAYS <= time <= FOREVER:
+        if type(time) is not int or not times.ALWAYS <= time <= times.FOREVER:
             self._fail(f"gave {time!r:.80} as a time, not microseconds")
         return time
 
     def _check_reference(self, ref: object) -> None:
-        if not isinstance(ref, bytes) or len(ref) < LINEAGE_BYTES:
+        if not isinstance(ref, bytes) or len(ref) < ids.LINEAGE_BYTES:
             self._fail(f"gave {ref!r:.80} as what a note is about, not a full reference")
 
     def _check_code(self, code: object) -> None:
@@ -271,4 +267,4 @@ class SandboxedContext:
             self._fail(f"gave {code!r:.80} as a code, not lower-case letters, digits and _")
 
     def _fail(self, problem: str) -> NoReturn:
-        raise HandlerFailed(f"The handler of {self._name!r} {problem}", "Correct the handler")
+        raise errors.HandlerFailed(f"The handler of {self._name!r} {problem}", "Correct the handler")

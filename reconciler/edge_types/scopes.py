@@ -3,23 +3,19 @@
 It is a built-in one, or the registration in force at the edge's home.
 """
 
-from __future__ import annotations
-
 from typing import NoReturn
 
-from worlddb.log.model.errors import UnknownEdgeType
-from worlddb.log.model.ids import short
+from worlddb.log.model import errors, ids
 from worlddb.projections.tables.apply.settings import Nearest, Registration, registered
 from worlddb.projections.tables.storage.rows import Tables
+from worlddb.reconciler.edge_types import registry, sandbox
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandlerContext
-from worlddb.reconciler.edge_types.registry import Ontology
-from worlddb.reconciler.edge_types.sandbox import SandboxedHandler
 
 
 class Scopes:
     """The registrations of one transaction, and the code that this process has for them."""
 
-    def __init__(self, tables: Tables, ontology: Ontology, seq: int) -> None:
+    def __init__(self, tables: Tables, ontology: registry.Ontology, seq: int) -> None:
         self.built_in = ontology.built_in
         self._tables = tables
         self._ontology = ontology
@@ -79,7 +75,7 @@ class Scopes:
     def _guarded(self, ctx: HandlerContext, known: Registration) -> EdgeHandler:
         handler = self._ontology.find(known.type, known.row.handler_version, known.row.digest)
         if handler is not None:
-            return SandboxedHandler(handler, known.type, known.row.handler_version)
+            return sandbox.SandboxedHandler(handler, known.type, known.row.handler_version)
         what = f"the edge type {known.type!r}, version {known.row.handler_version}"
         code = f"{known.row.digest.hex()[:12]}, made of its {known.digest_of}"
         given = self._ontology.versions(known.type)
@@ -102,13 +98,13 @@ class Scopes:
         here = {known.type for known in registered(self._tables, self._seq)} - {type_name}
         usable = sorted(name for name in here if self.in_force(name, home) is not None)
         if elsewhere:
-            where = ", ".join(short(self._tables.node(world).lineage) for world in elsewhere[:8])
-            raise UnknownEdgeType(
+            where = ", ".join(ids.short(self._tables.node(world).lineage) for world in elsewhere[:8])
+            raise errors.UnknownEdgeType(
                 f"The edge type {type_name[:80]!r} is registered for {where}, and the edge would be at home in"
                 f" {ctx.shown(home)}, outside of it",
                 "Register it for that world or one around it with db.register(...), or give home=...",
             )
-        raise UnknownEdgeType(
+        raise errors.UnknownEdgeType(
             f"No handler is registered for the edge type {type_name[:80]!r}",
             f"Use one of: {', '.join(sorted([*self.built_in, *usable]))}; or register your own with db.register(...)",
         )

@@ -3,8 +3,6 @@
 A statement may begin before the one that it corrects had begun, or take a place that another takes from later on.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from worlddb.log.model.times import FOREVER, Interval

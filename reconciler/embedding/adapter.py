@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from worlddb.log.model.errors import InputError, ModelUnavailable
-from worlddb.log.model.limits import MAX_DIMENSION, MAX_NAME_BYTES, checked_number, checked_text
+from worlddb.log.model import errors, limits
 from worlddb.reconciler.embedding.embedder import told_by
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def checked_model(name: object) -> str:
     Raises:
         InputError: it is no text, empty or too long.
     """
-    return checked_text(name, "the name of the embedding model", MAX_NAME_BYTES, empty=False)
+    return limits.checked_text(name, "the name of the embedding model", limits.MAX_NAME_BYTES, empty=False)
 
 
 class Adapter(ABC):
@@ -87,17 +86,17 @@ def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], mode
         ModelUnavailable: later, the model raised an error.
     """
     if given is not None:
-        checked_number(given, "dimension", 1, MAX_DIMENSION)
+        limits.checked_number(given, "dimension", 1, limits.MAX_DIMENSION)
         return Lazy(lambda: given)
 
     def asked() -> int:
         import numpy as np
 
         shape = told_by(model, lambda: np.shape(embed([ASKED_FOR_ITS_DIMENSION])))
-        if len(shape) != 2 or shape[0] != 1 or not 1 <= shape[1] <= MAX_DIMENSION:
-            raise InputError(
+        if len(shape) != 2 or shape[0] != 1 or not 1 <= shape[1] <= limits.MAX_DIMENSION:
+            raise errors.InputError(
                 f"The embedder {model!r:.80} gave an array of shape {shape} for one text",
-                f"Have it give one row of 1 to {MAX_DIMENSION:,} numbers for each text",
+                f"Have it give one row of 1 to {limits.MAX_DIMENSION:,} numbers for each text",
             )
         return int(shape[1])
 
@@ -113,9 +112,11 @@ def imported(load: Callable[[], Any], package: str, install: str) -> Any:
     try:
         return load()
     except ImportError as error:
-        raise ModelUnavailable(f"The package {package} is not there: {error}", f"Install it: {install}") from error
+        raise errors.ModelUnavailable(
+            f"The package {package} is not there: {error}", f"Install it: {install}"
+        ) from error
     except Exception as error:  # A package may raise anything while it is imported.
-        raise ModelUnavailable(
+        raise errors.ModelUnavailable(
             f"The package {package} cannot be imported: {error}", f"Install it anew: {install}"
         ) from error
 
@@ -140,7 +141,7 @@ class CallableEmbedder(Adapter):
     ) -> None:
         for given in (function, function if queries is None else queries):
             if not callable(given):
-                raise InputError(f"An embedder was made of {type(given).__name__}", "Give a function")
+                raise errors.InputError(f"An embedder was made of {type(given).__name__}", "Give a function")
         super().__init__(model, dimension)
         self._function = function
         self._queries = function if queries is None else queries

@@ -15,9 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from worlddb.log.model.clock import monotonic, pause
-from worlddb.log.model.errors import InputError, ModelUnavailable
-from worlddb.log.model.limits import MAX_DIMENSION, checked_amount, checked_number
+from worlddb.log.model import clock, errors, limits
 from worlddb.reconciler.embedding.adapter import Adapter, checked_model
 
 if TYPE_CHECKING:
@@ -55,17 +53,17 @@ def address_of(url: object) -> Address:
     """
     remedy = "Give one such as https://host/v1"
     if not isinstance(url, str):
-        raise InputError(f"The endpoint is {type(url).__name__}", remedy)
+        raise errors.InputError(f"The endpoint is {type(url).__name__}", remedy)
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise InputError(f"The endpoint {url!r:.80} is no URL: {error}", remedy) from None
+        raise errors.InputError(f"The endpoint {url!r:.80} is no URL: {error}", remedy) from None
     if parts.username is not None or parts.password is not None:
-        raise InputError("The endpoint's URL holds a name or a password", "Give the key apart from it")
+        raise errors.InputError("The endpoint's URL holds a name or a password", "Give the key apart from it")
     plain = url.isascii() and url.isprintable() and " " not in url
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or not plain:
-        raise InputError(f"The endpoint {url!r:.80} is no plain URL of HTTP", remedy)
+        raise errors.InputError(f"The endpoint {url!r:.80} is no plain URL of HTTP", remedy)
     return Address(parts.scheme == "https", parts.hostname, port, parts.path.rstrip("/"))
 
 
@@ -79,19 +77,19 @@ def post(to: Address, path: str, body: bytes, headers: Mapping[str, str], *, sec
     """
     kind = http.client.HTTPSConnection if to.secure else http.client.HTTPConnection
     connection = kind(to.host, to.port, timeout=seconds)
-    began = monotonic()
+    began = clock.monotonic()
     try:
         connection.connect()
         with _ended_after(connection.sock, seconds):
             connection.request("POST", f"{to.path}{path}", body, dict(headers))
             response = connection.getresponse()
             answer = _read(response, most_bytes)
-            if monotonic() - began >= seconds:
+            if clock.monotonic() - began >= seconds:
                 raise TimeoutError
             return Reply(response.status, answer, response.headers.get("Retry-After", ""))
     except (OSError, http.client.HTTPException, ValueError, Unanswered) as error:
         # Hanging up looks like the endpoint's own doing, to whoever waits for it.
-        slow = isinstance(error, TimeoutError) or monotonic() - began >= seconds
+        slow = isinstance(error, TimeoutError) or clock.monotonic() - began >= seconds
         raise Unanswered(f"it took longer than {seconds:g} seconds" if slow else _told(error)) from error
     finally:
         connection.close()
@@ -185,13 +183,15 @@ class EndpointEmbedder(Adapter):
         self._name = checked_model(model)
         super().__init__(f"endpoint/{self._name}", dimension)
         if key is not None and not (key.isascii() and key.isprintable()):
-            raise InputError("The endpoint's key has characters that no header may have", "Check it for line ends")
+            raise errors.InputError(
+                "The endpoint's key has characters that no header may have", "Check it for line ends"
+            )
         self._key = key
-        self._seconds = checked_amount(timeout_seconds, "timeout_seconds")
+        self._seconds = limits.checked_amount(timeout_seconds, "timeout_seconds")
         if not self._seconds:
-            raise InputError("timeout_seconds is 0", "Give the endpoint some time")
-        self._retries = checked_number(retries, "retries", 0, MAX_RETRIES)
-        self._batch = checked_number(batch_texts, "batch_texts", 1, MAX_BATCH_TEXTS)
+            raise errors.InputError("timeout_seconds is 0", "Give the endpoint some time")
+        self._retries = limits.checked_number(retries, "retries", 0, MAX_RETRIES)
+        self._batch = limits.checked_number(batch_texts, "batch_texts", 1, MAX_BATCH_TEXTS)
         self._given = dimension
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
@@ -209,7 +209,7 @@ class EndpointEmbedder(Adapter):
             places = said[first : first + self._batch]
             rows = self._asked([texts[place] for place in places])
             if len(rows[0]) != self.dimension:
-                raise InputError(
+                raise errors.InputError(
                     f"The endpoint gave {len(rows[0])} numbers for a text with the model {self._name!r:.80}, not"
                     f" {self.dimension}",
                     "Name the dimension that the model has, or the model that was meant",
@@ -226,7 +226,7 @@ class EndpointEmbedder(Adapter):
 
     def _asked(self, texts: Sequence[str]) -> list[list[float]]:
         body = msgspec.json.encode({"model": self._name, "input": [text[:MAX_CHARACTERS] for text in texts]})
-        most = len(texts) * (MAX_DIMENSION if self._given is None else self._given) * _BYTES_A_NUMBER + 65_536
+        most = len(texts) * (limits.MAX_DIMENSION if self._given is None else self._given) * _BYTES_A_NUMBER + 65_536
         wait = FIRST_WAIT_SECONDS
         for attempt in range(self._retries + 1):
             try:
@@ -241,10 +241,10 @@ class EndpointEmbedder(Adapter):
                     self._refused(reply)
                 wait = _asked_wait(reply, wait)
             if attempt < self._retries:
-                pause(min(wait, LONGEST_WAIT_SECONDS))
+                clock.pause(min(wait, LONGEST_WAIT_SECONDS))
                 wait *= 2
         attempts = f"{self._retries + 1} attempts" if self._retries else "one attempt"
-        raise ModelUnavailable(
+        raise errors.ModelUnavailable(
             f"The endpoint at {self._address.host} {told}, after {attempts}", "Try again later, or look at the endpoint"
         )
 
@@ -258,13 +258,13 @@ class EndpointEmbedder(Adapter):
         if reply.status in (401, 403):
             # What it says may hold a part of the key.
             given = "the key that was given" if self._key else "a request without a key"
-            raise ModelUnavailable(
+            raise errors.ModelUnavailable(
                 f"The endpoint at {self._address.host} answered with {reply.status} to {given}", "Check the key"
             )
         said = " ".join(reply.body[:2_000].decode("utf-8", "replace").split())
         if self._key:
             said = said.replace(self._key, "***")
-        raise ModelUnavailable(
+        raise errors.ModelUnavailable(
             f"The endpoint at {self._address.host} answered with {reply.status}: {said[:200]}",
             f"Check its URL and that it has the model {self._name!r:.80}",
         )
@@ -281,7 +281,7 @@ class EndpointEmbedder(Adapter):
         return [rows[place] for place in range(count)]
 
     def _misunderstood(self, why: str) -> NoReturn:
-        raise ModelUnavailable(
+        raise errors.ModelUnavailable(
             f"The endpoint at {self._address.host} did not answer with embeddings: {why}",
             "Check that its URL ends before /embeddings",
         )

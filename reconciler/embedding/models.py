@@ -3,29 +3,22 @@
 Also finds embedders by the names that the command line and ``open`` take.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 
 from worlddb.log.model.errors import InputError, ModelUnavailable
-from worlddb.log.store.environment import Environment
-from worlddb.log.store.log import LmdbLog
+from worlddb.log.store import environment, log
 from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.projections.tables.storage.rows import Tables
+from worlddb.reconciler.embedding import endpoint, minilm, package_models, static_embedder, vectors_of_texts
 from worlddb.reconciler.embedding.embedder import Embedder, checked_embedder
-from worlddb.reconciler.embedding.endpoint import EndpointEmbedder
 from worlddb.reconciler.embedding.minilm import MODEL as MINILM_MODEL
-from worlddb.reconciler.embedding.minilm import MiniLMEmbedder
-from worlddb.reconciler.embedding.package_models import FastembedEmbedder, SentenceTransformersEmbedder
 from worlddb.reconciler.embedding.static_embedder import MODEL as STATIC_MODEL
-from worlddb.reconciler.embedding.static_embedder import StaticEmbedder
-from worlddb.reconciler.embedding.vectors_of_texts import check_model, refuse_changed, some_stored
 
-DEFAULT_EMBEDDER: Final = StaticEmbedder()
+DEFAULT_EMBEDDER: Final = static_embedder.StaticEmbedder()
 """One for the process, so that its weights are loaded once; nothing is loaded before the first text."""
 
-MINILM: Final = MiniLMEmbedder()
+MINILM: Final = minilm.MiniLMEmbedder()
 """One for the process, as the default is."""
 
 SHIPPED: Final[Mapping[str, Embedder]] = {STATIC_MODEL: DEFAULT_EMBEDDER, MINILM_MODEL: MINILM}
@@ -71,7 +64,7 @@ class Models:
             return DEFAULT_EMBEDDER if self._given is None else self._given
         known = self._known.get(space.model)
         if known is None and self._given is not None:
-            check_model(space, self._given)
+            vectors_of_texts.check_model(space, self._given)
         return self._of(space)
 
     def to_ask(self, space: OpenSpace) -> Embedder:
@@ -84,7 +77,7 @@ class Models:
             raise ModelUnavailable("the store was opened without an embedder")
         return self._of(space)
 
-    def see_that_it_is_the_same(self, env: Environment, space: OpenSpace, embedder: Embedder) -> None:
+    def see_that_it_is_the_same(self, env: environment.Environment, space: OpenSpace, embedder: Embedder) -> None:
         """Compare once a vector of the space with what the model gives now.
 
         See :func:`refuse_changed`.
@@ -96,8 +89,8 @@ class Models:
         if space.number in self._trusted:
             return
         with env.read() as txn:
-            kept = some_stored(LmdbLog(txn), Tables(txn), space)
-        refuse_changed(space, embedder, kept)
+            kept = vectors_of_texts.some_stored(log.LmdbLog(txn), Tables(txn), space)
+        vectors_of_texts.refuse_changed(space, embedder, kept)
         self._trusted.add(space.number)
 
     def _of(self, space: OpenSpace) -> Embedder:
@@ -108,7 +101,7 @@ class Models:
                 " have",
                 "Open the store with that embedder, or move to another one: `reembed`",
             )
-        check_model(space, found)
+        vectors_of_texts.check_model(space, found)
         return found
 
 
@@ -158,10 +151,10 @@ def embedder_named(name: str, *, key: str | None = None) -> Embedder:
     if name == "minilm":
         return MINILM
     if kind == "sentence-transformers" and rest:
-        return SentenceTransformersEmbedder(rest)
+        return package_models.SentenceTransformersEmbedder(rest)
     if kind == "fastembed" and rest:
-        return FastembedEmbedder(rest)
+        return package_models.FastembedEmbedder(rest)
     model, at, url = rest.rpartition("@")
     if kind == "endpoint" and colon and at and model and url:
-        return EndpointEmbedder(url, model, key=key)
+        return endpoint.EndpointEmbedder(url, model, key=key)
     raise InputError(f"There is no embedder {name!r:.80}", f"Name one of: {', '.join(NAMES)}")

@@ -1,7 +1,5 @@
 """Embedders from ``sentence-transformers`` and ``fastembed``, where they are installed."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Embedding spaces: list them, say which one answers, choose another, drop one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 
@@ -10,14 +8,7 @@ import msgspec
 from worlddb.log.model import events as ev
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.catchup import without_vector
-from worlddb.projections.tables.reads.asof import (
-    OpenSpace,
-    active_space,
-    all_spaces,
-    find_space,
-    space_in_use,
-    vectors_of,
-)
+from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.transaction.context import Context
@@ -48,14 +39,14 @@ class EmbeddingSpace(msgspec.Struct, frozen=True, kw_only=True):
 
 def described(log: LmdbLog, tables: Tables) -> Iterator[EmbeddingSpace]:
     """Every space, described for its owner."""
-    used = active_space(tables, log.head().seq)
-    for space in all_spaces(log, tables):
+    used = asof.active_space(tables, log.head().seq)
+    for space in asof.all_spaces(log, tables):
         yield EmbeddingSpace(
             name=space.name,
             model=space.model,
             dimension=space.row.dimension,
             in_use=space.number == used,
-            texts=sum(1 for _ in vectors_of(tables, space.number)),
+            texts=sum(1 for _ in asof.vectors_of(tables, space.number)),
             through=space.row.through,
             opened=space.row.seq,
             dropped=space.dropped,
@@ -70,7 +61,7 @@ def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) ->
     """
     space = _named(ctx, command.name)
     opened = ctx.draft.log.chain(space.row.seq)
-    used = space_in_use(ctx.draft.log, ctx.tables, ctx.draft.seq)
+    used = asof.space_in_use(ctx.draft.log, ctx.tables, ctx.draft.seq)
     is_used = used is not None and used.number == space.number
     if isinstance(command, cmd.DropSpace):
         if is_used:
@@ -97,10 +88,10 @@ def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) ->
     return opened, body
 
 
-def _named(ctx: Context, name: str) -> OpenSpace:
-    found = find_space(ctx.draft.log, ctx.tables, name)
+def _named(ctx: Context, name: str) -> asof.OpenSpace:
+    found = asof.find_space(ctx.draft.log, ctx.tables, name)
     if found is None:
-        names = [each.name for each in all_spaces(ctx.draft.log, ctx.tables) if each.dropped is None]
+        names = [each.name for each in asof.all_spaces(ctx.draft.log, ctx.tables) if each.dropped is None]
         ctx.refuse(
             "unknown_space",
             f"There is no embedding space {name[:80]!r}",

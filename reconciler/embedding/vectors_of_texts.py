@@ -9,20 +9,15 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from worlddb.log.model import codec
+from worlddb.log.model import blobs, codec, errors
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Vector
-from worlddb.log.model.errors import InputError
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.indexes.analysis import said
-from worlddb.projections.indexes.catchup import without_vector
-from worlddb.projections.indexes.vector_rows import whole_text
+from worlddb.projections.indexes import analysis, catchup, vector_rows
 from worlddb.projections.tables.reads.asof import OpenSpace, find_space, spaces, vector_place, vectors_of
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.embedding.embedder import Embedder, centred_units, mean_of, told_by, unit_vectors
-from worlddb.reconciler.transaction.context import Context
-from worlddb.reconciler.transaction.recorded_texts import body_at
+from worlddb.reconciler.transaction import context, recorded_texts
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedding.embedder import Vectors
@@ -58,7 +53,7 @@ class Batch(NamedTuple):
 
 def pending(log: LmdbLog, tables: Tables, space: OpenSpace | None) -> Iterator[tuple[int, Pending]]:
     """(commit, text) of every version that has a text and no vector in the space, in log order."""
-    for found in without_vector(log, tables, space, log.head().seq):
+    for found in catchup.without_vector(log, tables, space, log.head().seq):
         yield found.seq, Pending(tables.node(found.node).lineage, found.version, found.content)
 
 
@@ -90,7 +85,7 @@ def command_of(batch: Batch, embedder: Embedder, space: OpenSpace | None, name: 
     if space is not None:
         check_model(space, embedder)
     mean = mean_of(embedder) if space is None else np.frombuffer(space.mean, dtype="<f4")
-    told = [said(each.text) for each in batch.texts]
+    told = [analysis.said(each.text) for each in batch.texts]
     # A text that is one statement and nothing else has one vector, which is both.
     parts = [
         [each.text, *(of for of in found.statements if of != each.text)]
@@ -127,7 +122,7 @@ def check_model(space: OpenSpace, embedder: Embedder) -> None:
     """
     dimension = told_by(embedder.model, lambda: embedder.dimension)
     if (space.model, space.row.dimension) != (embedder.model, dimension):
-        raise InputError(
+        raise errors.InputError(
             f"The embedding space {space.name!r:.80} was made by {space.model!r:.80} ({space.row.dimension} numbers),"
             f" not by {embedder.model!r:.80} ({dimension})",
             "Open the store with that embedder, or move to this one: `reembed`",
@@ -141,11 +136,11 @@ def some_stored(log: LmdbLog, tables: Tables, space: OpenSpace) -> tuple[str, Ve
     """
     for node, version, place in islice(vectors_of(tables, space.number), CHECKED_VECTORS):
         row = tables.version(node, version)
-        body = body_at(log, row.seq, row.position)
+        body = recorded_texts.body_at(log, row.seq, row.position)
         stored = log.blob(*place)
         blob = None if stored is None else codec.decode_blob(stored, place.seq)
-        if body is not None and isinstance(blob, Vector):
-            vector = whole_text(blob.values, space.row.dimension)
+        if body is not None and isinstance(blob, blobs.Vector):
+            vector = vector_rows.whole_text(blob.values, space.row.dimension)
             if vector.any():
                 return body.content, vector
     return None
@@ -166,7 +161,7 @@ def refuse_changed(space: OpenSpace, embedder: Embedder, kept: tuple[str, Vector
     now = unit_vectors(embedder, np.frombuffer(space.mean, dtype="<f4"), [text], query=False)[0]
     likeness = float(now @ vector)
     if likeness < SAME_MODEL:
-        raise InputError(
+        raise errors.InputError(
             f"The model {space.model!r:.80} has changed since it filled the embedding space {space.name!r:.80}: of one"
             f" of its texts it gives a vector whose cosine with the stored one is {likeness:.3f}",
             "Give the model that it was another name or version, and move to it: `reembed`",
@@ -198,7 +193,7 @@ def given_vector(space: OpenSpace, values: Sequence[float]) -> Vectors:
     import numpy as np
 
     if len(values) != space.row.dimension:
-        raise InputError(
+        raise errors.InputError(
             f"The vector has {len(values)} numbers, and those of the embedding space {space.name!r:.80} have"
             f" {space.row.dimension}",
             f"Give one as {space.model!r:.80} makes it",
@@ -208,7 +203,7 @@ def given_vector(space: OpenSpace, values: Sequence[float]) -> Vectors:
     return found
 
 
-def embed(ctx: Context, command: cmd.Embed) -> None:
+def embed(ctx: context.Context, command: cmd.Embed) -> None:
     """Decide a batch of vectors.
 
     It comes to nothing if another process has embedded the same commits meanwhile.

@@ -5,8 +5,6 @@ can be; the greatest bounds come first, so that whoever weighs the forms may sto
 nearer.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -15,17 +13,10 @@ from typing import Final, NamedTuple
 from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import extract
 
-from worlddb.projections.tables.names.blocks import (
-    Place,
-    around,
-    looked_up,
-    looked_up_instead,
-)
-from worlddb.projections.tables.names.canonical import Form, form_of, forms
+from worlddb.projections.tables.names import blocks, canonical
 from worlddb.projections.tables.storage.schema import ROOT_NODE, U64
 from worlddb.reconciler.entity_resolution.namesakes import Inside
-from worlddb.reconciler.similarity.name_guards import is_short_for, others_for
-from worlddb.reconciler.similarity.scores import shortened
+from worlddb.reconciler.similarity import name_guards, scores
 from worlddb.reconciler.similarity.thresholds import Thresholds
 from worlddb.reconciler.transaction.context import Context
 
@@ -47,7 +38,7 @@ class Search:
         """How many forms that may be alike were looked at and not weighed."""
         self.kept_apart = 0
         """How many forms are alike but for what a guard says."""
-        self._forms_near: list[Form] | None = None
+        self._forms_near: list[canonical.Form] | None = None
 
     @property
     def by_given_name(self) -> bool:
@@ -57,12 +48,12 @@ class Search:
         """
         return self.inside.world != ROOT_NODE
 
-    def forms_near(self, ctx: Context) -> list[Form]:
+    def forms_near(self, ctx: Context) -> list[canonical.Form]:
         """The forms of all names inside the world, as far as worlds are looked at one by one."""
         if self._forms_near is None:
             nodes = map(U64.pack, self.inside.near(ctx))
             texts = {key[U64.size :].decode() for node in nodes for key, _ in ctx.tables.forms.scan(node)}
-            self._forms_near = [form for form in map(form_of, sorted(texts)) if form is not None]
+            self._forms_near = [form for form in map(canonical.form_of, sorted(texts)) if form is not None]
         return self._forms_near
 
     def as_evidence(self) -> dict[str, int]:
@@ -83,7 +74,7 @@ def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[tupl
     """
     bounds: dict[str, float] = {}
     for name in names:
-        for form in forms(name):
+        for form in canonical.forms(name):
             for text, bound in _bounds(form, _looked_at(ctx, form, search), search):
                 if bound > bounds.get(text, 0.0):
                     bounds[text] = bound
@@ -101,14 +92,14 @@ class _Looked(NamedTuple):
     same_sound: list[str]
 
 
-def _looked_at(ctx: Context, form: Form, search: Search) -> _Looked:
+def _looked_at(ctx: Context, form: canonical.Form, search: Search) -> _Looked:
     seen: dict[bytes, bytes] = {}
     same_sound: list[bytes] = []
     seen_whole: set[bytes] = set()
     in_part: set[bytes] = set()
     for place in places_of(form, search):
         if place.key not in seen_whole:
-            found = around(ctx.tables, place)
+            found = blocks.around(ctx.tables, place)
             seen |= found.forms
             same_sound += islice(found.forms, found.alone)
             (seen_whole if found.is_whole else in_part).add(place.key)
@@ -129,18 +120,18 @@ def _decoded(texts: Iterable[bytes]) -> list[str]:
     return joined.split("\n") if joined else []
 
 
-def places_of(form: Form, search: Search) -> Iterator[Place]:
+def places_of(form: canonical.Form, search: Search) -> Iterator[blocks.Place]:
     """The blocks that may hold forms like this one.
 
     They include those for another given name of the same person.
     """
-    yield from looked_up(form, by_given_name=search.by_given_name)
+    yield from blocks.looked_up(form, by_given_name=search.by_given_name)
     first, *rest = form.words
-    for given in others_for(first) if form.text.startswith(first) else ():
-        yield from looked_up_instead(form, (given, *rest), by_given_name=search.by_given_name)
+    for given in name_guards.others_for(first) if form.text.startswith(first) else ():
+        yield from blocks.looked_up_instead(form, (given, *rest), by_given_name=search.by_given_name)
 
 
-def _bounds(form: Form, looked: _Looked, search: Search) -> Iterator[tuple[str, float]]:
+def _bounds(form: canonical.Form, looked: _Looked, search: Search) -> Iterator[tuple[str, float]]:
     """Bound the score that each text can reach against a form.
 
     Gives pairs of a text and the greatest score that a form can have against it, for those that can be alike.
@@ -154,7 +145,7 @@ def _bounds(form: Form, looked: _Looked, search: Search) -> Iterator[tuple[str, 
     yield from _shortened(form, looked.texts, search)
 
 
-def _shortened(form: Form, texts: list[str], search: Search) -> Iterator[tuple[str, float]]:
+def _shortened(form: canonical.Form, texts: list[str], search: Search) -> Iterator[tuple[str, float]]:
     """Pairs of a text and its score, for shorter or longer forms of the same name."""
     first, blank, rest = form.text.partition(" ")
     last, blanks, spelled_out = rest.rpartition(" ")[2], form.text.count(" "), not form.initials
@@ -166,8 +157,8 @@ def _shortened(form: Form, texts: list[str], search: Search) -> Iterator[tuple[s
         if theirs == first:
             if spelled_out and text.count(" ") == blanks and not _INITIAL.search(text):
                 continue
-        elif not is_short_for(theirs, first):
+        elif not name_guards.is_short_for(theirs, first):
             continue
-        score = shortened(form.text, text)
+        score = scores.shortened(form.text, text)
         if score >= search.fuzzy and (search.by_given_name or bool(blank) == (" " in text)):
             yield text, score

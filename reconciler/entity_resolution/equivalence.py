@@ -4,15 +4,12 @@ They are as they stand while commands are decided. Proposals of a reclustering a
 decided about a pair stays decided.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from typing import NoReturn
 
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply.log_marks import reclustered_through
-from worlddb.projections.tables.storage.proposal_rows import latest_among
-from worlddb.projections.tables.storage.schema import LIVE, REJECTED, ProposalRow
+from worlddb.projections.tables.storage import proposal_rows, schema
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.transaction.context import Context
 
@@ -20,7 +17,7 @@ Reached = dict[int, int]
 """The members of a class; for each the member from which it was reached, itself where the search began."""
 
 
-def refuse_joined_strangers(ctx: Context, row: ProposalRow) -> None:
+def refuse_joined_strangers(ctx: Context, row: schema.ProposalRow) -> None:
     """Refuse to accept a proposal whose class would hold a pair that was rejected."""
     mine, theirs = class_of(ctx, row.source), class_of(ctx, row.target)
     for one, other in _rejected_pairs(ctx, mine | theirs):
@@ -41,7 +38,7 @@ def refuse_joined_by_import(ctx: Context, ends: Iterable[int]) -> None:
                 _refuse(ctx, one, other, _between(_path(members, one), _path(members, other)))
 
 
-def refuse_if_joined(ctx: Context, row: ProposalRow) -> None:
+def refuse_if_joined(ctx: Context, row: schema.ProposalRow) -> None:
     """Refuse to reject a pair that other accepted proposals make one."""
     mine = class_of(ctx, row.source)
     if row.target in mine:
@@ -66,15 +63,15 @@ def class_of(ctx: Context, start: int) -> Reached:
 
 def _one_with(ctx: Context, node: int) -> Iterator[int]:
     code = ctx.tables.type_code("same_as")
-    yield from (row.target for _, row in ctx.tables.outgoing(node, code) if row.unlinked == LIVE)
+    yield from (row.target for _, row in ctx.tables.outgoing(node, code) if row.unlinked == schema.LIVE)
     yield from (place.source for place, _ in ctx.tables.incoming(node, code, known_after=ctx.draft.seq))
 
 
 def _rejected_pairs(ctx: Context, members: Collection[int]) -> Iterator[tuple[int, int]]:
     """The pairs of members whose latest decision is a rejection, ordered by world."""
-    for one, other, proposal in latest_among(ctx.tables, sorted(members)):
+    for one, other, proposal in proposal_rows.latest_among(ctx.tables, sorted(members)):
         row = ctx.tables.proposal(proposal)
-        if row is not None and row.status == REJECTED:
+        if row is not None and row.status == schema.REJECTED:
             yield one, other
 
 

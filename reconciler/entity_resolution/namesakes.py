@@ -10,8 +10,6 @@ Where many worlds have a name, the inside of the scope is listed and each world 
 elsewhere then hide nobody, and the time taken does not tell how many there are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice

@@ -5,17 +5,13 @@ the others score what blocking brings up (:mod:`.candidate_search`); ``similarit
 verdict.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from worlddb.projections.tables.names.canonical import Form, form_of, forms
 from worlddb.reconciler.commands.commands import Create
-from worlddb.reconciler.entity_resolution.candidate_search import Search, likeliest
-from worlddb.reconciler.entity_resolution.namesakes import Candidate, Match, candidate_of, holders_of, is_open
-from worlddb.reconciler.similarity.name_guards import kept_apart
-from worlddb.reconciler.similarity.scores import Likeness, likeness
+from worlddb.reconciler.entity_resolution import candidate_search, namesakes
+from worlddb.reconciler.similarity import name_guards, scores
 from worlddb.reconciler.similarity.thresholds import Thresholds
 from worlddb.reconciler.similarity.verdict import Ambiguous, Considered, Resolved, Verdict, judge
 from worlddb.reconciler.transaction.context import Context
@@ -30,19 +26,19 @@ MAX_KEPT_APART: Final = 2
 """How many forms that a guard keeps apart from the candidate's are looked up all the same, to be shown."""
 
 
-def all_tiers(ctx: Context, command: Create, thresholds: Thresholds) -> tuple[Match, ...]:
+def all_tiers(ctx: Context, command: Create, thresholds: Thresholds) -> tuple[namesakes.Match, ...]:
     """The matches of all tiers: one world, several equally likely ones, or nobody."""
     found = verdict(ctx, command, thresholds)
     if isinstance(found, Resolved):
-        return (Match(found.match.node, found.evidence),)
+        return (namesakes.Match(found.match.node, found.evidence),)
     if isinstance(found, Ambiguous):
-        return tuple(Match(each.node, found.evidence) for each in found.matches)
+        return tuple(namesakes.Match(each.node, found.evidence) for each in found.matches)
     return ()
 
 
 def verdict(ctx: Context, command: Create, thresholds: Thresholds) -> Verdict:
     """Judge a candidate by all tiers, stopping at the exact one if that finds anybody."""
-    held = considered(ctx, candidate_of(ctx, command), thresholds)
+    held = considered(ctx, namesakes.candidate_of(ctx, command), thresholds)
     return judge(held.considered, thresholds, looked_at=held.looked_at)
 
 
@@ -55,7 +51,7 @@ class Comparisons(NamedTuple):
 
 def considered(
     ctx: Context,
-    candidate: Candidate,
+    candidate: namesakes.Candidate,
     thresholds: Thresholds,
     near: Mapping[int, float] | None = None,
     *,
@@ -70,15 +66,15 @@ def considered(
     asked for.
     """
     found: list[Considered] = []
-    search = Search(candidate.world, thresholds)
-    for node, name in holders_of(ctx, candidate, search.inside):
-        found.append(Considered(node, _lineage(ctx, node), name, name, Likeness(exact=1.0)))
+    search = candidate_search.Search(candidate.world, thresholds)
+    for node, name in namesakes.holders_of(ctx, candidate, search.inside):
+        found.append(Considered(node, _lineage(ctx, node), name, name, scores.Likeness(exact=1.0)))
         if len(found) > thresholds.most:
             break
     if found:
         return Comparisons(found, {})
     for node, meaning in (near or {}).items():
-        if is_open(ctx, node, candidate, search.inside):
+        if namesakes.is_open(ctx, node, candidate, search.inside):
             found.append(_weighed(ctx, candidate, node, meaning))
     _weigh_alike(ctx, candidate, search, found, thresholds.margin if not every else 1.0)
     if not search.by_given_name:
@@ -86,7 +82,13 @@ def considered(
     return Comparisons(found, search.as_evidence())
 
 
-def _weigh_alike(ctx: Context, candidate: Candidate, search: Search, found: list[Considered], margin: float) -> None:
+def _weigh_alike(
+    ctx: Context,
+    candidate: namesakes.Candidate,
+    search: candidate_search.Search,
+    found: list[Considered],
+    margin: float,
+) -> None:
     """Add worlds with names like the candidate's, likeliest first.
 
     It stops when none behind can come within the margin.
@@ -96,9 +98,9 @@ def _weigh_alike(ctx: Context, candidate: Candidate, search: Search, found: list
     best = best if best >= search.fuzzy else 0.0
 
     def here(node: int) -> bool:
-        return node not in known and is_open(ctx, node, candidate, search.inside)
+        return node not in known and namesakes.is_open(ctx, node, candidate, search.inside)
 
-    alike = likeliest(ctx, candidate.names, search)
+    alike = candidate_search.likeliest(ctx, candidate.names, search)
     mine = [form for name in candidate.names for form in forms(name)]
     before = len(known)
     for position, (bound, text) in enumerate(alike):
@@ -122,10 +124,10 @@ def _weigh_alike(ctx: Context, candidate: Candidate, search: Search, found: list
 
 def _are_kept_apart(mine: list[Form], text: str) -> bool:
     theirs = form_of(text)
-    return theirs is None or all(kept_apart(form, theirs) is not None for form in mine)
+    return theirs is None or all(name_guards.kept_apart(form, theirs) is not None for form in mine)
 
 
-def _weighed(ctx: Context, candidate: Candidate, node: int, meaning: float) -> Considered:
+def _weighed(ctx: Context, candidate: namesakes.Candidate, node: int, meaning: float) -> Considered:
     """Compare a world with the candidate, by the pair of their names that is nearest.
 
     Numbers, generations and the like keep apart whatever the texts say; that the words are others does not.
@@ -135,14 +137,14 @@ def _weighed(ctx: Context, candidate: Candidate, node: int, meaning: float) -> C
     best: Considered | None = None
     for mine in candidate.names:
         for theirs in known:
-            found = Considered(node, _lineage(ctx, node), mine, theirs, likeness(mine, theirs))
+            found = Considered(node, _lineage(ctx, node), mine, theirs, scores.likeness(mine, theirs))
             if best is None or _strength(found.likeness) > _strength(best.likeness):
                 best = found
-    best = best or Considered(node, _lineage(ctx, node), candidate.names[0], "", Likeness())
+    best = best or Considered(node, _lineage(ctx, node), candidate.names[0], "", scores.Likeness())
     return best._replace(embedding=meaning) if best.likeness.guard in (None, "words") else best
 
 
-def _strength(found: Likeness) -> tuple[float, float, float]:
+def _strength(found: scores.Likeness) -> tuple[float, float, float]:
     return found.exact, found.fuzzy, found.phonetic
 
 

@@ -7,37 +7,30 @@ of these. One pass over the log finds them, however many worlds are erased at on
 repeats in other words what it sums up, and an extracted world bears a name from a turn.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from worlddb.log.model import codec
+from worlddb.log.model import codec, errors
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Cause
-from worlddb.log.model.codec import Events
-from worlddb.log.model.errors import InputError
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.reads.lookup import find_node
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, LIVE, ROOT_NODE, SAME_AS_CODE
+from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.commands.commands import Erase
-from worlddb.reconciler.transaction.context import Context
-from worlddb.reconciler.transaction.inputs import BlobPlace, ErasureTarget, PlannedErasure
-from worlddb.reconciler.transaction.recorded_texts import bodies_of, body_at, details_at, text_of, texts_of_world
+from worlddb.reconciler.transaction import context, inputs, recorded_texts
 
 MENTION: Final = "mention"
 """The role that an extractor gives the edge from a turn to what the turn mentions."""
 SUMMARY: Final = "Summary"
 """The type of worlds that say in short what others say at length (paper §6)."""
-_DERIVED_FROM: Final = EDGE_TYPE_CODES["derived_from"]
-_REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
-_NO_USE: Final = frozenset((CONTAINS_CODE, SAME_AS_CODE))
+_DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
+_REFERS_TO: Final = schema.EDGE_TYPE_CODES["refers_to"]
+_NO_USE: Final = frozenset((schema.CONTAINS_CODE, schema.SAME_AS_CODE))
 """Edges by which nobody says anything of a world: where it lies, and who it may be."""
 
 
-def made_of(log: LmdbLog, tables: Tables, nodes: Collection[int], *, besides: Collection[int]) -> dict[int, int]:
+def made_of(log: LmdbLog, tables: rows.Tables, nodes: Collection[int], *, besides: Collection[int]) -> dict[int, int]:
     """Find the worlds that were made of the texts of some nodes, at any remove.
 
     Returns each with one that it was made of, without those in ``besides``, which are all erased anyway.
@@ -67,41 +60,45 @@ def made_of(log: LmdbLog, tables: Tables, nodes: Collection[int], *, besides: Co
     return found
 
 
-def _restatements(log: LmdbLog, tables: Tables, node: int) -> Iterator[int]:
+def _restatements(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
     """Worlds that restate what a world says."""
     for place, row in tables.incoming(node, _DERIVED_FROM):
-        if row.unlinked == LIVE:
+        if row.unlinked == schema.LIVE:
             yield place.source
-    for place, row in tables.incoming(node, CONTAINS_CODE):
-        if row.unlinked == LIVE and any(body.type == SUMMARY for body in bodies_of(log, tables, place.source)):
+    for place, row in tables.incoming(node, schema.CONTAINS_CODE):
+        if row.unlinked == schema.LIVE and any(
+            body.type == SUMMARY for body in recorded_texts.bodies_of(log, tables, place.source)
+        ):
             yield place.source
 
 
-def _mentions(log: LmdbLog, tables: Tables, node: int) -> Iterator[int]:
+def _mentions(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
     for _, row in tables.outgoing(node, _REFERS_TO):
-        details = details_at(log, row.seq, row.details)
+        details = recorded_texts.details_at(log, row.seq, row.details)
         if details is not None and details.properties.get("role") == MENTION:
             yield row.target
 
 
-def _only_mentioned(log: LmdbLog, tables: Tables, node: int, reached: Collection[int]) -> bool:
+def _only_mentioned(log: LmdbLog, tables: rows.Tables, node: int, reached: Collection[int]) -> bool:
     """True if all that is known of a world is its name, and only erased worlds refer to it."""
-    if next(tables.aliases(node), None) is not None or any(body.content for body in bodies_of(log, tables, node)):
+    if next(tables.aliases(node), None) is not None or any(
+        body.content for body in recorded_texts.bodies_of(log, tables, node)
+    ):
         return False
     users = [place.source for place, _ in tables.incoming(node) if place.type not in _NO_USE]
     users += [row.target for place, row in tables.outgoing(node) if place.type not in _NO_USE]
     return not any(user not in reached and _says_anything(log, tables, user) for user in users)
 
 
-def _says_anything(log: LmdbLog, tables: Tables, node: int) -> bool:
-    return node != ROOT_NODE and next(bodies_of(log, tables, node), None) is not None
+def _says_anything(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
+    return node != schema.ROOT_NODE and next(recorded_texts.bodies_of(log, tables, node), None) is not None
 
 
 SPEAKER = "speaker"
 """The role that ``ingest`` gives the edge from a turn to who spoke it."""
 
 
-def plan(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> PlannedErasure:
+def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs.PlannedErasure:
     """Find what the commands erase.
 
     Reads the whole log once, and all bodies once more if one says everywhere.
@@ -111,32 +108,34 @@ def plan(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> PlannedEras
     """
     seq = log.head().seq
     named: list[int] = []
-    targets: list[list[ErasureTarget]] = []
+    targets: list[list[inputs.ErasureTarget]] = []
     for position, command in enumerate(commands):
         try:
             assert not isinstance(command.ref, int), "checked before"
             node = find_node(tables, command.ref, seq)
-        except InputError as error:
+        except errors.InputError as error:
             error.details.setdefault("command", position)
             raise
         named.append(node)
         found = [node, *(_turns_of(log, tables, node) if command.turns else ())]
-        targets.append([ErasureTarget(node, False) for node in found])
+        targets.append([inputs.ErasureTarget(node, False) for node in found])
     for command, own in zip(commands, targets, strict=True):
         if command.everywhere:
             nodes = {target.node for target in own}
-            own.extend(ErasureTarget(node, True) for node in _with_texts_of(log, tables, nodes) if node not in nodes)
+            own.extend(
+                inputs.ErasureTarget(node, True) for node in _with_texts_of(log, tables, nodes) if node not in nodes
+            )
     targets = _without_repeated(targets)
     _add_derived(log, tables, commands, targets)
-    return PlannedErasure(
+    return inputs.PlannedErasure(
         named, targets, blobs_of(log, tables, seq, [target.node for own in targets for target in own])
     )
 
 
-def _without_repeated(targets: list[list[ErasureTarget]]) -> list[list[ErasureTarget]]:
+def _without_repeated(targets: list[list[inputs.ErasureTarget]]) -> list[list[inputs.ErasureTarget]]:
     """Keep each world only where it is reached first."""
     seen: set[int] = set()
-    kept: list[list[ErasureTarget]] = []
+    kept: list[list[inputs.ErasureTarget]] = []
     for own in targets:
         fresh = list({target.node: target for target in reversed(own) if target.node not in seen}.values())[::-1]
         seen.update(target.node for target in fresh)
@@ -144,16 +143,18 @@ def _without_repeated(targets: list[list[ErasureTarget]]) -> list[list[ErasureTa
     return kept
 
 
-def _add_derived(log: LmdbLog, tables: Tables, commands: Sequence[Erase], targets: list[list[ErasureTarget]]) -> None:
+def _add_derived(
+    log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase], targets: list[list[inputs.ErasureTarget]]
+) -> None:
     """Add derived worlds to the targets of the commands that ask for them."""
     by = {target.node: position for position, own in enumerate(targets) for target in own if commands[position].derived}
     reached = {target.node for own in targets for target in own}
     for node, source in made_of(log, tables, by, besides=reached).items():
         by[node] = by[source]
-        targets[by[node]].append(ErasureTarget(node, False, derived=True))
+        targets[by[node]].append(inputs.ErasureTarget(node, False, derived=True))
 
 
-def erase(ctx: Context, command: Erase, details: int) -> bytes:
+def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
     """Record the erasure of everything that one command reaches.
 
     Returns the lineage that the command named.
@@ -165,11 +166,11 @@ def erase(ctx: Context, command: Erase, details: int) -> bytes:
     changed = False
     for target in found.targets[position]:
         lineage = ctx.tables.node(target.node).lineage
-        if target.node == ROOT_NODE:
+        if target.node == schema.ROOT_NODE:
             ctx.refuse("root_is_permanent", "The root world cannot be erased")
         blobs = found.blobs.get(target.node, [])
         bodies = forbidden_by(ctx.draft.log, target, blobs) if command.forbid else []
-        forbidden = sorted({ctx.forbidden_digest(text_of(body)) for body in bodies})
+        forbidden = sorted({ctx.forbidden_digest(recorded_texts.text_of(body)) for body in bodies})
         if blobs:
             ctx.draft.emit(ev.Erased(lineage, blobs, details, target.everywhere, forbidden))
             changed = True
@@ -180,62 +181,62 @@ def erase(ctx: Context, command: Erase, details: int) -> bytes:
     return named
 
 
-def forbidden_by(log: LmdbLog, target: ErasureTarget, blobs: Sequence[BlobPlace]) -> list[Body]:
+def forbidden_by(log: LmdbLog, target: inputs.ErasureTarget, blobs: Sequence[inputs.BlobPlace]) -> list[Body]:
     """The bodies of an erased world whose texts may not be written again.
 
     They are compared by content, or by name where there is none. A derived text may come again, from others.
     """
-    bodies = (body_at(log, *place) for place in blobs)
-    return [] if target.derived else [body for body in bodies if body is not None and text_of(body)]
+    bodies = (recorded_texts.body_at(log, *place) for place in blobs)
+    return [] if target.derived else [body for body in bodies if body is not None and recorded_texts.text_of(body)]
 
 
 # -- which worlds
 
 
-def _turns_of(log: LmdbLog, tables: Tables, node: int) -> Iterator[int]:
+def _turns_of(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
     """The turns of a speaker, as ``ingest`` linked them."""
     code = tables.type_code("refers_to")
-    prefixes = tuple(f"{body.name}: " for body in bodies_of(log, tables, node) if body.name)
+    prefixes = tuple(f"{body.name}: " for body in recorded_texts.bodies_of(log, tables, node) if body.name)
     for place, row in tables.incoming(node, code):
-        details = details_at(log, row.seq, row.details)
+        details = recorded_texts.details_at(log, row.seq, row.details)
         if details is not None:
             said = details.properties.get("role") == SPEAKER
         else:
             # The edge lost its text to an earlier erasure; a turn that was restored since says who speaks.
-            said = any(text.startswith(prefixes) for text in texts_of_world(log, tables, place.source))
+            said = any(text.startswith(prefixes) for text in recorded_texts.texts_of_world(log, tables, place.source))
         if said:
             yield place.source
 
 
-def _with_texts_of(log: LmdbLog, tables: Tables, nodes: set[int]) -> list[int]:
+def _with_texts_of(log: LmdbLog, tables: rows.Tables, nodes: set[int]) -> list[int]:
     """Every world with a version, past ones included, that has a text of these."""
-    texts = {text for node in nodes for text in texts_of_world(log, tables, node)}
+    texts = {text for node in nodes for text in recorded_texts.texts_of_world(log, tables, node)}
     everyone = range(1, tables.progress().next_node)
-    return [node for node in everyone if not texts.isdisjoint(texts_of_world(log, tables, node))]
+    return [node for node in everyone if not texts.isdisjoint(recorded_texts.texts_of_world(log, tables, node))]
 
 
 # -- which blobs
 
 
-def blobs_of(log: LmdbLog, tables: Tables, last: int, nodes: list[int]) -> dict[int, list[BlobPlace]]:
+def blobs_of(log: LmdbLog, tables: rows.Tables, last: int, nodes: list[int]) -> dict[int, list[inputs.BlobPlace]]:
     """The blobs of some nodes that still exist up to commit ``last``.
 
     Each is listed under one node only.
     """
     owners = _owners(tables, nodes)
-    found: dict[BlobPlace, int] = {}
+    found: dict[inputs.BlobPlace, int] = {}
     for seq in range(1, last + 1):
         events = log.events(seq)
         for place, owner in _owned(log, seq, events, owners):
             if place[1] != ev.NONE and place not in found and log.blob(*place) is not None:
                 found[place] = owner
-    blobs: dict[int, list[BlobPlace]] = {}
+    blobs: dict[int, list[inputs.BlobPlace]] = {}
     for place in sorted(found):
         blobs.setdefault(found[place], []).append(place)
     return blobs
 
 
-def _owners(tables: Tables, nodes: list[int]) -> dict[bytes, int]:
+def _owners(tables: rows.Tables, nodes: list[int]) -> dict[bytes, int]:
     """The owner of each lineage, edge and proposal; one between two nodes belongs to the first."""
     owners = {tables.node(node).lineage: node for node in nodes}
     for node in nodes:
@@ -249,7 +250,9 @@ def _owners(tables: Tables, nodes: list[int]) -> dict[bytes, int]:
     return owners
 
 
-def _owned(log: LmdbLog, seq: int, events: Events, owners: dict[bytes, int]) -> Iterator[tuple[BlobPlace, int]]:
+def _owned(
+    log: LmdbLog, seq: int, events: codec.Events, owners: dict[bytes, int]
+) -> Iterator[tuple[inputs.BlobPlace, int]]:
     """The places of an owner's texts in a commit, in its events and its commands."""
     for event in events.events:
         owner = owners.get(_subject(event))

@@ -3,8 +3,6 @@
 It shows what the erasure would reach, and where a name would still occur.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

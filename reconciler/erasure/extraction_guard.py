@@ -4,19 +4,16 @@ An extractor is called before the store is locked, and may be slow. Under the lo
 anything was erased meanwhile, the request starts again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from worlddb.log.model import events as ev
-from worlddb.log.model.hashing import keyed_lineage
+from worlddb.log.model import hashing
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.apply import erasure_of
 from worlddb.projections.tables.reads.asof import newest_version
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.transaction.receipts import key_digest, secret_of
-from worlddb.reconciler.transaction.recorded_texts import body_at
+from worlddb.reconciler.transaction import receipts, recorded_texts
 
 
 class ErasedMeanwhile(Exception):
@@ -42,14 +39,14 @@ class ExtractionGuard:
         """
         with self._env.read() as txn:
             log, tables = LmdbLog(txn), Tables(txn)
-            secret = secret_of(log)
-            digest = key_digest(secret, self._key)
+            secret = receipts.secret_of(log)
+            digest = receipts.key_digest(secret, self._key)
             committed = tables.keys.get(digest) if digest else None
             if committed is None:
                 last = self.seq = log.head().seq
             else:
                 last = int.from_bytes(committed, "big") - 1
-            return [_was_gone(log, tables, keyed_lineage(secret, key.encode()), last) for key in keys]
+            return [_was_gone(log, tables, hashing.keyed_lineage(secret, key.encode()), last) for key in keys]
 
     def see_that_it_holds(self, log: LmdbLog) -> None:
         """Raise :class:`ErasedMeanwhile` if anything was erased since."""
@@ -62,7 +59,7 @@ def _was_gone(log: LmdbLog, tables: Tables, lineage: bytes, last: int) -> bool:
     """True if the text of a world was gone as of commit ``last``."""
     node = tables.node_of(lineage)
     newest = None if node is None else newest_version(tables, node, last)
-    if node is None or newest is None or body_at(log, newest.row.seq, newest.row.position) is not None:
+    if node is None or newest is None or recorded_texts.body_at(log, newest.row.seq, newest.row.position) is not None:
         return False
     if last == log.head().seq:
         return True

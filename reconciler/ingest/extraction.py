@@ -5,8 +5,6 @@ called before the store is locked, and its answer is what is written, so that re
 the turns alone are taken in.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import compress
@@ -15,18 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from worlddb.log.model.errors import InputError
-from worlddb.log.model.hashing import EXTRACTED, digest
-from worlddb.log.model.limits import (
-    MAX_CONTENT_BYTES,
-    MAX_KEY_BYTES,
-    MAX_NAME_BYTES,
-    MAX_TYPE_BYTES,
-    checked_flag,
-    checked_number,
-    checked_text,
-)
-from worlddb.log.model.times import TimeLike, parse_time
+from worlddb.log.model import errors, hashing, limits, times
 from worlddb.reconciler.commands.commands import Command, Create, Link, Ref
 from worlddb.reconciler.commands.validation import checked_resolve
 
@@ -41,7 +28,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     speaker: str = ""
-    at: TimeLike | None = None
+    at: times.TimeLike | None = None
     session: str = ""
     name: str = ""
     source: dict[str, Any] = {}
@@ -54,7 +41,7 @@ def given_turns(turns: object) -> tuple[Turn, ...]:
         InputError: it is no list, or one of them cannot be made a turn.
     """
     if not isinstance(turns, list | tuple):
-        raise InputError(f"turns is {type(turns).__name__}, not a list of turns", "Give a list of Turn or dict")
+        raise errors.InputError(f"turns is {type(turns).__name__}, not a list of turns", "Give a list of Turn or dict")
     return tuple(turn if isinstance(turn, Turn) else _given_turn(turn, place) for place, turn in enumerate(turns))
 
 
@@ -62,7 +49,7 @@ def _given_turn(given: Any, position: int) -> Turn:
     try:
         return Turn(**given)
     except TypeError as error:
-        raise InputError(
+        raise errors.InputError(
             f"turns[{position}] cannot be made of {given!r:.80}: {error}", "Give text, speaker, at, session"
         ) from None
 
@@ -158,17 +145,19 @@ def commands_of(request: Ingest, are_gone: Callable[[Sequence[str]], list[bool]]
     Raises:
         InputError: a value of the request, a turn, or what the extractor gave is of a wrong type.
     """
-    checked_number(request.start, "start", 0, 2**63)
+    limits.checked_number(request.start, "start", 0, 2**63)
     checked_resolve(request.resolve)
-    checked_flag(request.revive, "revive")
+    limits.checked_flag(request.revive, "revive")
     if request.extractor is not None and not callable(request.extractor):
-        raise InputError(f"extractor is {type(request.extractor).__name__}, which cannot be called", "Give a function")
+        raise errors.InputError(
+            f"extractor is {type(request.extractor).__name__}, which cannot be called", "Give a function"
+        )
     for what in ("format", "conversation", "session"):
         if getattr(request, what) is not None or what != "session":
-            checked_text(getattr(request, what), what, MAX_KEY_BYTES)
+            limits.checked_text(getattr(request, what), what, limits.MAX_KEY_BYTES)
     for position, turn in enumerate(request.turns):
         for what in ("text", "speaker", "session", "name"):
-            checked_text(getattr(turn, what), f"turns[{position}].{what}", MAX_CONTENT_BYTES)
+            limits.checked_text(getattr(turn, what), f"turns[{position}].{what}", limits.MAX_CONTENT_BYTES)
     said = [_said(turn, position, request) for position, turn in enumerate(request.turns)]
     begins = min((at for at in said if at is not None), default=request.at)
     commands: list[Command] = [
@@ -224,14 +213,14 @@ def _key(kind: str, request: Ingest, *parts: str | int) -> str:
     """
     for part in (request.format, request.conversation, *parts):
         if isinstance(part, str):
-            checked_text(part, kind, MAX_KEY_BYTES)
+            limits.checked_text(part, kind, limits.MAX_KEY_BYTES)
     return msgspec.json.encode((kind, request.format, request.conversation, *parts)).decode()
 
 
 def _extracted_key(kind: str, request: Ingest, *parts: object) -> str:
     """The key of a candidate; of one length for parts of any length."""
     encoded = msgspec.json.encode((request.format, request.conversation, *parts))
-    return f"{kind}:{digest(EXTRACTED, kind.encode(), encoded).hex()}"
+    return f"{kind}:{hashing.digest(hashing.EXTRACTED, kind.encode(), encoded).hex()}"
 
 
 class _Place(NamedTuple):
@@ -263,7 +252,7 @@ def _session(turn: Turn, request: Ingest) -> str:
 
 
 def _said(turn: Turn, position: int, request: Ingest) -> int | None:
-    return request.at if turn.at is None else parse_time(turn.at, f"turns[{position}].at")
+    return request.at if turn.at is None else times.parse_time(turn.at, f"turns[{position}].at")
 
 
 def _speaker(name: str, request: Ingest, begins: int | None) -> Create:
@@ -300,37 +289,43 @@ def _turn(turn: Turn, place: _Place, request: Ingest, speakers: dict[str, int]) 
 
 def _check_extraction(extraction: object, turns: int) -> None:
     if not isinstance(extraction, Extraction):
-        raise InputError(f"The extractor gave {type(extraction).__name__}", "Return an Extraction")
+        raise errors.InputError(f"The extractor gave {type(extraction).__name__}", "Return an Extraction")
     parts: tuple[tuple[str, object, type], ...] = (
         ("nodes", extraction.nodes, Node),
         ("edges", extraction.edges, Relation),
     )
     for what, found, kind in parts:
         if not isinstance(found, Sequence) or any(type(one) is not kind for one in found):
-            raise InputError(f"The extractor's {what} are not a list of {kind.__name__}", "Correct the extractor")
+            raise errors.InputError(
+                f"The extractor's {what} are not a list of {kind.__name__}", "Correct the extractor"
+            )
         for one in found:
-            checked_text(one.key, "a key of the extractor", MAX_KEY_BYTES)
+            limits.checked_text(one.key, "a key of the extractor", limits.MAX_KEY_BYTES)
     for edge in extraction.edges:
-        checked_text(edge.type, "the type of an edge", MAX_TYPE_BYTES)
+        limits.checked_text(edge.type, "the type of an edge", limits.MAX_TYPE_BYTES)
     names: list[object] = [node.label for node in extraction.nodes]
     names.extend(end for edge in extraction.edges for end in (edge.source, edge.target))
     for name in names:
         if isinstance(name, int) and not turns:
-            raise InputError(f"The extractor names turn {name}, and was given none", "Name no turn by its position")
+            raise errors.InputError(
+                f"The extractor names turn {name}, and was given none", "Name no turn by its position"
+            )
         if isinstance(name, int):
-            checked_number(name, "The position of a turn", 0, turns - 1)
+            limits.checked_number(name, "The position of a turn", 0, turns - 1)
         else:
-            checked_text(name, "a label", MAX_NAME_BYTES)
+            limits.checked_text(name, "a label", limits.MAX_NAME_BYTES)
 
 
 def _extracted(extraction: Extraction, request: Ingest, taken: _Taken) -> list[Command]:
     _check_extraction(extraction, len(taken.turns))
     labels = {node.label: taken.commands + position for position, node in enumerate(extraction.nodes)}
     if len(labels) != len(extraction.nodes):
-        raise InputError("The extractor gave two nodes the same label", "Label every node of an extraction once")
+        raise errors.InputError("The extractor gave two nodes the same label", "Label every node of an extraction once")
     for key, nodes in Counter(node.key for node in extraction.nodes if node.key).most_common(1):
         if nodes > 1:
-            raise InputError(f"The extractor gave {nodes} nodes the key {key!r:.80}", "Give each key to one node")
+            raise errors.InputError(
+                f"The extractor gave {nodes} nodes the key {key!r:.80}", "Give each key to one node"
+            )
     commands: list[Command] = [_found(node, request, taken.begins) for node in extraction.nodes]
     named = {node.label: node.key for node in extraction.nodes}
     for edge in extraction.edges:
@@ -356,7 +351,7 @@ def _found(node: Node, request: Ingest, begins: int | None) -> Create:
         source=node.source,
         world=0 if node.key else 1,
         key=_extracted_key("found", request, node.key) if node.key else None,
-        valid_from=unsaid if node.at is None else parse_time(node.at, "at"),
+        valid_from=unsaid if node.at is None else times.parse_time(node.at, "at"),
         resolve=request.resolve if node.resolve is None else node.resolve,
         scope=0,
     )
@@ -382,6 +377,6 @@ def _related(edge: Relation, labels: dict[str, int], turns: list[_Place]) -> Lin
         source_ref=source,
         type=edge.type,
         target_ref=target,
-        valid_from=None if edge.at is None else parse_time(edge.at, "at"),
+        valid_from=None if edge.at is None else times.parse_time(edge.at, "at"),
         properties=edge.properties,
     )

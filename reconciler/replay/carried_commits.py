@@ -4,27 +4,15 @@ That is done if all that it names is there as it was. For commits whose commands
 erased texts or lost some, imported a bundle, or are of an edge type whose handler is not here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from worlddb.log.model import codec
+from worlddb.log.model import codec, ids
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Cause, Details
-from worlddb.log.model.codec import Events
-from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.reads.asof import (
-    alias_known,
-    decision_at,
-    edge_known,
-    edge_validity,
-    spaces,
-    versions_as_of,
-)
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.transaction.draft import Draft
 
 _NAME_NOTHING: Final = frozenset({"nonce", "digest", "bundle", "store_id", "world_hash"})
@@ -32,7 +20,7 @@ _NAME_NOTHING: Final = frozenset({"nonce", "digest", "bundle", "store_id", "worl
 _OF_SPACES: Final = ev.SpaceOpened | ev.Embedded | ev.EmbeddedThrough | ev.SpaceChosen | ev.SpaceDropped
 
 
-def misfit(events: Events, theirs: Tables, ours: Tables, seq: int) -> str:
+def misfit(events: codec.Events, theirs: rows.Tables, ours: rows.Tables, seq: int) -> str:
     """Find the first thing that commit ``seq`` names and ``ours`` lacks or has otherwise.
 
     Its events name it; empty if there is none. ``theirs`` may know later commits, ``ours`` ends before this one.
@@ -40,13 +28,13 @@ def misfit(events: Events, theirs: Tables, ours: Tables, seq: int) -> str:
     for name in _named(events):
         state = _STATES[len(name)]
         if state(theirs, name, seq - 1) != state(ours, name, seq - 1):
-            return f"{short(name)} is not as it was"
+            return f"{ids.short(name)} is not as it was"
     for event in events.events:
         if isinstance(event, ev.Linked):
             if event.keyed and ours.place_of_key(event.nonce) is not None:
-                return f"the key of the edge {short(event.edge)} is another edge's"
-            if event.type == CONTAINS and _leads_back(ours, event):
-                return f"{short(event.target)} contains {short(event.source)}"
+                return f"the key of the edge {ids.short(event.edge)} is another edge's"
+            if event.type == schema.CONTAINS and _leads_back(ours, event):
+                return f"{ids.short(event.target)} contains {ids.short(event.source)}"
     spaces_named = {event.space for event in events.events if isinstance(event, _OF_SPACES)}
     for number in sorted(spaces_named):
         if _space(theirs, number, seq - 1) != _space(ours, number, seq - 1):
@@ -54,7 +42,7 @@ def misfit(events: Events, theirs: Tables, ours: Tables, seq: int) -> str:
     return ""
 
 
-def _named(events: Events) -> Iterator[bytes]:
+def _named(events: codec.Events) -> Iterator[bytes]:
     """The worlds, edges and proposals that events name, once each."""
     values = (
         getattr(event, field)
@@ -65,43 +53,52 @@ def _named(events: Events) -> Iterator[bytes]:
     return iter(dict.fromkeys(value for value in values if isinstance(value, bytes) and len(value) in _STATES))
 
 
-def _world(tables: Tables, lineage: bytes, seq: int) -> Any:
+def _world(tables: rows.Tables, lineage: bytes, seq: int) -> Any:
     """All that is known of a world at a commit; ``None`` if nothing is."""
     node = tables.node_of(lineage)
     if node is None or tables.node(node).created > seq:
         return None
     ended = tables.node(node).ended
-    versions = [(seen.number, seen.row.body, seen.validity) for seen in versions_as_of(tables, node, seq)]
+    versions = [(seen.number, seen.row.body, seen.validity) for seen in asof.versions_as_of(tables, node, seq)]
     aliases = [
-        (number, alias_known(row, seq), row.seq, row.position) for number, row in tables.aliases(node) if row.seq <= seq
+        (number, asof.alias_known(row, seq), row.seq, row.position)
+        for number, row in tables.aliases(node)
+        if row.seq <= seq
     ]
     containers = [
-        tables.node(place.source).lineage for place, row in tables.incoming(node, CONTAINS_CODE) if edge_known(row, seq)
+        tables.node(place.source).lineage
+        for place, row in tables.incoming(node, schema.CONTAINS_CODE)
+        if asof.edge_known(row, seq)
     ]
     return versions, 0 < ended <= seq, aliases, containers
 
 
-def _edge_or_proposal(tables: Tables, identifier: bytes, seq: int) -> Any:
+def _edge_or_proposal(tables: rows.Tables, identifier: bytes, seq: int) -> Any:
     """All that is known of an edge or a proposal at a commit; ``None`` if it is not known."""
     place, row = tables.place_of(identifier), tables.proposal(identifier)
     edge = None if place is None else tables.edge(place)
     known_edge = place is not None and edge is not None and edge.seq <= seq
     known_proposal = row is not None and row.seq <= seq
     return (
-        (edge_known(edge, seq), edge_validity(tables, place, edge, seq)) if known_edge and place and edge else None,
-        decision_at(tables, identifier, row, seq)[0] if known_proposal and row else None,
+        (asof.edge_known(edge, seq), asof.edge_validity(tables, place, edge, seq))
+        if known_edge and place and edge
+        else None,
+        asof.decision_at(tables, identifier, row, seq)[0] if known_proposal and row else None,
     )
 
 
-_STATES: Final[dict[int, Callable[[Tables, bytes, int], Any]]] = {LINEAGE_BYTES: _world, HASH_BYTES: _edge_or_proposal}
+_STATES: Final[dict[int, Callable[[rows.Tables, bytes, int], Any]]] = {
+    ids.LINEAGE_BYTES: _world,
+    ids.HASH_BYTES: _edge_or_proposal,
+}
 
 
-def _space(tables: Tables, number: int, seq: int) -> Any:
+def _space(tables: rows.Tables, number: int, seq: int) -> Any:
     """Whether an embedding space is known at a commit, and how many there are before it."""
-    return [known for known, row in spaces(tables) if row.seq <= seq and known <= number]
+    return [known for known, row in asof.spaces(tables) if row.seq <= seq and known <= number]
 
 
-def _leads_back(tables: Tables, event: ev.Linked) -> bool:
+def _leads_back(tables: rows.Tables, event: ev.Linked) -> bool:
     """True if the new container lies inside the new member."""
     source, target = tables.node_of(event.source), tables.node_of(event.target)
     if source is None or target is None:
@@ -117,7 +114,7 @@ def _leads_back(tables: Tables, event: ev.Linked) -> bool:
     return False
 
 
-def carry_over(theirs: LmdbLog, seq: int, events: Events, draft: Draft) -> list[int]:
+def carry_over(theirs: LmdbLog, seq: int, events: codec.Events, draft: Draft) -> list[int]:
     """Put the events of commit ``seq`` into a draft.
 
     All its blobs go along under the same positions.
@@ -156,7 +153,7 @@ def _fill(theirs: LmdbLog, draft: Draft, event: ev.Filled) -> None:
 
 
 def repeat_erasures(
-    theirs: LmdbLog, seq: int, events: Events, draft: Draft, places: Mapping[bytes, Sequence[tuple[int, int]]]
+    theirs: LmdbLog, seq: int, events: codec.Events, draft: Draft, places: Mapping[bytes, Sequence[tuple[int, int]]]
 ) -> None:
     """Put the erasures of commit ``seq`` into a draft: erased texts cannot come back.
 

@@ -3,24 +3,17 @@
 Whatever is decided as it was then gets the nonces, and so the ids, that it had then.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from worlddb.log.model import codec
+from worlddb.log.model import blobs, codec, errors, hashing, ids
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Body, Cause, Details, Space, Vector
-from worlddb.log.model.codec import Events, Header
-from worlddb.log.model.errors import InputError
-from worlddb.log.model.hashing import SUPPOSED, keyed
-from worlddb.log.model.ids import NONCE_BYTES
 from worlddb.log.store.log import Head, LmdbLog
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands import outcome
 from worlddb.reconciler.commands.commands import Create, Reassert
-from worlddb.reconciler.commands.outcome import Refusal, Refused
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.pipeline import reconcile, resolve
 from worlddb.reconciler.replay.recorded_commands import Undecidable
@@ -40,8 +33,14 @@ class Decider(NamedTuple):
     secret: bytes
 
     def decide(
-        self, log: LmdbLog, tables: Tables, head: Head, header: Header, commands: Sequence[cmd.Command], nonces: Nonces
-    ) -> Draft | Refused | Undecidable:
+        self,
+        log: LmdbLog,
+        tables: Tables,
+        head: Head,
+        header: codec.Header,
+        commands: Sequence[cmd.Command],
+        nonces: Nonces,
+    ) -> Draft | outcome.Refused | Undecidable:
         """What the commands come to on top of ``head``, by the author and at the time of ``header``.
 
         The draft's events are in ``tables`` and in nothing else until these are flushed.
@@ -59,12 +58,12 @@ class Decider(NamedTuple):
         for position, command in enumerate(commands):
             try:
                 reconcile(ctx, command, resolve(ctx, command, self.resolving))
-            except Refusal as refusal:
+            except outcome.Refusal as refusal:
                 if refusal.code in _UNDECIDABLE:
                     return Undecidable(_UNDECIDABLE[refusal.code], str(refusal))
-                return Refused(refusal.code, str(refusal), refusal.remedy, position)
-            except InputError as error:
-                return Refused(error.code, error.message, error.remedy, position)
+                return outcome.Refused(refusal.code, str(refusal), refusal.remedy, position)
+            except errors.InputError as error:
+                return outcome.Refused(error.code, error.message, error.remedy, position)
         return draft
 
 
@@ -75,7 +74,7 @@ class RecordedNonces:
     deciding twice gives the same ids twice.
     """
 
-    def __init__(self, log: LmdbLog, seq: int, events: Events, secret: bytes) -> None:
+    def __init__(self, log: LmdbLog, seq: int, events: codec.Events, secret: bytes) -> None:
         self._chain = log.chain(seq)
         self._secret = secret
         self._derived = 0
@@ -93,23 +92,25 @@ class RecordedNonces:
         if known:
             return known.popleft()
         self._derived += 1
-        return keyed(self._secret, SUPPOSED, self._chain, self._derived.to_bytes(8, "big"))[:NONCE_BYTES]
+        return hashing.keyed(self._secret, hashing.SUPPOSED, self._chain, self._derived.to_bytes(8, "big"))[
+            : ids.NONCE_BYTES
+        ]
 
     def _learn(self, nonce: bytes, *what: object) -> None:
         self._known[codec.encode(what)].append(nonce)
 
-    def _learn_blob(self, log: LmdbLog, seq: int, position: int, events: Events) -> None:
+    def _learn_blob(self, log: LmdbLog, seq: int, position: int, events: codec.Events) -> None:
         stored = log.blob(seq, position)
         blob = None if stored is None else codec.decode_blob(stored, seq)
-        if isinstance(blob, Body):
+        if isinstance(blob, blobs.Body):
             self._learn(blob.nonce, "body", blob.type, blob.name, blob.content)
-        elif isinstance(blob, Details):
+        elif isinstance(blob, blobs.Details):
             self._learn(blob.nonce, "details", (blob.aliases, blob.why, blob.source, blob.properties))
-        elif isinstance(blob, Vector):
+        elif isinstance(blob, blobs.Vector):
             self._learn(blob.nonce, "vector", blob.values)
-        elif isinstance(blob, Space):
+        elif isinstance(blob, blobs.Space):
             self._learn(blob.nonce, "space")
-        elif isinstance(blob, Cause):
+        elif isinstance(blob, blobs.Cause):
             self._learn(blob.nonce, "commands")
             for at, (entry, ref) in enumerate(zip(blob.commands, events.refs, strict=False)):
                 if entry[0] in (Create.CODE, Reassert.CODE):

@@ -1,18 +1,14 @@
 """Compare the events of a commit with those that its commands come to now, by what they say."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
-from worlddb.log.model import codec
+from worlddb.log.model import codec, hashing
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Cause, Details
-from worlddb.log.model.codec import Events, Header
-from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.log import LmdbLog
 from worlddb.reconciler.transaction.draft import Draft
 
@@ -74,7 +70,7 @@ class Hypothesis(msgspec.Struct, frozen=True, kw_only=True):
     differing: tuple[Redecision, ...]
 
 
-def decided_then(log: LmdbLog, header: Header, events: Events) -> Redecision:
+def decided_then(log: LmdbLog, header: codec.Header, events: codec.Events) -> Redecision:
     """The recorded decision of a commit, before it is compared."""
     return Redecision(
         seq=header.seq,
@@ -113,7 +109,7 @@ def _beyond(one: Sequence[DecidedEvent], other: Sequence[DecidedEvent]) -> list[
     return found
 
 
-def _told(log: LmdbLog, seq: int, events: Events) -> list[DecidedEvent]:
+def _told(log: LmdbLog, seq: int, events: codec.Events) -> list[DecidedEvent]:
     """The events of a commit of the log."""
     stored = [log.blob(seq, position) for position in range(events.blob_count)]
     return [_told_event(event, stored) for event in events.events]
@@ -142,7 +138,7 @@ def _held(blobs: Sequence[bytes | None], position: int) -> Any:
     blob = None if stored is None else codec.decode_blob(stored, 0)
     if isinstance(blob, Body | Details):
         return {name: value for name in blob.__struct_fields__[1:] if (value := getattr(blob, name))}
-    return None if stored is None else blob_id(stored).hex()
+    return None if stored is None else hashing.blob_id(stored).hex()
 
 
 def _plain(value: Any) -> Any:

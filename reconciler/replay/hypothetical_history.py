@@ -12,28 +12,20 @@ from typing import Final, NamedTuple
 import lmdb
 import msgspec
 
-from worlddb.log.model import codec
+from worlddb.log.model import codec, errors, hashing, ids, limits
 from worlddb.log.model import events as ev
-from worlddb.log.model.codec import Events, Header
-from worlddb.log.model.errors import InputError, UnknownReference
-from worlddb.log.model.hashing import SUPPOSED, keyed
-from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
-from worlddb.log.model.limits import HIGHEST_SEQ, MAX_AUTHOR_BYTES, checked_number, checked_text
-from worlddb.log.store.environment import Environment
+from worlddb.log.store import environment, verify
 from worlddb.log.store.log import LmdbLog
-from worlddb.log.store.verify import see_that_it_holds
 from worlddb.projections.tables.apply.log_marks import reclustered_through
 from worlddb.projections.tables.reads.asof import find_space
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands import outcome
 from worlddb.reconciler.commands.commands import Command, Embed, Recluster
-from worlddb.reconciler.commands.outcome import Refused
 from worlddb.reconciler.erasure.erasure_plan import blobs_of
 from worlddb.reconciler.pipeline import commit
-from worlddb.reconciler.replay.carried_commits import carry_over, misfit, repeat_erasures
+from worlddb.reconciler.replay import carried_commits, event_comparison, recorded_commands
 from worlddb.reconciler.replay.decider import Decider, RecordedNonces
-from worlddb.reconciler.replay.event_comparison import Redecision, compared, decided_then
-from worlddb.reconciler.replay.recorded_commands import EdgeKeys, Undecidable, restore_commands
 from worlddb.reconciler.transaction.draft import Draft
 from worlddb.reconciler.transaction.receipts import REST_FIELDS
 
@@ -75,7 +67,7 @@ class LeftOutCommits(NamedTuple):
     commits: frozenset[int]
     authors: frozenset[str]
 
-    def covers(self, header: Header) -> bool:
+    def covers(self, header: codec.Header) -> bool:
         """True if a commit is to be left out."""
         return header.seq in self.commits or header.author in self.authors
 
@@ -96,12 +88,14 @@ def left_out(commits: object, authors: object) -> LeftOutCommits | None:
         InputError: one of them is something else.
     """
     if isinstance(commits, str | bytes) or not isinstance(commits, Iterable):
-        raise InputError(f"without is {type(commits).__name__}", "Give the numbers of commits: without=[7, 9]")
+        raise errors.InputError(f"without is {type(commits).__name__}", "Give the numbers of commits: without=[7, 9]")
     named = [authors] if isinstance(authors, str) else authors
     if not isinstance(named, Iterable) or isinstance(named, bytes):
-        raise InputError(f"without_author is {type(named).__name__}", "Give a name, or a list of them")
-    numbers = frozenset(checked_number(seq, "without", 1, HIGHEST_SEQ) for seq in commits)
-    names = frozenset(checked_text(name, "without_author", MAX_AUTHOR_BYTES, empty=False) for name in named)
+        raise errors.InputError(f"without_author is {type(named).__name__}", "Give a name, or a list of them")
+    numbers = frozenset(limits.checked_number(seq, "without", 1, limits.HIGHEST_SEQ) for seq in commits)
+    names = frozenset(
+        limits.checked_text(name, "without_author", limits.MAX_AUTHOR_BYTES, empty=False) for name in named
+    )
     return LeftOutCommits(numbers, names) if numbers or names else None
 
 
@@ -110,8 +104,8 @@ class HypotheticalHistory:
 
     def __init__(
         self,
-        source: Environment,
-        target: Environment,
+        source: environment.Environment,
+        target: environment.Environment,
         until: int,
         first: int,
         without: LeftOutCommits,
@@ -121,7 +115,7 @@ class HypotheticalHistory:
         self._first = first
         self._without = without
         self._decider = decider
-        self._keys = EdgeKeys(decider.secret)
+        self._keys = recorded_commands.EdgeKeys(decider.secret)
         self._renamed: dict[bytes, bytes] = {}
         """Edges and proposals whose ids are others here."""
         self._aligned: set[int] = set()
@@ -134,17 +128,17 @@ class HypotheticalHistory:
                 self._keys.learn(log.events(seq))
             self._original = log.chain(until)
             told = codec.encode([sorted(without.commits), sorted(without.authors)])
-            self.store_id = keyed(decider.secret, SUPPOSED, self._original, told)[:LINEAGE_BYTES]
+            self.store_id = hashing.keyed(decider.secret, hashing.SUPPOSED, self._original, told)[: ids.LINEAGE_BYTES]
             self.sentence = f"the history up to commit {until} {without}"
 
-    def go_on(self, begin: int, upto: int, txn: lmdb.Transaction) -> tuple[int, list[Redecision]]:
+    def go_on(self, begin: int, upto: int, txn: lmdb.Transaction) -> tuple[int, list[event_comparison.Redecision]]:
         """Some more commits: how many came out the same, and the others."""
         same = 0
-        found: list[Redecision] = []
+        found: list[event_comparison.Redecision] = []
         with self._source.read() as reading:
             log, tables = LmdbLog(reading), Tables(reading)
             for seq in range(begin, upto + 1):
-                see_that_it_holds(log, seq)
+                verify.see_that_it_holds(log, seq)
                 then = _Then(log, tables, log.header(seq), log.events(seq))
                 other = self._commit(then, txn)
                 self._keys.learn(then.events)
@@ -152,21 +146,21 @@ class HypotheticalHistory:
                 found.extend([] if other is None else [other])
         return same, found
 
-    def _commit(self, then: _Then, txn: lmdb.Transaction) -> Redecision | None:
+    def _commit(self, then: _Then, txn: lmdb.Transaction) -> event_comparison.Redecision | None:
         """What a commit of the original comes to here; ``None`` if it is the same."""
-        told = decided_then(then.log, then.header, then.events)
+        told = event_comparison.decided_then(then.log, then.header, then.events)
         if erases(then.events):
             return self._erase(then, txn, told)
         if self._without.covers(then.header):
             return self._leave_out(then, txn, told, "asked")
         made = self._decide(then, txn)
-        if isinstance(made, Undecidable):
+        if isinstance(made, recorded_commands.Undecidable):
             return self._take_over(then, txn, told, made)
-        if isinstance(made, Refused):
+        if isinstance(made, outcome.Refused):
             refused = msgspec.structs.replace(told, code=made.code, reason=made.reason, command=made.command)
             return self._leave_out(then, txn, refused, "refused")
         draft, unkept = made
-        other = compared(told, draft)
+        other = event_comparison.compared(told, draft)
         if not draft.events:
             unchanged = msgspec.structs.replace(told, reason="Everything is so already")
             return self._leave_out(then, txn, unchanged, "unchanged")
@@ -177,18 +171,22 @@ class HypotheticalHistory:
             return msgspec.structs.replace(other, reason=reason)
         return other
 
-    def _decide(self, then: _Then, txn: lmdb.Transaction) -> tuple[Draft, tuple[str, ...]] | Refused | Undecidable:
+    def _decide(
+        self, then: _Then, txn: lmdb.Transaction
+    ) -> tuple[Draft, tuple[str, ...]] | outcome.Refused | recorded_commands.Undecidable:
         """Decide a commit again on what is here; what of it was not kept comes with it."""
         seq = then.header.seq
-        restored = restore_commands(then.log, then.tables, seq, then.events, self._keys, self._renamed)
-        if isinstance(restored, Undecidable):
+        restored = recorded_commands.restore_commands(
+            then.log, then.tables, seq, then.events, self._keys, self._renamed
+        )
+        if isinstance(restored, recorded_commands.Undecidable):
             return restored
         log, tables = LmdbLog(txn), Tables(txn)
         commands = [fitted_command(each, then.tables, log, tables) for each in restored.commands]
         made = self._decider.decide(log, tables, log.head(), then.header, commands, self._nonces(then))
         if isinstance(made, Draft):
             return made, restored.unkept
-        if isinstance(made, Refused) and made.code == UnknownReference.code:
+        if isinstance(made, outcome.Refused) and made.code == errors.UnknownReference.code:
             makers = sorted(set(_makers(then.tables, restored.commands)) & self._missing)
             if makers:
                 made = msgspec.structs.replace(
@@ -196,7 +194,9 @@ class HypotheticalHistory:
                 )
         return made
 
-    def _leave_out(self, then: _Then, txn: lmdb.Transaction, told: Redecision, because: ev.Because) -> Redecision:
+    def _leave_out(
+        self, then: _Then, txn: lmdb.Transaction, told: event_comparison.Redecision, because: ev.Because
+    ) -> event_comparison.Redecision:
         """Put a commit that says so into the place of one that is not here."""
         draft = self._draft(then, txn)
         if then.header.seq == self._first:
@@ -209,22 +209,26 @@ class HypotheticalHistory:
         self._missing.add(then.header.seq)
         return msgspec.structs.replace(told, now="left_out" if because == "asked" else because)
 
-    def _take_over(self, then: _Then, txn: lmdb.Transaction, told: Redecision, why: Undecidable) -> Redecision:
+    def _take_over(
+        self, then: _Then, txn: lmdb.Transaction, told: event_comparison.Redecision, why: recorded_commands.Undecidable
+    ) -> event_comparison.Redecision:
         """Let a commit that cannot be decided again stand as it was decided, if it fits."""
         told = msgspec.structs.replace(told, code=why.code, reason=why.reason)
-        problem = misfit(then.events, then.tables, Tables(txn), then.header.seq)
+        problem = carried_commits.misfit(then.events, then.tables, Tables(txn), then.header.seq)
         if problem:
             told = msgspec.structs.replace(told, reason=f"{why.reason}; and {problem}")
             return self._leave_out(then, txn, told, "undecidable")
         draft = self._draft(then, txn)
-        absent = carry_over(then.log, then.header.seq, then.events, draft)
+        absent = carried_commits.carry_over(then.log, then.header.seq, then.events, draft)
         details = draft.add_details(why=why.reason, properties={"code": why.code})
         draft.emit(ev.TakenOver(then.chain, details, absent))
         commit(None, draft.log, draft.tables, draft, then.header.key)
         self._aligned.add(then.header.seq)
         return msgspec.structs.replace(told, now="taken_over", events_then=())
 
-    def _erase(self, then: _Then, txn: lmdb.Transaction, told: Redecision) -> Redecision | None:
+    def _erase(
+        self, then: _Then, txn: lmdb.Transaction, told: event_comparison.Redecision
+    ) -> event_comparison.Redecision | None:
         """Erase what the original erased: its texts cannot come back, whatever is supposed."""
         log, tables = LmdbLog(txn), Tables(txn)
         lost = {event.lineage: event.blobs for event in then.events.events if isinstance(event, ev.Erased)}
@@ -241,7 +245,7 @@ class HypotheticalHistory:
         if not places:
             return self._leave_out(then, txn, told, "unchanged")
         draft = self._draft(then, txn)
-        repeat_erasures(then.log, then.header.seq, then.events, draft, places)
+        carried_commits.repeat_erasures(then.log, then.header.seq, then.events, draft, places)
         commit(None, draft.log, draft.tables, draft, then.header.key)
         return msgspec.structs.replace(told, now="taken_over", events_then=())
 
@@ -265,7 +269,7 @@ class HypotheticalHistory:
     def _nonces(self, then: _Then) -> RecordedNonces:
         return RecordedNonces(then.log, then.header.seq, then.events, self._decider.secret)
 
-    def _rename(self, events: Events, draft: Draft) -> None:
+    def _rename(self, events: codec.Events, draft: Draft) -> None:
         """Remember which edges and proposals have other ids here.
 
         They are matched as those between the same worlds, in the same order.
@@ -277,7 +281,7 @@ class HypotheticalHistory:
             if here[kind] and (other := here[kind].popleft()) != identifier:
                 self._renamed[identifier] = other
         for theirs, ours in zip(events.refs, draft.refs, strict=False):
-            if len(theirs) == len(ours) == HASH_BYTES and theirs != ours:
+            if len(theirs) == len(ours) == ids.HASH_BYTES and theirs != ours:
                 self._renamed[theirs] = ours
 
 
@@ -286,15 +290,15 @@ class _Then(NamedTuple):
 
     log: LmdbLog
     tables: Tables
-    header: Header
-    events: Events
+    header: codec.Header
+    events: codec.Events
 
     @property
     def chain(self) -> bytes:
         return self.log.chain(self.header.seq)
 
 
-def erases(events: Events) -> bool:
+def erases(events: codec.Events) -> bool:
     """True if a commit erased texts."""
     return any(isinstance(event, ev.Erased) for event in events.events)
 
@@ -314,10 +318,10 @@ def _makers(tables: Tables, commands: Sequence[cmd.Command]) -> Iterator[int]:
         for name in REST_FIELDS[type(command)]:
             value = getattr(command, name)
             for ref in value if isinstance(value, tuple) else (value,):
-                if isinstance(ref, bytes) and len(ref) == LINEAGE_BYTES:
+                if isinstance(ref, bytes) and len(ref) == ids.LINEAGE_BYTES:
                     node = tables.node_of(ref)
                     yield 0 if node is None else tables.node(node).created
-                elif isinstance(ref, bytes) and len(ref) == HASH_BYTES:
+                elif isinstance(ref, bytes) and len(ref) == ids.HASH_BYTES:
                     place, proposal = tables.place_of(ref), tables.proposal(ref)
                     yield 0 if place is None else tables.edge(place).seq
                     yield 0 if proposal is None else proposal.seq

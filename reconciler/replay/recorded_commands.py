@@ -9,20 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model import codec
+from worlddb.log.model import blobs, codec, errors, hashing, ids
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Cause, Details, Space, Vector
-from worlddb.log.model.codec import Events
-from worlddb.log.model.errors import InputError
-from worlddb.log.model.hashing import KEYED_EDGE, keyed
-from worlddb.log.model.ids import NONCE_BYTES
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.reads.asof import newest_version, spaces
-from worlddb.projections.tables.reads.lookup import find_edge, find_node, find_node_or_edge, find_proposal
+from worlddb.projections.tables.reads import asof, lookup
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.transaction.receipts import REST_FIELDS, texts_of
-from worlddb.reconciler.transaction.recorded_texts import body_at
+from worlddb.reconciler.transaction import receipts, recorded_texts
 
 _BODY: Final = ("type", "name", "content")
 _ALIASED: Final = (cmd.Alias, cmd.Unalias)
@@ -61,11 +54,11 @@ class EdgeKeys:
         self._secret = secret
         self._first: dict[bytes, bytes] = {}
 
-    def learn(self, events: Events) -> None:
+    def learn(self, events: codec.Events) -> None:
         """Go on by a commit."""
         for event in events.events:
             if isinstance(event, ev.Linked) and event.keyed:
-                after = keyed(self._secret, KEYED_EDGE, b"", event.edge)[:NONCE_BYTES]
+                after = hashing.keyed(self._secret, hashing.KEYED_EDGE, b"", event.edge)[: ids.NONCE_BYTES]
                 self._first[after] = self.first(event.nonce)
 
     def first(self, nonce: bytes) -> bytes:
@@ -77,7 +70,7 @@ def restore_commands(
     log: LmdbLog,
     tables: Tables,
     seq: int,
-    events: Events,
+    events: codec.Events,
     keys: EdgeKeys,
     renamed: Mapping[bytes, bytes] | None = None,
 ) -> RestoredCommands | Undecidable:
@@ -88,7 +81,7 @@ def restore_commands(
     """
     stored = log.blob(seq, 0)
     cause = None if stored is None else codec.decode_blob(stored, seq)
-    recorded: list[list[Any]] = cause.commands if isinstance(cause, Cause) else []
+    recorded: list[list[Any]] = cause.commands if isinstance(cause, blobs.Cause) else []
     codes = {entry[0] for entry in recorded}
     if cmd.Erase.CODE in codes:
         return Undecidable("erasure", "It erased texts, which cannot be looked for again")
@@ -116,7 +109,7 @@ class _Commit:
         log: LmdbLog,
         tables: Tables,
         seq: int,
-        events: Events,
+        events: codec.Events,
         keys: EdgeKeys,
         renamed: Mapping[bytes, bytes],
     ) -> None:
@@ -135,7 +128,7 @@ class _Commit:
         kind = _KINDS[entry[0]]
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
-            for name, value in zip(REST_FIELDS[kind], entry[4:], strict=False)
+            for name, value in zip(receipts.REST_FIELDS[kind], entry[4:], strict=False)
         }
         ref = self._events.refs[position]
         if fields.get("key") is not None:
@@ -153,7 +146,7 @@ class _Commit:
     def _texts(self, kind: type[cmd.Command], entry: Sequence[Any], ref: bytes) -> dict[str, Any]:
         """The texts that were given, from the body and the details that hold them."""
         names: list[str] = entry[3]
-        found = texts_of(self._log, self._seq, list(entry))
+        found = receipts.texts_of(self._log, self._seq, list(entry))
         if kind is cmd.Create and entry[1] == ev.NONE:
             found |= self._found_again(ref)
         missing = [name for name in names if name not in found]
@@ -169,11 +162,11 @@ class _Commit:
         """The text of a world that a keyed command found as it was."""
         node = self._tables.node_of(lineage)
         position = self._written.get(lineage)
-        seen = None if node is None else newest_version(self._tables, node, self._seq - 1)
+        seen = None if node is None else asof.newest_version(self._tables, node, self._seq - 1)
         if position is not None:
-            body = body_at(self._log, self._seq, position)
+            body = recorded_texts.body_at(self._log, self._seq, position)
         else:
-            body = None if seen is None else body_at(self._log, seen.row.seq, seen.row.position)
+            body = None if seen is None else recorded_texts.body_at(self._log, seen.row.seq, seen.row.position)
         return {} if body is None else {"type": body.type, "name": body.name, "content": body.content}
 
     def _edge_nonce(self, ref: bytes) -> bytes:
@@ -186,7 +179,7 @@ class _Commit:
         if place is not None:
             earlier = self._log.events(self._tables.edge(place).seq).events
             event = next((each for each in earlier if isinstance(each, ev.Linked) and each.edge == ref), None)
-        return self._keys.first(event.nonce) if event is not None and event.keyed else ref[:NONCE_BYTES]
+        return self._keys.first(event.nonce) if event is not None and event.keyed else ref[: ids.NONCE_BYTES]
 
     def _full(self, find: _Find, given: Any) -> Any:
         """A reference as a full id; a position in the batch stays one."""
@@ -195,7 +188,7 @@ class _Commit:
         if isinstance(given, str):
             try:
                 found = find(self._tables, given, self._seq)
-            except InputError as error:
+            except errors.InputError as error:
                 raise _Unkept(error.message) from error
             given = self._tables.node(found).lineage if isinstance(found, int) else found
         return self._renamed.get(given, given) if isinstance(given, bytes) else given
@@ -206,12 +199,12 @@ class _Commit:
         kept = [event for event in self._events.events if isinstance(event, ev.Embedded)]
         through = [event for event in self._events.events if isinstance(event, ev.EmbeddedThrough)]
         place = (self._seq, opened[0].model) if opened else None
-        for number, row in () if opened else spaces(self._tables):
+        for number, row in () if opened else asof.spaces(self._tables):
             if number in {*(event.space for event in kept), *(event.space for event in through)}:
                 place = row.seq, row.model
         stored = None if place is None else self._log.blob(*place)
         space = None if stored is None else codec.decode_blob(stored, self._seq)
-        if not isinstance(space, Space):
+        if not isinstance(space, blobs.Space):
             raise _Unkept("The embedding space that it was about was not kept")
         items = tuple((event.lineage, event.version, *self._vectors_at(event.vector)) for event in kept)
         return {"space": space.name, "model": space.model, "mean": space.mean, "items": items}
@@ -224,13 +217,13 @@ class _Commit:
     def _evidence(self, position: int) -> dict[str, Any]:
         stored = self._log.blob(self._seq, position)
         found = None if stored is None else codec.decode_blob(stored, self._seq)
-        return dict(found.properties) if isinstance(found, Details) else {}
+        return dict(found.properties) if isinstance(found, blobs.Details) else {}
 
     def _vectors_at(self, position: int) -> tuple[bytes, int, int]:
         stored = self._log.blob(self._seq, position)
         assert stored is not None, "looked for before"
         blob = codec.decode_blob(stored, self._seq)
-        assert isinstance(blob, Vector), "of an event that names one"
+        assert isinstance(blob, blobs.Vector), "of an event that names one"
         return blob.values, blob.statements, blob.stated
 
 
@@ -238,20 +231,20 @@ _Find = Callable[[Tables, bytes | str, int], int | bytes]
 
 _KINDS: Final = {kind.CODE: kind for kind in cmd.ALL}
 _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
-    cmd.Create: {"world": find_node, "scope": find_node},
-    cmd.Revise: {"ref": find_node},
-    cmd.Retire: {"ref": find_node_or_edge},
-    cmd.Reassert: {"ref": find_node},
-    cmd.Link: {"source_ref": find_node, "target_ref": find_node, "home": find_node},
-    cmd.Unlink: {"edge": find_edge},
-    cmd.Move: {"refs": find_node, "to": find_node, "out_of": find_node},
-    cmd.Alias: {"ref": find_node},
-    cmd.Unalias: {"ref": find_node},
-    cmd.Accept: {"proposal": find_proposal},
-    cmd.Reject: {"proposal": find_proposal},
-    cmd.Undo: {"proposal": find_proposal},
-    cmd.Register: {"world": find_node},
-    cmd.Unregister: {"world": find_node},
-    cmd.Tune: {"world": find_node},
-    cmd.Untune: {"world": find_node},
+    cmd.Create: {"world": lookup.find_node, "scope": lookup.find_node},
+    cmd.Revise: {"ref": lookup.find_node},
+    cmd.Retire: {"ref": lookup.find_node_or_edge},
+    cmd.Reassert: {"ref": lookup.find_node},
+    cmd.Link: {"source_ref": lookup.find_node, "target_ref": lookup.find_node, "home": lookup.find_node},
+    cmd.Unlink: {"edge": lookup.find_edge},
+    cmd.Move: {"refs": lookup.find_node, "to": lookup.find_node, "out_of": lookup.find_node},
+    cmd.Alias: {"ref": lookup.find_node},
+    cmd.Unalias: {"ref": lookup.find_node},
+    cmd.Accept: {"proposal": lookup.find_proposal},
+    cmd.Reject: {"proposal": lookup.find_proposal},
+    cmd.Undo: {"proposal": lookup.find_proposal},
+    cmd.Register: {"world": lookup.find_node},
+    cmd.Unregister: {"world": lookup.find_node},
+    cmd.Tune: {"world": lookup.find_node},
+    cmd.Untune: {"world": lookup.find_node},
 }

@@ -4,8 +4,6 @@ It is a dry run that writes nothing. The state grows in scratch tables from the 
 does not lead to others.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,15 +13,13 @@ import lmdb
 import msgspec
 
 from worlddb.log.model.codec import Events
-from worlddb.log.store.environment import Environment
+from worlddb.log.store import environment, verify
 from worlddb.log.store.log import Head, LmdbLog
-from worlddb.log.store.verify import see_that_it_holds
 from worlddb.projections.runner import Progress, apply_commit, collector_paused
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands.outcome import Refused
+from worlddb.reconciler.replay import event_comparison, recorded_commands
 from worlddb.reconciler.replay.decider import Decider, RecordedNonces
-from worlddb.reconciler.replay.event_comparison import Redecision, compared, decided_then
-from worlddb.reconciler.replay.recorded_commands import EdgeKeys, RestoredCommands, Undecidable, restore_commands
 from worlddb.reconciler.transaction.draft import Draft
 
 CHUNK_COMMITS: Final = 64
@@ -36,12 +32,12 @@ class Redecided(msgspec.Struct, frozen=True, kw_only=True):
     first: int
     last: int
     same: int
-    differing: tuple[Redecision, ...]
-    undecidable: tuple[Redecision, ...]
+    differing: tuple[event_comparison.Redecision, ...]
+    undecidable: tuple[event_comparison.Redecision, ...]
 
 
 def redecide(
-    source: Environment, decider: Decider, first: int, last: int, progress: Progress | None = None
+    source: environment.Environment, decider: Decider, first: int, last: int, progress: Progress | None = None
 ) -> Redecided:
     """Decide commits ``first`` to ``last`` again.
 
@@ -51,10 +47,10 @@ def redecide(
         DamagedStore: a commit is not what was written.
     """
     same = 0
-    found: list[Redecision] = []
-    keys = EdgeKeys(decider.secret)
+    found: list[event_comparison.Redecision] = []
+    keys = recorded_commands.EdgeKeys(decider.secret)
     with TemporaryDirectory(prefix="worlddb-redecide-") as folder, collector_paused():
-        scratch = Environment(Path(folder), author="redecide", timeout_seconds=5.0)
+        scratch = environment.Environment(Path(folder), author="redecide", timeout_seconds=5.0)
         try:
             for begin in range(1, last + 1, CHUNK_COMMITS):
                 upto = min(begin + CHUNK_COMMITS - 1, last)
@@ -76,18 +72,23 @@ def redecide(
 
 
 def _decide_some(
-    source: Environment, decider: Decider, keys: EdgeKeys, span: tuple[int, int], first: int, txn: lmdb.Transaction
-) -> tuple[int, list[Redecision]]:
+    source: environment.Environment,
+    decider: Decider,
+    keys: recorded_commands.EdgeKeys,
+    span: tuple[int, int],
+    first: int,
+    txn: lmdb.Transaction,
+) -> tuple[int, list[event_comparison.Redecision]]:
     """Decide some commits again, and count those that come out the same.
 
     Also gives those that do not; the tables then have what was decided.
     """
     same = 0
-    found: list[Redecision] = []
+    found: list[event_comparison.Redecision] = []
     with source.read() as reading:
         log, whole = LmdbLog(reading), Tables(reading)
         for seq in range(span[0], span[1] + 1):
-            see_that_it_holds(log, seq)
+            verify.see_that_it_holds(log, seq)
             events = log.events(seq)
             if seq >= first:
                 # What is decided now stays in memory, and goes with these tables.
@@ -102,18 +103,26 @@ def _decide_some(
 
 
 def _redecided(
-    log: LmdbLog, whole: Tables, tables: Tables, seq: int, events: Events, decider: Decider, keys: EdgeKeys
-) -> Redecision | None:
+    log: LmdbLog,
+    whole: Tables,
+    tables: Tables,
+    seq: int,
+    events: Events,
+    decider: Decider,
+    keys: recorded_commands.EdgeKeys,
+) -> event_comparison.Redecision | None:
     """What commit ``seq`` comes to now, if that is not what it came to then."""
     header = log.header(seq)
-    then = decided_then(log, header, events)
-    made: RestoredCommands | Undecidable | Refused | Draft = restore_commands(log, whole, seq, events, keys)
-    if isinstance(made, RestoredCommands):
+    then = event_comparison.decided_then(log, header, events)
+    made: recorded_commands.RestoredCommands | recorded_commands.Undecidable | Refused | Draft = (
+        recorded_commands.restore_commands(log, whole, seq, events, keys)
+    )
+    if isinstance(made, recorded_commands.RestoredCommands):
         nonces = RecordedNonces(log, seq, events, decider.secret)
         head = Head(seq - 1, log.chain(seq - 1))
         made = decider.decide(log, tables, head, header, made.commands, nonces)
     if isinstance(made, Draft):
-        return compared(then, made)
-    if isinstance(made, Undecidable):
+        return event_comparison.compared(then, made)
+    if isinstance(made, recorded_commands.Undecidable):
         return msgspec.structs.replace(then, now="undecidable", code=made.code, reason=made.reason, events_then=())
     return msgspec.structs.replace(then, now="refused", code=made.code, reason=made.reason, command=made.command)

@@ -7,25 +7,18 @@ again is carried over if all that it names is as it was. A commit in the place o
 store says that it is hypothetical. Ids stay wherever the decision is the same.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Final, NamedTuple
 
-from worlddb.log.model.errors import DamagedStore, InputError
-from worlddb.log.model.ids import HASH_BYTES
+from worlddb.log.model import errors, ids
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.runner import Progress, collector_paused
-from worlddb.projections.scrub import finish_erasures
+from worlddb.projections import runner, scrub
 from worlddb.projections.tables.apply.log_marks import refuse_supposed
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import ROOT_NODE
-from worlddb.reconciler.backup.commit_copier import Copier
-from worlddb.reconciler.backup.snapshots import start_from_snapshot
+from worlddb.projections.tables.storage import rows, schema
+from worlddb.reconciler.backup import commit_copier, snapshots
+from worlddb.reconciler.replay import event_comparison, hypothetical_history
 from worlddb.reconciler.replay.decider import Decider
-from worlddb.reconciler.replay.event_comparison import Hypothesis, Redecision
-from worlddb.reconciler.replay.hypothetical_history import HypotheticalHistory, LeftOutCommits, erases
 
 
 class Replayed(NamedTuple):
@@ -37,10 +30,10 @@ class Replayed(NamedTuple):
     seq: int
     root: str
     matches_recorded: bool
-    hypothesis: Hypothesis | None = None
+    hypothesis: event_comparison.Hypothesis | None = None
 
 
-def replay(source: Environment, target: Environment, until: int, progress: Progress | None = None) -> Replayed:
+def replay(source: Environment, target: Environment, until: int, progress: runner.Progress | None = None) -> Replayed:
     """Copy commits 1 to ``until`` as stored, and derive the tables from them.
 
     It starts from the nearest snapshot.
@@ -48,13 +41,13 @@ def replay(source: Environment, target: Environment, until: int, progress: Progr
     Raises:
         DamagedStore: a commit is not what was written, or does not lead to the root that it recorded.
     """
-    start_from_snapshot(source, target, until)
-    Copier(source, target).copy(until, progress)
+    snapshots.start_from_snapshot(source, target, until)
+    commit_copier.Copier(source, target).copy(until, progress)
     with target.read() as txn:
-        log, tables = LmdbLog(txn), Tables(txn)
+        log, tables = LmdbLog(txn), rows.Tables(txn)
         found = tables.hash_row(0, until)
         if found is None:
-            raise DamagedStore(f"Nothing was committed by {until}", "Replay to a later commit")
+            raise errors.DamagedStore(f"Nothing was committed by {until}", "Replay to a later commit")
         root = found[1][:32]
         return Replayed(until, root.hex(), root == log.header(until).root)
 
@@ -67,9 +60,9 @@ def suppose(
     source: Environment,
     target: Environment,
     until: int,
-    without: LeftOutCommits,
+    without: hypothetical_history.LeftOutCommits,
     decider: Decider,
-    progress: Progress | None = None,
+    progress: runner.Progress | None = None,
 ) -> Replayed:
     """Go through commits 1 to ``until`` without some of them, into an empty store.
 
@@ -79,10 +72,10 @@ def suppose(
     """
     first = first_left_out(source, until, without)
     replay(source, target, first - 1)
-    history = HypotheticalHistory(source, target, until, first, without, decider)
+    history = hypothetical_history.HypotheticalHistory(source, target, until, first, without, decider)
     same = 0
-    found: list[Redecision] = []
-    with collector_paused():
+    found: list[event_comparison.Redecision] = []
+    with runner.collector_paused():
         for begin in range(first, until + 1, CHUNK_COMMITS):
             upto = min(begin + CHUNK_COMMITS - 1, until)
             unchanged, others = target.write(partial(history.go_on, begin, upto))
@@ -90,23 +83,23 @@ def suppose(
             found.extend(others)
             if progress is not None:
                 progress(upto, until)
-    finish_erasures(target)
+    scrub.finish_erasures(target)
     with source.read() as theirs, target.read() as ours:
         recorded = LmdbLog(theirs).header(until).root.hex()
-        row = Tables(ours).hash_row(ROOT_NODE, until)
+        row = rows.Tables(ours).hash_row(schema.ROOT_NODE, until)
         assert row is not None, "the root world has a hash since commit 1"
-        hypothesis = Hypothesis(
+        hypothesis = event_comparison.Hypothesis(
             supposes=history.sentence,
             store_id=history.store_id.hex(),
             parted=first - 1,
             same=same,
             differing=tuple(found),
         )
-        root = row[1][:HASH_BYTES].hex()
+        root = row[1][: ids.HASH_BYTES].hex()
         return Replayed(until, root, root == recorded, hypothesis)
 
 
-def first_left_out(source: Environment, until: int, without: LeftOutCommits) -> int:
+def first_left_out(source: Environment, until: int, without: hypothetical_history.LeftOutCommits) -> int:
     """The first commit that is to be left out.
 
     Raises:
@@ -114,22 +107,24 @@ def first_left_out(source: Environment, until: int, without: LeftOutCommits) -> 
         HypotheticalStore: the source is hypothetical itself.
     """
     with source.read() as reading:
-        refuse_supposed(Tables(reading), "nothing more can be left out of it")
+        refuse_supposed(rows.Tables(reading), "nothing more can be left out of it")
         return _first(LmdbLog(reading), until, without)
 
 
-def _first(log: LmdbLog, until: int, without: LeftOutCommits) -> int:
+def _first(log: LmdbLog, until: int, without: hypothetical_history.LeftOutCommits) -> int:
     if min(without.commits, default=2) < 2:
-        raise InputError("Commit 1 made the store, so nothing is left without it", "Leave out later commits")
+        raise errors.InputError("Commit 1 made the store, so nothing is left without it", "Leave out later commits")
     beyond = max(without.commits, default=0)
     if beyond > until:
-        raise InputError(f"Commit {beyond} is not among commits 1 to {until}", "Name commits up to that moment")
+        raise errors.InputError(f"Commit {beyond} is not among commits 1 to {until}", "Name commits up to that moment")
     for seq in sorted(without.commits):
-        if erases(log.events(seq)):
-            raise InputError(f"Commit {seq} erased texts, which cannot come back", "Leave it in")
+        if hypothetical_history.erases(log.events(seq)):
+            raise errors.InputError(f"Commit {seq} erased texts, which cannot come back", "Leave it in")
     wanted = (seq for seq in range(2, until + 1) if without.covers(log.header(seq)))
-    first = next((seq for seq in wanted if not erases(log.events(seq))), 0)
+    first = next((seq for seq in wanted if not hypothetical_history.erases(log.events(seq))), 0)
     if not first:
         authors = ", ".join(repr(author) for author in sorted(without.authors))
-        raise InputError(f"No commit from 2 to {until} is by {authors or 'nobody'}", "See who wrote what with `log`")
+        raise errors.InputError(
+            f"No commit from 2 to {until} is by {authors or 'nobody'}", "See who wrote what with `log`"
+        )
     return first

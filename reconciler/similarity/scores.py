@@ -3,8 +3,6 @@
 They run from 0 to 1, and are 0 where a guard holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import sqrt
 from typing import Final, NamedTuple

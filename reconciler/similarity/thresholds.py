@@ -3,15 +3,12 @@
 They are configuration of an open store.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
-from worlddb.log.model.errors import InputError
-from worlddb.log.model.limits import checked_number
+from worlddb.log.model import errors, limits
 
 TIERS: Final = ("exact", "fuzzy", "embedding", "phonetic")
 """In the order of preference."""
@@ -40,10 +37,10 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
         for name in ("fuzzy", "phonetic", "embedding", "margin"):
             value: object = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-                raise InputError(f"The threshold {name} is {value!r:.80}", "Give a number from 0 to 1")
+                raise errors.InputError(f"The threshold {name} is {value!r:.80}", "Give a number from 0 to 1")
         most: object = self.most
         if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-            raise InputError(f"most is {most!r:.80}", "Give how many proposals may be staged, 1 or more")
+            raise errors.InputError(f"most is {most!r:.80}", "Give how many proposals may be staged, 1 or more")
 
 
 MAX_MOST: Final = 2**32 - 1
@@ -57,7 +54,7 @@ def checked_setting(fuzzy: float, phonetic: float, embedding: float, margin: flo
         InputError: they are none, or ``most`` is more than 4,294,967,295.
     """
     checked = Thresholds(fuzzy=fuzzy, phonetic=phonetic, embedding=embedding, margin=margin, most=most)
-    checked_number(most, "most", 1, MAX_MOST)
+    limits.checked_number(most, "most", 1, MAX_MOST)
     return checked
 
 
@@ -84,8 +81,12 @@ class Resolving:
 
 def _checked(given: Any) -> dict[str, Thresholds]:
     if not isinstance(given, Mapping):
-        raise InputError(f"resolver is {type(given).__name__}", "Give Thresholds(...), or a dict of them by type")
+        raise errors.InputError(
+            f"resolver is {type(given).__name__}", "Give Thresholds(...), or a dict of them by type"
+        )
     for name, value in given.items():
         if not isinstance(name, str) or not isinstance(value, Thresholds):
-            raise InputError(f"resolver[{name!r:.80}] is {type(value).__name__}", "Give Thresholds(...) for each type")
+            raise errors.InputError(
+                f"resolver[{name!r:.80}] is {type(value).__name__}", "Give Thresholds(...) for each type"
+            )
     return dict(given)

@@ -3,8 +3,6 @@
 That is a known world, one of several, or a new one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 

@@ -4,8 +4,6 @@ Worlds that each have one container are kept as paths: of two worlds on one path
 other. A chain of thousands of worlds is one path; where worlds have several containers, paths part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice
 from typing import Final

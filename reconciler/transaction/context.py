@@ -4,43 +4,20 @@
 they get. The functions at the end resolve references: ids, prefixes, and positions of earlier commands of the batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
-from worlddb.log.model import codec
+from worlddb.log.model import blobs, codec, errors, events, ids, times
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Blob, Body, Details
-from worlddb.log.model.errors import UnknownReference
-from worlddb.log.model.events import NONE
 from worlddb.log.model.hashing import FORBIDDEN, KEYED_EDGE, edge_id, keyed, keyed_lineage, next_keyed_lineage
-from worlddb.log.model.ids import NONCE_BYTES, Lineage, short
-from worlddb.log.model.times import FOREVER, Interval, checked_interval
 from worlddb.projections.tables.apply.apply import forbids
-from worlddb.projections.tables.reads.asof import alias_known
-from worlddb.projections.tables.reads.lookup import find_edge, find_node, find_node_or_edge, find_proposal
-from worlddb.projections.tables.storage.proposal_rows import latest_about
-from worlddb.projections.tables.storage.schema import (
-    CONTAINS,
-    LIVE,
-    ROOT_NODE,
-    STATUS_NAMES,
-    EdgePlace,
-    EdgeRow,
-    NodeRow,
-    ProposalRow,
-)
-from worlddb.reconciler.commands.commands import KnownKey, Ref
-from worlddb.reconciler.commands.outcome import Refusal
-from worlddb.reconciler.edge_types.functional import end_conflicts, record_conflicts
+from worlddb.projections.tables.reads import asof, lookup
+from worlddb.projections.tables.storage import proposal_rows, schema
+from worlddb.reconciler.commands import commands, outcome
+from worlddb.reconciler.edge_types import functional, registry, scopes, supersession
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert, PairProposal, WorldText, Written
-from worlddb.reconciler.edge_types.registry import Ontology
-from worlddb.reconciler.edge_types.scopes import Scopes
-from worlddb.reconciler.edge_types.supersession import note_conflicts_left
-from worlddb.reconciler.transaction.ancestry import Ancestry
+from worlddb.reconciler.transaction import ancestry, inputs
 from worlddb.reconciler.transaction.draft import Draft
-from worlddb.reconciler.transaction.inputs import Arrival, PlannedErasure
 
 
 class Reading:
@@ -50,25 +27,25 @@ class Reading:
         self.draft = draft
         self.tables = draft.tables
         self.now = draft.ingest_time
-        self.root = ROOT_NODE
+        self.root = schema.ROOT_NODE
 
     def begins(self, node: int) -> int:
         """The start of validity of a node's newest version; commit time for the root world."""
-        if node == ROOT_NODE:
+        if node == schema.ROOT_NODE:
             return self.now
         return self.tables.version(node, self.tables.node(node).versions).valid_from
 
-    def spans(self, node: int) -> Iterator[Interval]:
+    def spans(self, node: int) -> Iterator[times.Interval]:
         """The intervals at which the versions of a node are valid, newest first, without empty ones."""
         for _, row in self.tables.version_rows(node):
             if row.valid_from < row.valid_to:
-                yield Interval(row.valid_from, row.valid_to)
+                yield times.Interval(row.valid_from, row.valid_to)
 
-    def body(self, node: int) -> Body | None:
+    def body(self, node: int) -> blobs.Body | None:
         """The newest body of a node, in this draft or in the log; ``None`` once erased."""
         row = self.tables.version(node, self.tables.node(node).versions)
         found = self._blob(row.seq, row.position)
-        return found if isinstance(found, Body) else None
+        return found if isinstance(found, blobs.Body) else None
 
     def aliases(self, node: int) -> list[str]:
         """The aliases that a node has now, without the erased ones.
@@ -76,9 +53,9 @@ class Reading:
         They are in the order in which they were given.
         """
         rows = self.tables.aliases(node) if self.tables.node(node).aliases else iter(())
-        known = [row for _, row in rows if alias_known(row, self.draft.seq)]
+        known = [row for _, row in rows if asof.alias_known(row, self.draft.seq)]
         given = [(self._blob(row.seq, row.details), row.position) for row in known]
-        return [found.aliases[position] for found, position in given if isinstance(found, Details)]
+        return [found.aliases[position] for found, position in given if isinstance(found, blobs.Details)]
 
     def text(self, node: int) -> WorldText | None:
         """The newest text of a node; ``None`` once erased."""
@@ -87,7 +64,7 @@ class Reading:
 
     def shown(self, node: int) -> str:
         """The node's reference as people are shown it."""
-        return short(self.lineage(node))
+        return ids.short(self.lineage(node))
 
     def lineage(self, node: int) -> bytes:
         """The node's full reference."""
@@ -99,7 +76,7 @@ class Reading:
         if code is not None:
             found = self.tables.incoming(node, code) if incoming else self.tables.outgoing(node, code)
             for place, row in found:
-                if row.unlinked == LIVE:
+                if row.unlinked == schema.LIVE:
                     yield self.handled(place, row, type_name)
 
     def has_world(self, node: int) -> bool:
@@ -123,7 +100,7 @@ class Reading:
         code = self.tables.type_code(type_name)
         return [] if code is None else self.tables.live_targets(node, code)
 
-    def handled(self, place: EdgePlace, row: EdgeRow, type_name: str = "") -> HandledEdge:
+    def handled(self, place: schema.EdgePlace, row: schema.EdgeRow, type_name: str = "") -> HandledEdge:
         """A stored edge as its handler sees it."""
         return HandledEdge(
             type_name or self.tables.type_name(place.type),
@@ -140,7 +117,7 @@ class Reading:
     def properties(self, edge: HandledEdge) -> dict[str, Any]:
         """The properties that an edge was written with; none once they were erased."""
         found = self._blob(edge.seq or self.draft.seq, edge.details)
-        return dict(found.properties) if isinstance(found, Details) else {}
+        return dict(found.properties) if isinstance(found, blobs.Details) else {}
 
     def reaches(self, start: int, goal: int, type_name: str) -> bool:
         """True if following live edges of a type from ``start`` leads to ``goal``.
@@ -163,7 +140,7 @@ class Reading:
 
     def inside(self, world: int, container: int) -> bool:
         """True if ``container`` is the world or contains it, at any depth."""
-        if container == ROOT_NODE:
+        if container == schema.ROOT_NODE:
             return True
         seen, pending = {world}, [world]
         while pending:
@@ -183,20 +160,20 @@ class Reading:
     def home_of(self, node: int) -> int:
         """The world that holds a node's edges by default: its first container."""
         containers = self.tables.containers(node)
-        return containers[0] if containers else ROOT_NODE
+        return containers[0] if containers else schema.ROOT_NODE
 
     def proposal(self, one: int, other: int) -> PairProposal | None:
         """The latest proposal about an unordered pair of nodes."""
-        identifier = latest_about(self.tables, one, other)
+        identifier = proposal_rows.latest_about(self.tables, one, other)
         row = None if identifier is None else self.tables.proposal(identifier)
         if identifier is None or row is None:
             return None
         proposed = {row.source: row.source_version, row.target: row.target_version}
         changed = any(self.tables.node(end).versions != version for end, version in proposed.items())
-        return PairProposal(identifier, STATUS_NAMES[row.status], changed)
+        return PairProposal(identifier, schema.STATUS_NAMES[row.status], changed)
 
-    def _blob(self, seq: int, position: int) -> Blob | None:
-        if position == NONE:
+    def _blob(self, seq: int, position: int) -> blobs.Blob | None:
+        if position == events.NONE:
             return None
         if seq == self.draft.seq:
             return self.draft.blobs.body(position) or self.draft.blobs.details(position)
@@ -215,7 +192,7 @@ class Keyed(NamedTuple):
     That is a lineage, its node if it exists, and the ended lineage before it, if any.
     """
 
-    lineage: Lineage
+    lineage: ids.Lineage
     node: int | None
     ended: bytes
 
@@ -223,21 +200,21 @@ class Keyed(NamedTuple):
 class Context(Reading):
     """What a handler may read and do inside the transaction that its edge is written in."""
 
-    def __init__(self, draft: Draft, ontology: Ontology, secret: bytes) -> None:
+    def __init__(self, draft: Draft, ontology: registry.Ontology, secret: bytes) -> None:
         super().__init__(draft)
-        self.scopes = Scopes(draft.tables, ontology, draft.seq)
+        self.scopes = scopes.Scopes(draft.tables, ontology, draft.seq)
         self.stopped: Exception | None = None
         """Why nothing of this commit may be written any more, even if the handler that learned it goes on."""
         self.secret = secret
-        self.arriving: Arrival | None = None
+        self.arriving: inputs.Arrival | None = None
         """The bundle that a command of this request imports."""
-        self.erasure: PlannedErasure | None = None
+        self.erasure: inputs.PlannedErasure | None = None
         """What the erasures of this request come to, if it has any."""
         self._forbids: bool | None = None
         """Whether there are texts that may not be written; ``None`` until somebody asks."""
         self.tuned: bool | None = None
         """Whether thresholds were ever set for a world; ``None`` until somebody asks."""
-        self.ancestry: Ancestry | None = None
+        self.ancestry: ancestry.Ancestry | None = None
         """Containment as it was read once, where nothing is written."""
         self._depth = 0
 
@@ -251,10 +228,10 @@ class Context(Reading):
         *,
         home: int | None = None,
         valid_from: int | None = None,
-        valid_to: int = FOREVER,
+        valid_to: int = times.FOREVER,
         properties: dict[str, Any] | None = None,
         details: int = ev.NONE,
-        key: str | KnownKey | None = None,
+        key: str | commands.KnownKey | None = None,
     ) -> Written:
         """Write an edge through its handler, as part of this commit.
 
@@ -263,8 +240,8 @@ class Context(Reading):
         where = self._home(source, type_name, home)
         handler = self.scopes.handler(self, type_name, where)
         begins = handler.default_valid_from(self, source, target) if valid_from is None else valid_from
-        if valid_to != FOREVER:
-            checked_interval(begins, valid_to)
+        if valid_to != times.FOREVER:
+            times.checked_interval(begins, valid_to)
         nonce = b""
         if key is not None:
             nonce, found = self._under_key(key)
@@ -273,7 +250,14 @@ class Context(Reading):
         if properties:
             details = self.draft.add_details(properties=properties)
         edge = HandledEdge(
-            type_name, source, target, where, begins, valid_to, details, None if isinstance(key, KnownKey) else key
+            type_name,
+            source,
+            target,
+            where,
+            begins,
+            valid_to,
+            details,
+            None if isinstance(key, commands.KnownKey) else key,
         )
         self._depth += 1
         if self._depth > MAX_CHAIN:
@@ -283,7 +267,7 @@ class Context(Reading):
                 return Written(self.stage(source, target, edge=edge), staged=True)
             written = self._write(edge, handler, nonce)
             if (scope := self.scopes.functional(type_name, where)) is not None:
-                record_conflicts(self, self.scopes, edge._replace(id=written), scope)
+                functional.record_conflicts(self, self.scopes, edge._replace(id=written), scope)
             return Written(written, staged=False)
         finally:
             self._depth -= 1
@@ -293,14 +277,14 @@ class Context(Reading):
         place = self.tables.place_of(edge)
         assert place is not None, "callers resolve references first"
         row = self.tables.edge(place)
-        if row.unlinked != LIVE:
-            self.refuse("already_unlinked", f"The edge {short(edge)} was already unlinked at {row.unlinked}")
+        if row.unlinked != schema.LIVE:
+            self.refuse("already_unlinked", f"The edge {ids.short(edge)} was already unlinked at {row.unlinked}")
         self.draft.emit(ev.Unlinked(edge))
         seen = self.handled(place, row)
         handler = self.scopes.handler_of_old(self, seen.type, row.home)
         if handler is not None:
             handler.on_delete(self, seen)
-        end_conflicts(self, self.scopes, seen, None)
+        functional.end_conflicts(self, self.scopes, seen, None)
 
     def close(self, node: int, at: int, *, by: bytes = b"") -> bool:
         """Tighten the validity of every version of a node to ``at`` (law 8).
@@ -310,7 +294,7 @@ class Context(Reading):
         changed = False
         lineage = self.tables.node(node).lineage
         for number, row in self.tables.version_rows(node):
-            end = Interval(row.valid_from, row.valid_to).tighten(at).end
+            end = times.Interval(row.valid_from, row.valid_to).tighten(at).end
             if end < row.valid_to:
                 self.draft.emit(ev.Closed(lineage, number, end, by))
                 changed = True
@@ -324,12 +308,12 @@ class Context(Reading):
         place = self.tables.place_of(edge)
         assert place is not None, "callers resolve references first"
         row = self.tables.edge(place)
-        if row.unlinked != LIVE:
-            self.refuse("already_unlinked", f"The edge {short(edge)} was already unlinked at {row.unlinked}")
-        end = Interval(row.valid_from, row.valid_to).tighten(at).end
+        if row.unlinked != schema.LIVE:
+            self.refuse("already_unlinked", f"The edge {ids.short(edge)} was already unlinked at {row.unlinked}")
+        end = times.Interval(row.valid_from, row.valid_to).tighten(at).end
         if end < row.valid_to:
             self.draft.emit(ev.EdgeClosed(edge, end))
-            end_conflicts(self, self.scopes, self.handled(place, row), end)
+            functional.end_conflicts(self, self.scopes, self.handled(place, row), end)
             return True
         return False
 
@@ -340,7 +324,7 @@ class Context(Reading):
         """
         row = self.tables.node(node)
         newest = self.tables.version(node, row.versions)
-        note_conflicts_left(self, node, at, by)
+        supersession.note_conflicts_left(self, node, at, by)
         changed = self.close(node, at, by=by)
         if newest.valid_from < newest.valid_to and at <= newest.valid_from:
             self.note("never_valid", row.lineage)
@@ -361,7 +345,7 @@ class Context(Reading):
 
         Its id is the id that the edge will have if accepted.
         """
-        handler = self.scopes.handler(self, SAME_AS, ROOT_NODE)
+        handler = self.scopes.handler(self, SAME_AS, schema.ROOT_NODE)
         if edge is None:
             begins = handler.default_valid_from(self, source, target)
             details = self.draft.add_details(properties=evidence)
@@ -388,7 +372,13 @@ class Context(Reading):
         return proposal
 
     def conflict(
-        self, one: int, other: int, *, home: int | None = None, valid_from: int | None = None, valid_to: int = FOREVER
+        self,
+        one: int,
+        other: int,
+        *,
+        home: int | None = None,
+        valid_from: int | None = None,
+        valid_to: int = times.FOREVER,
     ) -> bytes:
         """Record that two nodes contradict each other; both stay, and reads show it."""
         return self.link(one, "contradicts", other, home=home, valid_from=valid_from, valid_to=valid_to).id
@@ -399,12 +389,12 @@ class Context(Reading):
 
     def refuse(self, code: str, reason: str, remedy: str = "") -> NoReturn:
         """Stop: nothing of the whole commit is written."""
-        self.stopped = Refusal(code, reason, remedy)
+        self.stopped = outcome.Refusal(code, reason, remedy)
         raise self.stopped
 
     # -- for the reconciler itself
 
-    def write_accepted(self, proposal: bytes, row: ProposalRow) -> None:
+    def write_accepted(self, proposal: bytes, row: schema.ProposalRow) -> None:
         """Write the edge of an accepted proposal exactly as staged, under the id given then."""
         lineages = [self.tables.node(node).lineage for node in (row.source, row.target, row.home)]
         self.draft.emit(
@@ -417,7 +407,7 @@ class Context(Reading):
                 row.target_version,
                 lineages[2],
                 row.valid_from,
-                FOREVER,
+                times.FOREVER,
                 ev.NONE,
                 row.nonce,
                 False,
@@ -425,7 +415,7 @@ class Context(Reading):
             )
         )
 
-    def rehome(self, place: EdgePlace, row: EdgeRow, home: int) -> None:
+    def rehome(self, place: schema.EdgePlace, row: schema.EdgeRow, home: int) -> None:
         """Give an interior edge another home.
 
         The old identity is retracted, and a new one is written that says the same. It says it of the same versions,
@@ -459,13 +449,13 @@ class Context(Reading):
         digest = self.forbidden_digest(text)
         return self.tables.forbidden.get(digest) is not None or self.draft.log.carried.forbids(digest)
 
-    def lineage_of(self, key: str | KnownKey) -> Lineage:
+    def lineage_of(self, key: str | commands.KnownKey) -> ids.Lineage:
         """The lineage that a caller's key stands for in this store."""
-        if isinstance(key, KnownKey):
-            return Lineage(key.stands_for)
+        if isinstance(key, commands.KnownKey):
+            return ids.Lineage(key.stands_for)
         return keyed_lineage(self.secret, key.encode())
 
-    def keyed_world(self, key: str | KnownKey, *, anew: bool, revive: bool) -> Keyed:
+    def keyed_world(self, key: str | commands.KnownKey, *, anew: bool, revive: bool) -> Keyed:
         """Find the last lineage that was begun under a caller's key.
 
         If that has ended by now, ``anew`` asks for the next one, which is yet to be made. An erased lineage is not
@@ -490,14 +480,14 @@ class Context(Reading):
         nonce = keyed_nonce or self._nonce(edge, ends)
         return self._emit_linked(edge, ends, nonce, keyed=bool(keyed_nonce), handler_version=handler.version)
 
-    def _nonce(self, edge: HandledEdge, ends: tuple[NodeRow, NodeRow, NodeRow]) -> bytes:
+    def _nonce(self, edge: HandledEdge, ends: tuple[schema.NodeRow, schema.NodeRow, schema.NodeRow]) -> bytes:
         source, target, home = ends
         return self.draft.nonce("edge", edge.type, source.lineage, target.lineage, home.lineage)
 
     def _emit_linked(
         self,
         edge: HandledEdge,
-        ends: tuple[NodeRow, NodeRow, NodeRow],
+        ends: tuple[schema.NodeRow, schema.NodeRow, schema.NodeRow],
         nonce: bytes,
         *,
         keyed: bool,
@@ -523,17 +513,19 @@ class Context(Reading):
         self.draft.emit_linked(event, edge.source, edge.target, edge.home)
         return identity
 
-    def _ends(self, edge: HandledEdge) -> tuple[NodeRow, NodeRow, NodeRow]:
+    def _ends(self, edge: HandledEdge) -> tuple[schema.NodeRow, schema.NodeRow, schema.NodeRow]:
         """The rows of source, target and home."""
         node = self.tables.node
         source = node(edge.source)
         return source, node(edge.target), source if edge.home == edge.source else node(edge.home)
 
-    def _as_of(self, node: int, version: int) -> NodeRow:
+    def _as_of(self, node: int, version: int) -> schema.NodeRow:
         """The row of a node as it was when a version was its newest."""
         return self.tables.node(node)._replace(versions=version, body=self.tables.version(node, version).body)
 
-    def _identity(self, edge: HandledEdge, ends: tuple[NodeRow, NodeRow, NodeRow], nonce: bytes) -> bytes:
+    def _identity(
+        self, edge: HandledEdge, ends: tuple[schema.NodeRow, schema.NodeRow, schema.NodeRow], nonce: bytes
+    ) -> bytes:
         source, target, home = ends
         properties = b"" if edge.details == ev.NONE else self.draft.blobs.blob_id(edge.details)
         return edge_id(
@@ -549,60 +541,60 @@ class Context(Reading):
         )
 
     def _home(self, source: int, type_name: str, home: int | None) -> int:
-        if type_name == CONTAINS:
+        if type_name == schema.CONTAINS:
             return source
         return self.home_of(source) if home is None else home
 
-    def _under_key(self, key: str | KnownKey) -> tuple[bytes, bytes | None]:
+    def _under_key(self, key: str | commands.KnownKey) -> tuple[bytes, bytes | None]:
         """The nonce that stands for a key now, and the live edge written under it, if there is one.
 
         An edge that was unlinked hands its key on to a nonce made of its own id: were the nonce the same again, an
         edge written again would have the id of the one that was retracted, and earlier views would lose that.
         """
-        if isinstance(key, KnownKey):
+        if isinstance(key, commands.KnownKey):
             nonce = key.stands_for
         else:
-            nonce = keyed(self.secret, KEYED_EDGE, key.encode())[:NONCE_BYTES]
+            nonce = keyed(self.secret, KEYED_EDGE, key.encode())[: ids.NONCE_BYTES]
         while (place := self.tables.place_of_key(nonce)) is not None:
             row = self.tables.edge(place)
-            if row.unlinked == LIVE:
+            if row.unlinked == schema.LIVE:
                 return nonce, row.edge
             nonce = self._after(row.edge)
         return nonce, None
 
     def _after(self, edge: bytes) -> bytes:
-        return keyed(self.secret, KEYED_EDGE, b"", edge)[:NONCE_BYTES]
+        return keyed(self.secret, KEYED_EDGE, b"", edge)[: ids.NONCE_BYTES]
 
 
-def node_ref(ctx: Context, ref: Ref) -> int:
+def node_ref(ctx: Context, ref: commands.Ref) -> int:
     """The node that a reference stands for; raises as :func:`find_node`."""
     settled = _settled(ctx, ref)
     # A writer knows all that is stored, so for a full id the number is enough.
     node = ctx.tables.node_of(settled) if type(settled) is bytes else None
-    return find_node(ctx.tables, settled, ctx.draft.seq) if node is None else node
+    return lookup.find_node(ctx.tables, settled, ctx.draft.seq) if node is None else node
 
 
-def edge_ref(ctx: Context, ref: Ref) -> bytes:
+def edge_ref(ctx: Context, ref: commands.Ref) -> bytes:
     """The id of the edge that a reference stands for."""
-    return find_edge(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
+    return lookup.find_edge(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
 
 
-def node_or_edge_ref(ctx: Context, ref: Ref) -> int | bytes:
+def node_or_edge_ref(ctx: Context, ref: commands.Ref) -> int | bytes:
     """A node number or an edge id."""
-    return find_node_or_edge(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
+    return lookup.find_node_or_edge(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
 
 
-def proposal_ref(ctx: Context, ref: Ref) -> bytes:
+def proposal_ref(ctx: Context, ref: commands.Ref) -> bytes:
     """The id of the proposal that a reference stands for."""
-    return find_proposal(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
+    return lookup.find_proposal(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
 
 
-def _settled(ctx: Context, ref: Ref) -> bytes | str:
+def _settled(ctx: Context, ref: commands.Ref) -> bytes | str:
     """The reference with a position in the batch replaced by the id that its command came to."""
     if not isinstance(ref, int):
         return ref
     if not 0 <= ref < len(ctx.draft.refs):
-        raise UnknownReference(
+        raise errors.UnknownReference(
             f"Command {len(ctx.draft.refs)} of the batch refers to command {ref}, which is not before it",
             "Refer to earlier commands only",
         )

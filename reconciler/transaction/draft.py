@@ -3,18 +3,12 @@
 Each event is applied as it is decided, so later decisions see it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any, Final, NamedTuple, Protocol
 
-from worlddb.log.model import codec
-from worlddb.log.model.blobs import Blob, Body, Cause, Details, Secret, Space, Vector
-from worlddb.log.model.clock import Entropy
-from worlddb.log.model.codec import Events, Header, Note, Record, events_hash
+from worlddb.log.model import blobs, clock, codec, ids
 from worlddb.log.model.events import FORMAT, NONE, AnyEvent, Linked
 from worlddb.log.model.hashing import blob_id
-from worlddb.log.model.ids import HASH_BYTES, NONCE_BYTES
 from worlddb.log.store.log import Head, LmdbLog
 from worlddb.projections.tables.apply.apply import Applier
 from worlddb.projections.tables.storage.rows import Tables
@@ -27,9 +21,9 @@ DETAIL_FIELDS: Final = frozenset({"aliases", "why", "source", "properties"})
 class FinishedCommit(NamedTuple):
     """A commit that is ready to be appended."""
 
-    header: Header
-    events: Events
-    record: Record
+    header: codec.Header
+    events: codec.Events
+    record: codec.Record
 
 
 class Decision(NamedTuple):
@@ -56,11 +50,11 @@ class Nonces(Protocol):
 class FreshNonces:
     """Unpredictable nonces, whatever they are for."""
 
-    def __init__(self, entropy: Entropy) -> None:
+    def __init__(self, entropy: clock.Entropy) -> None:
         self._entropy = entropy
 
     def nonce(self, *what: object) -> bytes:
-        return self._entropy.bytes(NONCE_BYTES)
+        return self._entropy.bytes(ids.NONCE_BYTES)
 
 
 class DraftBlobs:
@@ -72,12 +66,12 @@ class DraftBlobs:
 
     def __init__(self) -> None:
         self.stored: list[bytes | None] = [None]
-        self.ids: list[bytes] = [bytes(HASH_BYTES)]
-        self._decoded: list[Blob | None] = [None]
+        self.ids: list[bytes] = [bytes(ids.HASH_BYTES)]
+        self._decoded: list[blobs.Blob | None] = [None]
         self.fills: dict[tuple[int, int], bytes] = {}
         """What goes into places that earlier commits kept, by commit and position."""
 
-    def add(self, blob: Blob) -> int:
+    def add(self, blob: blobs.Blob) -> int:
         """Keep a blob; its position."""
         stored = codec.encode(blob)
         return self._put(blob_id(stored), stored, blob)
@@ -90,13 +84,13 @@ class DraftBlobs:
         """Put a blob into the place that an earlier commit kept for it."""
         self.fills[seq, position] = stored
 
-    def earlier(self, seq: int, position: int) -> Body | None:
+    def earlier(self, seq: int, position: int) -> blobs.Body | None:
         """The body that this commit puts into a place kept by an earlier one."""
         stored = self.fills.get((seq, position))
         found = None if stored is None else codec.decode_blob(stored, seq)
-        return found if isinstance(found, Body) else None
+        return found if isinstance(found, blobs.Body) else None
 
-    def _put(self, identifier: bytes, stored: bytes | None, blob: Blob | None) -> int:
+    def _put(self, identifier: bytes, stored: bytes | None, blob: blobs.Blob | None) -> int:
         self.stored.append(stored)
         self.ids.append(identifier)
         self._decoded.append(blob)
@@ -108,7 +102,7 @@ class DraftBlobs:
         for column in (self.stored, self.ids, self._decoded):
             column.pop()
 
-    def put_first(self, cause: Cause) -> None:
+    def put_first(self, cause: blobs.Cause) -> None:
         """Give position 0 its blob."""
         stored = codec.encode(cause)
         self.stored[0], self.ids[0] = stored, blob_id(stored)
@@ -116,13 +110,13 @@ class DraftBlobs:
     def blob_id(self, position: int) -> bytes:
         return self.ids[position]
 
-    def body(self, position: int) -> Body | None:
+    def body(self, position: int) -> blobs.Body | None:
         found = self._decoded[position]
-        return found if isinstance(found, Body) else None
+        return found if isinstance(found, blobs.Body) else None
 
-    def details(self, position: int) -> Details | None:
+    def details(self, position: int) -> blobs.Details | None:
         found = self._decoded[position]
-        return found if isinstance(found, Details) else None
+        return found if isinstance(found, blobs.Details) else None
 
 
 class Draft:
@@ -148,7 +142,7 @@ class Draft:
         self.author = author
         self.events: list[AnyEvent] = []
         self.refs: list[bytes] = []
-        self.notes: list[Note] = []
+        self.notes: list[codec.Note] = []
         self.commands: list[Any] = []
         self.staged = False
         self.nonce = nonces.nonce
@@ -159,7 +153,7 @@ class Draft:
 
     def add_body(self, type_name: str, name: str, content: str) -> int:
         """Store a body; its position."""
-        return self.blobs.add(Body(self.nonce("body", type_name, name, content), type_name, name, content))
+        return self.blobs.add(blobs.Body(self.nonce("body", type_name, name, content), type_name, name, content))
 
     def add_details(
         self,
@@ -173,7 +167,7 @@ class Draft:
         if not (aliases or why or source or properties):
             return NONE
         said = list(aliases), why, source or {}, properties or {}
-        return self.blobs.add(Details(self.nonce("details", said), *said))
+        return self.blobs.add(blobs.Details(self.nonce("details", said), *said))
 
     def add_details_of(self, command: Command, given: Collection[str]) -> int:
         """Store a command's reason, provenance, properties and aliases.
@@ -201,23 +195,23 @@ class Draft:
             return position
         stored = None if position == NONE else self.log.blob(seq, position)
         details = None if stored is None else codec.decode_blob(stored, seq)
-        if not isinstance(details, Details):
+        if not isinstance(details, blobs.Details):
             return NONE
         said = details.aliases, details.why, details.source, details.properties
-        return self.blobs.add(Details(self.nonce("details", said), *said))
+        return self.blobs.add(blobs.Details(self.nonce("details", said), *said))
 
     def drop_details(self, position: int) -> None:
         """Take back the details that were added last: no event refers to them."""
         self.blobs.drop_last(position)
 
     def add_secret(self, secret: bytes) -> int:
-        return self.blobs.add(Secret(self.nonce("secret"), secret))
+        return self.blobs.add(blobs.Secret(self.nonce("secret"), secret))
 
     def add_space(self, name: str, model: str, mean: bytes) -> int:
-        return self.blobs.add(Space(self.nonce("space"), name, model, mean))
+        return self.blobs.add(blobs.Space(self.nonce("space"), name, model, mean))
 
     def add_vector(self, values: bytes, statements: int, stated: int) -> int:
-        return self.blobs.add(Vector(self.nonce("vector", values), values, statements, stated))
+        return self.blobs.add(blobs.Vector(self.nonce("vector", values), values, statements, stated))
 
     # -- events
 
@@ -233,16 +227,16 @@ class Draft:
 
     def note(self, code: str, *refs: bytes) -> None:
         """Tell the caller something; notes are part of the receipt."""
-        self.notes.append(Note(code, list(refs)))
+        self.notes.append(codec.Note(code, list(refs)))
 
     def finish(self, key: bytes) -> FinishedCommit:
         """Settle the hashes and close the draft: the record to append, and what it says."""
         root = self.applier.rehash()
         self.applier.finish(key)
-        self.blobs.put_first(Cause(self.nonce("commands"), self.commands))
-        whole = Events(b"".join(self.blobs.ids), self.staged, self.refs, self.notes, self.events)
+        self.blobs.put_first(blobs.Cause(self.nonce("commands"), self.commands))
+        whole = codec.Events(b"".join(self.blobs.ids), self.staged, self.refs, self.notes, self.events)
         events = codec.encode(whole)
-        header = Header(
+        header = codec.Header(
             FORMAT,
             self.seq,
             self.ingest_time,
@@ -251,7 +245,7 @@ class Draft:
             key,
             self.head.chain,
             root,
-            events_hash(events),
+            codec.events_hash(events),
             len(self.events),
         )
-        return FinishedCommit(header, whole, Record(codec.encode(header), events, self.blobs.stored))
+        return FinishedCommit(header, whole, codec.Record(codec.encode(header), events, self.blobs.stored))

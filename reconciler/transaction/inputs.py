@@ -3,8 +3,6 @@
 That is an arriving bundle or a planned erasure.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from worlddb.log.model.checkpoint import Checkpoint

@@ -5,8 +5,6 @@ their events without a word of the caller: texts lie in erasable blobs, keys are
 from another request, and a commit is summarised.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from operator import attrgetter
@@ -15,29 +13,11 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import fields
 
-from worlddb.log.model import codec
-from worlddb.log.model.blobs import Body, Cause, Details, Secret
-from worlddb.log.model.codec import Events, Header
+from worlddb.log.model import blobs, codec, errors, hashing, limits
 from worlddb.log.model.codec import Note as StoredNote
-from worlddb.log.model.errors import DamagedStore, IdempotencyConflict
 from worlddb.log.model.events import NONE, Revised, StoreCreated
-from worlddb.log.model.hashing import COMMAND_KEY, IDEMPOTENCY, keyed
-from worlddb.log.model.limits import MAX_KEY_BYTES, checked_text
 from worlddb.log.store.log import LmdbLog
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.commands.commands import (
-    ALL,
-    Command,
-    Create,
-    KnownKey,
-    Link,
-    Reassert,
-    Register,
-    Revise,
-    Tune,
-    Unregister,
-    Untune,
-)
 from worlddb.reconciler.commands.outcome import NAMING, Committed, Note, Outcome, Receipt, Refusal, Refused, Staged
 from worlddb.reconciler.transaction.draft import DETAIL_FIELDS, Draft
 
@@ -46,37 +26,40 @@ _EMBEDDING_FIELDS = frozenset({"space", "model", "mean", "items"})
 """They have blobs of their own, and what is made of a text must go with it."""
 
 
-def _texts(kind: type[Command]) -> tuple[str, ...]:
+def _texts(kind: type[cmd.Command]) -> tuple[str, ...]:
     """The fields that hold caller text.
 
     The type of an edge, or of a setting, is vocabulary, not text.
     """
-    body = () if kind in (Link, Register, Unregister, Tune, Untune) else _BODY_FIELDS
+    body = () if kind in (cmd.Link, cmd.Register, cmd.Unregister, cmd.Tune, cmd.Untune) else _BODY_FIELDS
     apart = DETAIL_FIELDS | _EMBEDDING_FIELDS
     return tuple(name for name in kind.__struct_fields__ if name in body or name in apart)
 
 
-_TEXTS = {kind: _texts(kind) for kind in ALL}
-REST_FIELDS: Final = {kind: tuple(name for name in kind.__struct_fields__ if name not in _TEXTS[kind]) for kind in ALL}
+_TEXTS = {kind: _texts(kind) for kind in cmd.ALL}
+REST_FIELDS: Final = {
+    kind: tuple(name for name in kind.__struct_fields__ if name not in _TEXTS[kind]) for kind in cmd.ALL
+}
 """The fields that are recorded as they are, in the order in which they are."""
 
 
-def _getter(names: Sequence[str]) -> Callable[[Command], tuple[Any, ...]]:
+def _getter(names: Sequence[str]) -> Callable[[cmd.Command], tuple[Any, ...]]:
     """Reads several fields at once."""
     return attrgetter(*names) if len(names) > 1 else lambda command: tuple(getattr(command, name) for name in names)
 
 
 _DEFAULTS = {
-    kind: [field.default for name in REST_FIELDS[kind] for field in fields(kind) if field.name == name] for kind in ALL
+    kind: [field.default for name in REST_FIELDS[kind] for field in fields(kind) if field.name == name]
+    for kind in cmd.ALL
 }
 """Of every one of these fields."""
-_GET_TEXTS = {kind: _getter(_TEXTS[kind]) for kind in ALL}
-_GET_REST = {kind: _getter(REST_FIELDS[kind]) for kind in ALL}
-_KEY_AT = {kind: REST_FIELDS[kind].index("key") for kind in ALL if "key" in REST_FIELDS[kind]}
-_MAY_GIVE_EMPTY = (Revise, Reassert)
+_GET_TEXTS = {kind: _getter(_TEXTS[kind]) for kind in cmd.ALL}
+_GET_REST = {kind: _getter(REST_FIELDS[kind]) for kind in cmd.ALL}
+_KEY_AT = {kind: REST_FIELDS[kind].index("key") for kind in cmd.ALL if "key" in REST_FIELDS[kind]}
+_MAY_GIVE_EMPTY = (cmd.Revise, cmd.Reassert)
 
 
-def given(command: Command) -> list[str]:
+def given(command: cmd.Command) -> list[str]:
     """The names of the texts that the caller gave.
 
     Revise and Reassert may give an empty one on purpose.
@@ -89,7 +72,7 @@ def given(command: Command) -> list[str]:
     return [name for name, text in named if (text is not None if name in _BODY_FIELDS else text)]
 
 
-def record(command: Command, names: list[str], body: int, details: int, secret: bytes) -> list[Any]:
+def record(command: cmd.Command, names: list[str], body: int, details: int, secret: bytes) -> list[Any]:
     """The record of a command beside its events, without any text of the caller.
 
     Its texts are replaced by the blob positions of body and details (-1: nothing was stored), its key by a keyed hash.
@@ -100,13 +83,13 @@ def record(command: Command, names: list[str], body: int, details: int, secret: 
     return [command.CODE, body, details, names, *_rest(command, secret)]
 
 
-def record_plain(command: Create | Link, names: list[str], body: int, details: int) -> list[Any]:
+def record_plain(command: cmd.Create | cmd.Link, names: list[str], body: int, details: int) -> list[Any]:
     """The record of a command without a key; see :func:`record`."""
     kind = type(command)
     return [kind.CODE, body, details, names, *_GET_REST[kind](command)]
 
 
-def matches(recorded: Sequence[Any], command: Command, secret: bytes) -> bool:
+def matches(recorded: Sequence[Any], command: cmd.Command, secret: bytes) -> bool:
     """True if everything but the texts is the same; for those see :func:`has_texts`.
 
     Fields that the command had not yet when it was recorded have to be at their defaults.
@@ -119,7 +102,7 @@ def matches(recorded: Sequence[Any], command: Command, secret: bytes) -> bool:
     return plain[: len(known)] == known and since == _DEFAULTS[type(command)][len(plain) - 1 - len(since) :]
 
 
-def has_texts(recorded: Sequence[Any], command: Command, texts: Mapping[str, Any]) -> bool:
+def has_texts(recorded: Sequence[Any], command: cmd.Command, texts: Mapping[str, Any]) -> bool:
     """True if the texts of the command are these, or if one of those that were recorded is gone."""
     names = recorded[3]
     if any(name not in texts for name in names):
@@ -127,12 +110,14 @@ def has_texts(recorded: Sequence[Any], command: Command, texts: Mapping[str, Any
     return codec.encode([getattr(command, name) for name in names]) == codec.encode([texts[name] for name in names])
 
 
-def _rest(command: Command, secret: bytes) -> list[Any]:
+def _rest(command: cmd.Command, secret: bytes) -> list[Any]:
     rest = list(_GET_REST[type(command)](command))
     at = _KEY_AT.get(type(command))
     if at is not None and rest[at] is not None:
         key = rest[at]
-        rest[at] = key.recorded if isinstance(key, KnownKey) else keyed(secret, COMMAND_KEY, key.encode())
+        rest[at] = (
+            key.recorded if isinstance(key, cmd.KnownKey) else hashing.keyed(secret, hashing.COMMAND_KEY, key.encode())
+        )
     return rest
 
 
@@ -141,7 +126,7 @@ CLOCK_BEHIND: Final = 1_000_000
 are no news, nor are the clocks of two threads."""
 
 
-def receipt_of(header: Header, events: Events) -> Receipt:
+def receipt_of(header: codec.Header, events: codec.Events) -> Receipt:
     """The receipt of a commit; the same whenever it is asked for."""
     outcome: Outcome = Staged() if events.staged else Committed()
     revised = sum(isinstance(event, Revised) for event in events.events)
@@ -149,19 +134,19 @@ def receipt_of(header: Header, events: Events) -> Receipt:
     return _receipt(outcome, header, header.event_count, events.refs, [*events.notes, *behind], revised)
 
 
-def unchanged(header: Header, draft: Draft) -> Receipt:
+def unchanged(header: codec.Header, draft: Draft) -> Receipt:
     """The receipt of a request that changed nothing: no commit was made."""
     return _receipt(Committed(), header, 0, draft.refs, draft.notes)
 
 
-def refused(header: Header, refusal: Refusal) -> Receipt:
+def refused(header: codec.Header, refusal: Refusal) -> Receipt:
     """The receipt of a refused request, on the head that it was judged on."""
     outcome = Refused(refusal.code, refusal.reason, refusal.remedy, refusal.command)
     return _receipt(outcome, header, 0, [], [])
 
 
 def _receipt(
-    outcome: Outcome, header: Header, events: int, refs: list[bytes], notes: list[StoredNote], revised: int = 0
+    outcome: Outcome, header: codec.Header, events: int, refs: list[bytes], notes: list[StoredNote], revised: int = 0
 ) -> Receipt:
     return Receipt(
         outcome=outcome,
@@ -184,8 +169,8 @@ def key_digest(secret: bytes, idempotency_key: str | None) -> bytes:
     """The digest of an idempotency key in the log; empty for none."""
     if idempotency_key is None:
         return b""
-    text = checked_text(idempotency_key, "idempotency_key", MAX_KEY_BYTES, empty=False)
-    return keyed(secret, IDEMPOTENCY, text.encode())
+    text = limits.checked_text(idempotency_key, "idempotency_key", limits.MAX_KEY_BYTES, empty=False)
+    return hashing.keyed(secret, hashing.IDEMPOTENCY, text.encode())
 
 
 def repeated_receipt(log: LmdbLog, seq: int, commands: list[cmd.Command], key: str, secret: bytes) -> Receipt:
@@ -195,13 +180,13 @@ def repeated_receipt(log: LmdbLog, seq: int, commands: list[cmd.Command], key: s
     """
     stored = log.blob(seq, 0)
     cause = None if stored is None else codec.decode_blob(stored, seq)
-    recorded = cause.commands if isinstance(cause, Cause) else None
+    recorded = cause.commands if isinstance(cause, blobs.Cause) else None
     if recorded is not None:
         same = len(recorded) == len(commands) and all(
             _same(log, seq, entry, command, secret) for entry, command in zip(recorded, commands, strict=True)
         )
         if not same:
-            raise IdempotencyConflict(
+            raise errors.IdempotencyConflict(
                 f"Another command was committed under the idempotency key {key[:80]!r} at {seq}",
                 "Use a new key for a new command",
                 seq=seq,
@@ -223,9 +208,9 @@ def texts_of(log: LmdbLog, seq: int, entry: list[Any]) -> dict[str, Any]:
     for position in (entry[1], entry[2]):
         stored = None if position == NONE else log.blob(seq, position)
         blob = None if stored is None else codec.decode_blob(stored, seq)
-        if isinstance(blob, Body):
+        if isinstance(blob, blobs.Body):
             texts |= {"type": blob.type, "name": blob.name, "content": blob.content}
-        elif isinstance(blob, Details):
+        elif isinstance(blob, blobs.Details):
             texts |= {"why": blob.why, "source": blob.source, "properties": blob.properties}
             texts["aliases"] = tuple(blob.aliases)
     return texts
@@ -237,8 +222,8 @@ def secret_of(log: LmdbLog) -> bytes:
     assert isinstance(first, StoreCreated)
     stored = log.blob(1, first.secret)
     blob = None if stored is None else codec.decode_blob(stored, 1)
-    if not isinstance(blob, Secret):
-        raise DamagedStore("The store's secret is missing", "Restore the store from a backup", seq=1)
+    if not isinstance(blob, blobs.Secret):
+        raise errors.DamagedStore("The store's secret is missing", "Restore the store from a backup", seq=1)
     return blob.secret
 
 
@@ -259,5 +244,5 @@ def commit_summary(log: LmdbLog, seq: int) -> CommitSummary:
     header = log.header(seq)
     stored = log.blob(seq, 0)
     cause = None if stored is None else codec.decode_blob(stored, seq)
-    commands = tuple(str(entry[0]) for entry in cause.commands) if isinstance(cause, Cause) else ()
+    commands = tuple(str(entry[0]) for entry in cause.commands) if isinstance(cause, blobs.Cause) else ()
     return CommitSummary(receipt_of(header, log.events(seq)), header.author, commands)

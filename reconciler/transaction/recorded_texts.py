@@ -3,30 +3,27 @@
 They are bodies and details at their places, where they still are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from worlddb.log.model import codec
+from worlddb.log.model import blobs, codec
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Body, Details
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.storage.rows import Tables
 
 
-def body_at(log: LmdbLog, seq: int, position: int) -> Body | None:
+def body_at(log: LmdbLog, seq: int, position: int) -> blobs.Body | None:
     """The body at a place in the log; ``None`` if there is none, or none any more."""
     found = _blob(log, seq, position)
-    return found if isinstance(found, Body) else None
+    return found if isinstance(found, blobs.Body) else None
 
 
-def details_at(log: LmdbLog, seq: int, position: int) -> Details | None:
+def details_at(log: LmdbLog, seq: int, position: int) -> blobs.Details | None:
     """The details at a place in the log; ``None`` if there are none, or none any more."""
     found = _blob(log, seq, position)
-    return found if isinstance(found, Details) else None
+    return found if isinstance(found, blobs.Details) else None
 
 
-def bodies_of(log: LmdbLog, tables: Tables, node: int) -> Iterator[Body]:
+def bodies_of(log: LmdbLog, tables: Tables, node: int) -> Iterator[blobs.Body]:
     """The bodies of a world that are still there, the newest first."""
     for _, row in tables.version_rows(node):
         body = body_at(log, row.seq, row.position)
@@ -34,7 +31,7 @@ def bodies_of(log: LmdbLog, tables: Tables, node: int) -> Iterator[Body]:
             yield body
 
 
-def text_of(body: Body) -> str:
+def text_of(body: blobs.Body) -> str:
     """The text by which bodies are compared: the content, or the name where there is no content."""
     return body.content or body.name
 

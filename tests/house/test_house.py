@@ -22,6 +22,10 @@ def test_there_are_few_modules_and_few_small_ones(found: dict[str, Any]) -> None
     assert found["small_modules"] < 40
 
 
+def test_few_lines_are_imports(found: dict[str, Any]) -> None:
+    assert found["import_percent"] <= 7
+
+
 def test_a_folder_can_be_taken_in_at_a_glance(found: dict[str, Any]) -> None:
     assert found["fullest_folder_modules"] <= 20, found["fullest_folder"]
 

@@ -12,8 +12,8 @@ import pytest
 import worlddb
 from tests.support.model.stores import new_store, refusal
 from worlddb import Database
+from worlddb.log.model import hashing
 from worlddb.log.model.hashing import world_hash
-from worlddb.projections.tables.apply import rehash
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.write_buffer import Table
 
@@ -193,7 +193,7 @@ def test_a_thousand_edits_in_one_commit_rehash_each_container_once(monkeypatch: 
             rehashed.append(body)
             return world_hash(body, members, edges, made)
 
-        monkeypatch.setattr(rehash, "world_hash", counting)
+        monkeypatch.setattr(hashing, "world_hash", counting)
         with db.batch() as edits:
             for fact in facts:
                 edits.revise(fact, content="edited")

@@ -23,7 +23,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.store.environment import Environment
 from worlddb.projections.tables.apply import apply
 from worlddb.query.lanes.text_lane import PresentTextLane
-from worlddb.reconciler import pipeline
+from worlddb.reconciler.transaction import receipts
 from worlddb.reconciler.transaction.context import Context
 from worlddb.store import StoreReader
 
@@ -150,7 +150,7 @@ def _where_it_ended_at_first(reader: StoreReader, head: int) -> PresentTextLane:
 
 CANARIES: dict[str, tuple[Any, str, Any]] = {
     "an end of validity that moves later": (Context, "close", _moves_ends),
-    "a retry that is lost": (pipeline, "key_digest", lambda secret, key: b""),
+    "a retry that is lost": (receipts, "key_digest", lambda secret, key: b""),
     "an erased name that is still found": (apply, "_forget", lambda tables, name, kind=b"": None),
     "a read that is stale": (StoreReader, "text_lane", _where_it_ended_at_first),
     "half a commit that survives a crash": (Environment, "_write_once", _keeps_what_was_begun),

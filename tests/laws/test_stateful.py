@@ -22,7 +22,6 @@ from tests.support.model.strategies import Recipe
 from worlddb.log.model.times import Interval
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.query.reads import build
 from worlddb.reconciler.background import reclustering
 
 SEEN: Counter[str] = Counter()
@@ -350,7 +349,7 @@ CANARIES = {
     ),
     "another look that looks at nothing that is new": (reclustering, "_named", lambda event: ()),
     "a proposal that forgets earlier decisions": (
-        build,
+        asof,
         "decision_at",
         lambda tables, proposal, row, seq: (row.status, row.decided),
     ),

@@ -146,7 +146,7 @@ def test_a_foreign_folder_counts_as_empty_and_is_made_anew(
         folder.write_text("not a folder")
     elif damage == "another format":
         with monkeypatch.context() as patch:
-            patch.setattr("worlddb.projections.indexes.fields.FORMAT", 999)
+            patch.setattr("worlddb.projections.indexes.analysis.FORMAT", 999)
             follower(tmp_path, log).catch_up(log.head)
     else:
         folder.mkdir()

@@ -224,7 +224,7 @@ def test_searches_go_on_while_a_base_is_written(
         assert done.wait(180)
         write(*given, **chosen)
 
-    monkeypatch.setattr("worlddb.projections.indexes.vector_index.write", slow)
+    monkeypatch.setattr("worlddb.projections.indexes.vector_base.write", slow)
     with ThreadPoolExecutor(2) as threads:
         writing = threads.submit(index.catch_up, 300)
         try:

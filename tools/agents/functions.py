@@ -4,8 +4,6 @@ The program that runs the loop opens the store, so it decides who is recorded as
 No argument that a model writes can change either. ``forget`` closes a statement and erases nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import islice
 from typing import Annotated, Any, Final, NamedTuple
@@ -14,16 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from worlddb import Database, InputError, InvalidTime, UnavailableError, UnknownReference, WorldDBError
-from worlddb.tools.mcp import tool_results
-from worlddb.tools.mcp.answer_notes import (
-    ResultList,
-    end_of_successor,
-    has_ended,
-    recall_notes,
-    start_of_successor,
-    successors,
-)
-from worlddb.tools.mcp.mcp_wording import GIVE_TIMES
+from worlddb.tools.mcp import answer_notes, mcp_wording, tool_results
 
 MAX_HITS: Final = 50
 _MARGIN: Final = 8
@@ -101,7 +90,7 @@ def remember(
 
 def recall(
     db: Database, query: str, *, limit: int = 5, at: str | None = None, world: Any = None
-) -> ResultList[dict[str, Any]]:
+) -> answer_notes.ResultList[dict[str, Any]]:
     """Return the statements that answer a question best, with id, text, times and source.
 
     Each has its author and the reason why it was found, too. ``notes`` of the list say what may have been missed and
@@ -113,8 +102,8 @@ def recall(
     found = db.view(valid=at, world=world).recall(query, k=2 * limit + _MARGIN)
     # Entities are found by name too, but state nothing: only hits with content are statements.
     said = islice((hit for hit in found if hit.content), limit)
-    notes = recall_notes([found], in_one_world=world is not None)
-    return ResultList((msgspec.to_builtins(tool_results.hit(hit)) for hit in said), notes)
+    notes = answer_notes.recall_notes([found], in_one_world=world is not None)
+    return answer_notes.ResultList((msgspec.to_builtins(tool_results.hit(hit)) for hit in said), notes)
 
 
 def forget(db: Database, id: str, *, why: str = "", world: Any = None) -> dict[str, Any]:
@@ -201,7 +190,7 @@ def call(
         given = _checked(tool, arguments)
         own = {"world": world} | ({"source": source} if tool.run is remember else {})
         answer = tool.run(db, **msgspec.structs.asdict(given), **own)
-        if notes and isinstance(answer, ResultList):
+        if notes and isinstance(answer, answer_notes.ResultList):
             answer = {"found": list(answer), "notes": answer.notes}
     except WorldDBError as error:
         answer = {"error": {"code": error.code, "message": error.message, "remedy": _remedy(error)}}
@@ -212,7 +201,7 @@ def _remedy(error: WorldDBError) -> str:
     """Return a remedy that a model can follow: it has these three functions and no library."""
     if isinstance(error, UnknownReference):
         return "Ids are in the answers of recall"
-    return GIVE_TIMES if isinstance(error, InvalidTime) else error.remedy
+    return mcp_wording.GIVE_TIMES if isinstance(error, InvalidTime) else error.remedy
 
 
 def _checked(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:
@@ -234,11 +223,11 @@ def _replaceable(db: Database, ref: str, world: Any, since: str | None) -> tuple
     view = db.view(world=world)
     found = view.get(ref, include_superseded=True)
     assert found is not None, "a known world has a newest version"
-    since = start_of_successor(view, found, since)
-    if not has_ended(view, found, since):
-        return found.ref, since, end_of_successor(view, found)
-    now = successors(view, found.ref)
-    ended = f"{found.ref} is not true {'any more' if has_ended(view, found) else 'by then'}"
+    since = answer_notes.start_of_successor(view, found, since)
+    if not answer_notes.has_ended(view, found, since):
+        return found.ref, since, answer_notes.end_of_successor(view, found)
+    now = answer_notes.successors(view, found.ref)
+    ended = f"{found.ref} is not true {'any more' if answer_notes.has_ended(view, found) else 'by then'}"
     if not now:
         raise InputError(f"{ended}, and nothing holds in its place", "Leave out replaces")
     raise InputError(f"{ended}: {now[0].ref} took its place", f"Replace {now[0].ref}")

@@ -5,8 +5,6 @@ Putting a value again is a revision and deleting an item retires it, so views, `
 Search is the engine's recall and needs no index configuration.
 """
 
-from __future__ import annotations
-
 import asyncio
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping

@@ -3,8 +3,6 @@
 The script holds every word, so pressing Tab starts no Python.
 """
 
-from __future__ import annotations
-
 from argparse import Action
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final

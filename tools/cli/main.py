@@ -1,7 +1,5 @@
 """The list of commands, and the run of one with its errors."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

@@ -3,8 +3,6 @@
 It imports nothing of the engine and no library: it works before either is loaded, and where neither can be.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -4,8 +4,6 @@ Ctrl-C ends the process with one line at any moment, also while the engine is be
 a second. So nothing of the engine is imported before the signal is handled.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 

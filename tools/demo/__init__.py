@@ -1,7 +1,5 @@
 """The story of ``worlddb demo``: each step works on real stores and reports what came of it."""
 
-from __future__ import annotations
-
 from worlddb.tools.demo.story import STEPS, Section, Shown, Stage, tell
 
 __all__ = ["STEPS", "Section", "Shown", "Stage", "tell"]

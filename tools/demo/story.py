@@ -1,7 +1,5 @@
 """The steps of ``worlddb demo``: remembering, asking about the past, tracing a forgery."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@
 drives the façade. Everything but ``run`` and ``documents.write`` is pure reading.
 """
 
-from __future__ import annotations
-
 from worlddb.tools.importers.conversation import Conversation, Portion, Session, Source
 from worlddb.tools.importers.detect import FORMATS, Format, format_of
 from worlddb.tools.importers.run import Ingests, IngestSummary, ingest_files

@@ -4,8 +4,6 @@ Positions count from 0 inside a session and are part of a record's key. So a rea
 empty one: the turns after it would be taken for others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 

@@ -5,8 +5,6 @@ before LoCoMo (both are JSON lists, and its records have marks of their own). Ma
 since anything is text: they are detected by suffix.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -14,9 +12,7 @@ from typing import Final
 import msgspec
 
 from worlddb import InputError
-from worlddb.tools.importers import documents, input_files, jsonlines, locomo, longmemeval, markdown
-from worlddb.tools.importers.conversation import DEFAULT_READING, Reading, Source, TurnsRead
-from worlddb.tools.importers.input_files import Place, malformed, printable
+from worlddb.tools.importers import conversation, documents, input_files, jsonlines, locomo, longmemeval, markdown
 
 AUTO: Final = "auto"
 
@@ -42,8 +38,8 @@ class Format(msgspec.Struct, frozen=True):
     name: str
     title: str
     recognises: Callable[[bytes], bool]
-    load: Callable[[Path, TurnsRead | None], Source]
-    load_as: Callable[[Path, TurnsRead | None, Reading], Source] | None = None
+    load: Callable[[Path, conversation.TurnsRead | None], conversation.Source]
+    load_as: Callable[[Path, conversation.TurnsRead | None, conversation.Reading], conversation.Source] | None = None
     suffixes: tuple[str, ...] = ()
 
 
@@ -89,9 +85,11 @@ def format_of(path: Path, name: str = AUTO) -> Format:
         if head and suffix in each.suffixes:
             return each
     if not head:
-        raise malformed(Place(path), "it is empty", "Leave it out")
+        raise input_files.malformed(input_files.Place(path), "it is empty", "Leave it out")
     problem = f"it is in none of the known formats, but holds {_held(head, is_whole)}"
-    raise malformed(Place(path), problem, f"Known formats are {_listed()}; name its format if it is one of them")
+    raise input_files.malformed(
+        input_files.Place(path), problem, f"Known formats are {_listed()}; name its format if it is one of them"
+    )
 
 
 def _head(path: Path) -> tuple[bytes, bool]:
@@ -105,14 +103,14 @@ def _head(path: Path) -> tuple[bytes, bool]:
 def _refuse_export(path: Path, head: bytes) -> None:
     """Refuse exported worlds, and say how they are imported as what they were."""
     if head.startswith(_BUNDLE):
-        raise malformed(
-            Place(path),
+        raise input_files.malformed(
+            input_files.Place(path),
             "it is a bundle, which holds worlds of a store and no conversation",
             "Take it in with `worlddb import FILE`, which keeps identifiers, versions and edges",
         )
     if head.startswith(_EXPORTED_LINES):
-        raise malformed(
-            Place(path),
+        raise input_files.malformed(
+            input_files.Place(path),
             "it is an export of a store in JSON Lines, which are for other programs",
             "Export a bundle (`worlddb export --out FILE`) and take that in with `worlddb import FILE`, which keeps"
             " identifiers, versions and edges",
@@ -165,8 +163,11 @@ def _value(found: object) -> str:
 
 
 def load(
-    path: Path, format: str = AUTO, turns_read: TurnsRead | None = None, reading: Reading = DEFAULT_READING
-) -> tuple[Format, Source]:
+    path: Path,
+    format: str = AUTO,
+    turns_read: conversation.TurnsRead | None = None,
+    reading: conversation.Reading = conversation.DEFAULT_READING,
+) -> tuple[Format, conversation.Source]:
     """Detect and read a file; returns its format and its checked source.
 
     Raises:
@@ -180,7 +181,7 @@ def load(
         return found, found.load_as(path, turns_read, reading)
     if reading.conversation is not None:
         raise InputError(
-            f"{printable(path)} is {found.title}, whose conversations have names of their own",
+            f"{input_files.printable(path)} is {found.title}, whose conversations have names of their own",
             "Take it in without naming the conversation",
         )
     return found, found.load(path, turns_read)

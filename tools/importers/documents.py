@@ -7,8 +7,6 @@ adds what is new, and a changed paragraph is a revision. What is no longer in th
 Plain text is a document of paragraphs separated by empty lines.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from hashlib import sha256
@@ -18,9 +16,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, View, World, checked_text
-from worlddb.tools.importers import input_files
-from worlddb.tools.importers.conversation import DEFAULT_READING, MAX_LABEL_BYTES, Portion, Reading, TurnsRead
-from worlddb.tools.importers.input_files import Place, file_name, malformed, with_place
+from worlddb.tools.importers import conversation, input_files
 
 DOCUMENT, SECTION, PARAGRAPH = "Document", "Section", "Paragraph"
 MAX_WRITTEN_KEY_BYTES: Final = 2_048
@@ -78,7 +74,7 @@ class Document(msgspec.Struct, frozen=True):
         """The names of the worlds that contain paragraphs."""
         return {(self.format, self.name, *map(str, block.key)) for block in self.blocks if block.is_world}
 
-    def portions(self) -> Iterator[Portion]:
+    def portions(self) -> Iterator[conversation.Portion]:
         """Yield nothing: documents have no turns and are written by :func:`write`."""
         return iter(())
 
@@ -182,17 +178,22 @@ def text_of(path: Path) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise malformed(Place(path, "line", line), f"it is not valid UTF-8: {error.reason}") from None
+        raise input_files.malformed(
+            input_files.Place(path, "line", line), f"it is not valid UTF-8: {error.reason}"
+        ) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise malformed(Place(path, "line", line), "it contains a NUL, so it is not text")
+        raise input_files.malformed(input_files.Place(path, "line", line), "it contains a NUL, so it is not text")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def name_of(path: Path, reading: Reading) -> str:
+def name_of(path: Path, reading: conversation.Reading) -> str:
     """Return the name of a document: the one given, else the file's stem."""
     name = input_files.stem(path) if reading.conversation is None else reading.conversation
-    return with_place(Place(path), lambda: checked_text(name, "The name of the document", MAX_LABEL_BYTES, empty=False))
+    return input_files.with_place(
+        input_files.Place(path),
+        lambda: checked_text(name, "The name of the document", conversation.MAX_LABEL_BYTES, empty=False),
+    )
 
 
 def checked(path: Path, block: Block) -> Block:
@@ -201,9 +202,9 @@ def checked(path: Path, block: Block) -> Block:
     Raises:
         MalformedFile: it is too long; the line is named.
     """
-    place = Place(path, "line", block.line)
-    with_place(place, lambda: checked_text(block.content, "the paragraph", MAX_CONTENT_BYTES))
-    with_place(place, lambda: checked_text(block.name, "the heading", MAX_NAME_BYTES))
+    place = input_files.Place(path, "line", block.line)
+    input_files.with_place(place, lambda: checked_text(block.content, "the paragraph", MAX_CONTENT_BYTES))
+    input_files.with_place(place, lambda: checked_text(block.name, "the heading", MAX_NAME_BYTES))
     return block
 
 
@@ -215,7 +216,11 @@ _GAP: Final = re.compile(r"\n(?:[^\S\n]*\n)+|\f")
 """Blank lines, or a form feed."""
 
 
-def load(path: Path, turns_read: TurnsRead | None = None, reading: Reading = DEFAULT_READING) -> Document:
+def load(
+    path: Path,
+    turns_read: conversation.TurnsRead | None = None,
+    reading: conversation.Reading = conversation.DEFAULT_READING,
+) -> Document:
     """Read a plain text file as a document.
 
     Raises:
@@ -229,7 +234,7 @@ def load(path: Path, turns_read: TurnsRead | None = None, reading: Reading = DEF
         blocks.append(checked(path, block))
     if turns_read is not None:
         turns_read(len(blocks) - 1)
-    return Document(NAME, name, file_name(path), blocks)
+    return Document(NAME, name, input_files.file_name(path), blocks)
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, str]]:

@@ -11,8 +11,6 @@ A file may be larger than memory: it is read once to check it and again to write
 portions. A session may resume later in the file; its positions continue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 from functools import partial
 from pathlib import Path
@@ -31,7 +29,6 @@ from worlddb.tools.importers.conversation import (
     Session,
     TurnsRead,
 )
-from worlddb.tools.importers.input_files import Place, decoded, malformed, with_place
 
 NAME: Final = "jsonl"
 """Part of every record's key: changing it would import everything a second time."""
@@ -102,8 +99,8 @@ class Streamed(msgspec.Struct, frozen=True):
                 waiting_turns, characters = len(current), sum(len(each.text) for each in current)
         reading.close()
         if turns < self.turns:
-            raise malformed(
-                Place(self.path),
+            raise input_files.malformed(
+                input_files.Place(self.path),
                 f"it had {self.turns:,} turns when it was checked, now {turns:,}",
                 "Import it again when nobody writes to it: what is already there is not written twice",
             )
@@ -137,7 +134,9 @@ def load(path: Path, turns_read: TurnsRead | None = None, reading: Reading = DEF
     """
     if reading.conversation is None:
         name = input_files.stem(path)
-        with_place(Place(path), lambda: checked_text(name, "The name of the file", MAX_LABEL_BYTES, empty=False))
+        input_files.with_place(
+            input_files.Place(path), lambda: checked_text(name, "The name of the file", MAX_LABEL_BYTES, empty=False)
+        )
     else:
         name = checked_text(reading.conversation, "The name of the conversation", MAX_LABEL_BYTES, empty=False)
     reading = msgspec.structs.replace(reading, conversation=name)
@@ -173,9 +172,11 @@ def _turns(path: Path, reading: Reading) -> Generator[tuple[_Session, Turn]]:
     with input_files.opened(path) as stream:
         while line := stream.readline(MAX_LINE_BYTES + 1):
             number += 1
-            place = Place(path, "line", number)
+            place = input_files.Place(path, "line", number)
             if len(line) > MAX_LINE_BYTES:
-                raise malformed(place, f"it is longer than {MAX_LINE_BYTES:,} bytes", "Write one turn a line")
+                raise input_files.malformed(
+                    place, f"it is longer than {MAX_LINE_BYTES:,} bytes", "Write one turn a line"
+                )
             _check_unicode(place, line, offset)
             offset += len(line)
             written = (line.removeprefix(_BOM) if number == 1 else line).strip()
@@ -183,22 +184,22 @@ def _turns(path: Path, reading: Reading) -> Generator[tuple[_Session, Turn]]:
                 yield _turn(place, name, written, reading)
 
 
-def _check_unicode(place: Place, line: bytes, offset: int) -> None:
+def _check_unicode(place: input_files.Place, line: bytes, offset: int) -> None:
     try:
         line.decode()
     except UnicodeDecodeError as error:
         problem = f"byte {offset + error.start} of the file (0x{line[error.start]:02x}) is not valid UTF-8"
-        raise malformed(place, problem, "Save the file as UTF-8") from None
+        raise input_files.malformed(place, problem, "Save the file as UTF-8") from None
 
 
-def _turn(place: Place, file: str, written: bytes, reading: Reading) -> tuple[_Session, Turn]:
-    found = decoded(place, _OBJECT.decode, written)
+def _turn(place: input_files.Place, file: str, written: bytes, reading: Reading) -> tuple[_Session, Turn]:
+    found = input_files.decoded(place, _OBJECT.decode, written)
     unknown = () if found.keys() <= _KNOWN else tuple(key for key in found if key not in _KNOWN)
     if unknown and not reading.ignore_unknown:
         problem = f"there is no field {unknown[0][:80]!r}; known are {', '.join(FIELDS)}"
         remedy = "Rename or remove it, or keep what is not known as provenance alone: --ignore-unknown"
-        raise malformed(place.at(f"$.{unknown[0][:80]}"), problem, remedy)
-    fields: _Fields = decoded(place, _FIELDS, found)
+        raise input_files.malformed(place.at(f"$.{unknown[0][:80]}"), problem, remedy)
+    fields: _Fields = input_files.decoded(place, _FIELDS, found)
     session = str(DEFAULT_SESSION if fields.session is None else fields.session).strip() or DEFAULT_SESSION
     source: dict[str, Any] = {"file": file, "record": place.record, "path": "$"}
     if unknown:
@@ -215,7 +216,7 @@ def _turn(place: Place, file: str, written: bytes, reading: Reading) -> tuple[_S
         ("conversation", conversation, MAX_LABEL_BYTES),
     ):
         if len(text) * 4 > limit:
-            with_place(place.at(f"$.{key}"), partial(checked_text, text, key, limit))
+            input_files.with_place(place.at(f"$.{key}"), partial(checked_text, text, key, limit))
     return (conversation, session), Turn(
         text=fields.text,
         name=(fields.name or "").strip(),
@@ -226,23 +227,23 @@ def _turn(place: Place, file: str, written: bytes, reading: Reading) -> tuple[_S
     )
 
 
-def _time(place: Place, at: int | str) -> int:
+def _time(place: input_files.Place, at: int | str) -> int:
     # Parse twice: only an integer's range is checked, and an offset can push year 1 or 9999 out of it.
-    return with_place(place, lambda: parse_time(parse_time(at, "at"), "at"))
+    return input_files.with_place(place, lambda: parse_time(parse_time(at, "at"), "at"))
 
 
-def _extra(place: Place, extra: dict[str, Any]) -> dict[str, Any]:
+def _extra(place: input_files.Place, extra: dict[str, Any]) -> dict[str, Any]:
     """Return fields for provenance if they fit: bounded size and depth, integers of 64 bits."""
     for key, value in extra.items():
         if not _shallow(value, MAX_EXTRA_DEPTH):
-            raise malformed(place.at(f"$.{key}"), f"it is nested more than {MAX_EXTRA_DEPTH} deep")
+            raise input_files.malformed(place.at(f"$.{key}"), f"it is nested more than {MAX_EXTRA_DEPTH} deep")
     try:
         size = len(msgspec.msgpack.encode(extra))
     except OverflowError:
-        raise malformed(place, f"an integer of more than 64 bits is in {_listed(extra)}") from None
+        raise input_files.malformed(place, f"an integer of more than 64 bits is in {_listed(extra)}") from None
     if size > MAX_EXTRA_BYTES:
         problem = f"{_listed(extra)} takes {size:,} bytes, above {MAX_EXTRA_BYTES:,}"
-        raise malformed(place, problem, "Leave out what is not about the turn")
+        raise input_files.malformed(place, problem, "Leave out what is not about the turn")
     return extra
 
 

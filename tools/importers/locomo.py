@@ -7,8 +7,6 @@ missing sessions are skipped, as the published file has some; a session without 
 were not said, so they are not read.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import UTC, datetime
@@ -20,7 +18,6 @@ import msgspec
 from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, InvalidTime, Turn, checked_text, parse_time
 from worlddb.tools.importers import input_files
 from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Conversation, Loaded, Session, TurnsRead
-from worlddb.tools.importers.input_files import Place, decoded, malformed, with_place
 
 NAME: Final = "locomo"
 """Part of every record's key: changing it would import everything a second time."""
@@ -83,11 +80,11 @@ def read(path: Path) -> list[Conversation]:
         MalformedFile: naming file, record (from 0) and JSON path.
         InputError: the file cannot be read.
     """
-    place = Place(path)
+    place = input_files.Place(path)
     text = _unicode(place, input_files.whole(path))
     listed = text.startswith("[")
     if not listed and not text.startswith("{"):
-        raise malformed(place, "it is neither a JSON list of conversations nor one conversation")
+        raise input_files.malformed(place, "it is neither a JSON list of conversations nor one conversation")
     try:
         records = _RECORDS.decode(text) if listed else [msgspec.Raw(text.encode())]
     except (msgspec.MsgspecError, RecursionError) as error:
@@ -95,24 +92,24 @@ def read(path: Path) -> list[Conversation]:
     seen: dict[str, int] = {}
     conversations = []
     for index, raw in enumerate(records):
-        at_record = Place(path, "record", index, f"$[{index}]" if listed else "$")
+        at_record = input_files.Place(path, "record", index, f"$[{index}]" if listed else "$")
         conversation = _conversation(at_record, raw)
         if conversation.name in seen:
             problem = f"conversation {conversation.name!r} is already record {seen[conversation.name]}"
-            raise malformed(at_record.at(f"{at_record.path}.sample_id"), problem)
+            raise input_files.malformed(at_record.at(f"{at_record.path}.sample_id"), problem)
         seen[conversation.name] = index
         conversations.append(conversation)
     return conversations
 
 
-def _conversation(place: Place, raw: msgspec.Raw) -> Conversation:
-    record = decoded(place, _RECORD.decode, raw)
+def _conversation(place: input_files.Place, raw: msgspec.Raw) -> Conversation:
+    record = input_files.decoded(place, _RECORD.decode, raw)
     _no_repeats(place, raw)
     parts = record.conversation
     name = _label(place.at(f"{place.path}.sample_id"), record.sample_id)
     inside = place.at(f"{place.path}.conversation")
     speakers = dict.fromkeys(
-        decoded(inside.at(f"{inside.path}.{key}"), _TEXT.decode, parts[key]).strip()
+        input_files.decoded(inside.at(f"{inside.path}.{key}"), _TEXT.decode, parts[key]).strip()
         for key in ("speaker_a", "speaker_b")
         if key in parts
     )
@@ -120,18 +117,18 @@ def _conversation(place: Place, raw: msgspec.Raw) -> Conversation:
     for _, key in sorted((int(found[1]), key) for key in parts if (found := _SESSION.fullmatch(key))):
         at = _session_time(inside, parts, f"{key}_date_time")
         session = inside.at(f"{inside.path}.{key}")
-        said = decoded(session, _TURNS.decode, parts[key])
+        said = input_files.decoded(session, _TURNS.decode, parts[key])
         turns = [_turn(session, position, turn) for position, turn in enumerate(said)]
         speakers |= dict.fromkeys(turn.speaker for turn in turns)
         sessions.append(Session(key, at, turns))
     return Conversation(NAME, name, [speaker for speaker in speakers if speaker], sessions)
 
 
-def _label(place: Place, text: str) -> str:
-    return with_place(place, lambda: checked_text(text, "sample_id", MAX_LABEL_BYTES, empty=False))
+def _label(place: input_files.Place, text: str) -> str:
+    return input_files.with_place(place, lambda: checked_text(text, "sample_id", MAX_LABEL_BYTES, empty=False))
 
 
-def _turn(session: Place, position: int, turn: _Turn) -> Turn:
+def _turn(session: input_files.Place, position: int, turn: _Turn) -> Turn:
     place = session.at(f"{session.path}[{position}]")
     shared = f"[shares a photo: {turn.blip_caption}]" if turn.blip_caption else ""
     text = f"{turn.text} {shared}".strip(_SPACE) if shared else turn.text
@@ -150,15 +147,15 @@ def _turn(session: Place, position: int, turn: _Turn) -> Turn:
             },
         )
 
-    return with_place(place, check)
+    return input_files.with_place(place, check)
 
 
-def _session_time(inside: Place, parts: dict[str, msgspec.Raw], key: str) -> int | None:
+def _session_time(inside: input_files.Place, parts: dict[str, msgspec.Raw], key: str) -> int | None:
     if key not in parts:
         return None
     place = inside.at(f"{inside.path}.{key}")
-    text = decoded(place, _TEXT.decode, parts[key])
-    return with_place(place, lambda: parse_date_time(text))
+    text = input_files.decoded(place, _TEXT.decode, parts[key])
+    return input_files.with_place(place, lambda: parse_date_time(text))
 
 
 def parse_date_time(text: str) -> int:
@@ -180,15 +177,15 @@ def parse_date_time(text: str) -> int:
     return parse_time(moment)
 
 
-def _unicode(place: Place, data: bytes) -> str:
+def _unicode(place: input_files.Place, data: bytes) -> str:
     try:
         return data.decode().removeprefix("\ufeff").strip(_SPACE)
     except UnicodeDecodeError as error:
         problem = f"byte {error.start} (0x{error.object[error.start]:02x}) is not valid UTF-8"
-        raise malformed(place, problem, "Save the file as UTF-8") from None
+        raise input_files.malformed(place, problem, "Save the file as UTF-8") from None
 
 
-def _no_repeats(place: Place, raw: msgspec.Raw) -> None:
+def _no_repeats(place: input_files.Place, raw: msgspec.Raw) -> None:
     """Refuse a JSON object that repeats a key: the first one's turns would be lost silently."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -196,16 +193,16 @@ def _no_repeats(place: Place, raw: msgspec.Raw) -> None:
         if len(made) != len(pairs):
             keys = [key for key, _ in pairs]
             twice = next(key for key in made if keys.count(key) > 1)
-            raise malformed(place.at(f"{place.path}..{twice}"), f"the key {twice!r} is there twice")
+            raise input_files.malformed(place.at(f"{place.path}..{twice}"), f"the key {twice!r} is there twice")
         return made
 
     try:
         json.loads(bytes(raw), object_pairs_hook=unique, parse_int=str, parse_float=str)
     except (ValueError, RecursionError) as error:
-        raise malformed(place, f"it is not readable JSON: {error}") from None
+        raise input_files.malformed(place, f"it is not readable JSON: {error}") from None
 
 
-def _broken(place: Place, text: str, error: Exception) -> Exception:
+def _broken(place: input_files.Place, text: str, error: Exception) -> Exception:
     """Return the error for invalid JSON, with the record in which it breaks."""
     problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
     decoder, index, position = json.JSONDecoder(parse_int=str), 0, 1
@@ -219,4 +216,6 @@ def _broken(place: Place, text: str, error: Exception) -> Exception:
         failed = getattr(stop, "pos", position)
         line = text.count("\n", 0, failed) + 1
         column = failed - text.rfind("\n", 0, failed)
-    return malformed(Place(place.file, "record", index, f"$[{index}]"), f"{problem}, near line {line}, column {column}")
+    return input_files.malformed(
+        input_files.Place(place.file, "record", index, f"$[{index}]"), f"{problem}, near line {line}, column {column}"
+    )

@@ -7,8 +7,6 @@ list a session twice; it is read once. The question, its answer and the marks on
 are not read.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from functools import partial
@@ -20,7 +18,6 @@ import msgspec
 from worlddb import MAX_CONTENT_BYTES, InvalidTime, Turn, checked_text, parse_time
 from worlddb.tools.importers import input_files
 from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Conversation, Loaded, Session, TurnsRead
-from worlddb.tools.importers.input_files import Place, decoded, malformed, with_place
 
 NAME: Final = "longmemeval"
 """Part of every record's key: changing it would import everything a second time."""
@@ -57,14 +54,14 @@ def load(path: Path, turns_read: TurnsRead | None = None) -> Loaded:
     Raises:
         MalformedFile: the file breaks the format; record and path are named.
     """
-    place = Place(path, "record", None, "$")
+    place = input_files.Place(path, "record", None, "$")
     loaded: dict[str, Conversation] = {}
     turns = 0
-    for index, record in enumerate(decoded(place, _RECORDS.decode, input_files.whole(path))):
-        inside = Place(path, "record", index, f"$[{index}]")
+    for index, record in enumerate(input_files.decoded(place, _RECORDS.decode, input_files.whole(path))):
+        inside = input_files.Place(path, "record", index, f"$[{index}]")
         conversation = _conversation(inside, record)
         if conversation.name in loaded:
-            raise malformed(inside, f"the question {conversation.name[:80]!r} is there twice")
+            raise input_files.malformed(inside, f"the question {conversation.name[:80]!r} is there twice")
         loaded[conversation.name] = conversation
         turns += sum(len(session.turns) for session in conversation.sessions)
         if turns_read is not None:
@@ -94,12 +91,14 @@ def parse_date(text: str) -> int:
     return parse_time(moment)
 
 
-def _conversation(place: Place, record: _Record) -> Conversation:
-    name = with_place(place, lambda: checked_text(record.question_id, "question_id", MAX_LABEL_BYTES, empty=False))
+def _conversation(place: input_files.Place, record: _Record) -> Conversation:
+    name = input_files.with_place(
+        place, lambda: checked_text(record.question_id, "question_id", MAX_LABEL_BYTES, empty=False)
+    )
     names, said = record.haystack_session_ids, record.haystack_sessions
     dates = [None] * len(said) if record.haystack_dates is None else record.haystack_dates
     if not len(names) == len(dates) == len(said):
-        raise malformed(
+        raise input_files.malformed(
             place,
             f"there are {len(said)} sessions, {len(dates)} dates and {len(names)} ids; their numbers must be equal",
         )
@@ -109,12 +108,12 @@ def _conversation(place: Place, record: _Record) -> Conversation:
         inside = place.at(f"{place.path}.haystack_sessions[{position}]")
         if session in sessions:
             if contents[session] != turns:
-                raise malformed(inside, f"the session {session[:80]!r} is there twice, with other turns")
+                raise input_files.malformed(inside, f"the session {session[:80]!r} is there twice, with other turns")
             continue
         contents[session] = turns
-        label = with_place(inside, partial(checked_text, session, "a session's id", MAX_LABEL_BYTES))
+        label = input_files.with_place(inside, partial(checked_text, session, "a session's id", MAX_LABEL_BYTES))
         at = (
-            with_place(place.at(f"{place.path}.haystack_dates[{position}]"), partial(parse_date, date))
+            input_files.with_place(place.at(f"{place.path}.haystack_dates[{position}]"), partial(parse_date, date))
             if date
             else None
         )
@@ -123,7 +122,7 @@ def _conversation(place: Place, record: _Record) -> Conversation:
     return Conversation(NAME, name, list(speakers), list(sessions.values()))
 
 
-def _turn(session: Place, label: str, position: int, turn: _Turn) -> Turn:
+def _turn(session: input_files.Place, label: str, position: int, turn: _Turn) -> Turn:
     place = session.at(f"{session.path}[{position}]")
 
     def check() -> Turn:
@@ -139,4 +138,4 @@ def _turn(session: Place, label: str, position: int, turn: _Turn) -> Turn:
             },
         )
 
-    return with_place(place, check)
+    return input_files.with_place(place, check)

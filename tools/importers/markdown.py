@@ -8,8 +8,6 @@ first heading of level 1 that repeats the name of the document, from its file or
 what stands below it stands in the document.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter
@@ -21,9 +19,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from worlddb import InvalidTime, parse_time
-from worlddb.tools.importers.conversation import DEFAULT_READING, Reading, TurnsRead
-from worlddb.tools.importers.documents import DOCUMENT, PARAGRAPH, SECTION, Block, Document, checked, name_of, text_of
-from worlddb.tools.importers.input_files import Place, file_name, with_place
+from worlddb.tools.importers import conversation, documents, input_files
 
 NAME: Final = "markdown"
 """Part of every record's key: changing it would import everything a second time."""
@@ -62,24 +58,30 @@ class _Front(NamedTuple):
     lines: int
 
 
-def load(path: Path, turns_read: TurnsRead | None = None, reading: Reading = DEFAULT_READING) -> Document:
+def load(
+    path: Path,
+    turns_read: conversation.TurnsRead | None = None,
+    reading: conversation.Reading = conversation.DEFAULT_READING,
+) -> documents.Document:
     """Read the file as a document.
 
     Raises:
         MalformedFile: it is not text in UTF-8, its date is none, or a piece of it is too long; the line is named.
         InputError: the file cannot be read.
     """
-    name = name_of(path, reading)
-    lines = text_of(path).split("\n")
+    name = documents.name_of(path, reading)
+    lines = documents.text_of(path).split("\n")
     front = _front_matter(path, lines)
     called, pieces = front.title or name, list(_pieces(lines, front.lines))
     title = _title(pieces, called)
     begins = _heading_date(path, title) if title is not None and front.at is None else front.at
-    blocks = [Block(kind=DOCUMENT, name=called, parent=-1, key=(), at=begins, line=1)]
+    blocks = [documents.Block(kind=documents.DOCUMENT, name=called, parent=-1, key=(), at=begins, line=1)]
     blocks += _blocks(path, front, pieces, title)
     if turns_read is not None:
-        turns_read(sum(block.kind == PARAGRAPH for block in blocks))
-    return Document(NAME, name, file_name(path), [checked(path, block) for block in blocks])
+        turns_read(sum(block.kind == documents.PARAGRAPH for block in blocks))
+    return documents.Document(
+        NAME, name, input_files.file_name(path), [documents.checked(path, block) for block in blocks]
+    )
 
 
 def _title(pieces: Iterable[_Piece], called: str) -> _Piece | None:
@@ -92,7 +94,7 @@ def _folded(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def _blocks(path: Path, front: _Front, pieces: Iterable[_Piece], title: _Piece | None) -> Iterator[Block]:
+def _blocks(path: Path, front: _Front, pieces: Iterable[_Piece], title: _Piece | None) -> Iterator[documents.Block]:
     """Yield sections and paragraphs, each with the open section above it."""
     opened = [_Section(0, 0, (), front.at)]
     paragraphs: Counter[tuple[str, ...]] = Counter()
@@ -104,7 +106,14 @@ def _blocks(path: Path, front: _Front, pieces: Iterable[_Piece], title: _Piece |
         if not piece.level:
             key = (*around.way, paragraphs[around.way])
             paragraphs[around.way] += 1
-            yield Block(kind=PARAGRAPH, content=piece.text, parent=around.place, key=key, at=around.at, line=piece.line)
+            yield documents.Block(
+                kind=documents.PARAGRAPH,
+                content=piece.text,
+                parent=around.place,
+                key=key,
+                at=around.at,
+                line=piece.line,
+            )
             continue
         alike = (*around.way, piece.text)
         way = (*around.way, f"{piece.text}#{headings[alike]}")
@@ -112,8 +121,8 @@ def _blocks(path: Path, front: _Front, pieces: Iterable[_Piece], title: _Piece |
         begins = _heading_date(path, piece)
         section = _Section(piece.level, place, way, around.at if begins is None else begins)
         opened.append(section)
-        yield Block(
-            kind=SECTION,
+        yield documents.Block(
+            kind=documents.SECTION,
             name=piece.text,
             parent=around.place,
             key=way,
@@ -167,16 +176,16 @@ def _front_matter(path: Path, lines: list[str]) -> _Front:
         if field["name"] == "title":
             title = value
         elif field["name"] == "date" and value:
-            at = _date(Place(path, "line", number, "$.date"), value)
+            at = _date(input_files.Place(path, "line", number, "$.date"), value)
     return _Front(title, at, end + 1)
 
 
 def _heading_date(path: Path, heading: _Piece) -> int | None:
     found = _DATED.match(heading.text)
-    return None if found is None else _date(Place(path, "line", heading.line), found[0])
+    return None if found is None else _date(input_files.Place(path, "line", heading.line), found[0])
 
 
-def _date(place: Place, text: str) -> int:
+def _date(place: input_files.Place, text: str) -> int:
     """Convert a date to microseconds; also one such as ``2024-05-01 10:00:00 +0200``."""
 
     def parse() -> int:
@@ -185,4 +194,4 @@ def _date(place: Place, text: str) -> int:
         except InvalidTime as error:
             raise InvalidTime(error.message, "Write 2024-05-01, or 2024-05-01T10:00:00+02:00") from None
 
-    return with_place(place, parse)
+    return input_files.with_place(place, parse)

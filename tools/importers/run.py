@@ -5,8 +5,6 @@ headings. So running again resumes an import that was killed, a grown file adds 
 import.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,9 +13,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from worlddb import Extractor, InputError, RefusedError, Turn, View
-from worlddb.tools.importers import detect, documents
+from worlddb.tools.importers import detect, documents, input_files
 from worlddb.tools.importers.conversation import Portion, Reading, Source
-from worlddb.tools.importers.input_files import printable
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -188,7 +185,7 @@ def _refuse_documents(loaded: list[tuple[Path, str, Source]]) -> None:
     for path, _, source in loaded:
         if isinstance(source, documents.Document):
             raise InputError(
-                f"{printable(path)} is a document, and entities are found in what is said in conversations",
+                f"{input_files.printable(path)} is a document, and entities are found in what is said in conversations",
                 "Take documents in by a call, or a command, of their own, without an extractor",
             )
 
@@ -222,7 +219,7 @@ def _load_all(
 
         def turns_read(turns: int, path: Path = path) -> None:
             if progress is not None:
-                progress(turns, None, f"checking {printable(path)}")
+                progress(turns, None, f"checking {input_files.printable(path)}")
 
         turns_read(0)
         found, source = detect.load(path, format, turns_read, reading)
@@ -230,7 +227,8 @@ def _load_all(
             other = owners.setdefault((found.name, conversation), path)
             if other != path:
                 raise InputError(
-                    f"{printable(other)} and {printable(path)} both hold a conversation named {conversation!r}",
+                    f"{input_files.printable(other)} and {input_files.printable(path)}"
+                    f" both hold a conversation named {conversation!r}",
                     "Rename one of them, or take them in one by one and name the conversation of one: else the second"
                     " would be taken for a changed copy of the first",
                 )

@@ -5,8 +5,6 @@ which keeps everything. They lie in a file beside the store that only its owner 
 of keys. A key is 32 random bytes, so a table of likely keys does not help against its hash.
 """
 
-from __future__ import annotations
-
 import base64
 import hmac
 import os

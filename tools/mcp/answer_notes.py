@@ -1,7 +1,5 @@
 """Notes on answers, and the succession of statements; also used by agent frameworks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 

@@ -1,14 +1,11 @@
 """The catalogue of tools: names, descriptions for a model, types and effects."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from worlddb.tools.mcp import read_tools, tool_arguments, tool_results, write_tools
-from worlddb.tools.mcp.tool_arguments import Arguments
 
 INSTRUCTIONS: Final = """\
 A long-term memory. Recall before answering what may depend on earlier conversations, and write what will matter later,
@@ -26,7 +23,7 @@ class Tool(NamedTuple):
     name: str
     title: str
     description: str
-    takes: type[Arguments]
+    takes: type[tool_arguments.Arguments]
     gives: type[msgspec.Struct]
     run: Callable[..., msgspec.Struct]
     read_only: bool = False
@@ -49,7 +46,7 @@ def _reads(
     title: str,
     description: str,
     run: Callable[..., Any],
-    takes: type[Arguments],
+    takes: type[tool_arguments.Arguments],
     gives: type[msgspec.Struct],
 ) -> Tool:
     return Tool(name, title, description, takes, gives, run, read_only=True, idempotent=True)

@@ -3,8 +3,6 @@
 Each is an ASGI application around another. None of them logs a header, a query or a body.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The server over Streamable HTTP, with limits on slow and idle connections."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import signal
@@ -21,9 +19,7 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from worlddb import Database
-from worlddb.tools.mcp.access_keys import PER_SECOND, KeyFile
-from worlddb.tools.mcp.http_guards import ACCESS_LOG, AccessLog, BodyTimeout, HostCheck
-from worlddb.tools.mcp.listening import PATH, bound, names_of
+from worlddb.tools.mcp import access_keys, http_guards, listening
 from worlddb.tools.mcp.tenants import Tenants
 
 HEAD_SECONDS: Final = 20.0
@@ -84,10 +80,10 @@ class AccessRules(NamedTuple):
     beside its address, ``origins`` the allowed origins of pages, ``per_second`` the rate of each key.
     """
 
-    keys: KeyFile | None
+    keys: access_keys.KeyFile | None
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
-    per_second: float = PER_SECOND
+    per_second: float = access_keys.PER_SECOND
 
 
 def serve_http(
@@ -122,12 +118,12 @@ def serve_http(
 
 def application(tenants: Tenants, listener: socket.socket, admitted: AccessRules) -> Starlette:
     """Build the ASGI application: it checks names and origins first, then keys, then the body."""
-    own = names_of(bound(listener))
+    own = listening.names_of(listening.bound(listener))
     names = {
         "hosts": [*own, *admitted.hosts],
         "origins": [*(f"http://{name}" for name in own), *admitted.origins],
     }
-    around = [Middleware(AccessLog), Middleware(HostCheck, **names)]
+    around = [Middleware(http_guards.AccessLog), Middleware(http_guards.HostCheck, **names)]
     endpoint: RequireAuthMiddleware | Tenants = tenants
     if admitted.keys is not None:
         around += [
@@ -136,8 +132,8 @@ def application(tenants: Tenants, listener: socket.socket, admitted: AccessRules
         ]
         endpoint = RequireAuthMiddleware(tenants, required_scopes=[])
     return Starlette(
-        routes=[Route(PATH, endpoint=endpoint)],
-        middleware=[*around, Middleware(BodyTimeout)],
+        routes=[Route(listening.PATH, endpoint=endpoint)],
+        middleware=[*around, Middleware(http_guards.BodyTimeout)],
         lifespan=lambda _: tenants.run(),
     )
 
@@ -149,4 +145,4 @@ def _log_to_stderr() -> None:
     """
     # The SDK leaves a root logger that has a handler alone.
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(message)s", force=True)
-    ACCESS_LOG.setLevel(logging.INFO)
+    http_guards.ACCESS_LOG.setLevel(logging.INFO)

@@ -3,8 +3,6 @@
 Imported by the command line, so it needs no SDK.
 """
 
-from __future__ import annotations
-
 import errno
 import ipaddress
 import socket

@@ -4,8 +4,6 @@ The engine's remedies name calls of the library, which a model does not have. A 
 server can apply is addressed to them.
 """
 
-from __future__ import annotations
-
 import re
 from difflib import get_close_matches
 from typing import Any, Final

@@ -3,16 +3,12 @@
 Each takes the session, its checked arguments and the call, and returns one record.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from worlddb import DamagedStore, Hit, InputError, Recall, View, World, group_hits
-from worlddb.tools.mcp import tool_arguments, tool_results
-from worlddb.tools.mcp.answer_notes import recall_notes
+from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
 from worlddb.tools.mcp.session import ENTRY, SCOPE, Call, ResumedView, Session, in_passes, labels_of
-from worlddb.tools.mcp.tool_arguments import MAX_OFFSET, MAX_PAGE
 
 MAX_STEPS: Final = 50
 """Memories that ``memory_history`` follows along a chain of supersessions."""
@@ -201,9 +197,9 @@ class _Asked:
         k = wanted
         while True:
             answer = self._view.recall(self._query, world=scope, k=k, neighbours=self._neighbours)
-            if len(answer) < k or k == MAX_OFFSET or sum(map(_says_something, answer)) >= wanted:
+            if len(answer) < k or k == tool_arguments.MAX_OFFSET or sum(map(_says_something, answer)) >= wanted:
                 return answer
-            k = min(2 * k, MAX_OFFSET)
+            k = min(2 * k, tool_arguments.MAX_OFFSET)
 
     @property
     def space(self) -> str | None:
@@ -216,7 +212,7 @@ class _Asked:
     def notes(self) -> list[str]:
         """Notes on the answer for its reader."""
         absent = [f"There is no scope {label}; see memory_list_scopes" for label in self._missing]
-        return absent + recall_notes(self._answers, in_one_world=self._session.world is not None)
+        return absent + answer_notes.recall_notes(self._answers, in_one_world=self._session.world is not None)
 
 
 def _says_something(hit: Hit) -> bool:
@@ -229,7 +225,7 @@ def _recalled(
 ) -> tool_results.Recalled:
     asked = _Asked(session, resumed.view, given, query, neighbours)
     # One hit more than the page holds tells whether there is a next page.
-    hits = asked.hits(min(resumed.offset + given.limit + 1, MAX_OFFSET))
+    hits = asked.hits(min(resumed.offset + given.limit + 1, tool_arguments.MAX_OFFSET))
     page, cursor = resumed.page(hits, given.limit)
     return tool_results.Recalled(
         memories=[tool_results.hit(hit) for hit in page],
@@ -248,7 +244,7 @@ def _by_session(
     hits = asked.hits(LOOKED_AT)
     sessions = _Sessions(session, resumed.view)
     found = group_hits(hits, sessions.keys(hits))
-    page, cursor = resumed.page(found, min(given.limit, MAX_PAGE // most))
+    page, cursor = resumed.page(found, min(given.limit, tool_arguments.MAX_PAGE // most))
     memories = {hit.ref: tool_results.hit(hit) for group in page for hit in group.hits[:most]}
     return tool_results.Recalled(
         memories=list(memories.values()),

@@ -3,8 +3,6 @@
 Every line of a memory's own text is marked, so that no text can pass for a statement of the server.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
@@ -13,9 +11,8 @@ import msgspec
 from mcp.shared.uri_template import UriTemplate
 
 from worlddb import InputError, View, World
-from worlddb.tools.mcp import read_tools, tool_results
+from worlddb.tools.mcp import read_tools, tool_arguments, tool_results
 from worlddb.tools.mcp.session import SCOPE, Session
-from worlddb.tools.mcp.tool_arguments import MAX_PAGE, Shown
 
 MARK: Final = "    | "
 """Prefix of the lines of a memory's own text."""
@@ -66,17 +63,17 @@ def listed(session: Session) -> list[World]:
     """Return the worlds listed to a client that has asked for none: scopes."""
     view = session.view()
     scopes = (world for world in view.find(type=SCOPE) if session.is_scope(view, world))
-    return list(islice(scopes, MAX_PAGE))
+    return list(islice(scopes, tool_arguments.MAX_PAGE))
 
 
-def _found(session: Session, given: Shown) -> tuple[View, World]:
+def _found(session: Session, given: tool_arguments.Shown) -> tuple[View, World]:
     view = session.view()
     found = session.get(view, given.id)
     then = session.later(view, found.valid.start)
     return then, session.get(then, found.ref)
 
 
-def _content(given: Shown, shown: msgspec.Struct, lines: Iterator[str]) -> Content:
+def _content(given: tool_arguments.Shown, shown: msgspec.Struct, lines: Iterator[str]) -> Content:
     if given.format == "json":
         return Content(msgspec.json.encode(shown).decode(), JSON)
     return Content("\n".join(lines) + "\n", TEXT)
@@ -86,15 +83,17 @@ def _content(given: Shown, shown: msgspec.Struct, lines: Iterator[str]) -> Conte
 
 
 def _read_world(session: Session, variables: Variables) -> Content:
-    given = msgspec.convert(variables, Shown)
+    given = msgspec.convert(variables, tool_arguments.Shown)
     shown = _show_world(session, *_found(session, given))
     return _content(given, shown, _tell_world(shown))
 
 
 def _show_world(session: Session, view: View, world: World) -> tool_results.Inside:
-    members = list(islice(view.children(world.ref), MAX_PAGE + 1))
+    members = list(islice(view.children(world.ref), tool_arguments.MAX_PAGE + 1))
     scopes = session.scopes_of(view, world.ref)
-    return tool_results.inside(world, scopes, members[:MAX_PAGE], more=len(members) > MAX_PAGE)
+    return tool_results.inside(
+        world, scopes, members[: tool_arguments.MAX_PAGE], more=len(members) > tool_arguments.MAX_PAGE
+    )
 
 
 def _tell_world(shown: tool_results.Inside) -> Iterator[str]:
@@ -124,7 +123,7 @@ def _tell_world(shown: tool_results.Inside) -> Iterator[str]:
 
 
 def _read_timeline(session: Session, variables: Variables) -> Content:
-    given = msgspec.convert(variables, Shown)
+    given = msgspec.convert(variables, tool_arguments.Shown)
     view, world = _found(session, given)
     shown = read_tools.versions(session, view, world.ref)
     return _content(given, shown, _tell_timeline(shown))

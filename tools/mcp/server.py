@@ -3,8 +3,6 @@
 Calls run on worker threads, so none waits for another. Progress is sent to the client beside the work.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final, TypeVar, cast
 
@@ -21,17 +19,13 @@ from mcp.shared.exceptions import MCPError
 from pydantic import AnyUrl
 
 from worlddb import Database, InputError, World, WorldDBError, __version__
-from worlddb.tools.mcp import mcp_wording, resources
+from worlddb.tools.mcp import catalogue, mcp_wording, resources, standard_streams, tool_arguments
 from worlddb.tools.mcp import prompts as completing
-from worlddb.tools.mcp.catalogue import INSTRUCTIONS, TOOLS, Tool, schema
 from worlddb.tools.mcp.prompts import PROMPTS, Prompt, prompt_text
-from worlddb.tools.mcp.resources import TEXT, Template, world_uri
 from worlddb.tools.mcp.session import Call, Session
-from worlddb.tools.mcp.standard_streams import StandardInput, StandardOutput, claim_stdout
-from worlddb.tools.mcp.tool_arguments import Arguments, Shown
 
 
-def listed_tool(of: Tool) -> protocol.Tool:
+def listed_tool(of: catalogue.Tool) -> protocol.Tool:
     """Describe a tool to a client: its schemas and what it may change."""
     return protocol.Tool(
         name=of.name,
@@ -51,18 +45,21 @@ def listed_tool(of: Tool) -> protocol.Tool:
 def listed_scope(of: World) -> protocol.Resource:
     """Describe a scope as a resource."""
     return protocol.Resource(
-        uri=world_uri(of.ref), name=of.name, description="A scope and the first memories in it.", mime_type=TEXT
+        uri=resources.world_uri(of.ref),
+        name=of.name,
+        description="A scope and the first memories in it.",
+        mime_type=resources.TEXT,
     )
 
 
-def listed_template(of: Template) -> protocol.ResourceTemplate:
+def listed_template(of: resources.Template) -> protocol.ResourceTemplate:
     """Describe a family of resources; each is served as text and as JSON."""
     return protocol.ResourceTemplate(uri_template=str(of.uri), name=of.name, title=of.title, description=of.description)
 
 
 def listed_prompt(of: Prompt) -> protocol.Prompt:
     """Describe a prompt; its arguments are texts, described as those of tools are."""
-    properties = schema(of.takes).get("properties", {})
+    properties = catalogue.schema(of.takes).get("properties", {})
     arguments = [
         protocol.PromptArgument(
             name=field.name, description=properties[field.name].get("description"), required=field.required
@@ -136,16 +133,24 @@ class MemoryServer(MCPServer[Any]):
     The schemas come from the tools' own types, so listing and calling are answered here; the SDK does the rest.
     """
 
-    tools: tuple[Tool, ...] = TOOLS
+    tools: tuple[catalogue.Tool, ...] = catalogue.TOOLS
     templates: tuple[resources.Template, ...] = resources.TEMPLATES
     prompts: tuple[Prompt, ...] = PROMPTS
 
     def __init__(
-        self, session: Session, *, tools: tuple[Tool, ...] | None = None, threads: anyio.CapacityLimiter | None = None
+        self,
+        session: Session,
+        *,
+        tools: tuple[catalogue.Tool, ...] | None = None,
+        threads: anyio.CapacityLimiter | None = None,
     ) -> None:
         """``tools`` are the allowed tools, default all; ``threads`` are shared with other servers."""
         super().__init__(
-            "worlddb", title="WorldDB memory", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
+            "worlddb",
+            title="WorldDB memory",
+            instructions=catalogue.INSTRUCTIONS,
+            version=__version__,
+            log_level="WARNING",
         )
         self._session = session
         self.tools = self.tools if tools is None else tools
@@ -188,7 +193,9 @@ class MemoryServer(MCPServer[Any]):
             structured_content=msgspec.json.decode(text),
         )
 
-    async def _run(self, tool: Tool, given: Arguments, context: Context[Any, Any] | None) -> msgspec.Struct:
+    async def _run(
+        self, tool: catalogue.Tool, given: tool_arguments.Arguments, context: Context[Any, Any] | None
+    ) -> msgspec.Struct:
         """Run a tool on a thread, and report progress if the client asked for it."""
 
         async def report(done: float, total: float) -> None:
@@ -235,7 +242,9 @@ class MemoryServer(MCPServer[Any]):
         try:
             found = await self._in_thread(resources.read, self.templates, str(uri))
         except msgspec.ValidationError as error:
-            raise ResourceNotFoundError(mcp_wording.explain_invalid(error, schema(Shown))) from error
+            raise ResourceNotFoundError(
+                mcp_wording.explain_invalid(error, catalogue.schema(tool_arguments.Shown))
+            ) from error
         except InputError as error:
             raise ResourceNotFoundError(self._session.explain(error)) from error
         except WorldDBError as error:
@@ -265,7 +274,9 @@ class MemoryServer(MCPServer[Any]):
         try:
             text = await self._in_thread(prompt_text, prompt, arguments or {})
         except msgspec.ValidationError as error:
-            raise MCPError(protocol.INVALID_PARAMS, mcp_wording.explain_invalid(error, schema(prompt.takes))) from error
+            raise MCPError(
+                protocol.INVALID_PARAMS, mcp_wording.explain_invalid(error, catalogue.schema(prompt.takes))
+            ) from error
         except InputError as error:
             raise MCPError(protocol.INVALID_PARAMS, self._session.explain(error)) from error
         except WorldDBError as error:
@@ -294,7 +305,10 @@ class MemoryServer(MCPServer[Any]):
 
     async def run_stdio_async(self) -> None:
         """Answer standard input until it ends, then finish writing answers within a time limit."""
-        lines, answers = StandardInput(0), StandardOutput(claim_stdout())
+        lines, answers = (
+            standard_streams.StandardInput(0),
+            standard_streams.StandardOutput(standard_streams.claim_stdout()),
+        )
         # The SDK only iterates one stream and writes to the other.
         streams = stdio_server(cast("anyio.AsyncFile[str]", lines), cast("anyio.AsyncFile[str]", answers))
         lowlevel = self._lowlevel_server

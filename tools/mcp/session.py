@@ -3,8 +3,6 @@
 Also here: the call of a tool as the server knows it, and the cursors of long answers.
 """
 
-from __future__ import annotations
-
 import base64
 import struct
 from collections.abc import Callable, Iterable, Iterator
@@ -16,8 +14,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 import worlddb
-from worlddb.tools.mcp import mcp_wording
-from worlddb.tools.mcp.tool_arguments import KINDS, MAX_OFFSET, MAX_PAGE, Scoped
+from worlddb.tools.mcp import mcp_wording, tool_arguments
 
 Step = Callable[[int, int], None]
 """Callback for (done, total). It raises if the call was cancelled, which ends the work."""
@@ -99,7 +96,7 @@ class Cursors:
             place = Place(*_PLACE.unpack(stored))
         except (ValueError, InvalidTag, struct.error):
             place = None
-        if place is None or not 0 <= place.offset <= MAX_OFFSET:
+        if place is None or not 0 <= place.offset <= tool_arguments.MAX_OFFSET:
             raise worlddb.InputError(
                 f"There is no page {cursor!r:.60}", "Give next_cursor of an answer as it is, or none"
             )
@@ -131,7 +128,7 @@ class ResumedView(NamedTuple):
         """Return one page of the items, and the cursor of the next page if there is one."""
         taken = list(islice(items, self.offset, self.offset + limit + 1))
         end = self.offset + limit
-        more = len(taken) > limit and end <= MAX_OFFSET
+        more = len(taken) > limit and end <= tool_arguments.MAX_OFFSET
         cursor = self.cursors.text(Place(self.view.seq, self.view.valid, end)) if more else None
         return taken[:limit], cursor
 
@@ -253,9 +250,16 @@ class Session:
     def is_scope(self, view: worlddb.View, world: worlddb.World) -> bool:
         """Return whether a world is a scope of this server."""
         kind, colon, _ = world.name.partition(":")
-        return world.type == SCOPE and bool(colon) and kind in KINDS and self.top in view.containers(world.ref)
+        return (
+            world.type == SCOPE
+            and bool(colon)
+            and kind in tool_arguments.KINDS
+            and self.top in view.containers(world.ref)
+        )
 
-    def scope_refs(self, view: worlddb.View, given: Scoped, *, include_retired: bool = False) -> list[str] | None:
+    def scope_refs(
+        self, view: worlddb.View, given: tool_arguments.Scoped, *, include_retired: bool = False
+    ) -> list[str] | None:
         """Return references of the named scopes that exist; ``None`` if none was named."""
         labels = labels_of(given)
         if not labels:
@@ -357,7 +361,7 @@ def _found(view: worlddb.View, scope: str | None, *, include_retired: bool) -> I
 
     A page costs nothing for what follows it.
     """
-    yielded, wanted = 0, MAX_PAGE + 1
+    yielded, wanted = 0, tool_arguments.MAX_PAGE + 1
     while True:
         found = view.find(world=scope, include_superseded=include_retired, limit=wanted)
         yield from found[yielded:]
@@ -366,7 +370,7 @@ def _found(view: worlddb.View, scope: str | None, *, include_retired: bool) -> I
         yielded, wanted = wanted, 8 * wanted
 
 
-def labels_of(given: Scoped) -> list[Label]:
+def labels_of(given: tool_arguments.Scoped) -> list[Label]:
     """Return the labels of the scopes that the arguments of a tool name."""
-    named = ((kind, getattr(given, f"{kind}_id")) for kind in KINDS)
+    named = ((kind, getattr(given, f"{kind}_id")) for kind in tool_arguments.KINDS)
     return [Label(kind, identity) for kind, identity in named if identity is not None]

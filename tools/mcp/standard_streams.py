@@ -3,8 +3,6 @@
 Standard output carries the protocol alone; everything else goes to standard error.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import sys

@@ -4,8 +4,6 @@ Clients of different keys share nothing but the store, which each sees through a
 needed to keep a session, a page or a notification of one key from another.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,14 +20,11 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Receive, Scope, Send
 
 from worlddb import Database, UnknownReference, WorldDBError
-from worlddb.tools.mcp.access_keys import PER_SECOND, Bucket, Key, KeyFile, KeyRing
-from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.http_guards import error_response
+from worlddb.tools.mcp import access_keys, catalogue, http_guards, standard_streams
 from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.session import Session
-from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES
 
-MAX_BODY_BYTES: Final = MAX_LINE_BYTES
+MAX_BODY_BYTES: Final = standard_streams.MAX_LINE_BYTES
 MAX_SESSIONS: Final = 200
 """Open sessions of one key."""
 SESSION_SECONDS: Final = 1800.0
@@ -45,7 +40,7 @@ _LOG: Final = logging.getLogger("worlddb.mcp.keys")
 class Tenant:
     """The server of one key."""
 
-    def __init__(self, server: MemoryServer, bucket: Bucket) -> None:
+    def __init__(self, server: MemoryServer, bucket: access_keys.Bucket) -> None:
         server.streamable_http_app(
             max_request_body_size=MAX_BODY_BYTES,
             session_idle_timeout=SESSION_SECONDS,
@@ -67,7 +62,13 @@ class Tenant:
 class Tenants:
     """The servers of all keys, or the one server without keys; also verifies tokens for the SDK."""
 
-    def __init__(self, db: Database, world: str | None, keys: KeyFile | None, per_second: float = PER_SECOND) -> None:
+    def __init__(
+        self,
+        db: Database,
+        world: str | None,
+        keys: access_keys.KeyFile | None,
+        per_second: float = access_keys.PER_SECOND,
+    ) -> None:
         self._db = db
         self._keys = keys
         self._per_second = per_second
@@ -77,7 +78,7 @@ class Tenants:
         if keys is None:
             self._everybody = MemoryServer(Session(db, world), threads=self._threads)
         self._trouble = ""
-        self._tenants: dict[Key | None, Tenant] = {}
+        self._tenants: dict[access_keys.Key | None, Tenant] = {}
         self._tasks: TaskGroup | None = None
         self._making = anyio.Lock()
 
@@ -104,16 +105,16 @@ class Tenants:
         """Pass a request to the server of its key."""
         tenant = await self._tenant(self._key_of(scope))
         if tenant is None:
-            await error_response(401, "The key was taken back")(scope, receive, send)
+            await http_guards.error_response(401, "The key was taken back")(scope, receive, send)
             return
         wait = tenant.bucket.take(anyio.current_time())
         if wait:
             message = "Too many requests; try again later"
-            await error_response(429, message, Retry_After=ceil(wait))(scope, receive, send)
+            await http_guards.error_response(429, message, Retry_After=ceil(wait))(scope, receive, send)
             return
         await tenant.sessions.handle_request(scope, receive, send)
 
-    def _ring(self) -> KeyRing | None:
+    def _ring(self) -> access_keys.KeyRing | None:
         """Return the present keys; while they cannot be read, nobody is admitted."""
         if self._keys is None:
             return None
@@ -126,7 +127,7 @@ class Tenants:
         self._trouble = trouble
         return ring
 
-    def _key_of(self, scope: Scope) -> Key | None:
+    def _key_of(self, scope: Scope) -> access_keys.Key | None:
         user = scope.get("user")
         ring = self._ring()
         if not isinstance(user, AuthenticatedUser) or ring is None:
@@ -134,7 +135,7 @@ class Tenants:
         digest = (user.access_token.claims or {}).get("digest")
         return next((key for key in ring.keys if key.digest == digest), None)
 
-    async def _tenant(self, key: Key | None) -> Tenant | None:
+    async def _tenant(self, key: access_keys.Key | None) -> Tenant | None:
         """Return the server of a key, made at its first request; ``None`` if its world is not there."""
         if key is None and self._everybody is None:
             return None
@@ -144,7 +145,7 @@ class Tenants:
                     await self._begin(key)
         return self._tenants.get(key)
 
-    async def _begin(self, key: Key | None) -> None:
+    async def _begin(self, key: access_keys.Key | None) -> None:
         ring, server = self._ring(), self._everybody
         if key is not None:
             if ring is None:
@@ -154,14 +155,14 @@ class Tenants:
             except UnknownReference:
                 return
         assert server is not None and self._tasks is not None
-        tenant = Tenant(server, Bucket(anyio.current_time(), self._per_second))
+        tenant = Tenant(server, access_keys.Bucket(anyio.current_time(), self._per_second))
         await self._tasks.start(tenant.run)
         self._tenants[key] = tenant
 
-    def _server_of(self, key: Key, ring: KeyRing) -> MemoryServer:
+    def _server_of(self, key: access_keys.Key, ring: access_keys.KeyRing) -> MemoryServer:
         db = self._db.signed(key.name)
         session = Session(db, key.world, secret=ring.secret("cursors"))
-        tools = TOOLS if key.write else tuple(tool for tool in TOOLS if tool.read_only)
+        tools = catalogue.TOOLS if key.write else tuple(tool for tool in catalogue.TOOLS if tool.read_only)
         return MemoryServer(session, tools=tools, threads=self._threads)
 
     async def _look_after(self) -> None:

@@ -1,7 +1,5 @@
 """Argument types of the tools; they check arguments, and the JSON schemas come from them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 import msgspec

@@ -4,8 +4,6 @@ Times are ISO 8601 in UTC and ids full references. An open end of time is null, 
 world is served.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import msgspec

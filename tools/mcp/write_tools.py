@@ -3,16 +3,13 @@
 Who wrote, and through which channel, is recorded by the server and never taken from the model.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from worlddb import InputError, Receipt, UnknownReference, View, World, format_time
-from worlddb.tools.mcp import mcp_wording, tool_arguments, tool_results
-from worlddb.tools.mcp.answer_notes import end_of_successor, has_ended, start_of_successor, successors
+from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 from worlddb.tools.mcp.session import SCOPE, Call, Label, Session, labels_of
 
 ABOUT: Final = "refers_to"
@@ -81,7 +78,7 @@ def _joined(session: Session, view: View, given: tool_arguments.Write) -> dict[s
     made_of = [session.memory(view, ref) for ref in given.derived_from]
     against = [session.memory(view, ref) for ref in given.contradicts]
     for other in against:
-        if has_ended(view, other) and not _is_sent_again(view, given, other):
+        if answer_notes.has_ended(view, other) and not _is_sent_again(view, given, other):
             raise InputError(
                 f"{other.ref} holds no more, so nothing contradicts it: {_excerpt(other)}",
                 "Leave it out of contradicts",
@@ -104,11 +101,11 @@ def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_res
     old = session.memory(view, given.id)
     if old.erased:
         raise InputError(f"The text of {old.ref} was erased", "Save what holds with memory_write")
-    since = start_of_successor(view, old, given.valid_from)
-    now = successors(view, old.ref, session.around(view, old.ref))
-    if has_ended(view, old, since) or any(successor.content == given.text for successor in now):
+    since = answer_notes.start_of_successor(view, old, given.valid_from)
+    now = answer_notes.successors(view, old.ref, session.around(view, old.ref))
+    if answer_notes.has_ended(view, old, since) or any(successor.content == given.text for successor in now):
         return _amended_before(session, view, old, given.text, now)
-    until = end_of_successor(session.around(view, old.ref), old)
+    until = answer_notes.end_of_successor(session.around(view, old.ref), old)
     # For a memory still to come: its future containers and subjects.
     there = session.later(view, old.valid.start)
     first, *others = there.containers(old.ref) or [session.top]
@@ -148,7 +145,7 @@ def _amended_before(session: Session, view: View, old: World, text: str, now: li
     Raises:
         InputError: something else holds in its place, or nothing.
     """
-    over, ends = has_ended(view, old), format_time(old.valid.end)
+    over, ends = answer_notes.has_ended(view, old), format_time(old.valid.end)
     if not now:
         message = f"ended {ends}" if over else f"ends {ends}"
         message = message if old.valid.start < old.valid.end else "holds at no time"

@@ -1,7 +1,5 @@
 """Events beside the worlds that they changed, without those of the world's members."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby

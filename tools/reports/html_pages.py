@@ -1,7 +1,5 @@
 """Shared parts of the HTML reports: filling templates, showing text safely, writing files."""
 
-from __future__ import annotations
-
 import os
 import unicodedata
 from pathlib import Path

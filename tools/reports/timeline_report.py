@@ -4,8 +4,6 @@ Valid time runs across, ingest time down; each rectangle is one version as held 
 says the same in words.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple

@@ -4,8 +4,6 @@ It holds what a memory has to get right: a home that moved, a corrected date, tw
 letter, two statements that contradict each other for good, and a sum of money. Four other people appear.
 """
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType

@@ -4,97 +4,60 @@ An erasure leaves exactly what a replay of the log without the erased texts deri
 than its hash leaves what its event would have left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from worlddb.log.model import events as ev
-from worlddb.log.model.times import ALWAYS, FOREVER
-from worlddb.projections.tables.apply.deferred_rows import DeferredRows
-from worlddb.projections.tables.apply.log_marks import (
-    apply_bookmarked,
-    apply_nothing,
-    apply_reclustered,
-    apply_supposed,
-)
-from worlddb.projections.tables.apply.settings import apply_registered, apply_tuned, apply_unregistered, apply_untuned
-from worlddb.projections.tables.names.blocks import UNNAMED_TYPES, forget_names, put_name
-from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
+from worlddb.log.model import times
+from worlddb.projections.tables.apply import deferred_rows, log_marks, settings
+from worlddb.projections.tables.names import blocks, canonical
 from worlddb.projections.tables.reads.asof import SPACE_CHOSEN, SPACE_DROPPED, space_row
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import (
-    ACCEPTED,
-    CLOSING_EDGE,
-    CLOSING_KEY,
-    CLOSING_VERSION,
-    CONTAINS_CODE,
-    ERASURE,
-    LIVE,
-    PAIR_KEY,
-    PENDING,
-    REJECTED,
-    SPACE,
-    SPACE_KEY,
-    TIME,
-    U64,
-    UNDONE,
-    VECTOR,
-    VECTOR_KEY,
-    AliasRow,
-    EdgePlace,
-    EdgeRow,
-    ErasureRow,
-    ProposalRow,
-    SpaceRow,
-    VersionRow,
-)
-from worlddb.projections.tables.storage.write_buffer import Table
+from worlddb.projections.tables.storage import rows, schema, write_buffer
 
 
-def erased(on: DeferredRows, event: ev.Erased) -> None:
+def erased(on: deferred_rows.DeferredRows, event: ev.Erased) -> None:
     """Forget the names and types of every version and alias so far.
 
     Their digests and forms were made of the texts.
     """
     tables, node = on.tables, on.number(event.lineage)
-    number = U64.pack(node)
+    number = schema.U64.pack(node)
     for version, row in list(tables.version_rows(node)):
         _forget(tables, row.name + number, row.type + number)
-        tables.put_version(node, version, row._replace(name=NO_NAME, type=NO_TYPE))
+        tables.put_version(node, version, row._replace(name=canonical.NO_NAME, type=canonical.NO_TYPE))
     for alias, given in list(tables.aliases(node)):
         _forget(tables, given.name + number)
-        tables.put_alias(node, alias, given._replace(name=NO_NAME))
-    forget_names(tables, node)
-    tables.erasures.put(number, ERASURE.pack(on.seq, event.details))
+        tables.put_alias(node, alias, given._replace(name=canonical.NO_NAME))
+    blocks.forget_names(tables, node)
+    tables.erasures.put(number, schema.ERASURE.pack(on.seq, event.details))
     for digest in event.forbidden:
         if tables.forbidden.get(digest) is None:
-            tables.forbidden.put(digest, U64.pack(on.seq))
+            tables.forbidden.put(digest, schema.U64.pack(on.seq))
 
 
-def _forget(tables: Tables, name: bytes, kind: bytes = b"") -> None:
+def _forget(tables: rows.Tables, name: bytes, kind: bytes = b"") -> None:
     if tables.names.get(name) is not None:
         tables.names.put(name, None)
     if kind and tables.types.get(kind) is not None:
         tables.types.put(kind, None)
 
 
-def erasure_of(tables: Tables, node: int) -> ErasureRow | None:
+def erasure_of(tables: rows.Tables, node: int) -> schema.ErasureRow | None:
     """The last erasure of a node's texts that this log records."""
-    stored = tables.erasures.get(U64.pack(node))
-    return None if stored is None else ErasureRow._make(ERASURE.unpack(stored))
+    stored = tables.erasures.get(schema.U64.pack(node))
+    return None if stored is None else schema.ErasureRow._make(schema.ERASURE.unpack(stored))
 
 
-def forbids(tables: Tables) -> bool:
+def forbids(tables: rows.Tables) -> bool:
     """True if there are texts that may not be written again."""
     return next(tables.forbidden.scan(b""), None) is not None
 
 
-def imported(on: DeferredRows, event: ev.Imported) -> None:
+def imported(on: deferred_rows.DeferredRows, event: ev.Imported) -> None:
     """Nothing: what a bundle brought is said by other events."""
 
 
-def filled(on: DeferredRows, event: ev.Filled) -> None:
+def filled(on: deferred_rows.DeferredRows, event: ev.Filled) -> None:
     """Write what the version's own event would have written had the text been there.
 
     A replay finds it there: then all of this stands already.
@@ -104,22 +67,22 @@ def filled(on: DeferredRows, event: ev.Filled) -> None:
     body = on.blobs.earlier(row.seq, row.position)
     if body is None:
         return
-    name, kind = name_digest(body.name), type_digest(body.type)
+    name, kind = canonical.name_digest(body.name), canonical.type_digest(body.type)
     on.tables.put_version(node, event.version, row._replace(name=name, type=kind))
-    if name != NO_NAME:
-        _put_earliest(on.tables.names, name + U64.pack(node), row.seq)
-        if body.type not in UNNAMED_TYPES:
-            put_name(on.tables, node, body.name)
-    _put_earliest(on.tables.types, kind + U64.pack(node), row.seq)
+    if name != canonical.NO_NAME:
+        _put_earliest(on.tables.names, name + schema.U64.pack(node), row.seq)
+        if body.type not in blocks.UNNAMED_TYPES:
+            blocks.put_name(on.tables, node, body.name)
+    _put_earliest(on.tables.types, kind + schema.U64.pack(node), row.seq)
 
 
-def _put_earliest(table: Table, key: bytes, seq: int) -> None:
+def _put_earliest(table: write_buffer.Table, key: bytes, seq: int) -> None:
     stored = table.get(key)
     if stored is None or int.from_bytes(stored, "big") > seq:
-        table.put(key, U64.pack(seq))
+        table.put(key, schema.U64.pack(seq))
 
 
-class Applier(DeferredRows):
+class Applier(deferred_rows.DeferredRows):
     """Applies the events of one commit to the tables, then rehashes the worlds that changed.
 
     The rows of new worlds and edges are deferred; see :class:`DeferredRows`.
@@ -158,7 +121,7 @@ class Applier(DeferredRows):
             node, details = self.number(event.lineage), self.blobs.details(event.details)
             if details is not None and node >= self.tables.first_new_node:
                 alias = details.aliases[event.position]
-                self.name(node, name_digest(alias), alias)
+                self.name(node, canonical.name_digest(alias), alias)
         self.names_put = True
 
     def rehash(self) -> bytes:
@@ -170,7 +133,7 @@ class Applier(DeferredRows):
     def finish(self, idempotency_key: bytes) -> None:
         """Record the commit itself: how far the tables are, and the key that it was made under."""
         if idempotency_key:
-            self.tables.keys.put(idempotency_key, U64.pack(self.seq))
+            self.tables.keys.put(idempotency_key, schema.U64.pack(self.seq))
         self.tables.put_progress(
             self.tables.progress()._replace(seq=self.seq, next_node=self.next_node, next_edge=self.next_edge)
         )
@@ -179,16 +142,18 @@ class Applier(DeferredRows):
 _EARLY: Final = frozenset({ev.StoreCreated, ev.Created, ev.Linked})
 
 
-def _store_created(on: DeferredRows, event: ev.StoreCreated) -> None:
-    _created(on, ev.Created(event.root, event.body, ev.NONE, ALWAYS, FOREVER))
+def _store_created(on: deferred_rows.DeferredRows, event: ev.StoreCreated) -> None:
+    _created(on, ev.Created(event.root, event.body, ev.NONE, times.ALWAYS, times.FOREVER))
 
 
-def _created(on: DeferredRows, event: ev.Created) -> None:
+def _created(on: deferred_rows.DeferredRows, event: ev.Created) -> None:
     body = on.blobs.body(event.body)
-    on.create(event, on.blobs.blob_id(event.body), NO_NAME if body is None else name_digest(body.name))
+    on.create(
+        event, on.blobs.blob_id(event.body), canonical.NO_NAME if body is None else canonical.name_digest(body.name)
+    )
 
 
-def _revised(on: DeferredRows, event: ev.Revised) -> None:
+def _revised(on: deferred_rows.DeferredRows, event: ev.Revised) -> None:
     node = on.number(event.lineage)
     row = on.tables.node(node)
     version = row.versions + 1
@@ -197,14 +162,14 @@ def _revised(on: DeferredRows, event: ev.Revised) -> None:
     on.pending_hashes.body_changed(node)
 
 
-def _put_version(on: DeferredRows, node: int, version: int, event: ev.Revised) -> None:
+def _put_version(on: deferred_rows.DeferredRows, node: int, version: int, event: ev.Revised) -> None:
     body = on.blobs.body(event.body)
-    name = NO_NAME if body is None else name_digest(body.name)
-    type_ = NO_TYPE if body is None else type_digest(body.type)
+    name = canonical.NO_NAME if body is None else canonical.name_digest(body.name)
+    type_ = canonical.NO_TYPE if body is None else canonical.type_digest(body.type)
     on.tables.put_version(
         node,
         version,
-        VersionRow(
+        schema.VersionRow(
             on.blobs.blob_id(event.body),
             on.seq,
             event.valid_from,
@@ -216,31 +181,31 @@ def _put_version(on: DeferredRows, node: int, version: int, event: ev.Revised) -
             type_,
         ),
     )
-    on.put_name(node, name, None if body is None or body.type in UNNAMED_TYPES else body.name)
-    key, types = type_ + U64.pack(node), on.tables.types
+    on.put_name(node, name, None if body is None or body.type in blocks.UNNAMED_TYPES else body.name)
+    key, types = type_ + schema.U64.pack(node), on.tables.types
     if body is not None and types.get(key) is None:
-        types.put(key, U64.pack(on.seq))
+        types.put(key, schema.U64.pack(on.seq))
 
 
-def _closed(on: DeferredRows, event: ev.Closed) -> None:
+def _closed(on: deferred_rows.DeferredRows, event: ev.Closed) -> None:
     node = on.number(event.lineage)
     row = on.tables.version(node, event.version)
     on.tables.put_version(node, event.version, row._replace(valid_to=event.valid_to, closed=on.seq))
-    _put_closing(on, (CLOSING_VERSION, node, event.version), row, event.valid_to, event.by)
+    _put_closing(on, (schema.CLOSING_VERSION, node, event.version), row, event.valid_to, event.by)
 
 
-def _ended(on: DeferredRows, event: ev.Ended) -> None:
+def _ended(on: deferred_rows.DeferredRows, event: ev.Ended) -> None:
     node = on.number(event.lineage)
     on.tables.put_node(node, on.tables.node(node)._replace(ended=on.seq))
 
 
-def _named(on: DeferredRows, event: ev.Named) -> None:
+def _named(on: deferred_rows.DeferredRows, event: ev.Named) -> None:
     node = on.number(event.lineage)
     row = on.tables.node(node)
     details = on.blobs.details(event.details)
-    name = NO_NAME if details is None else name_digest(details.aliases[event.position])
+    name = canonical.NO_NAME if details is None else canonical.name_digest(details.aliases[event.position])
     alias = row.aliases + 1
-    on.tables.put_alias(node, alias, AliasRow(name, on.seq, LIVE, event.details, event.position))
+    on.tables.put_alias(node, alias, schema.AliasRow(name, on.seq, schema.LIVE, event.details, event.position))
     on.tables.put_node(node, row._replace(aliases=alias))
     if details is None:
         on.put_name(node, name, None)
@@ -252,7 +217,7 @@ def _named(on: DeferredRows, event: ev.Named) -> None:
         on.put_name(node, name, details.aliases[event.position])
 
 
-def _unnamed(on: DeferredRows, event: ev.Unnamed) -> None:
+def _unnamed(on: deferred_rows.DeferredRows, event: ev.Unnamed) -> None:
     node = on.number(event.lineage)
     for alias, row in on.tables.aliases(node):
         if alias == event.alias:
@@ -260,52 +225,56 @@ def _unnamed(on: DeferredRows, event: ev.Unnamed) -> None:
             return
 
 
-def _linked(on: DeferredRows, event: ev.Linked) -> None:
+def _linked(on: deferred_rows.DeferredRows, event: ev.Linked) -> None:
     code = on.tables.give_type_code(event.type)
     on.link(event, code, on.number(event.source), on.number(event.target), on.number(event.home))
 
 
-def _unlinked(on: DeferredRows, event: ev.Unlinked) -> None:
+def _unlinked(on: deferred_rows.DeferredRows, event: ev.Unlinked) -> None:
     tables = on.tables
     place, row = _edge(on, event.edge)
     tables.put_edge(place, row._replace(unlinked=on.seq))
     tables.put_unlinked_back(row.target, place, on.seq)
     tables.put_retracted(row.home, place)
-    if place.type == CONTAINS_CODE:
+    if place.type == schema.CONTAINS_CODE:
         on.pending_hashes.member_changed(place.source, row.target)
     else:
         on.pending_hashes.edge_changed(row.home, event.edge, written=False)
 
 
-def _edge_closed(on: DeferredRows, event: ev.EdgeClosed) -> None:
+def _edge_closed(on: deferred_rows.DeferredRows, event: ev.EdgeClosed) -> None:
     place, row = _edge(on, event.edge)
     on.tables.put_edge(place, row._replace(valid_to=event.valid_to, closed=on.seq))
-    _put_closing(on, (CLOSING_EDGE, place.edge, 0), row, event.valid_to, b"")
+    _put_closing(on, (schema.CLOSING_EDGE, place.edge, 0), row, event.valid_to, b"")
 
 
 def _put_closing(
-    on: DeferredRows, what: tuple[int, int, int], row: VersionRow | EdgeRow, valid_to: int, by: bytes
+    on: deferred_rows.DeferredRows,
+    what: tuple[int, int, int],
+    row: schema.VersionRow | schema.EdgeRow,
+    valid_to: int,
+    by: bytes,
 ) -> None:
     """Keep the new end of something that is closed.
 
     The first time that it is closed, the end that it was born with is kept too.
     """
     if not row.closed:
-        on.tables.closings.put(CLOSING_KEY.pack(*what, row.seq), TIME.pack(row.valid_to))
-    on.tables.closings.put(CLOSING_KEY.pack(*what, on.seq), TIME.pack(valid_to) + by)
+        on.tables.closings.put(schema.CLOSING_KEY.pack(*what, row.seq), schema.TIME.pack(row.valid_to))
+    on.tables.closings.put(schema.CLOSING_KEY.pack(*what, on.seq), schema.TIME.pack(valid_to) + by)
 
 
-def _edge(on: DeferredRows, edge: bytes) -> tuple[EdgePlace, EdgeRow]:
+def _edge(on: deferred_rows.DeferredRows, edge: bytes) -> tuple[schema.EdgePlace, schema.EdgeRow]:
     place = on.tables.place_of(edge)
     if place is None:
         raise KeyError(f"commit {on.seq} names the unknown edge {edge.hex()}")
     return place, on.tables.edge(place)
 
 
-def _proposed(on: DeferredRows, event: ev.Proposed) -> None:
+def _proposed(on: deferred_rows.DeferredRows, event: ev.Proposed) -> None:
     """A pair of worlds waits for a decision."""
     source, target = on.number(event.source), on.number(event.target)
-    row = ProposalRow(
+    row = schema.ProposalRow(
         source,
         target,
         event.source_version,
@@ -316,62 +285,62 @@ def _proposed(on: DeferredRows, event: ev.Proposed) -> None:
         event.details,
         event.nonce,
         event.handler_version,
-        PENDING,
+        schema.PENDING,
         0,
     )
     on.tables.put_proposal(event.proposal, row)
-    key = PAIR_KEY.pack(max(source, target), min(source, target), on.seq, on.staged)
+    key = schema.PAIR_KEY.pack(max(source, target), min(source, target), on.seq, on.staged)
     on.tables.pairs.put(key, event.proposal)
     on.staged += 1
 
 
-def _decided(on: DeferredRows, event: ev.Decided) -> None:
+def _decided(on: deferred_rows.DeferredRows, event: ev.Decided) -> None:
     """Somebody decided about a pair."""
     row = on.tables.proposal(event.proposal)
     if row is None:
         raise KeyError(f"commit {on.seq} names the unknown proposal {event.proposal.hex()}")
     status = _STATUSES[event.decision]
     on.tables.put_proposal(event.proposal, row._replace(status=status, decided=on.seq))
-    on.tables.decisions.put(event.proposal + U64.pack(on.seq), bytes([status]))
+    on.tables.decisions.put(event.proposal + schema.U64.pack(on.seq), bytes([status]))
 
 
-_STATUSES: Final = {"accepted": ACCEPTED, "rejected": REJECTED, "undone": UNDONE}
+_STATUSES: Final = {"accepted": schema.ACCEPTED, "rejected": schema.REJECTED, "undone": schema.UNDONE}
 
 
-def _space_opened(on: DeferredRows, event: ev.SpaceOpened) -> None:
+def _space_opened(on: deferred_rows.DeferredRows, event: ev.SpaceOpened) -> None:
     """Number a space; nothing is in it yet."""
-    row = SpaceRow(on.seq, event.model, event.dimension, 0)
-    on.tables.spaces.put(SPACE_KEY.pack(event.space), SPACE.pack(*row))
+    row = schema.SpaceRow(on.seq, event.model, event.dimension, 0)
+    on.tables.spaces.put(schema.SPACE_KEY.pack(event.space), schema.SPACE.pack(*row))
 
 
-def _embedded(on: DeferredRows, event: ev.Embedded) -> None:
+def _embedded(on: deferred_rows.DeferredRows, event: ev.Embedded) -> None:
     """Say where a version's vector is."""
-    key = VECTOR_KEY.pack(event.space, on.number(event.lineage), event.version)
-    on.tables.vectors.put(key, VECTOR.pack(on.seq, event.vector))
+    key = schema.VECTOR_KEY.pack(event.space, on.number(event.lineage), event.version)
+    on.tables.vectors.put(key, schema.VECTOR.pack(on.seq, event.vector))
 
 
-def _embedded_through(on: DeferredRows, event: ev.EmbeddedThrough) -> None:
+def _embedded_through(on: deferred_rows.DeferredRows, event: ev.EmbeddedThrough) -> None:
     """Say how far a space is filled."""
     row = space_row(on.tables, event.space)
     if row is None:
         raise KeyError(f"commit {on.seq} names the unknown embedding space {event.space}")
-    on.tables.spaces.put(SPACE_KEY.pack(event.space), SPACE.pack(*row._replace(through=event.through)))
+    on.tables.spaces.put(schema.SPACE_KEY.pack(event.space), schema.SPACE.pack(*row._replace(through=event.through)))
 
 
-def _space_chosen(on: DeferredRows, event: ev.SpaceChosen) -> None:
+def _space_chosen(on: deferred_rows.DeferredRows, event: ev.SpaceChosen) -> None:
     """Let a space answer from this commit on."""
-    on.tables.space_changes.put(SPACE_CHOSEN + U64.pack(on.seq), SPACE_KEY.pack(event.space))
+    on.tables.space_changes.put(SPACE_CHOSEN + schema.U64.pack(on.seq), schema.SPACE_KEY.pack(event.space))
 
 
-def _space_dropped(on: DeferredRows, event: ev.SpaceDropped) -> None:
+def _space_dropped(on: deferred_rows.DeferredRows, event: ev.SpaceDropped) -> None:
     """Say that a space is no more.
 
     Its vectors stay where they are: views of earlier commits compare them.
     """
-    on.tables.space_changes.put(SPACE_DROPPED + SPACE_KEY.pack(event.space), U64.pack(on.seq))
+    on.tables.space_changes.put(SPACE_DROPPED + schema.SPACE_KEY.pack(event.space), schema.U64.pack(on.seq))
 
 
-_APPLY: Final[dict[type[ev.Event], Callable[[DeferredRows, Any], None]]] = {
+_APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], None]]] = {
     ev.StoreCreated: _store_created,
     ev.Created: _created,
     ev.Revised: _revised,
@@ -384,21 +353,21 @@ _APPLY: Final[dict[type[ev.Event], Callable[[DeferredRows, Any], None]]] = {
     ev.EdgeClosed: _edge_closed,
     ev.Proposed: _proposed,
     ev.Decided: _decided,
-    ev.Bookmarked: apply_bookmarked,
+    ev.Bookmarked: log_marks.apply_bookmarked,
     ev.Imported: imported,
     ev.Filled: filled,
     ev.Erased: erased,
-    ev.Registered: apply_registered,
-    ev.Unregistered: apply_unregistered,
+    ev.Registered: settings.apply_registered,
+    ev.Unregistered: settings.apply_unregistered,
     ev.SpaceOpened: _space_opened,
     ev.Embedded: _embedded,
     ev.EmbeddedThrough: _embedded_through,
-    ev.Reclustered: apply_reclustered,
-    ev.Supposed: apply_supposed,
-    ev.LeftOut: apply_nothing,
-    ev.TakenOver: apply_nothing,
-    ev.Tuned: apply_tuned,
-    ev.Untuned: apply_untuned,
+    ev.Reclustered: log_marks.apply_reclustered,
+    ev.Supposed: log_marks.apply_supposed,
+    ev.LeftOut: log_marks.apply_nothing,
+    ev.TakenOver: log_marks.apply_nothing,
+    ev.Tuned: settings.apply_tuned,
+    ev.Untuned: settings.apply_untuned,
     ev.SpaceChosen: _space_chosen,
     ev.SpaceDropped: _space_dropped,
 }

@@ -20,20 +20,8 @@ from worlddb.log.model.blobs import Body, Details
 from worlddb.projections.tables.apply.rehash import PendingHashes
 from worlddb.projections.tables.names.blocks import UNNAMED_TYPES, put_first_names, put_name
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
+from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import (
-    CONTAINS_CODE,
-    EDGE,
-    EDGE_KEY,
-    LIVE,
-    U64,
-    U64_U64,
-    UNFOLLOWED,
-    VERSION,
-    VERSION_KEY,
-    NodeRow,
-    VersionRow,
-)
 
 Alias = tuple[int, bytes, str]
 """A further name of a new world: its node, the name's digest, and the name."""
@@ -56,19 +44,19 @@ def put_worlds(
     bodies = list(map(blobs.body, positions))
     names = [NO_NAME if body is None else name_digest(body.name) for body in bodies]
     types = [NO_TYPE if body is None else type_digest(body.type) for body in bodies]
-    numbers = list(map(U64.pack, nodes))
+    numbers = list(map(schema.U64.pack, nodes))
     tables.lineages.put_new(list(lineages), numbers)
-    versions = map(VERSION.pack, ids, repeat(seq), begins, ends, repeat(0), positions, details, names, types)
-    tables.versions.put_new(list(map(VERSION_KEY.pack, nodes, repeat(1))), versions)
-    first_seen = repeat(U64.pack(seq))
+    versions = map(schema.VERSION.pack, ids, repeat(seq), begins, ends, repeat(0), positions, details, names, types)
+    tables.versions.put_new(list(map(schema.VERSION_KEY.pack, nodes, repeat(1))), versions)
+    first_seen = repeat(schema.U64.pack(seq))
     named = [name + number for name, number in zip(names, numbers, strict=True) if name != NO_NAME]
-    named += [digest + U64.pack(node) for node, digest, _ in aliases if digest != NO_NAME]
+    named += [digest + schema.U64.pack(node) for node, digest, _ in aliases if digest != NO_NAME]
     tables.names.put_new(list(dict.fromkeys(named)), first_seen)
     typed = [kind + number for kind, number, body in zip(types, numbers, bodies, strict=True) if body is not None]
     tables.types.put_new(typed, first_seen)
     known = [body is not None and body.type not in UNNAMED_TYPES for body in bodies]
     texts = [body.name for body in compress(bodies, known) if body]
-    others = [U64.pack(node) for node, _, _ in aliases]
+    others = [schema.U64.pack(node) for node, _, _ in aliases]
     put_first_names(tables, chain(compress(numbers, known), others), chain(texts, [text for _, _, text in aliases]))
 
 
@@ -90,16 +78,16 @@ def put_edges(tables: Tables, seq: int, edges: Sequence[Edge], numbers: range) -
         keyed,
         handler_versions,
     ) = zip(*map(astuple, events), strict=True)
-    places = list(map(EDGE_KEY.pack, sources, codes, numbers))
+    places = list(map(schema.EDGE_KEY.pack, sources, codes, numbers))
     rows = map(
-        EDGE.pack,
+        schema.EDGE.pack,
         ids,
         targets,
         homes,
         source_versions,
         target_versions,
         repeat(seq),
-        repeat(LIVE),
+        repeat(schema.LIVE),
         begins,
         until,
         repeat(0),
@@ -107,7 +95,9 @@ def put_edges(tables: Tables, seq: int, edges: Sequence[Edge], numbers: range) -
         handler_versions,
     )
     tables.out.put_new(places, rows)
-    tables.back.put_new(list(map(EDGE_KEY.pack, targets, codes, numbers)), map(U64_U64.pack, sources, repeat(LIVE)))
+    tables.back.put_new(
+        list(map(schema.EDGE_KEY.pack, targets, codes, numbers)), map(schema.U64_U64.pack, sources, repeat(schema.LIVE))
+    )
     tables.edges.put_new(list(ids), places)
     if any(keyed):
         unique = [(nonce, place) for nonce, place, only in zip(nonces, places, keyed, strict=True) if only]
@@ -181,7 +171,7 @@ class DeferredRows:
         node = self.next_node
         self.next_node = node + 1
         t_create = self.ingest_time if event.t_create is None else event.t_create
-        self.tables.number_new(event.lineage, node, NodeRow(event.lineage, self.seq, t_create, 1, 0, 0, body))
+        self.tables.number_new(event.lineage, node, schema.NodeRow(event.lineage, self.seq, t_create, 1, 0, 0, body))
         self._created.append(event)
         self._names.add(name)
         self.tables.deferred = self
@@ -190,8 +180,8 @@ class DeferredRows:
     def link(self, event: ev.Linked, code: int, source: int, target: int, home: int) -> None:
         """Defer a new edge, given its type, ends and home as numbers."""
         self._linked.append((event, code, source, target, home))
-        if code not in UNFOLLOWED:
-            if code == CONTAINS_CODE:
+        if code not in schema.UNFOLLOWED:
+            if code == schema.CONTAINS_CODE:
                 self.tables.contained(target, source)
             self._targets[source, code].append(target)
             self._led_to.add((target, code))
@@ -209,7 +199,7 @@ class DeferredRows:
         lineages = [event.lineage for event in events]
         times = [self.ingest_time if event.t_create is None else event.t_create for event in events]
         bodies = map(self.blobs.blob_id, [event.body for event in events])
-        rows = map(NodeRow, lineages, repeat(self.seq), times, repeat(1), repeat(0), repeat(0), bodies)
+        rows = map(schema.NodeRow, lineages, repeat(self.seq), times, repeat(1), repeat(0), repeat(0), bodies)
         self.tables.number_all_new(lineages, nodes, rows)
         self._created += events
         self.next_node = nodes.stop
@@ -218,7 +208,7 @@ class DeferredRows:
     def link_all(self, edges: list[Edge]) -> None:
         """As :meth:`link`, for all new edges of a commit; their rows are put."""
         for _, code, source, target, _ in edges:
-            if code == CONTAINS_CODE:
+            if code == schema.CONTAINS_CODE:
                 self.tables.contained(target, source)
         self._linked += edges
         self.next_edge += len(edges)
@@ -245,9 +235,9 @@ class DeferredRows:
 
         It is also put where names that are alike are looked for; no text: it was erased.
         """
-        key, names = digest + U64.pack(node), self.tables.names
+        key, names = digest + schema.U64.pack(node), self.tables.names
         if digest != NO_NAME and names.get(key) is None:
-            names.put(key, U64.pack(self.seq))
+            names.put(key, schema.U64.pack(self.seq))
         if text is not None:
             put_name(self.tables, node, text)
 
@@ -261,7 +251,7 @@ class DeferredRows:
         """True if a new lineage has the name, and the tables do not know it yet."""
         return digest in self._names
 
-    def deferred_first_version(self, node: int) -> VersionRow | None:
+    def deferred_first_version(self, node: int) -> schema.VersionRow | None:
         """The row of a node's first version, if that is deferred."""
         if not self.is_deferred(node):
             return None
@@ -269,7 +259,7 @@ class DeferredRows:
         body = self.blobs.body(event.body)
         name, kind = (NO_NAME, NO_TYPE) if body is None else (name_digest(body.name), type_digest(body.type))
         identifier = self.blobs.blob_id(event.body)
-        return VersionRow(
+        return schema.VersionRow(
             identifier, self.seq, event.valid_from, event.valid_to, 0, event.body, event.details, name, kind
         )
 

@@ -13,43 +13,35 @@ quick. A commit completes as many subtrees of two or more leaves as its sequence
 one row under that number, the smallest first, so that every second commit adds one row at the end of the table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 
-from worlddb.log.model import codec
+from worlddb.log.model import blobs, codec, errors, hashing, ids
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Details
-from worlddb.log.model.errors import DamagedStore, HypotheticalStore
-from worlddb.log.model.hashing import log_leaf_hash, log_node_hash
-from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.deferred_rows import DeferredRows
 from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, NO_NAME, name_digest
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import BOOKMARK, U64, BookmarkRow
-from worlddb.projections.tables.storage.transaction import SUPPOSED, missing_row
+from worlddb.projections.tables.storage import rows, schema, transaction
 
 
 def apply_bookmarked(on: DeferredRows, event: ev.Bookmarked) -> None:
     """Keep what the name stands for from this commit on."""
     body = on.blobs.body(event.body)
     digest = NO_NAME if body is None else name_digest(body.name)
-    row = BookmarkRow(event.seq, event.body, event.details)
-    on.tables.bookmarks.put(digest + U64.pack(on.seq), BOOKMARK.pack(*row))
+    row = schema.BookmarkRow(event.seq, event.body, event.details)
+    on.tables.bookmarks.put(digest + schema.U64.pack(on.seq), schema.BOOKMARK.pack(*row))
 
 
-def bookmark_at(tables: Tables, name: str, seq: int) -> tuple[int, BookmarkRow] | None:
+def bookmark_at(tables: rows.Tables, name: str, seq: int) -> tuple[int, schema.BookmarkRow] | None:
     """(the commit that set it, the row) of a name as known at commit ``seq``."""
     digest = name_digest(name)
-    found = None if digest == NO_NAME else tables.bookmarks.last(digest, digest + U64.pack(seq))
+    found = None if digest == NO_NAME else tables.bookmarks.last(digest, digest + schema.U64.pack(seq))
     return None if found is None else _read(*found)
 
 
-def bookmarks_at(tables: Tables, seq: int) -> Iterator[tuple[int, BookmarkRow]]:
+def bookmarks_at(tables: rows.Tables, seq: int) -> Iterator[tuple[int, schema.BookmarkRow]]:
     """As :func:`bookmark_at`, of every name, in the order in which they were set."""
-    newest: dict[bytes, tuple[int, BookmarkRow]] = {}
+    newest: dict[bytes, tuple[int, schema.BookmarkRow]] = {}
     for key, value in tables.bookmarks.scan(b""):
         found = _read(key, value)
         if found[0] <= seq:
@@ -57,8 +49,8 @@ def bookmarks_at(tables: Tables, seq: int) -> Iterator[tuple[int, BookmarkRow]]:
     yield from sorted(newest.values())
 
 
-def _read(key: bytes, value: bytes) -> tuple[int, BookmarkRow]:
-    return int.from_bytes(key[NAME_DIGEST_BYTES:], "big"), BookmarkRow._make(BOOKMARK.unpack(value))
+def _read(key: bytes, value: bytes) -> tuple[int, schema.BookmarkRow]:
+    return int.from_bytes(key[NAME_DIGEST_BYTES:], "big"), schema.BookmarkRow._make(schema.BOOKMARK.unpack(value))
 
 
 _RECLUSTERED: Final = b"reclustered"
@@ -66,10 +58,10 @@ _RECLUSTERED: Final = b"reclustered"
 
 def apply_reclustered(on: DeferredRows, event: ev.Reclustered) -> None:
     """Say how far it has come."""
-    on.tables.progress_table.put(_RECLUSTERED, U64.pack(event.through))
+    on.tables.progress_table.put(_RECLUSTERED, schema.U64.pack(event.through))
 
 
-def reclustered_through(tables: Tables) -> int:
+def reclustered_through(tables: rows.Tables) -> int:
     """The last commit whose surroundings were looked at; 0 before the first."""
     stored = tables.progress_table.get(_RECLUSTERED)
     return 0 if stored is None else int.from_bytes(stored, "big")
@@ -77,14 +69,14 @@ def reclustered_through(tables: Tables) -> int:
 
 def apply_supposed(on: DeferredRows, event: ev.Supposed) -> None:
     """Keep where the log left the original, so that whoever opens the store knows."""
-    on.tables.progress_table.put(SUPPOSED, U64.pack(on.seq))
+    on.tables.progress_table.put(transaction.SUPPOSED, schema.U64.pack(on.seq))
 
 
 def apply_nothing(on: DeferredRows, event: ev.LeftOut | ev.TakenOver) -> None:
     """Do nothing: an absent commit has no rows, and other events say what was taken over."""
 
 
-def supposition(log: LmdbLog, tables: Tables) -> ev.Supposed | None:
+def supposition(log: LmdbLog, tables: rows.Tables) -> ev.Supposed | None:
     """The supposition of a hypothetical log; ``None`` for a real one.
 
     Raises:
@@ -95,11 +87,13 @@ def supposition(log: LmdbLog, tables: Tables) -> ev.Supposed | None:
         return None
     first = log.events(at).events[0]
     if not isinstance(first, ev.Supposed):
-        raise DamagedStore(f"Commit {at} does not say what the log supposes", "Run `worlddb rebuild tables`", seq=at)
+        raise errors.DamagedStore(
+            f"Commit {at} does not say what the log supposes", "Run `worlddb rebuild tables`", seq=at
+        )
     return first
 
 
-def described(log: LmdbLog, tables: Tables) -> str:
+def described(log: LmdbLog, tables: rows.Tables) -> str:
     """The supposition of a hypothetical log in a sentence; empty for a real one."""
     found = supposition(log, tables)
     if found is None:
@@ -107,10 +101,10 @@ def described(log: LmdbLog, tables: Tables) -> str:
     at = tables.supposed_at()
     stored = log.blob(at, found.details)
     details = None if stored is None else codec.decode_blob(stored, at)
-    return details.why if isinstance(details, Details) else "with commits left out"
+    return details.why if isinstance(details, blobs.Details) else "with commits left out"
 
 
-def identity_of(log: LmdbLog, tables: Tables) -> bytes:
+def identity_of(log: LmdbLog, tables: rows.Tables) -> bytes:
     """The id of the store: the random one that its log began with, or that of what it supposes."""
     found = supposition(log, tables)
     if found is not None:
@@ -119,7 +113,7 @@ def identity_of(log: LmdbLog, tables: Tables) -> bytes:
     return first.store_id if isinstance(first, ev.StoreCreated) else b""
 
 
-def refuse_supposed(tables: Tables, what: str) -> None:
+def refuse_supposed(tables: rows.Tables, what: str) -> None:
     """See that a store is what happened, before it stands for that.
 
     Raises:
@@ -127,33 +121,33 @@ def refuse_supposed(tables: Tables, what: str) -> None:
     """
     at = tables.supposed_at()
     if at:
-        raise HypotheticalStore(
+        raise errors.HypotheticalStore(
             f"This store is hypothetical: from commit {at} on it is not what happened, so {what}",
             "Name the store that it was made from; this one can be read and compared",
             since=at,
         )
 
 
-def add_commit(tables: Tables, seq: int, chain: bytes, previous: bytes) -> None:
+def add_commit(tables: rows.Tables, seq: int, chain: bytes, previous: bytes) -> None:
     """Store the hashes of the subtrees that commit ``seq`` completes.
 
     ``previous`` is the chain hash before it.
     """
     if seq & 1:
         return
-    node = log_node_hash(log_leaf_hash(previous), log_leaf_hash(chain))
+    node = hashing.log_node_hash(hashing.log_leaf_hash(previous), hashing.log_leaf_hash(chain))
     hashes, level = [node], 1
     while not seq >> level & 1:
-        node = log_node_hash(_stored_subtree(tables, level, seq - (1 << level)), node)
+        node = hashing.log_node_hash(_stored_subtree(tables, level, seq - (1 << level)), node)
         hashes.append(node)
         level += 1
-    tables.log_tree.put(U64.pack(seq), b"".join(hashes))
+    tables.log_tree.put(schema.U64.pack(seq), b"".join(hashes))
 
 
 class LogTree:
     """The subtrees of one transaction's log; see :class:`worlddb.log.model.merkle.Subtrees`."""
 
-    def __init__(self, log: LmdbLog, tables: Tables) -> None:
+    def __init__(self, log: LmdbLog, tables: rows.Tables) -> None:
         self._log = log
         self._tables = tables
 
@@ -163,11 +157,11 @@ class LogTree:
         Raises:
             DamagedStore: the table does not hold it.
         """
-        return _stored_subtree(self._tables, level, end) if level else log_leaf_hash(self._log.chain(end))
+        return _stored_subtree(self._tables, level, end) if level else hashing.log_leaf_hash(self._log.chain(end))
 
 
-def _stored_subtree(tables: Tables, level: int, end: int) -> bytes:
-    row = tables.log_tree.get(U64.pack(end))
-    if row is None or len(row) < level * HASH_BYTES:
-        raise missing_row(f"log tree of commit {end}")
-    return row[(level - 1) * HASH_BYTES : level * HASH_BYTES]
+def _stored_subtree(tables: rows.Tables, level: int, end: int) -> bytes:
+    row = tables.log_tree.get(schema.U64.pack(end))
+    if row is None or len(row) < level * ids.HASH_BYTES:
+        raise transaction.missing_row(f"log tree of commit {end}")
+    return row[(level - 1) * ids.HASH_BYTES : level * ids.HASH_BYTES]

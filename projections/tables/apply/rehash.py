@@ -4,18 +4,12 @@ Paper §2.1, equation 2 and the edit propagation invariant (law 6). Worlds are v
 recursion, so depth costs no stack; a world is visited when all of its changed members are done.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Iterable
 
-from worlddb.log.model.events import Linked
-from worlddb.log.model.hashing import world_hash
-from worlddb.log.model.ids import HASH_BYTES
-from worlddb.log.model.trie import EMPTY_ROOT
+from worlddb.log.model import events, hashing, ids, trie
+from worlddb.projections.tables.storage import schema, transaction
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import CONTAINS_CODE, ROOT_NODE
-from worlddb.projections.tables.storage.transaction import missing_row
 
 
 class PendingHashes:
@@ -36,11 +30,11 @@ class PendingHashes:
         """Note new nodes."""
         self._changed.update(nodes)
 
-    def edges_linked(self, linked: Iterable[tuple[Linked, int, int, int, int]]) -> None:
+    def edges_linked(self, linked: Iterable[tuple[events.Linked, int, int, int, int]]) -> None:
         """Note new edges, each with its type, source, target and home."""
         touched, edges = self._touched_members, self._edges
         for event, code, source, target, home in linked:
-            if code == CONTAINS_CODE:
+            if code == schema.CONTAINS_CODE:
                 touched[source].add(target)
             else:
                 edges[home][event.edge] = b""
@@ -66,7 +60,7 @@ class PendingHashes:
         while ready:
             node = ready.popleft()
             lineage, stored = self._rehash(node, members.pop(node, {}), self._edges.get(node, {}))
-            settled[node], new_hash = stored, stored[:HASH_BYTES]
+            settled[node], new_hash = stored, stored[: ids.HASH_BYTES]
             for container in containers[node]:
                 members[container][lineage] = new_hash
                 waiting[container] -= 1
@@ -75,14 +69,14 @@ class PendingHashes:
         self._tables.put_hashes(list(settled), self._seq, list(settled.values()))
         self._changed, self._edges = set(), defaultdict(dict)
         self._touched_members = defaultdict(set)
-        return self._current(ROOT_NODE)
+        return self._current(schema.ROOT_NODE)
 
     def _rehash_leaves(self) -> dict[int, tuple[bytes, bytes]]:
         """Hash new worlds that hold nothing, by far the most of a large commit. (lineage, hash)."""
         fresh = {node for node in self._changed if node >= self._tables.first_new_node}
         nodes = sorted(fresh - self._touched_members.keys() - self._edges.keys())
         rows = list(map(self._tables.node, nodes))
-        hashes = [world_hash(row.body, EMPTY_ROOT, EMPTY_ROOT, row.t_create) for row in rows]
+        hashes = [hashing.world_hash(row.body, trie.EMPTY_ROOT, trie.EMPTY_ROOT, row.t_create) for row in rows]
         self._tables.put_hashes(nodes, self._seq, hashes)
         return {node: (row.lineage, found) for node, row, found in zip(nodes, rows, hashes, strict=True)}
 
@@ -133,30 +127,30 @@ class PendingHashes:
         """The lineage of a node and its new hash as it is stored."""
         tables = self._tables
         row = tables.node(node)
-        members_root = edges_root = EMPTY_ROOT
+        members_root = edges_root = trie.EMPTY_ROOT
         if node < tables.first_new_node:
             members_root, edges_root = self._roots(node)
         if members:
             members_root = tables.members(node).update(members)
         if edges:
             edges_root = tables.interior_edges(node).update(edges)
-        new_hash = world_hash(row.body, members_root, edges_root, row.t_create)
-        composite = members_root != EMPTY_ROOT or edges_root != EMPTY_ROOT
+        new_hash = hashing.world_hash(row.body, members_root, edges_root, row.t_create)
+        composite = members_root != trie.EMPTY_ROOT or edges_root != trie.EMPTY_ROOT
         return row.lineage, new_hash + members_root + edges_root if composite else new_hash
 
     def _roots(self, node: int) -> tuple[bytes, bytes]:
         found = self._tables.current_hash(node)
-        return (EMPTY_ROOT, EMPTY_ROOT) if found is None else roots_of(found)
+        return (trie.EMPTY_ROOT, trie.EMPTY_ROOT) if found is None else roots_of(found)
 
     def _current(self, node: int) -> bytes:
         found = self._tables.current_hash(node)
         if found is None:
-            raise missing_row(f"world hash of node {node}")
-        return found[:HASH_BYTES]
+            raise transaction.missing_row(f"world hash of node {node}")
+        return found[: ids.HASH_BYTES]
 
 
 def roots_of(stored: bytes) -> tuple[bytes, bytes]:
     """(members root, edges root) of a stored world hash."""
-    if len(stored) == HASH_BYTES:
-        return EMPTY_ROOT, EMPTY_ROOT
-    return stored[HASH_BYTES : 2 * HASH_BYTES], stored[2 * HASH_BYTES :]
+    if len(stored) == ids.HASH_BYTES:
+        return trie.EMPTY_ROOT, trie.EMPTY_ROOT
+    return stored[ids.HASH_BYTES : 2 * ids.HASH_BYTES], stored[2 * ids.HASH_BYTES :]

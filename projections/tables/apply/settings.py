@@ -10,32 +10,16 @@ for the candidate's type win over those for every type. Of several worlds that a
 type come first, then that of the earliest commit, then the world that was made first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
 from worlddb.log.model import events as ev
-from worlddb.log.model.ids import HASH_BYTES
+from worlddb.log.model import ids
 from worlddb.projections.tables.apply.deferred_rows import DeferredRows
 from worlddb.projections.tables.reads.asof import edge_known
+from worlddb.projections.tables.storage import schema, transaction
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import (
-    CONTAINS_CODE,
-    DIGESTS,
-    LIVE,
-    REGISTRATION,
-    REWRITES,
-    ROOT_NODE,
-    TUNING,
-    U16,
-    U64,
-    U64_U64,
-    RegistrationRow,
-    TuningRow,
-)
-from worlddb.projections.tables.storage.transaction import LAST_CHANGE
 
 Above = Callable[[int], Iterable[int]]
 """The worlds that contain a world directly."""
@@ -50,7 +34,7 @@ class Registration(NamedTuple):
     type: str
     world: int
     seq: int
-    row: RegistrationRow
+    row: schema.RegistrationRow
 
     @property
     def is_functional(self) -> bool:
@@ -62,12 +46,12 @@ class Registration(NamedTuple):
 
     @property
     def digest_of(self) -> ev.DigestOf:
-        return DIGESTS[self.row.digest_of]
+        return schema.DIGESTS[self.row.digest_of]
 
     @property
     def rewrites(self) -> tuple[ev.RewriteName, ...]:
         """The rewrites of queries that the handler asks for."""
-        return tuple(name for bit, name in enumerate(REWRITES) if self.row.rewrites >> bit & 1)
+        return tuple(name for bit, name in enumerate(schema.REWRITES) if self.row.rewrites >> bit & 1)
 
 
 # -- which are known
@@ -75,8 +59,8 @@ class Registration(NamedTuple):
 
 def registration_in(tables: Tables, type_name: str, world: int, seq: int) -> Registration | None:
     """The registration of a type in one world, as it was in force at a commit."""
-    prefix = _prefix(type_name) + U64.pack(world)
-    found = tables.registrations.last(prefix, prefix + U64.pack(seq))
+    prefix = _prefix(type_name) + schema.U64.pack(world)
+    found = tables.registrations.last(prefix, prefix + schema.U64.pack(seq))
     known = None if found is None else _registration(*found)
     return known if known is not None and known.row.ended > seq else None
 
@@ -86,13 +70,19 @@ def registered(tables: Tables, seq: int, *, ended: bool = False) -> list[Registr
 
     All of them, by type and then by world; with ``ended`` also those that had ended.
     """
-    rows = (_registration(key, value) for key, value in tables.registrations.scan(b"") if key != LAST_CHANGE)
+    rows = (
+        _registration(key, value) for key, value in tables.registrations.scan(b"") if key != transaction.LAST_CHANGE
+    )
     return [known for known in rows if known.seq <= seq and (ended or seq < known.row.ended)]
 
 
 def type_names(tables: Tables) -> set[str]:
     """The types that were ever registered, built-in ones included."""
-    return {_registration(key, value).type for key, value in tables.registrations.scan(b"") if key != LAST_CHANGE}
+    return {
+        _registration(key, value).type
+        for key, value in tables.registrations.scan(b"")
+        if key != transaction.LAST_CHANGE
+    }
 
 
 # -- which holds
@@ -102,7 +92,7 @@ def containers_known(tables: Tables, seq: int) -> Above:
     """Containment as it was known at a commit, whatever the valid time."""
 
     def above(node: int) -> Iterator[int]:
-        incoming = tables.incoming(node, CONTAINS_CODE, known_by=seq)
+        incoming = tables.incoming(node, schema.CONTAINS_CODE, known_by=seq)
         return (place.source for place, row in incoming if edge_known(row, seq))
 
     return above
@@ -141,8 +131,8 @@ class Nearest:
         if self._loaded is not None:
             if not self._loaded:
                 return None
-            if self._loaded.keys() == {ROOT_NODE}:
-                return self._loaded[ROOT_NODE]
+            if self._loaded.keys() == {schema.ROOT_NODE}:
+                return self._loaded[schema.ROOT_NODE]
         for level in levels(home, above):
             found = [known for node in level if (known := self._in(node)) is not None]
             if found:
@@ -162,24 +152,24 @@ def apply_registered(on: DeferredRows, event: ev.Registered) -> None:
     """A registration takes the place of the one before it in the same world."""
     world = on.number(event.world)
     _end(on, event.type, world)
-    rewrites = sum(1 << REWRITES.index(name) for name in event.rewrites)
-    row = RegistrationRow(
-        event.digest or bytes(HASH_BYTES),
+    rewrites = sum(1 << schema.REWRITES.index(name) for name in event.rewrites)
+    row = schema.RegistrationRow(
+        event.digest or bytes(ids.HASH_BYTES),
         event.handler_version,
-        DIGESTS.index(event.digest_of),
+        schema.DIGESTS.index(event.digest_of),
         rewrites,
         int(event.functional),
-        LIVE,
+        schema.LIVE,
         event.details,
     )
     _put(on.tables, Registration(event.type, world, on.seq, row))
-    on.tables.registrations.put(LAST_CHANGE, U64.pack(on.seq))
+    on.tables.registrations.put(transaction.LAST_CHANGE, schema.U64.pack(on.seq))
 
 
 def apply_unregistered(on: DeferredRows, event: ev.Unregistered) -> None:
     """A registration ends."""
     _end(on, event.type, on.number(event.world))
-    on.tables.registrations.put(LAST_CHANGE, U64.pack(on.seq))
+    on.tables.registrations.put(transaction.LAST_CHANGE, schema.U64.pack(on.seq))
 
 
 def _end(on: DeferredRows, type_name: str, world: int) -> None:
@@ -189,20 +179,22 @@ def _end(on: DeferredRows, type_name: str, world: int) -> None:
 
 
 def _put(tables: Tables, known: Registration) -> None:
-    key = _prefix(known.type) + U64_U64.pack(known.world, known.seq)
-    tables.registrations.put(key, REGISTRATION.pack(*known.row))
+    key = _prefix(known.type) + schema.U64_U64.pack(known.world, known.seq)
+    tables.registrations.put(key, schema.REGISTRATION.pack(*known.row))
 
 
 def _prefix(type_name: str) -> bytes:
     """The key prefix of a type. Its length comes first, so that no type is a prefix of another."""
     name = type_name.encode()
-    return U16.pack(len(name)) + name
+    return schema.U16.pack(len(name)) + name
 
 
 def _registration(key: bytes, value: bytes) -> Registration:
-    end = U16.size + U16.unpack_from(key)[0]
-    world, seq = U64_U64.unpack_from(key, end)
-    return Registration(key[U16.size : end].decode(), world, seq, RegistrationRow._make(REGISTRATION.unpack(value)))
+    end = schema.U16.size + schema.U16.unpack_from(key)[0]
+    world, seq = schema.U64_U64.unpack_from(key, end)
+    return Registration(
+        key[schema.U16.size : end].decode(), world, seq, schema.RegistrationRow._make(schema.REGISTRATION.unpack(value))
+    )
 
 
 EVERY_TYPE: Final = ""
@@ -215,13 +207,13 @@ class Tuning(NamedTuple):
     world: int
     type: str
     seq: int
-    row: TuningRow
+    row: schema.TuningRow
 
 
 def tuning_in(tables: Tables, world: int, type_name: str, seq: int) -> Tuning | None:
     """The thresholds for exactly this type in one world, as they were in force at a commit."""
     prefix = _tuning_prefix(world, type_name)
-    found = tables.tunings.last(prefix, prefix + U64.pack(seq))
+    found = tables.tunings.last(prefix, prefix + schema.U64.pack(seq))
     known = None if found is None else _tuning(*found)
     return known if known is not None and known.row.ended > seq else None
 
@@ -270,7 +262,9 @@ def apply_tuned(on: DeferredRows, event: ev.Tuned) -> None:
     """Replace the thresholds for the same type in the same world."""
     world = on.number(event.world)
     _tuning_end(on, world, event.type)
-    row = TuningRow(event.fuzzy, event.phonetic, event.embedding, event.margin, event.most, LIVE, event.details)
+    row = schema.TuningRow(
+        event.fuzzy, event.phonetic, event.embedding, event.margin, event.most, schema.LIVE, event.details
+    )
     _put_tuning(on.tables, Tuning(world, event.type, on.seq, row))
 
 
@@ -286,17 +280,19 @@ def _tuning_end(on: DeferredRows, world: int, type_name: str) -> None:
 
 
 def _put_tuning(tables: Tables, known: Tuning) -> None:
-    tables.tunings.put(_tuning_prefix(known.world, known.type) + U64.pack(known.seq), TUNING.pack(*known.row))
+    tables.tunings.put(
+        _tuning_prefix(known.world, known.type) + schema.U64.pack(known.seq), schema.TUNING.pack(*known.row)
+    )
 
 
 def _tuning_prefix(world: int, type_name: str) -> bytes:
     """The key prefix of a type in a world."""
     name = type_name.encode()
-    return U64.pack(world) + U16.pack(len(name)) + name
+    return schema.U64.pack(world) + schema.U16.pack(len(name)) + name
 
 
 def _tuning(key: bytes, value: bytes) -> Tuning:
-    start = U64.size + U16.size
-    end = start + U16.unpack_from(key, U64.size)[0]
-    world, seq = U64.unpack_from(key)[0], U64.unpack_from(key, end)[0]
-    return Tuning(world, key[start:end].decode(), seq, TuningRow._make(TUNING.unpack(value)))
+    start = schema.U64.size + schema.U16.size
+    end = start + schema.U16.unpack_from(key, schema.U64.size)[0]
+    world, seq = schema.U64.unpack_from(key)[0], schema.U64.unpack_from(key, end)[0]
+    return Tuning(world, key[start:end].decode(), seq, schema.TuningRow._make(schema.TUNING.unpack(value)))

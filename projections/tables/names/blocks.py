@@ -14,9 +14,7 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 from worlddb.projections.tables.names.canonical import Form, form_of, forms, forms_of, sound_of
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import U16, U32, U64
-from worlddb.projections.tables.storage.write_buffer import scan_nodes
+from worlddb.projections.tables.storage import rows, schema, write_buffer
 
 MAX_BLOCKED_WORDS: Final = 4
 """Words of a name that count for blocking."""
@@ -128,7 +126,7 @@ class _Blocks:
         self._marks = crc32("\x1f".join(form.marks).encode()) if form.marks else 0
 
     def key(self, told: str) -> bytes:
-        return U32.pack(crc32(told.encode(), self._marks))
+        return schema.U32.pack(crc32(told.encode(), self._marks))
 
     def sounding(self, sounds: Sequence[str]) -> bytes:
         """The block of the names that have these sounds and at most one other word."""
@@ -186,7 +184,7 @@ def _spelled(words: Sequence[str]) -> bytes:
 
     They stand behind those that have no other word.
     """
-    return U16.pack(crc32(" ".join(sorted(words)).encode()) & 0x7FFF | 0x8000)
+    return schema.U16.pack(crc32(" ".join(sorted(words)).encode()) & 0x7FFF | 0x8000)
 
 
 UNNAMED_TYPES: Final = frozenset({"Root", "Turn", "Session", "Conversation"})
@@ -201,13 +199,13 @@ MAX_NAMESAKES: Final = 512
 _END: Final = b"\0"
 """Behind what orders a block, and behind a form; neither has this byte."""
 
-_PLACE_AT: Final = 1 + U32.size
+_PLACE_AT: Final = 1 + schema.U32.size
 """Where the place begins in a key, behind the table's byte and the block's key."""
 
 
-def put_name(tables: Tables, node: int, name: str) -> None:
+def put_name(tables: rows.Tables, node: int, name: str) -> None:
     """Put a name that a world has from now on into its blocks."""
-    number = U64.pack(node)
+    number = schema.U64.pack(node)
     for form in forms(name):
         text = form.text.encode()
         if tables.forms.get(number + text) is None:
@@ -218,7 +216,7 @@ def put_name(tables: Tables, node: int, name: str) -> None:
                 tables.blocks.put(key, value)
 
 
-def put_first_names(tables: Tables, numbers: Iterable[bytes], names: Iterable[str]) -> None:
+def put_first_names(tables: rows.Tables, numbers: Iterable[bytes], names: Iterable[str]) -> None:
     """As :func:`put_name`, for new worlds that are in no block yet.
 
     Their numbers are as they are stored.
@@ -242,12 +240,12 @@ def put_first_names(tables: Tables, numbers: Iterable[bytes], names: Iterable[st
     tables.blocks.put_new(list(block_rows), block_rows.values())
 
 
-def forget_names(tables: Tables, node: int) -> None:
+def forget_names(tables: rows.Tables, node: int) -> None:
     """Take every form that a world ever had away from it.
 
     A form also goes out of the blocks if nobody else has it.
     """
-    number = U64.pack(node)
+    number = schema.U64.pack(node)
     for row, _ in list(tables.forms.scan(number)):
         text = row[len(number) :]
         tables.forms.put(row, None)
@@ -270,7 +268,7 @@ class Around(NamedTuple):
     alone: int
 
 
-def around(tables: Tables, place: Place) -> Around:
+def around(tables: rows.Tables, place: Place) -> Around:
     """The forms around a place."""
     pairs, is_whole = tables.blocks.around(place.key, place.at, place.most)
     alone = sum(key[_PLACE_AT : _PLACE_AT + 1] == _END for key, _ in pairs) if place.same_sound else 0
@@ -278,7 +276,11 @@ def around(tables: Tables, place: Place) -> Around:
 
 
 def holders(
-    tables: Tables, text: str, here: Callable[[int], bool] = lambda node: True, *, nodes: Sequence[int] | None = None
+    tables: rows.Tables,
+    text: str,
+    here: Callable[[int], bool] = lambda node: True,
+    *,
+    nodes: Sequence[int] | None = None,
 ) -> Iterator[int]:
     """Yield the earliest worlds that ever had a form and that are here.
 
@@ -286,12 +288,12 @@ def holders(
     """
     prefix = _holders_of(text.encode())
     earliest = islice(tables.holders.scan(prefix), MAX_NAMESAKES)
-    pairs = earliest if nodes is None else scan_nodes(tables.holders, prefix, nodes)
+    pairs = earliest if nodes is None else write_buffer.scan_nodes(tables.holders, prefix, nodes)
     found = (int.from_bytes(key[len(prefix) :], "big") for key, _ in pairs)
     return islice(filter(here, found), SAME_FORM)
 
 
-def is_held_by_more(tables: Tables, text: str, than: int) -> bool:
+def is_held_by_more(tables: rows.Tables, text: str, than: int) -> bool:
     """True if more worlds than so many ever had a form."""
     return next(islice(tables.holders.scan(_holders_of(text.encode())), than, None), None) is not None
 
@@ -302,7 +304,7 @@ def form_in(key: bytes) -> str:
 
 
 def _holders_of(text: bytes) -> bytes:
-    return U32.pack(crc32(text)) + text + _END
+    return schema.U32.pack(crc32(text)) + text + _END
 
 
 def _block_rows(form: Form) -> list[bytes]:

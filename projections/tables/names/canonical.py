@@ -8,8 +8,6 @@ mixes scripts, and other scripts are transliterated. What may not differ between
 generations, negations) is set apart as marks. Pure: the same name gives the same form.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

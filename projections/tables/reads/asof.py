@@ -4,38 +4,14 @@ The rows have interval columns. So are embedding spaces: where their vectors are
 are gone. The vectors themselves are blobs of the log.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from worlddb.log.model import codec
-from worlddb.log.model.blobs import Space
-from worlddb.log.model.times import Interval
+from worlddb.log.model import blobs, codec, times
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.reads.table_reads import TableReads
-from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import (
-    CLOSING_EDGE,
-    CLOSING_KEY,
-    CLOSING_PREFIX,
-    CLOSING_VERSION,
-    PENDING,
-    SPACE,
-    SPACE_KEY,
-    TIME,
-    U64,
-    VECTOR,
-    VECTOR_KEY,
-    AliasRow,
-    EdgePlace,
-    EdgeRow,
-    ProposalRow,
-    SpaceRow,
-    VersionRow,
-)
-from worlddb.projections.tables.storage.transaction import missing_row
+from worlddb.projections.tables.storage import rows, schema, transaction
 
 
 class Moment(NamedTuple):
@@ -52,8 +28,8 @@ class SeenVersion(NamedTuple):
     """A version and the validity it had at some commit."""
 
     number: int
-    row: VersionRow
-    validity: Interval
+    row: schema.VersionRow
+    validity: times.Interval
 
 
 def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVersion]:
@@ -84,33 +60,33 @@ def nodes_known(tables: TableReads, count: int, seq: int) -> int:
     return bisect_right(range(count), seq, key=lambda node: tables.node(node).created)
 
 
-def version_validity(tables: TableReads, node: int, number: int, row: VersionRow, seq: int) -> Interval:
+def version_validity(tables: TableReads, node: int, number: int, row: schema.VersionRow, seq: int) -> times.Interval:
     """The validity of a version as it was known at a commit."""
     if row.closed <= seq:
-        return Interval(row.valid_from, row.valid_to)
-    return Interval(row.valid_from, _end_at(tables, CLOSING_VERSION, node, number, seq))
+        return times.Interval(row.valid_from, row.valid_to)
+    return times.Interval(row.valid_from, _end_at(tables, schema.CLOSING_VERSION, node, number, seq))
 
 
-def edge_validity(tables: TableReads, place: EdgePlace, row: EdgeRow, seq: int) -> Interval:
+def edge_validity(tables: TableReads, place: schema.EdgePlace, row: schema.EdgeRow, seq: int) -> times.Interval:
     """The validity of an edge as it was known at a commit."""
     if row.closed <= seq:
-        return Interval(row.valid_from, row.valid_to)
-    return Interval(row.valid_from, _end_at(tables, CLOSING_EDGE, place.edge, 0, seq))
+        return times.Interval(row.valid_from, row.valid_to)
+    return times.Interval(row.valid_from, _end_at(tables, schema.CLOSING_EDGE, place.edge, 0, seq))
 
 
-def closed_by(tables: TableReads, node: int, number: int, row: VersionRow, seq: int) -> int:
+def closed_by(tables: TableReads, node: int, number: int, row: schema.VersionRow, seq: int) -> int:
     """The commit that gave a version the end that it had at a commit.
 
     0 if it was written with it.
     """
     if row.closed <= seq:
         return row.closed
-    return _closing_at(tables, CLOSING_VERSION, node, number, seq, row.seq)
+    return _closing_at(tables, schema.CLOSING_VERSION, node, number, seq, row.seq)
 
 
-def edge_closed_by(tables: TableReads, place: EdgePlace, row: EdgeRow, seq: int) -> int:
+def edge_closed_by(tables: TableReads, place: schema.EdgePlace, row: schema.EdgeRow, seq: int) -> int:
     """As :func:`closed_by`, of an edge."""
-    return row.closed if row.closed <= seq else _closing_at(tables, CLOSING_EDGE, place.edge, 0, seq, row.seq)
+    return row.closed if row.closed <= seq else _closing_at(tables, schema.CLOSING_EDGE, place.edge, 0, seq, row.seq)
 
 
 def _closing_at(tables: TableReads, kind: int, number: int, version: int, seq: int, written: int) -> int:
@@ -118,9 +94,9 @@ def _closing_at(tables: TableReads, kind: int, number: int, version: int, seq: i
 
     The first row is of the commit that wrote what was closed.
     """
-    prefix = CLOSING_PREFIX.pack(kind, number, version)
-    found = tables.closings.last(prefix, CLOSING_KEY.pack(kind, number, version, seq))
-    closed = written if found is None else int(CLOSING_KEY.unpack(found[0])[-1])
+    prefix = schema.CLOSING_PREFIX.pack(kind, number, version)
+    found = tables.closings.last(prefix, schema.CLOSING_KEY.pack(kind, number, version, seq))
+    closed = written if found is None else int(schema.CLOSING_KEY.unpack(found[0])[-1])
     return 0 if closed == written else closed
 
 
@@ -129,19 +105,19 @@ def _end_at(tables: TableReads, kind: int, number: int, version: int, seq: int) 
 
     The first closing also recorded the end that it was born with.
     """
-    prefix = CLOSING_PREFIX.pack(kind, number, version)
-    found = tables.closings.last(prefix, CLOSING_KEY.pack(kind, number, version, seq))
+    prefix = schema.CLOSING_PREFIX.pack(kind, number, version)
+    found = tables.closings.last(prefix, schema.CLOSING_KEY.pack(kind, number, version, seq))
     if found is None:
-        raise missing_row(f"closing of {kind}/{number}/{version} at or before commit {seq}")
-    return int(TIME.unpack_from(found[1])[0])
+        raise transaction.missing_row(f"closing of {kind}/{number}/{version} at or before commit {seq}")
+    return int(schema.TIME.unpack_from(found[1])[0])
 
 
-def edge_known(row: EdgeRow, seq: int) -> bool:
+def edge_known(row: schema.EdgeRow, seq: int) -> bool:
     """True if the edge was written and not yet retracted at a commit."""
     return row.seq <= seq < row.unlinked
 
 
-def edge_seen(tables: TableReads, place: EdgePlace, row: EdgeRow, moment: Moment) -> bool:
+def edge_seen(tables: TableReads, place: schema.EdgePlace, row: schema.EdgeRow, moment: Moment) -> bool:
     """True if the edge is in force at a moment, on both axes."""
     seq, valid = moment
     if not row.seq <= seq < row.unlinked:
@@ -178,17 +154,17 @@ def newest_version(tables: TableReads, node: int, seq: int) -> SeenVersion | Non
     return next(versions_as_of(tables, node, seq), None)
 
 
-def alias_known(row: AliasRow, seq: int) -> bool:
+def alias_known(row: schema.AliasRow, seq: int) -> bool:
     """True if the alias was given and not yet taken back at a commit."""
     return row.seq <= seq < row.removed
 
 
-def decision_at(tables: TableReads, proposal: bytes, row: ProposalRow, seq: int) -> tuple[int, int]:
+def decision_at(tables: TableReads, proposal: bytes, row: schema.ProposalRow, seq: int) -> tuple[int, int]:
     """The status of a proposal at a commit, and the commit that gave it: 0 while it is pending."""
     if row.decided <= seq:
         return row.status, row.decided
-    found = tables.decisions.last(proposal, proposal + U64.pack(seq))
-    return (PENDING, 0) if found is None else (found[1][0], int.from_bytes(found[0][len(proposal) :], "big"))
+    found = tables.decisions.last(proposal, proposal + schema.U64.pack(seq))
+    return (schema.PENDING, 0) if found is None else (found[1][0], int.from_bytes(found[0][len(proposal) :], "big"))
 
 
 class VectorPlace(NamedTuple):
@@ -198,50 +174,50 @@ class VectorPlace(NamedTuple):
     position: int
 
 
-def space_row(tables: Tables, space: int) -> SpaceRow | None:
+def space_row(tables: rows.Tables, space: int) -> schema.SpaceRow | None:
     """The row of a space."""
-    stored = tables.spaces.get(SPACE_KEY.pack(space))
-    return None if stored is None else SpaceRow._make(SPACE.unpack(stored))
+    stored = tables.spaces.get(schema.SPACE_KEY.pack(space))
+    return None if stored is None else schema.SpaceRow._make(schema.SPACE.unpack(stored))
 
 
-def spaces(tables: Tables) -> Iterator[tuple[int, SpaceRow]]:
+def spaces(tables: rows.Tables) -> Iterator[tuple[int, schema.SpaceRow]]:
     """Every space by its number, in the order in which they were opened."""
     for key, value in tables.spaces.scan(b""):
-        yield SPACE_KEY.unpack(key)[0], SpaceRow._make(SPACE.unpack(value))
+        yield schema.SPACE_KEY.unpack(key)[0], schema.SpaceRow._make(schema.SPACE.unpack(value))
 
 
-def vector_place(tables: Tables, space: int, node: int, version: int) -> VectorPlace | None:
+def vector_place(tables: rows.Tables, space: int, node: int, version: int) -> VectorPlace | None:
     """Where the vector of a version is; ``None`` if it has none in the space."""
-    stored = tables.vectors.get(VECTOR_KEY.pack(space, node, version))
-    return None if stored is None else VectorPlace._make(VECTOR.unpack(stored))
+    stored = tables.vectors.get(schema.VECTOR_KEY.pack(space, node, version))
+    return None if stored is None else VectorPlace._make(schema.VECTOR.unpack(stored))
 
 
-def vectors_of(tables: Tables, space: int) -> Iterator[tuple[int, int, VectorPlace]]:
+def vectors_of(tables: rows.Tables, space: int) -> Iterator[tuple[int, int, VectorPlace]]:
     """(node, version, place) of every vector of a space, by node."""
-    for key, value in tables.vectors.scan(SPACE_KEY.pack(space)):
-        yield *VECTOR_KEY.unpack(key)[1:], VectorPlace._make(VECTOR.unpack(value))
+    for key, value in tables.vectors.scan(schema.SPACE_KEY.pack(space)):
+        yield *schema.VECTOR_KEY.unpack(key)[1:], VectorPlace._make(schema.VECTOR.unpack(value))
 
 
 SPACE_CHOSEN: Final = b"\x01"
 SPACE_DROPPED: Final = b"\x02"
 
 
-def active_space(tables: Tables, seq: int) -> int | None:
+def active_space(tables: rows.Tables, seq: int) -> int | None:
     """The number of the space that answers as of a commit.
 
     It is the last one chosen, or else the first one opened.
     """
-    chosen = tables.space_changes.last(SPACE_CHOSEN, SPACE_CHOSEN + U64.pack(seq))
+    chosen = tables.space_changes.last(SPACE_CHOSEN, SPACE_CHOSEN + schema.U64.pack(seq))
     if chosen is not None:
-        return int(SPACE_KEY.unpack(chosen[1])[0])
+        return int(schema.SPACE_KEY.unpack(chosen[1])[0])
     first = next(spaces(tables), None)
     return None if first is None or first[1].seq > seq else first[0]
 
 
-def dropped_at(tables: Tables, space: int) -> int | None:
+def dropped_at(tables: rows.Tables, space: int) -> int | None:
     """The commit that dropped a space; ``None`` if none did."""
-    stored = tables.space_changes.get(SPACE_DROPPED + SPACE_KEY.pack(space))
-    return None if stored is None else int(U64.unpack(stored)[0])
+    stored = tables.space_changes.get(SPACE_DROPPED + schema.SPACE_KEY.pack(space))
+    return None if stored is None else int(schema.U64.unpack(stored)[0])
 
 
 class OpenSpace(NamedTuple):
@@ -251,28 +227,28 @@ class OpenSpace(NamedTuple):
     """
 
     number: int
-    row: SpaceRow
+    row: schema.SpaceRow
     name: str
     model: str
     mean: bytes
     dropped: int | None
 
 
-def all_spaces(log: LmdbLog, tables: Tables) -> Iterator[OpenSpace]:
+def all_spaces(log: LmdbLog, tables: rows.Tables) -> Iterator[OpenSpace]:
     """Every space that was ever opened, in that order."""
     for number, row in spaces(tables):
         stored = log.blob(row.seq, row.model)
         blob = None if stored is None else codec.decode_blob(stored, row.seq)
-        if isinstance(blob, Space):
+        if isinstance(blob, blobs.Space):
             yield OpenSpace(number, row, blob.name, blob.model, blob.mean, dropped_at(tables, number))
 
 
-def find_space(log: LmdbLog, tables: Tables, name: str) -> OpenSpace | None:
+def find_space(log: LmdbLog, tables: rows.Tables, name: str) -> OpenSpace | None:
     """The space of a name that has not been dropped."""
     return next((each for each in all_spaces(log, tables) if each.name == name and each.dropped is None), None)
 
 
-def space_in_use(log: LmdbLog, tables: Tables, seq: int | None = None) -> OpenSpace | None:
+def space_in_use(log: LmdbLog, tables: rows.Tables, seq: int | None = None) -> OpenSpace | None:
     """The space that answers now, or as of a commit.
 
     ``None`` before the first text was embedded.
@@ -281,7 +257,7 @@ def space_in_use(log: LmdbLog, tables: Tables, seq: int | None = None) -> OpenSp
     return next((each for each in all_spaces(log, tables) if each.number == number), None)
 
 
-def answering_spaces(log: LmdbLog, tables: Tables, seq: int, *, exact: bool) -> list[OpenSpace]:
+def answering_spaces(log: LmdbLog, tables: rows.Tables, seq: int, *, exact: bool) -> list[OpenSpace]:
     """The spaces that a question may be compared in as of a commit, the preferred one first.
 
     Unless ``exact``, the present space answers too if that of the commit is another one, and in its place if that was

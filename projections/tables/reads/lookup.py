@@ -1,12 +1,9 @@
 """References as people and programs give them, resolved against the tables as of a commit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final, TypeVar
 
-from worlddb.log.model.errors import AmbiguousReference, InputError, UnknownReference
-from worlddb.log.model.ids import LINEAGE_BYTES, MIN_PREFIX_DIGITS, parse_hex, short
+from worlddb.log.model import errors, ids
 from worlddb.projections.tables.reads.table_reads import TableReads
 from worlddb.projections.tables.storage.rows import Tables
 
@@ -35,8 +32,8 @@ def find_node(tables: TableReads, ref: bytes | str, seq: int) -> int:
     """
     if seq == 0:
         _range(ref)
-        raise UnknownReference("Nothing had been committed yet", NOTHING_YET)
-    if type(ref) is bytes and len(ref) == LINEAGE_BYTES:
+        raise errors.UnknownReference("Nothing had been committed yet", NOTHING_YET)
+    if type(ref) is bytes and len(ref) == ids.LINEAGE_BYTES:
         node = tables.node_of(ref)
         if node is not None and tables.node(node).created <= seq:
             return node
@@ -72,11 +69,11 @@ def _only(ref: bytes | str, candidates: Iterator[tuple[T, bytes]], what: str) ->
         if len(found) > _SHOWN_CANDIDATES:
             break
     if not found:
-        raise UnknownReference(f"No {what} has the reference {_text(ref)}", _REMEDIES[what], ref=_text(ref))
+        raise errors.UnknownReference(f"No {what} has the reference {_text(ref)}", _REMEDIES[what], ref=_text(ref))
     if len(found) > 1:
-        names = [short(identifier) for _, identifier in found[:_SHOWN_CANDIDATES]]
+        names = [ids.short(identifier) for _, identifier in found[:_SHOWN_CANDIDATES]]
         more = ", and more" if len(found) > _SHOWN_CANDIDATES else ""
-        raise AmbiguousReference(
+        raise errors.AmbiguousReference(
             f"The reference {_text(ref)} fits several: {', '.join(names)}{more}",
             "Give more digits",
             candidates=[identifier.hex() for _, identifier in found[:_SHOWN_CANDIDATES]],
@@ -91,16 +88,17 @@ def _text(ref: bytes | str) -> str:
 def _range(ref: bytes | str) -> tuple[bytes, str]:
     """The bytes that every match begins with, and the whole prefix as digits."""
     if not isinstance(ref, bytes | str):
-        raise InputError(
-            f"{ref!r} is not a reference", f"Give a receipt, an id, or at least {MIN_PREFIX_DIGITS} of its hex digits"
+        raise errors.InputError(
+            f"{ref!r} is not a reference",
+            f"Give a receipt, an id, or at least {ids.MIN_PREFIX_DIGITS} of its hex digits",
         )
-    digits = parse_hex(ref.hex() if isinstance(ref, bytes) else ref)
+    digits = ids.parse_hex(ref.hex() if isinstance(ref, bytes) else ref)
     return bytes.fromhex(digits[: len(digits) // 2 * 2]), digits
 
 
 def _nodes(tables: TableReads, ref: bytes | str, seq: int) -> Iterator[tuple[int, bytes]]:
     prefix, digits = _range(ref)
-    if len(prefix) == LINEAGE_BYTES:
+    if len(prefix) == ids.LINEAGE_BYTES:
         node = tables.node_of(prefix)
         if node is not None and tables.node(node).created <= seq:
             yield node, prefix

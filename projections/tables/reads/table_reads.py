@@ -4,35 +4,23 @@
 answer for one world. A new read is added here first, so that the type checker asks what it shows inside a world.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Protocol
 
-from worlddb.projections.tables.storage.proposal_rows import Staged
-from worlddb.projections.tables.storage.schema import (
-    LIVE,
-    AliasRow,
-    EdgePlace,
-    EdgeRow,
-    NodeRow,
-    ProposalRow,
-    VersionRow,
-)
-from worlddb.projections.tables.storage.write_buffer import Pair
+from worlddb.projections.tables.storage import proposal_rows, schema, write_buffer
 
 
 class Scannable(Protocol):
     """A table that can be gone through by prefix."""
 
-    def scan(self, prefix: bytes) -> Iterator[Pair]:
+    def scan(self, prefix: bytes) -> Iterator[write_buffer.Pair]:
         """Pairs whose key begins with ``prefix``, in key order."""
 
 
 class Seekable(Protocol):
     """A table in which the last entry up to a key can be found."""
 
-    def last(self, prefix: bytes, upto: bytes) -> Pair | None:
+    def last(self, prefix: bytes, upto: bytes) -> write_buffer.Pair | None:
         """The pair with the greatest key at or below ``upto``."""
 
 
@@ -57,13 +45,13 @@ class TableReads(Protocol):
 
     def node_of(self, lineage: bytes) -> int | None: ...
 
-    def node(self, node: int) -> NodeRow: ...
+    def node(self, node: int) -> schema.NodeRow: ...
 
-    def version(self, node: int, version: int) -> VersionRow: ...
+    def version(self, node: int, version: int) -> schema.VersionRow: ...
 
-    def version_rows(self, node: int) -> Iterator[tuple[int, VersionRow]]: ...
+    def version_rows(self, node: int) -> Iterator[tuple[int, schema.VersionRow]]: ...
 
-    def aliases(self, node: int) -> Iterator[tuple[int, AliasRow]]: ...
+    def aliases(self, node: int) -> Iterator[tuple[int, schema.AliasRow]]: ...
 
     def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]: ...
 
@@ -73,26 +61,28 @@ class TableReads(Protocol):
 
     def type_name(self, code: int) -> str: ...
 
-    def place_of(self, edge: bytes) -> EdgePlace | None: ...
+    def place_of(self, edge: bytes) -> schema.EdgePlace | None: ...
 
-    def edge(self, place: EdgePlace) -> EdgeRow: ...
+    def edge(self, place: schema.EdgePlace) -> schema.EdgeRow: ...
 
     def outgoing(
-        self, node: int, code: int | None = None, after: int = 0, *, known_by: int = LIVE
-    ) -> Iterator[tuple[EdgePlace, EdgeRow]]: ...
+        self, node: int, code: int | None = None, after: int = 0, *, known_by: int = schema.LIVE
+    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]: ...
 
     def between(
-        self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = LIVE
-    ) -> Iterator[tuple[EdgePlace, EdgeRow]]: ...
+        self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = schema.LIVE
+    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]: ...
 
     def incoming(
-        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = LIVE
-    ) -> Iterator[tuple[EdgePlace, EdgeRow]]: ...
+        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = schema.LIVE
+    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]: ...
 
-    def latest_incoming(self, node: int, code: int, *, known_by: int = LIVE) -> Iterator[tuple[EdgePlace, EdgeRow]]: ...
+    def latest_incoming(
+        self, node: int, code: int, *, known_by: int = schema.LIVE
+    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]: ...
 
-    def proposal(self, proposal: bytes) -> ProposalRow | None: ...
+    def proposal(self, proposal: bytes) -> schema.ProposalRow | None: ...
 
-    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[Staged]: ...
+    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[proposal_rows.Staged]: ...
 
     def hash_row(self, node: int, seq: int) -> tuple[int, bytes] | None: ...

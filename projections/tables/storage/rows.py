@@ -6,79 +6,41 @@ Edges of one type lie in log order, so a read of the past stops at the first lat
 however much has come since (paper §2.3).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import repeat
 from typing import Any, Final
 
-from worlddb.log.model.errors import DamagedStore
-from worlddb.log.model.hashing import edge_end
-from worlddb.log.model.ids import short
-from worlddb.log.model.trie import Trie
-from worlddb.projections.tables.storage.proposal_rows import Staged, staged_by_pair
-from worlddb.projections.tables.storage.schema import (
-    ALIAS,
-    CONTAINS_CODE,
-    EDGE,
-    EDGE_KEY,
-    EDGE_PLACE,
-    EDGE_PREFIX,
-    EDGE_TARGET,
-    EDGE_TARGET_SEQ,
-    EDGE_TYPE_CODES,
-    FIRST_CUSTOM_CODE,
-    LIVE,
-    NODE,
-    PROPOSAL,
-    ROOT_NODE,
-    TRIE_EDGES,
-    TRIE_MEMBERS,
-    U16,
-    U64,
-    U64_U64,
-    UNFOLLOWED,
-    VERSION,
-    VERSION_KEY,
-    AliasRow,
-    EdgePlace,
-    EdgeRow,
-    NodeRow,
-    ProposalRow,
-    VersionRow,
-)
-from worlddb.projections.tables.storage.transaction import (
-    EdgeEndpoint,
-    SourceDefaults,
-    TrieNodes,
-    WholeTables,
-    missing_row,
-)
-from worlddb.projections.tables.storage.write_buffer import Pair, Table, scan_nodes
+from worlddb.log.model import errors, hashing, ids, trie
+from worlddb.projections.tables.storage import proposal_rows, schema, transaction, write_buffer
 
 Values = tuple[Any, ...]
 
-node_row: Final[Callable[[Values], NodeRow]] = partial(tuple.__new__, NodeRow)
-version_row: Final[Callable[[Values], VersionRow]] = partial(tuple.__new__, VersionRow)
-edge_row: Final[Callable[[Values], EdgeRow]] = partial(tuple.__new__, EdgeRow)
-edge_place: Final[Callable[[Values], EdgePlace]] = partial(tuple.__new__, EdgePlace)
+node_row: Final[Callable[[Values], schema.NodeRow]] = partial(tuple.__new__, schema.NodeRow)
+version_row: Final[Callable[[Values], schema.VersionRow]] = partial(tuple.__new__, schema.VersionRow)
+edge_row: Final[Callable[[Values], schema.EdgeRow]] = partial(tuple.__new__, schema.EdgeRow)
+edge_place: Final[Callable[[Values], schema.EdgePlace]] = partial(tuple.__new__, schema.EdgePlace)
 
 
-def outgoing_edge(pair: Pair) -> tuple[EdgePlace, EdgeRow]:
+def outgoing_edge(pair: write_buffer.Pair) -> tuple[schema.EdgePlace, schema.EdgeRow]:
     """A pair of ``out`` as an edge."""
-    return edge_place(EDGE_KEY.unpack(pair[0])), edge_row(EDGE.unpack(pair[1]))
+    return edge_place(schema.EDGE_KEY.unpack(pair[0])), edge_row(schema.EDGE.unpack(pair[1]))
 
 
 _LAST_CODE = 2**16 - 1
 
-Decode = Callable[[Pair], tuple[EdgePlace, EdgeRow] | None]
+Decode = Callable[[write_buffer.Pair], tuple[schema.EdgePlace, schema.EdgeRow] | None]
 """An edge of a pair; ``None`` for one that is not asked for."""
 
 
 def edges_known(
-    table: Table, node: int, code: int | None, pairs: Iterator[Pair], decode: Decode, known_by: int
-) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+    table: write_buffer.Table,
+    node: int,
+    code: int | None,
+    pairs: Iterator[write_buffer.Pair],
+    decode: Decode,
+    known_by: int,
+) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
     """Yield those of a node's edges that were written up to commit ``known_by``.
 
     They are among its pairs in ``out`` or ``back``. ``pairs`` are of one type, or of all for no ``code``.
@@ -95,13 +57,13 @@ def edges_known(
             return
         if code is not None or found[0].type == _LAST_CODE:
             return
-        pairs = table.scan(U64.pack(node), EDGE_PREFIX.pack(node, found[0].type + 1))
+        pairs = table.scan(schema.U64.pack(node), schema.EDGE_PREFIX.pack(node, found[0].type + 1))
 
 
-_CODE_NAMES = {code: name for name, code in EDGE_TYPE_CODES.items()}
+_CODE_NAMES = {code: name for name, code in schema.EDGE_TYPE_CODES.items()}
 
 
-class Tables(WholeTables):
+class Tables(transaction.WholeTables):
     """The rows of all tables in one LMDB transaction; writes stay in memory until :meth:`flush`."""
 
     # -- nodes and versions
@@ -126,7 +88,7 @@ class Tables(WholeTables):
         """
         return map(self._cache.numbers.get, lineages)
 
-    def number_new(self, lineage: bytes, node: int, row: NodeRow) -> None:
+    def number_new(self, lineage: bytes, node: int, row: schema.NodeRow) -> None:
         """Number a new lineage.
 
         Its row is written with those of all nodes, and its others are deferred.
@@ -135,57 +97,57 @@ class Tables(WholeTables):
         self._cache.nodes[node] = row
         self._cache.put_nodes.add(node)
 
-    def number_all_new(self, lineages: Sequence[bytes], nodes: range, rows: Iterable[NodeRow]) -> None:
+    def number_all_new(self, lineages: Sequence[bytes], nodes: range, rows: Iterable[schema.NodeRow]) -> None:
         """As :meth:`number_new`, for many."""
         self._cache.numbers.update(zip(lineages, nodes, strict=True))
         self._cache.nodes.update(zip(nodes, rows, strict=False))
         self._cache.put_nodes.update(nodes)
 
-    def node(self, node: int) -> NodeRow:
+    def node(self, node: int) -> schema.NodeRow:
         row = self._cache.nodes.get(node)
         if row is None:
-            stored = self.nodes.get(U64.pack(node))
+            stored = self.nodes.get(schema.U64.pack(node))
             if stored is None:
-                raise missing_row(f"node {node}")
-            row = node_row(NODE.unpack(stored))
+                raise transaction.missing_row(f"node {node}")
+            row = node_row(schema.NODE.unpack(stored))
             if self.writing:
                 self._cache.nodes[node] = row
         return row
 
-    def put_node(self, node: int, row: NodeRow) -> None:
+    def put_node(self, node: int, row: schema.NodeRow) -> None:
         self.known_worlds.forget(row.lineage)
         self._cache.nodes[node] = row
         self._cache.put_nodes.add(node)
 
-    def version(self, node: int, version: int) -> VersionRow:
+    def version(self, node: int, version: int) -> schema.VersionRow:
         row = self._cache.versions.get((node, version))
         if row is None:
             if self.deferred is not None and (deferred := self.deferred.deferred_first_version(node)) is not None:
                 return deferred
-            stored = self._versions.get(VERSION_KEY.pack(node, version))
+            stored = self._versions.get(schema.VERSION_KEY.pack(node, version))
             if stored is None:
-                raise missing_row(f"version {version} of node {node}")
-            row = version_row(VERSION.unpack(stored))
+                raise transaction.missing_row(f"version {version} of node {node}")
+            row = version_row(schema.VERSION.unpack(stored))
             if self.writing:
                 self._cache.versions[node, version] = row
         return row
 
-    def put_version(self, node: int, version: int, row: VersionRow) -> None:
+    def put_version(self, node: int, version: int, row: schema.VersionRow) -> None:
         self._cache.versions[node, version] = row
         self._cache.put_versions.add((node, version))
 
-    def version_rows(self, node: int) -> Iterator[tuple[int, VersionRow]]:
+    def version_rows(self, node: int) -> Iterator[tuple[int, schema.VersionRow]]:
         """All versions, newest first."""
         for version in range(self.node(node).versions, 0, -1):
             yield version, self.version(node, version)
 
-    def aliases(self, node: int) -> Iterator[tuple[int, AliasRow]]:
+    def aliases(self, node: int) -> Iterator[tuple[int, schema.AliasRow]]:
         """All aliases ever, in the order they were given."""
-        for key, value in self.alias_table.scan(U64.pack(node)):
-            yield VERSION_KEY.unpack(key)[1], AliasRow._make(ALIAS.unpack(value))
+        for key, value in self.alias_table.scan(schema.U64.pack(node)):
+            yield schema.VERSION_KEY.unpack(key)[1], schema.AliasRow._make(schema.ALIAS.unpack(value))
 
-    def put_alias(self, node: int, alias: int, row: AliasRow) -> None:
-        self.alias_table.put(VERSION_KEY.pack(node, alias), ALIAS.pack(*row))
+    def put_alias(self, node: int, alias: int, row: schema.AliasRow) -> None:
+        self.alias_table.put(schema.VERSION_KEY.pack(node, alias), schema.ALIAS.pack(*row))
 
     def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
         """Yield (node, seq of first use) of every lineage that ever had the name.
@@ -204,24 +166,24 @@ class Tables(WholeTables):
         """As :meth:`named`, of lineages that ever had the type."""
         return _first_uses(self.types, digest, nodes)
 
-    def endpoint(self, lineage: bytes) -> EdgeEndpoint | None:
+    def endpoint(self, lineage: bytes) -> transaction.EdgeEndpoint | None:
         """This lineage as the end of an edge; ``None`` if there is no such node."""
         found = self.known_worlds.endpoints.get(lineage)
         node = None if found is not None else self.node_of(lineage)
         if node is not None:
             row = self.node(node)
-            found = EdgeEndpoint(node, lineage, row.versions, edge_end(lineage, row.body))
+            found = transaction.EdgeEndpoint(node, lineage, row.versions, hashing.edge_end(lineage, row.body))
             self.known_worlds.endpoints[lineage] = found
         return found
 
-    def source_defaults(self, endpoint: EdgeEndpoint) -> SourceDefaults:
+    def source_defaults(self, endpoint: transaction.EdgeEndpoint) -> transaction.SourceDefaults:
         """The defaults of an edge from this source; the root world's has the beginning of time."""
         found = self.known_worlds.source_defaults.get(endpoint.lineage)
         if found is None:
             begins = self.version(endpoint.node, endpoint.versions).valid_from
             containers = self.containers(endpoint.node)
-            home = containers[0] if containers else ROOT_NODE
-            found = SourceDefaults(begins, home, self.node(home).lineage)
+            home = containers[0] if containers else schema.ROOT_NODE
+            found = transaction.SourceDefaults(begins, home, self.node(home).lineage)
             self.known_worlds.source_defaults[endpoint.lineage] = found
         return found
 
@@ -229,7 +191,7 @@ class Tables(WholeTables):
 
     def type_code(self, name: str) -> int | None:
         """The code of an edge type; ``None`` if nothing of that type was ever written."""
-        code = EDGE_TYPE_CODES.get(name)
+        code = schema.EDGE_TYPE_CODES.get(name)
         if code is None:
             stored = self.edge_types.get(name.encode())
             return None if stored is None else int.from_bytes(stored, "big")
@@ -237,10 +199,10 @@ class Tables(WholeTables):
 
     def give_type_code(self, name: str) -> int:
         """The code of an edge type, given out now if it has none."""
-        code = EDGE_TYPE_CODES.get(name) or self.type_code(name)
+        code = schema.EDGE_TYPE_CODES.get(name) or self.type_code(name)
         if code is None:
-            code = FIRST_CUSTOM_CODE + sum(1 for _ in self.edge_types.scan(b""))
-            self.edge_types.put(name.encode(), U16.pack(code))
+            code = schema.FIRST_CUSTOM_CODE + sum(1 for _ in self.edge_types.scan(b""))
+            self.edge_types.put(name.encode(), schema.U16.pack(code))
         return code
 
     def type_name(self, code: int) -> str:
@@ -248,38 +210,38 @@ class Tables(WholeTables):
         name = _CODE_NAMES.get(code)
         if name is not None:
             return name
-        wanted = U16.pack(code)
+        wanted = schema.U16.pack(code)
         return next(key.decode() for key, value in self.edge_types.scan(b"") if value == wanted)
 
-    def place_of(self, edge: bytes) -> EdgePlace | None:
+    def place_of(self, edge: bytes) -> schema.EdgePlace | None:
         """The place of an edge's row."""
         stored = self.edges.get(edge)
-        return None if stored is None else EdgePlace._make(EDGE_PLACE.unpack(stored))
+        return None if stored is None else schema.EdgePlace._make(schema.EDGE_PLACE.unpack(stored))
 
-    def place_of_key(self, nonce: bytes) -> EdgePlace | None:
+    def place_of_key(self, nonce: bytes) -> schema.EdgePlace | None:
         """The place of the row of the edge with a keyed nonce."""
         stored = self.edge_keys.get(nonce)
-        return None if stored is None else EdgePlace._make(EDGE_PLACE.unpack(stored))
+        return None if stored is None else schema.EdgePlace._make(schema.EDGE_PLACE.unpack(stored))
 
-    def edge(self, place: EdgePlace) -> EdgeRow:
-        return self._edge_at(EDGE_KEY.pack(*place), place)
+    def edge(self, place: schema.EdgePlace) -> schema.EdgeRow:
+        return self._edge_at(schema.EDGE_KEY.pack(*place), place)
 
-    def _edge_at(self, key: bytes, place: EdgePlace) -> EdgeRow:
+    def _edge_at(self, key: bytes, place: schema.EdgePlace) -> schema.EdgeRow:
         """The row of an edge by its key in ``out``."""
         stored = self.out.get(key)
         if stored is None:
-            raise missing_row(f"edge {place.edge} from node {place.source}")
-        return edge_row(EDGE.unpack(stored))
+            raise transaction.missing_row(f"edge {place.edge} from node {place.source}")
+        return edge_row(schema.EDGE.unpack(stored))
 
-    def put_edge(self, place: EdgePlace, row: EdgeRow) -> None:
-        self.out.put(EDGE_KEY.pack(*place), EDGE.pack(*row))
+    def put_edge(self, place: schema.EdgePlace, row: schema.EdgeRow) -> None:
+        self.out.put(schema.EDGE_KEY.pack(*place), schema.EDGE.pack(*row))
 
-    def put_unlinked_back(self, target: int, place: EdgePlace, unlinked: int) -> None:
+    def put_unlinked_back(self, target: int, place: schema.EdgePlace, unlinked: int) -> None:
         """An edge as seen from its target, retracted by commit ``unlinked``."""
-        if place.type == CONTAINS_CODE:
+        if place.type == schema.CONTAINS_CODE:
             self.containers(target).remove(place.source)
             self.known_worlds.forget(self.node(target).lineage)
-        self.back.put(EDGE_KEY.pack(target, place.type, place.edge), U64_U64.pack(place.source, unlinked))
+        self.back.put(schema.EDGE_KEY.pack(target, place.type, place.edge), schema.U64_U64.pack(place.source, unlinked))
 
     def contained(self, target: int, source: int) -> None:
         """Keep what is known of a node's containers true.
@@ -292,28 +254,28 @@ class Tables(WholeTables):
             self.known_worlds.forget(self.node(target).lineage)
 
     def outgoing(
-        self, node: int, code: int | None = None, after: int = 0, *, known_by: int = LIVE
-    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        self, node: int, code: int | None = None, after: int = 0, *, known_by: int = schema.LIVE
+    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
         """Yield the edges from a node written up to commit ``known_by``.
 
         By type and then in log order; ``after`` an edge number with one type.
         """
         fresh = node >= self.first_new_node and code is not None and not after
         pairs = self._group(self.out, node, code, after, fresh=fresh)
-        if known_by == LIVE:
+        if known_by == schema.LIVE:
             return map(outgoing_edge, pairs)
         return edges_known(self.out, node, code, pairs, outgoing_edge, known_by)
 
     def between(
-        self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = LIVE
-    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = schema.LIVE
+    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
         """Yield the edges of a type from any of some nodes to any of others.
 
         Or to any at all; those written up to commit ``known_by``. The rows of edges to other nodes are not decoded.
         """
-        for group in self.out.scan_each(EDGE_PREFIX.pack(source, code) for source in sources):
+        for group in self.out.scan_each(schema.EDGE_PREFIX.pack(source, code) for source in sources):
             for pair in group:
-                target, seq = EDGE_TARGET_SEQ.unpack_from(pair[1])
+                target, seq = schema.EDGE_TARGET_SEQ.unpack_from(pair[1])
                 if seq > known_by:
                     break
                 if targets is None or target in targets:
@@ -321,49 +283,51 @@ class Tables(WholeTables):
 
     def live_targets(self, node: int, code: int) -> list[int]:
         """The targets of a node's edges of a type that have not been unlinked, in log order."""
-        if self.deferred is not None and code in UNFOLLOWED:
+        if self.deferred is not None and code in schema.UNFOLLOWED:
             self.deferred.flush()
-        prefix = EDGE_PREFIX.pack(node, code)
+        prefix = schema.EDGE_PREFIX.pack(node, code)
         pairs = self._out.scan_fresh(prefix) if node >= self.first_new_node else self._out.scan(prefix)
-        ends = [EDGE_TARGET.unpack_from(value) for _, value in pairs]
-        targets = [target for target, unlinked in ends if unlinked == LIVE]
+        ends = [schema.EDGE_TARGET.unpack_from(value) for _, value in pairs]
+        targets = [target for target, unlinked in ends if unlinked == schema.LIVE]
         if self.deferred is not None:
             targets += self.deferred.deferred_targets(node, code)
         return targets
 
     def incoming(
-        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = LIVE
-    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = schema.LIVE
+    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
         """Yield the edges to a node written up to commit ``known_by``.
 
         By type and then in log order, but for those unlinked up to commit ``known_after``.
         """
 
-        def decode(pair: Pair) -> tuple[EdgePlace, EdgeRow] | None:
+        def decode(pair: write_buffer.Pair) -> tuple[schema.EdgePlace, schema.EdgeRow] | None:
             key, value = pair
-            if U64_U64.unpack(value)[1] <= known_after:
+            if schema.U64_U64.unpack(value)[1] <= known_after:
                 return None
             # The key in ``out`` is this one, but for the node that it begins with.
-            there = value[: U64.size] + key[U64.size :]
-            place = edge_place(EDGE_KEY.unpack(there))
+            there = value[: schema.U64.size] + key[schema.U64.size :]
+            place = edge_place(schema.EDGE_KEY.unpack(there))
             return place, self._edge_at(there, place)
 
         return edges_known(self.back, node, code, self._group(self.back, node, code), decode, known_by)
 
-    def latest_incoming(self, node: int, code: int, *, known_by: int = LIVE) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+    def latest_incoming(
+        self, node: int, code: int, *, known_by: int = schema.LIVE
+    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
         """As :meth:`incoming` of one type, the latest first.
 
         What was written later still is passed over.
         """
-        prefix = EDGE_PREFIX.pack(node, code)
-        for key, value in self.back.scan(prefix, prefix + U64.pack(LIVE), reverse=True):
-            there = value[: U64.size] + key[U64.size :]
-            place = edge_place(EDGE_KEY.unpack(there))
+        prefix = schema.EDGE_PREFIX.pack(node, code)
+        for key, value in self.back.scan(prefix, prefix + schema.U64.pack(schema.LIVE), reverse=True):
+            there = value[: schema.U64.size] + key[schema.U64.size :]
+            place = edge_place(schema.EDGE_KEY.unpack(there))
             row = self._edge_at(there, place)
             if row.seq <= known_by:
                 yield place, row
 
-    def edges_at_home(self, home: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+    def edges_at_home(self, home: int) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
         """Yield every edge that a world was ever the home of.
 
         Its members' come first, then those of its interior, then retracted ones.
@@ -371,58 +335,58 @@ class Tables(WholeTables):
         Raises:
             DamagedStore: the interior holds an edge that the tables do not have, or have elsewhere.
         """
-        yield from self.outgoing(home, CONTAINS_CODE)
+        yield from self.outgoing(home, schema.CONTAINS_CODE)
         yield from self.interior_edges_ever(home)
 
-    def interior_edges_ever(self, home: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+    def interior_edges_ever(self, home: int) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
         """As :meth:`edges_at_home`, but for its members'."""
         for edge, _ in self.interior_edges(home).entries():
             place = self.place_of(edge)
             if place is None:
-                raise missing_row(f"edge {short(edge)} of the interior of node {home}")
+                raise transaction.missing_row(f"edge {ids.short(edge)} of the interior of node {home}")
             yield place, self._edge_at_home(place, home)
-        for _, stored in self.retracted.scan(U64.pack(home)):
-            place = EdgePlace._make(EDGE_PLACE.unpack(stored))
+        for _, stored in self.retracted.scan(schema.U64.pack(home)):
+            place = schema.EdgePlace._make(schema.EDGE_PLACE.unpack(stored))
             yield place, self._edge_at_home(place, home)
 
-    def _edge_at_home(self, place: EdgePlace, home: int) -> EdgeRow:
+    def _edge_at_home(self, place: schema.EdgePlace, home: int) -> schema.EdgeRow:
         row = self.edge(place)
         if row.home != home:
-            raise DamagedStore(
-                f"The edge {short(row.edge)} is in the interior of node {home}, and its row says node {row.home}",
+            raise errors.DamagedStore(
+                f"The edge {ids.short(row.edge)} is in the interior of node {home}, and its row says node {row.home}",
                 "Run `worlddb verify --deep`, then `worlddb rebuild tables`",
             )
         return row
 
-    def put_retracted(self, home: int, place: EdgePlace) -> None:
+    def put_retracted(self, home: int, place: schema.EdgePlace) -> None:
         """Keep where a retracted edge was, under its home.
 
         Members are found by their container anyway.
         """
-        if place.type != CONTAINS_CODE:
-            self.retracted.put(U64_U64.pack(home, place.edge), EDGE_PLACE.pack(*place))
+        if place.type != schema.CONTAINS_CODE:
+            self.retracted.put(schema.U64_U64.pack(home, place.edge), schema.EDGE_PLACE.pack(*place))
 
     def _group(
-        self, table: Table, node: int, code: int | None, after: int = 0, *, fresh: bool = False
-    ) -> Iterator[Pair]:
+        self, table: write_buffer.Table, node: int, code: int | None, after: int = 0, *, fresh: bool = False
+    ) -> Iterator[write_buffer.Pair]:
         """The pairs of a node in ``out`` or ``back``, of one type or of all."""
         if code is None:
-            return table.scan_groups(U64.pack(node), self._prefixes(node))
-        prefix = EDGE_PREFIX.pack(node, code)
-        return table.scan_fresh(prefix) if fresh else table.scan(prefix, prefix + U64.pack(after + 1))
+            return table.scan_groups(schema.U64.pack(node), self._prefixes(node))
+        prefix = schema.EDGE_PREFIX.pack(node, code)
+        return table.scan_fresh(prefix) if fresh else table.scan(prefix, prefix + schema.U64.pack(after + 1))
 
     def _prefixes(self, node: int) -> Iterator[bytes]:
         """The groups of a node in ``out`` or ``back``, type by type."""
-        yield from (EDGE_PREFIX.pack(node, code) for code in EDGE_TYPE_CODES.values())
-        yield from sorted(U64.pack(node) + code for _, code in self.edge_types.scan(b""))
+        yield from (schema.EDGE_PREFIX.pack(node, code) for code in schema.EDGE_TYPE_CODES.values())
+        yield from sorted(schema.U64.pack(node) + code for _, code in self.edge_types.scan(b""))
 
     def has_incoming(self, node: int, code: int) -> bool:
         """True if a node was ever the target of an edge of a type."""
-        if self.deferred is not None and code in UNFOLLOWED:
+        if self.deferred is not None and code in schema.UNFOLLOWED:
             self.deferred.flush()
         if self.deferred is not None and self.deferred.has_deferred_target(node, code):
             return True
-        return self._back.has_group(EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
+        return self._back.has_group(schema.EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
 
     def containers(self, node: int) -> list[int]:
         """The worlds that contain a node now, in log order.
@@ -437,50 +401,50 @@ class Tables(WholeTables):
         return found
 
     def _stored_containers(self, node: int) -> list[int]:
-        pairs = self._back.stored(EDGE_PREFIX.pack(node, CONTAINS_CODE))
-        ends = [U64_U64.unpack(value) for _, value in pairs]
-        return [source for source, unlinked in ends if unlinked == LIVE]
+        pairs = self._back.stored(schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE))
+        ends = [schema.U64_U64.unpack(value) for _, value in pairs]
+        return [source for source, unlinked in ends if unlinked == schema.LIVE]
 
     # -- identity
 
-    def proposal(self, proposal: bytes) -> ProposalRow | None:
+    def proposal(self, proposal: bytes) -> schema.ProposalRow | None:
         stored = self.proposals.get(proposal)
-        return None if stored is None else ProposalRow._make(PROPOSAL.unpack(stored))
+        return None if stored is None else schema.ProposalRow._make(schema.PROPOSAL.unpack(stored))
 
-    def put_proposal(self, proposal: bytes, row: ProposalRow) -> None:
-        self.proposals.put(proposal, PROPOSAL.pack(*row))
+    def put_proposal(self, proposal: bytes, row: schema.ProposalRow) -> None:
+        self.proposals.put(proposal, schema.PROPOSAL.pack(*row))
 
-    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[Staged]:
+    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[proposal_rows.Staged]:
         """Yield every proposal, pair by pair.
 
         Or those alone of which both sides are among ``nodes``, in ascending order.
         """
-        return staged_by_pair(self, nodes)
+        return proposal_rows.staged_by_pair(self, nodes)
 
-    def all_proposals(self) -> Iterator[tuple[bytes, ProposalRow]]:
+    def all_proposals(self) -> Iterator[tuple[bytes, schema.ProposalRow]]:
         for key, value in self.proposals.scan(b""):
-            yield key, ProposalRow._make(PROPOSAL.unpack(value))
+            yield key, schema.ProposalRow._make(schema.PROPOSAL.unpack(value))
 
     # -- world hashes
 
-    def members(self, node: int) -> Trie:
+    def members(self, node: int) -> trie.Trie:
         """The trie of a world's members: lineage to world hash."""
-        return Trie(TrieNodes(self.tries, U64.pack(node) + TRIE_MEMBERS), 16, 32)
+        return trie.Trie(transaction.TrieNodes(self.tries, schema.U64.pack(node) + schema.TRIE_MEMBERS), 16, 32)
 
-    def interior_edges(self, node: int) -> Trie:
+    def interior_edges(self, node: int) -> trie.Trie:
         """The trie of a world's interior edges: edge ids."""
-        return Trie(TrieNodes(self.tries, U64.pack(node) + TRIE_EDGES), 32, 0)
+        return trie.Trie(transaction.TrieNodes(self.tries, schema.U64.pack(node) + schema.TRIE_EDGES), 32, 0)
 
     def put_hashes(self, nodes: Sequence[int], seq: int, stored: Sequence[bytes]) -> None:
         """Put the world hashes of nodes after a commit, as they are stored."""
         self._cache.hashes.update(zip(nodes, stored, strict=True))
-        self.hashes.put_new(list(map(U64_U64.pack, nodes, repeat(seq))), stored)
+        self.hashes.put_new(list(map(schema.U64_U64.pack, nodes, repeat(seq))), stored)
 
     def current_hash(self, node: int) -> bytes | None:
         """The stored value of the world hash in force now."""
         found = self._cache.hashes.get(node)
         if found is None:
-            row = self.hash_row(node, LIVE)
+            row = self.hash_row(node, schema.LIVE)
             if row is None:
                 return None
             found = row[1]
@@ -490,12 +454,12 @@ class Tables(WholeTables):
 
     def hash_row(self, node: int, seq: int) -> tuple[int, bytes] | None:
         """(commit, stored value) of the world hash in force at ``seq``."""
-        found = self.hashes.last(U64.pack(node), U64_U64.pack(node, seq))
-        return None if found is None else (U64_U64.unpack(found[0])[1], found[1])
+        found = self.hashes.last(schema.U64.pack(node), schema.U64_U64.pack(node, seq))
+        return None if found is None else (schema.U64_U64.unpack(found[0])[1], found[1])
 
 
-def _first_uses(table: Table, digest: bytes, nodes: Sequence[int] | None) -> Iterator[tuple[int, int]]:
+def _first_uses(table: write_buffer.Table, digest: bytes, nodes: Sequence[int] | None) -> Iterator[tuple[int, int]]:
     """Node and commit of pairs of ``names`` or ``types``."""
-    pairs = table.scan(digest) if nodes is None else scan_nodes(table, digest, nodes)
+    pairs = table.scan(digest) if nodes is None else write_buffer.scan_nodes(table, digest, nodes)
     for key, value in pairs:
         yield int.from_bytes(key[len(digest) :], "big"), int.from_bytes(value, "big")

@@ -39,8 +39,6 @@
 | ``retracted`` | u64 home, u64 edge that is not ``contains`` | as in ``edges`` |
 """
 
-from __future__ import annotations
-
 import struct
 from typing import Final, NamedTuple
 

@@ -12,24 +12,7 @@ from typing import Final, NamedTuple, Protocol
 import lmdb
 
 from worlddb.log.model.errors import DamagedStore, NewerFormat, OlderTables
-from worlddb.projections.tables.storage.schema import (
-    FIRST_TABLE_BYTE,
-    LAYOUT,
-    LAYOUT_BYTES,
-    NODE,
-    NOTHING_APPLIED,
-    PREFIX_BYTES,
-    PROGRESS,
-    TABLES,
-    U16,
-    U64,
-    VERSION,
-    VERSION_KEY,
-    NodeRow,
-    Progress,
-    VersionRow,
-)
-from worlddb.projections.tables.storage.write_buffer import Table
+from worlddb.projections.tables.storage import schema, write_buffer
 
 MAX_KNOWN: Final = 50_000
 """How many worlds a writer knows from one batch to the next: about half a kilobyte each."""
@@ -114,9 +97,9 @@ class RowCache:
 
     def __init__(self) -> None:
         self.numbers: dict[bytes, int] = {}
-        self.nodes: dict[int, NodeRow] = {}
+        self.nodes: dict[int, schema.NodeRow] = {}
         self.put_nodes: set[int] = set()
-        self.versions: dict[tuple[int, int], VersionRow] = {}
+        self.versions: dict[tuple[int, int], schema.VersionRow] = {}
         self.put_versions: set[tuple[int, int]] = set()
         self.containers: dict[int, list[int]] = {}
         self.hashes: dict[int, bytes] = {}
@@ -125,7 +108,7 @@ class RowCache:
 class TrieNodes:
     """One trie's nodes inside the ``tries`` table."""
 
-    def __init__(self, table: Table, prefix: bytes) -> None:
+    def __init__(self, table: write_buffer.Table, prefix: bytes) -> None:
         self._table = table
         self._prefix = prefix
 
@@ -141,11 +124,12 @@ class TrieNodes:
 
 _APPLIED: Final = b"applied"
 SUPPOSED: Final = b"supposed"
-LAST_CHANGE: Final = U16.pack(0)
+LAST_CHANGE: Final = schema.U16.pack(0)
 """The key of the last registration's commit. No type has an empty name."""
-_UNNUMBERED_BYTES: Final = PROGRESS.size - LAYOUT_BYTES
+_UNNUMBERED_BYTES: Final = schema.PROGRESS.size - schema.LAYOUT_BYTES
 _ROOMS: Final = {
-    name: (bytes([FIRST_TABLE_BYTE + position]), PREFIX_BYTES.get(name, 0)) for position, name in enumerate(TABLES)
+    name: (bytes([schema.FIRST_TABLE_BYTE + position]), schema.PREFIX_BYTES.get(name, 0))
+    for position, name in enumerate(schema.TABLES)
 }
 """What every read would otherwise work out again for each table."""
 
@@ -163,14 +147,14 @@ def _layout_of(applied: bytes | None) -> int | None:
     """
     if applied is None or len(applied) == _UNNUMBERED_BYTES:
         return None if applied is None else 0
-    layout = int.from_bytes(applied[_UNNUMBERED_BYTES : PROGRESS.size], "big")
-    return layout if layout > LAYOUT or (layout and len(applied) == PROGRESS.size) else None
+    layout = int.from_bytes(applied[_UNNUMBERED_BYTES : schema.PROGRESS.size], "big")
+    return layout if layout > schema.LAYOUT or (layout and len(applied) == schema.PROGRESS.size) else None
 
 
 def _refuse_newer(layout: int) -> None:
-    if layout > LAYOUT:
+    if layout > schema.LAYOUT:
         raise NewerFormat(
-            f"The store's tables have layout {layout}; this release knows layouts up to {LAYOUT}",
+            f"The store's tables have layout {layout}; this release knows layouts up to {schema.LAYOUT}",
             "Upgrade WorldDB; the store itself is untouched",
         )
 
@@ -181,7 +165,7 @@ class RowsDeferred(Protocol):
     def flush(self) -> None:
         """Put the rows."""
 
-    def deferred_first_version(self, node: int) -> VersionRow | None:
+    def deferred_first_version(self, node: int) -> schema.VersionRow | None:
         """The row of a node's first version, if that is deferred."""
 
     def has_deferred_name(self, digest: bytes) -> bool:
@@ -207,7 +191,7 @@ class _Opened:
     def __set_name__(self, owner: type, attribute: str) -> None:
         self._attribute = attribute
 
-    def __get__(self, tables: WholeTables, owner: type) -> Table:
+    def __get__(self, tables: WholeTables, owner: type) -> write_buffer.Table:
         found = tables.table(self._name)
         setattr(tables, self._attribute, found)
         return found
@@ -256,7 +240,7 @@ class WholeTables:
         """What new edges need to know of worlds; the writer hands it on."""
         self._cache = RowCache()
         self._txn = txn
-        self._opened: dict[str, Table] = {}
+        self._opened: dict[str, write_buffer.Table] = {}
         self.progress_table = self.table("progress")
         self.nodes = self.table("nodes")
         self._lineages = self.table("lineages")
@@ -265,61 +249,61 @@ class WholeTables:
         self._out = self.table("out")
         self._back = self.table("back")
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> write_buffer.Table:
         """A table by its name in the schema, whether or not all of its rows are in it."""
         found = self._opened.get(name)
         if found is None:
-            found = self._opened[name] = Table(self._txn, *_ROOMS[name])
+            found = self._opened[name] = write_buffer.Table(self._txn, *_ROOMS[name])
         return found
 
-    def _complete(self, table: Table) -> Table:
+    def _complete(self, table: write_buffer.Table) -> write_buffer.Table:
         """Put the deferred rows, so that the table has all of its rows."""
         if self.deferred is not None:
             self.deferred.flush()
         return table
 
     @property
-    def lineages(self) -> Table:
+    def lineages(self) -> write_buffer.Table:
         return self._complete(self._lineages)
 
     @property
-    def versions(self) -> Table:
+    def versions(self) -> write_buffer.Table:
         return self._complete(self._versions)
 
     @property
-    def names(self) -> Table:
+    def names(self) -> write_buffer.Table:
         return self._complete(self._names)
 
     @property
-    def types(self) -> Table:
+    def types(self) -> write_buffer.Table:
         return self._complete(self._types)
 
     @property
-    def out(self) -> Table:
+    def out(self) -> write_buffer.Table:
         return self._complete(self._out)
 
     @property
-    def back(self) -> Table:
+    def back(self) -> write_buffer.Table:
         return self._complete(self._back)
 
     @property
-    def edges(self) -> Table:
+    def edges(self) -> write_buffer.Table:
         return self._complete(self._edges)
 
     @property
-    def edge_keys(self) -> Table:
+    def edge_keys(self) -> write_buffer.Table:
         return self._complete(self._edge_keys)
 
     @property
-    def forms(self) -> Table:
+    def forms(self) -> write_buffer.Table:
         return self._complete(self._forms)
 
     @property
-    def blocks(self) -> Table:
+    def blocks(self) -> write_buffer.Table:
         return self._complete(self._blocks)
 
     @property
-    def holders(self) -> Table:
+    def holders(self) -> write_buffer.Table:
         return self._complete(self._holders)
 
     def last_registration(self) -> int:
@@ -332,7 +316,7 @@ class WholeTables:
         stored = self.progress_table.get(SUPPOSED)
         return 0 if stored is None else int.from_bytes(stored, "big")
 
-    def progress(self) -> Progress:
+    def progress(self) -> schema.Progress:
         """How far the tables have applied.
 
         Raises:
@@ -341,14 +325,14 @@ class WholeTables:
         stored = self.progress_table.get(_APPLIED)
         layout = _layout_of(stored)
         if stored is None or layout is None:
-            return NOTHING_APPLIED
-        if layout != LAYOUT:
+            return schema.NOTHING_APPLIED
+        if layout != schema.LAYOUT:
             _refuse_newer(layout)
             raise OlderTables(
-                f"The store's tables have layout {layout}; this release writes and reads {LAYOUT}",
+                f"The store's tables have layout {layout}; this release writes and reads {schema.LAYOUT}",
                 "Run `worlddb upgrade`: it makes a backup, then derives them from the log again",
             )
-        return Progress(*PROGRESS.unpack(stored))
+        return schema.Progress(*schema.PROGRESS.unpack(stored))
 
     def layout(self) -> int:
         """The version of the tables' layout.
@@ -360,12 +344,12 @@ class WholeTables:
         """
         stored = self.progress_table.get(_APPLIED)
         found = _layout_of(stored)
-        layout = LAYOUT if found is None else found
+        layout = schema.LAYOUT if found is None else found
         _refuse_newer(layout)
         return layout
 
-    def put_progress(self, progress: Progress) -> None:
-        self.progress_table.put(_APPLIED, PROGRESS.pack(*progress))
+    def put_progress(self, progress: schema.Progress) -> None:
+        self.progress_table.put(_APPLIED, schema.PROGRESS.pack(*progress))
 
     def flush(self) -> None:
         """Write what has been put, table by table and sorted."""
@@ -373,22 +357,22 @@ class WholeTables:
             self.deferred.flush()
         cache = self._cache
         rows = map(cache.nodes.__getitem__, cache.put_nodes)
-        self.nodes.put_new(list(map(U64.pack, cache.put_nodes)), starmap(NODE.pack, rows))
+        self.nodes.put_new(list(map(schema.U64.pack, cache.put_nodes)), starmap(schema.NODE.pack, rows))
         for key in cache.put_versions:
-            self._versions.put(VERSION_KEY.pack(*key), VERSION.pack(*cache.versions[key]))
+            self._versions.put(schema.VERSION_KEY.pack(*key), schema.VERSION.pack(*cache.versions[key]))
         self._cache = RowCache()
-        for name in filter(self._opened.__contains__, TABLES):
+        for name in filter(self._opened.__contains__, schema.TABLES):
             self._opened[name].flush()
 
     def clear(self) -> None:
         self.deferred = None
         self.known_worlds = KnownWorlds()
         self._cache = RowCache()
-        for name in TABLES:
+        for name in schema.TABLES:
             self.table(name).clear()
 
-    def by_name(self) -> dict[str, Table]:
+    def by_name(self) -> dict[str, write_buffer.Table]:
         """Every table by its name, in the order of the schema."""
         if self.deferred is not None:
             self.deferred.flush()
-        return {name: self.table(name) for name in TABLES}
+        return {name: self.table(name) for name in schema.TABLES}

@@ -4,8 +4,6 @@ LMDB is quickest when a commit's pairs arrive sorted and each page is touched on
 end of the commit.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -3,8 +3,6 @@
 Paper Table 2: structural, creates the world boundary.
 """
 
-from __future__ import annotations
-
 from worlddb.reconciler.edge_types.handler import BulkContext, HandledEdge, HandlerContext, Insert, PlainHandler
 
 

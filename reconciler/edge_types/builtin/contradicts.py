@@ -1,7 +1,5 @@
 """``contradicts``: two statements cannot both hold (paper Table 2: records both sides)."""
 
-from __future__ import annotations
-
 from worlddb.log.model.times import Interval
 from worlddb.reconciler.edge_types.handler import BulkContext, HandledEdge, HandlerContext, Insert, PlainHandler, Q
 

@@ -3,8 +3,6 @@
 Each class states the laws of its type (paper Table 2), its place in an order, and what it asks of queries.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from worlddb.log.model.events import RewriteName

@@ -1,7 +1,5 @@
 """``same_as``: two worlds are one identity (paper Table 2: stages a merge proposal)."""
 
-from __future__ import annotations
-
 from worlddb.log.model.ids import short
 from worlddb.reconciler.edge_types.handler import HandledEdge, HandlerContext, Insert, PairProposal, PlainHandler, Q
 

@@ -3,19 +3,10 @@
 Paper Table 2: only tightens.
 """
 
-from __future__ import annotations
-
-from worlddb.reconciler.edge_types.handler import AcyclicHandler, HandledEdge, HandlerContext, Insert, Q
-from worlddb.reconciler.edge_types.supersession import (
-    began_by,
-    end_predecessors,
-    first_held,
-    first_takeover,
-    next_successor,
-)
+from worlddb.reconciler.edge_types import handler, supersession
 
 
-class Supersedes(AcyclicHandler):
+class Supersedes(handler.AcyclicHandler):
     """The source replaces the target from ``valid_from`` on.
 
     Laws:
@@ -34,26 +25,28 @@ class Supersedes(AcyclicHandler):
 
     name = "supersedes"
 
-    def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
+    def on_insert(self, ctx: handler.HandlerContext, edge: handler.HandledEdge) -> handler.Insert:
         if edge.target == ctx.root:
             ctx.refuse("root_is_permanent", "The root world cannot be superseded")
         super().on_insert(ctx, edge)
-        begins, first = first_takeover(ctx, edge.source, edge.valid_from)
+        begins, first = supersession.first_takeover(ctx, edge.source, edge.valid_from)
         heir = None
-        if edge.valid_from == ctx.begins(edge.source) and (first == edge.source or first_held(ctx, first) == begins):
-            heir = next_successor(ctx, edge.target, begins)
-        began = began_by(ctx, edge.target, begins)
+        if edge.valid_from == ctx.begins(edge.source) and (
+            first == edge.source or supersession.first_held(ctx, first) == begins
+        ):
+            heir = supersession.next_successor(ctx, edge.target, begins)
+        began = supersession.began_by(ctx, edge.target, begins)
         ctx.end(edge.target, begins, by=ctx.lineage(first))
         if not began:
-            end_predecessors(ctx, edge.target, begins, ctx.lineage(first))
+            supersession.end_predecessors(ctx, edge.target, begins, ctx.lineage(first))
         if heir is not None and heir.world != first and not ctx.reaches(first, heir.world, self.name):
             ctx.note("until_successor", ctx.lineage(first), ctx.lineage(heir.world))
             ctx.link(heir.world, self.name, first, home=heir.home, valid_from=heir.begins)
-        return Insert.WRITE
+        return handler.Insert.WRITE
 
-    def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:
+    def on_delete(self, ctx: handler.HandlerContext, edge: handler.HandledEdge) -> None:
         ctx.note("nothing_reopened", ctx.lineage(edge.target))
 
-    def on_query_rewrite(self, query: Q) -> Q:
-        hiding: Q = query.hide_closed()
+    def on_query_rewrite(self, query: handler.Q) -> handler.Q:
+        hiding: handler.Q = query.hide_closed()
         return hiding

@@ -4,16 +4,13 @@ What it finds becomes worlds that the turns refer to. It is deterministic and as
 given turns alone: their texts, and the names of their speakers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from worlddb.log.model.errors import InputError
 from worlddb.reconciler.ingest.extraction import Extraction, Node, Relation, Turn
-from worlddb.reconciler.ingest.mentions.proper_names import names_in, sentences, titles, usage
-from worlddb.reconciler.ingest.mentions.surface_forms import KINDS, NAME, Mention, addresses, amounts, dates
+from worlddb.reconciler.ingest.mentions import proper_names, surface_forms
 
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,500}`", re.S)
 _MAX_FORM: Final = 255
@@ -21,11 +18,11 @@ _MAX_FORM: Final = 255
 calls anything by what is longer, a web address above all."""
 _GONE: Final = "\ufffc"
 """Stands for what was found already: no letter, no space and no end of a sentence."""
-_BY_FORM: Final[tuple[tuple[Callable[[str], Iterator[Mention]], re.Pattern[str]], ...]] = (
-    (addresses, re.compile(r"@|://|www\.|\d", re.I)),
-    (dates, re.compile(r"\d")),
-    (amounts, re.compile(r"\d")),
-    (titles, re.compile(r"[\"“«]")),
+_BY_FORM: Final[tuple[tuple[Callable[[str], Iterator[surface_forms.Mention]], re.Pattern[str]], ...]] = (
+    (surface_forms.addresses, re.compile(r"@|://|www\.|\d", re.I)),
+    (surface_forms.dates, re.compile(r"\d")),
+    (surface_forms.amounts, re.compile(r"\d")),
+    (proper_names.titles, re.compile(r"[\"“«]")),
 )
 """In this order: what one has found is not looked at by the next. Each with what a text has without fail if there is
 something for it to find, which is the quicker question."""
@@ -42,10 +39,14 @@ class EntityExtractor:
         InputError: there is no such kind.
     """
 
-    def __init__(self, *, kinds: Collection[str] = KINDS) -> None:
+    def __init__(self, *, kinds: Collection[str] = surface_forms.KINDS) -> None:
         given: object = kinds
-        if not isinstance(given, Collection) or isinstance(given, str) or any(kind not in KINDS for kind in given):
-            raise InputError(f"kinds is {kinds!r:.80}", f"Give a list with some of: {', '.join(KINDS)}")
+        if (
+            not isinstance(given, Collection)
+            or isinstance(given, str)
+            or any(kind not in surface_forms.KINDS for kind in given)
+        ):
+            raise InputError(f"kinds is {kinds!r:.80}", f"Give a list with some of: {', '.join(surface_forms.KINDS)}")
         self._kinds = frozenset(kinds)
 
     def __call__(self, turns: Sequence[Turn]) -> Extraction:
@@ -53,52 +54,52 @@ class EntityExtractor:
         nodes: dict[str, Node] = {}
         edges: list[Relation] = []
         for position, found in enumerate(self.mentions(turns)):
-            first: dict[str, Mention] = {}
+            first: dict[str, surface_forms.Mention] = {}
             for mention in found:
                 first.setdefault(f"{mention.type} {mention.form}", mention)
             for label, mention in first.items():
                 if label not in nodes:
-                    exact = mention.kind == NAME
+                    exact = mention.kind == surface_forms.NAME
                     nodes[label] = Node(label=label, type=mention.type, name=mention.form, key=label, resolve=exact)
                 where = {"role": "mention", "start": mention.start, "end": mention.end}
                 edges.append(Relation(source=position, type="refers_to", target=label, key=label, properties=where))
         return Extraction(nodes=list(nodes.values()), edges=edges)
 
-    def mentions(self, turns: Sequence[Turn]) -> list[tuple[Mention, ...]]:
+    def mentions(self, turns: Sequence[Turn]) -> list[tuple[surface_forms.Mention, ...]]:
         """What each turn mentions, in the order of its text."""
-        found: list[list[Mention]] = []
+        found: list[list[surface_forms.Mention]] = []
         masked: list[str] = []
         for turn in turns:
             own, rest = _by_form(turn.text)
             found.append([mention for mention in own if mention.kind in self._kinds])
             masked.append(rest)
-        if NAME in self._kinds:
-            said = [sentences(text) for text in masked]
-            used = usage(said, dict.fromkeys(turn.speaker for turn in turns))
+        if surface_forms.NAME in self._kinds:
+            said = [proper_names.sentences(text) for text in masked]
+            used = proper_names.usage(said, dict.fromkeys(turn.speaker for turn in turns))
             for own, turn, text in zip(found, turns, said, strict=True):
-                own.extend(names_in(turn.text, text, used))
+                own.extend(proper_names.names_in(turn.text, text, used))
         return [tuple(sorted((each for each in own if _is_short(each)), key=_place)) for own in found]
 
 
-def _place(mention: Mention) -> tuple[int, int]:
+def _place(mention: surface_forms.Mention) -> tuple[int, int]:
     return mention.start, mention.end
 
 
-def _is_short(mention: Mention) -> bool:
+def _is_short(mention: surface_forms.Mention) -> bool:
     return len(mention.form) <= _MAX_FORM
 
 
-def _by_form(text: str) -> tuple[list[Mention], str]:
+def _by_form(text: str) -> tuple[list[surface_forms.Mention], str]:
     """Find what has a form of its own, and give it with the text that is left.
 
     That text is without what was found and without code, position for position.
     """
     rest = _without(text, [match.span() for match in _CODE.finditer(text)])
-    found: list[Mention] = []
+    found: list[surface_forms.Mention] = []
     for finder, sign in _BY_FORM:
         if not sign.search(rest):
             continue
-        own: list[Mention] = []
+        own: list[surface_forms.Mention] = []
         end = 0
         for mention in sorted(finder(rest), key=lambda each: (each.start, -each.end)):
             if mention.start >= end:

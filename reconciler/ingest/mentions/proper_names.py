@@ -6,8 +6,6 @@ J.). A word that is mostly written small elsewhere is no name. Where everything 
 begins with one, capitals say nothing. Closed lists hold the English words that a capital alone does not make a name.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

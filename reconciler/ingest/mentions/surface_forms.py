@@ -7,8 +7,6 @@ left to the question, since they depend on when they were said. Their form is IS
 day without a year is --11-21.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import date

@@ -18,11 +18,10 @@ from tests.house.test_docs_facts import quoted, rows, section
 from tests.support.bundling import Told, frames_of, tiny_bundle, told_store, written
 from worlddb import InputError, InvalidBundle, NewerFormat, WorldDBError
 from worlddb.log.model import bundle as fr
-from worlddb.log.model import codec
+from worlddb.log.model import codec, limits
 from worlddb.log.model.blobs import Body, Secret
 from worlddb.log.model.bundle_values import identity_of
 from worlddb.log.model.hashing import blob_id
-from worlddb.log.store import bundle_file
 from worlddb.log.store.bundle_contents import Bundle, CheckedFrames
 from worlddb.log.store.bundle_file import BundleReader
 
@@ -260,10 +259,10 @@ def test_lengths_nesting_and_amounts_have_bounds(made, frames, tmp_path, monkeyp
     bomb.write_bytes(zstandard.compress(fr.MAGIC + bytes(300_000_000)))
     assert bomb.stat().st_size < 100_000
     assert refused(bomb).details["frame"] == 1
-    monkeypatch.setattr(bundle_file, "MAX_BUNDLE_BYTES", 1_000)
+    monkeypatch.setattr(limits, "MAX_BUNDLE_BYTES", 1_000)
     assert "more than 1,000 bytes" in refused(made[0] / "team.bundle").message
-    monkeypatch.setattr(bundle_file, "MAX_BUNDLE_BYTES", 10**9)
-    monkeypatch.setattr(bundle_file, "MAX_BUNDLE_FRAMES", 9)
+    monkeypatch.setattr(limits, "MAX_BUNDLE_BYTES", 10**9)
+    monkeypatch.setattr(limits, "MAX_BUNDLE_FRAMES", 9)
     assert "more than 9 frames" in refused(made[0] / "team.bundle").message
     with worlddb.open(made[0] / "store") as db, pytest.raises(worlddb.LimitExceeded):
         db.export(made[1].team, tmp_path / "large.bundle")
@@ -289,7 +288,7 @@ def test_a_file_that_is_no_bundle_is_told_from_one(made, tmp_path):
 
 
 def test_an_export_of_a_damaged_store_leaves_no_bundle(made, tmp_path, monkeypatch):
-    monkeypatch.setattr("worlddb.log.model.codec.blob_id", lambda stored: bytes(32))
+    monkeypatch.setattr("worlddb.log.model.hashing.blob_id", lambda stored: bytes(32))
     with worlddb.open(made[0] / "store") as db, pytest.raises(worlddb.DamagedStore):
         db.export(made[1].team, tmp_path / "damaged.bundle")
     assert list(tmp_path.iterdir()) == []

@@ -183,7 +183,7 @@ def test_what_cannot_be_proved_is_not_exported(made: Made, tmp_path: Path, monke
         for asked in ({"head": db.head().seq + 1}, {"head": 2}, {"head": 3, "proof": False}, {"head": "no head"}):
             with pytest.raises(InputError):
                 db.export(made.told.team, tmp_path / "no.bundle", **asked)
-        monkeypatch.setattr("worlddb.query.proofs.proofs.MAX_FRAME_BYTES", 1000)
+        monkeypatch.setattr("worlddb.log.model.limits.MAX_FRAME_BYTES", 1000)
         with pytest.raises(LimitExceeded, match="Export without a proof"):
             db.export(made.told.team, tmp_path / "no.bundle")
     assert not list(tmp_path.iterdir())

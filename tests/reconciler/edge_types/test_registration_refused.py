@@ -11,6 +11,7 @@ import worlddb
 from tests.reconciler.edge_types.test_registration import Employs, refusal
 from tests.support.model.ontology import Showing, Tagged, Widening
 from worlddb import PlainHandler
+from worlddb.log.model import limits
 
 
 class Piercing(PlainHandler):
@@ -107,9 +108,8 @@ def test_wrong_arguments_of_a_registration_are_told(tmp_path: Path) -> None:
 
 
 def test_the_number_of_types_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from worlddb.reconciler.decisions import configuration
 
-    monkeypatch.setattr(configuration, "MAX_EDGE_TYPES", 3)
+    monkeypatch.setattr(limits, "MAX_EDGE_TYPES", 3)
     with worlddb.open(tmp_path / "store") as db:
         for number in range(3):
             assert db.register(Tagged(f"type {number}", 1))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.model.stores import new_store
-from worlddb.reconciler.background import reclustering
+from worlddb.reconciler.transaction import ancestry
 from worlddb.reconciler.transaction.ancestry import MOST_KEPT, Ancestry
 
 
@@ -86,5 +86,5 @@ def test_reclustering_proposes_the_same_pairs_with_it_as_without(names: int, mon
             return {(places[each.source], places[each.target]) for each in db.proposals()}
 
     found = proposed()
-    monkeypatch.setattr(reclustering, "Ancestry", lambda *given: None)
+    monkeypatch.setattr(ancestry, "Ancestry", lambda *given: None)
     assert found == proposed() and len(found) > 20

@@ -13,6 +13,7 @@ import pytest
 
 import worlddb
 from worlddb import EndpointEmbedder, InputError, ModelUnavailable
+from worlddb.log.model import clock
 from worlddb.reconciler.embedding import endpoint
 
 KEY = "sk-not-to-be-told"
@@ -135,7 +136,7 @@ def server() -> Iterator[Scripted]:
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long was waited between attempts; nobody waits."""
     waited: list[float] = []
-    monkeypatch.setattr(endpoint, "pause", waited.append)
+    monkeypatch.setattr(clock, "pause", waited.append)
     return waited
 
 

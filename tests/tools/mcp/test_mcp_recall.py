@@ -14,7 +14,7 @@ import worlddb
 from tests.support.mcp_clients import answer, connected, together
 from tests.tools.mcp.test_mcp_tools import call, texts
 from worlddb import Turn
-from worlddb.tools.mcp import read_tools
+from worlddb.tools.mcp import tool_arguments
 from worlddb.tools.mcp.session import Session
 from worlddb.tools.mcp.tool_arguments import MAX_GROUP, MAX_NEIGHBOURS, MAX_PAGE
 
@@ -160,7 +160,7 @@ def test_where_as_many_hits_are_looked_at_as_can_be_the_answer_is_what_was_found
     for number in range(12):
         call(desk, "memory_write", text=f"the lamp {number}", run_id=f"lamp {number % 3}")
     # Nothing that is asked for again would give more: whoever looks for it never ends.
-    monkeypatch.setattr(read_tools, "MAX_OFFSET", 8)
+    monkeypatch.setattr(tool_arguments, "MAX_OFFSET", 8)
     found = call(desk, "memory_recall", query="lamp", limit=12)
     assert 1 <= len(found["memories"]) <= 8 and all("lamp" in text for text in texts(found))
 

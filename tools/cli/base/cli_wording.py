@@ -1,7 +1,5 @@
 """Errors in the words of the command line: the engine's remedies name calls of the library."""
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple
 

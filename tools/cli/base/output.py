@@ -3,8 +3,6 @@
 Progress and hints are for people only.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

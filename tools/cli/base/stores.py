@@ -1,7 +1,5 @@
 """Stores of commands, and the moments, worlds, keys and heads that a person names."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -11,10 +9,7 @@ from pathlib import Path
 from typing import Final, TypedDict
 
 import worlddb
-from worlddb.tools.cli.base.arguments import UsageError
-from worlddb.tools.cli.base.cli_wording import LOOK_FOR_IT, NAME_A_STORE, NOTHING_THEN
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.wire import short
+from worlddb.tools.cli.base import arguments, cli_wording, output, wire
 
 DEFAULT_FOLDER: Final = "worlddb-store"
 MAX_SEQ_DIGITS: Final = 12
@@ -39,7 +34,7 @@ def folder_of(args: Namespace) -> Path:
         UsageError: --store is empty, as an unset shell variable leaves it.
     """
     if args.store is not None and not args.store:
-        raise UsageError("--store names no directory: it is empty", "Give a directory, or leave --store out")
+        raise arguments.UsageError("--store names no directory: it is empty", "Give a directory, or leave --store out")
     return Path(args.store or os.environ.get("WORLDDB_STORE") or DEFAULT_FOLDER)
 
 
@@ -60,7 +55,7 @@ def existing(args: Namespace, *, author: str = "local") -> worlddb.Database:
     Raises:
         NotAStore: it does not; none is made.
     """
-    folder = there(folder_of(args), NAME_A_STORE)
+    folder = there(folder_of(args), cli_wording.NAME_A_STORE)
     return worlddb.open(folder, author=author, create=False, embedder=embedder_of(args))
 
 
@@ -80,7 +75,7 @@ def there(folder: Path, remedy: str = "Check the path") -> Path:
     return folder
 
 
-def embed_new(db: worlddb.Database, out: Output) -> worlddb.Embedding | None:
+def embed_new(db: worlddb.Database, out: output.Output) -> worlddb.Embedding | None:
     """Embed new texts; returns None without a model, when texts are found by their words alone."""
     try:
         return db.embed()
@@ -137,7 +132,7 @@ def world_of(view: worlddb.View, text: str) -> str:
     except worlddb.UnknownReference as error:
         for hint in why_empty(view):
             raise worlddb.UnknownReference(error.message, hint) from None
-        raise worlddb.UnknownReference(error.message, LOOK_FOR_IT) from None
+        raise worlddb.UnknownReference(error.message, cli_wording.LOOK_FOR_IT) from None
     except worlddb.AmbiguousReference as error:
         candidates = [view.get(ref, include_superseded=True) for ref in error.details["candidates"]]
         listed = "".join(f"\n    {described(view, world)}" for world in candidates if world is not None)
@@ -167,7 +162,7 @@ def worlds_of(view: worlddb.View, text: str) -> list[worlddb.World]:
 
 def why_empty(view: worlddb.View) -> tuple[str, ...]:
     """Return a hint for a view before the first commit; empty for any other view."""
-    return () if view.seq else (NOTHING_THEN,)
+    return () if view.seq else (cli_wording.NOTHING_THEN,)
 
 
 def world_or_edge(view: worlddb.View, text: str) -> str:
@@ -189,13 +184,13 @@ def world_or_edge(view: worlddb.View, text: str) -> str:
 def name_of(view: worlddb.View, ref: str) -> str:
     """Return a display name of a world: its name, else its text, else its reference."""
     world = view.get(ref, include_superseded=True)
-    return short(ref) if world is None else label(world)
+    return wire.short(ref) if world is None else label(world)
 
 
 def label(world: worlddb.World) -> str:
     """As :func:`name_of`, for a world that was read."""
     text = world.name or " ".join(world.content[:200].split())
-    return (text if len(text) <= 48 else text[:47].rstrip() + "…") or short(world.ref)
+    return (text if len(text) <= 48 else text[:47].rstrip() + "…") or wire.short(world.ref)
 
 
 def path_of(view: worlddb.View, ref: str) -> list[str]:
@@ -214,7 +209,7 @@ def path_of(view: worlddb.View, ref: str) -> list[str]:
 
 def described(view: worlddb.View, world: worlddb.World) -> str:
     where = " / ".join(path_of(view, world.ref))
-    return f"{short(world.ref)}  {world.type}  {label(world)}" + (f"  in {where}" if where else "")
+    return f"{wire.short(world.ref)}  {world.type}  {label(world)}" + (f"  in {where}" if where else "")
 
 
 # -- keys and heads in files

@@ -1,7 +1,5 @@
 """The page for terminals: Rich's tables, trees, colours and progress bars."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice

@@ -1,7 +1,5 @@
 """``worlddb log`` and ``stats``: the events of the log, and how large the store is."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby

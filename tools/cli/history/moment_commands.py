@@ -1,7 +1,5 @@
 """``worlddb bookmark``, ``at`` and ``blame``: named moments, reads at them, and authorship."""
 
-from __future__ import annotations
-
 import shlex
 from argparse import REMAINDER
 from collections.abc import Callable, Sequence

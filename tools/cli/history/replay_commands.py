@@ -4,8 +4,6 @@
 some commits (``--without``). ``redecide`` lists what other handlers or thresholds would decide.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pkgutil

@@ -3,8 +3,6 @@
 Valid time runs across, ingest time down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -160,8 +158,7 @@ def _arguments(parser: Parser) -> None:
 
 
 def _timeline(args: Namespace, out: Output) -> int:
-    from worlddb.tools.reports.html_pages import write_page
-    from worlddb.tools.reports.timeline_report import render
+    from worlddb.tools.reports import html_pages, timeline_report
 
     arguments.refuse_existing(args.out, overwrite=args.overwrite)
     with stores.existing(args) as db:
@@ -174,8 +171,8 @@ def _timeline(args: Namespace, out: Output) -> int:
             )
         numbers = {version.number for version in versions}
         learned = [step for step in view.timeline(ref) if step.number in numbers]
-        page_text = render(view, stores.name_of(view, ref), ref, versions, learned)
-    write_page(page_text, Path(args.out))
+        page_text = timeline_report.render(view, stores.name_of(view, ref), ref, versions, learned)
+    html_pages.write_page(page_text, Path(args.out))
     document = {
         "ref": ref,
         "out": args.out,

@@ -3,8 +3,6 @@
 ``proposals --review`` shows each pair side by side with its evidence and asks for one letter.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Final

@@ -1,7 +1,5 @@
 """``worlddb tune``, ``untune``, ``tunings`` and ``types``: thresholds and edge types."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from worlddb import EdgeType, Thresholds, Tuning, View

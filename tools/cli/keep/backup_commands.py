@@ -1,7 +1,5 @@
 """``worlddb backup`` and ``restore``: an incremental copy, and a store made from it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import worlddb

@@ -1,7 +1,5 @@
 """``worlddb doctor``: problems of a store or an installation, and their remedies."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``worlddb embed``, ``reembed`` and ``spaces``: vectors and their embedding models."""
 
-from __future__ import annotations
-
 import os
 import shlex
 

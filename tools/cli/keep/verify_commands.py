@@ -1,7 +1,5 @@
 """``worlddb verify``, ``rebuild`` and ``upgrade``: checking, deriving again, migrating."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import worlddb

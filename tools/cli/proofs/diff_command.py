@@ -1,7 +1,5 @@
 """``worlddb diff``: the worlds that differ between two stores or moments, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal

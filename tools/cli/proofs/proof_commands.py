@@ -1,7 +1,5 @@
 """``worlddb head``, ``keygen``, ``cosign``, ``prove``, ``check-proof``: heads and proofs."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """``worlddb query``: a start, then operators in the order in which they were typed."""
 
-from __future__ import annotations
-
 import os
 import sys
 from argparse import Action, ArgumentTypeError
@@ -11,8 +9,8 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from worlddb import LANES, POOLS, InputError, Query, Stage, Subgraph, View, World
-from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
-from worlddb.tools.cli.base.cli_wording import in_options
+from worlddb.tools.cli import base
+from worlddb.tools.cli.base import arguments, cli_wording, stores, wire
 
 ANY_EDGE: Final = "any"
 """Word for every edge type but ``contains``."""
@@ -26,11 +24,11 @@ Named: TypeAlias = Callable[[str], str]
 class _Then(Action):
     """Appends an operator to those typed before it: their order is the query."""
 
-    def __call__(self, parser: Any, namespace: Namespace, values: Any, option_string: str | None = None) -> None:
+    def __call__(self, parser: Any, namespace: base.Namespace, values: Any, option_string: str | None = None) -> None:
         namespace.steps = [*namespace.steps, (self.dest, values)]
 
 
-def _arguments(parser: Parser) -> None:
+def _arguments(parser: base.Parser) -> None:
     start = parser.add_argument_group("start (seeds come before a text; default: every world)")
     start.add_argument("--seed", metavar="WORLD", action="append", help="from this world; may be given several times")
     start.add_argument("--text", metavar="TEXT", help="from the worlds that answer a text best")
@@ -51,7 +49,7 @@ def _arguments(parser: Parser) -> None:
     arguments.add_embedder(parser)
 
 
-def _add_operators(parser: Parser) -> None:
+def _add_operators(parser: base.Parser) -> None:
     chain = parser.add_argument_group("operators, applied in the order given")
 
     def then(name: str, metavar: str | None, meaning: str, **settings: Any) -> None:
@@ -83,7 +81,7 @@ def _walk(text: str) -> tuple[tuple[str, ...], int, str]:
     return names, arguments.count(depth or "1"), way or "out"
 
 
-def _query(args: Namespace, out: Output) -> int:
+def _query(args: base.Namespace, out: base.Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
         if args.file is not None:
@@ -92,7 +90,7 @@ def _query(args: Namespace, out: Output) -> int:
             query = _typed(args, lambda text: stores.world_of(view, text))
         if args.print:
             out.verbatim(msgspec.json.decode(query.to_json()), query.to_json() + "\n")
-            return DONE
+            return base.DONE
         answer = view.run(query, timed=args.explain)
         document = {
             "query": msgspec.json.decode(query.to_json()),
@@ -111,11 +109,11 @@ def _query(args: Namespace, out: Output) -> int:
         for hint in () if answer.nodes else stores.why_empty(view):
             out.hint(hint)
         if answer.note:
-            out.warn(f"note: {in_options(answer.note)}")
-    return DONE
+            out.warn(f"note: {cli_wording.in_options(answer.note)}")
+    return base.DONE
 
 
-def _from_file(args: Namespace) -> Query:
+def _from_file(args: base.Namespace) -> Query:
     """Read the query from a file.
 
     Raises:
@@ -138,7 +136,7 @@ def _from_file(args: Namespace) -> Query:
     return Query.from_json(document)
 
 
-def _typed(args: Namespace, named: Named) -> Query:
+def _typed(args: base.Namespace, named: Named) -> Query:
     """Build the query from the command line."""
     query = Query.of(
         seeds=None if args.seed is None else [named(text) for text in args.seed],
@@ -183,7 +181,7 @@ _OPERATORS: Final[dict[str, Callable[[Query, Any, Named], Query]]] = {
 }
 
 
-def _write(page: Page, view: View, answer: Subgraph, *, explain: bool) -> None:
+def _write(page: base.Page, view: View, answer: Subgraph, *, explain: bool) -> None:
     for world in answer.nodes:
         _write_world(page, world, answer)
     if not answer.nodes:
@@ -202,8 +200,8 @@ def _write(page: Page, view: View, answer: Subgraph, *, explain: bool) -> None:
         page.table(("stage", "before", "after", "ms", ""), (_stage(stage) for stage in answer.stages))
 
 
-def _write_world(page: Page, world: World, answer: Subgraph) -> None:
-    title: list[Span] = [(wire.short(world.ref), "ref"), "  "]
+def _write_world(page: base.Page, world: World, answer: Subgraph) -> None:
+    title: list[base.Span] = [(wire.short(world.ref), "ref"), "  "]
     title += [(wire.one_line(world.name, 80), "name"), "  "] if world.name else []
     others = answer.identities.get(world.ref, ())
     same = f", one with {', '.join(map(wire.short, others))}" if others else ""
@@ -218,7 +216,7 @@ def _stage(stage: Stage) -> tuple[str, str, str, str, str]:
 
 
 COMMANDS = (
-    Command(
+    base.Command(
         "query",
         "find worlds step by step: a start, then operators on its result",
         _arguments,

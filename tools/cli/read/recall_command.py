@@ -1,18 +1,16 @@
 """``worlddb recall``: the worlds that answer a text best."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from worlddb import FUSIONS, LANES, Group, Hit, View
-from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
-from worlddb.tools.cli.base.cli_wording import in_options
+from worlddb.tools.cli import base
+from worlddb.tools.cli.base import arguments, cli_wording, stores, wire
 
 _NAMED: Final = 5
 """Left-out worlds that are named."""
 
 
-def _arguments(parser: Parser) -> None:
+def _arguments(parser: base.Parser) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="+", help="the question, or words to look for")
     parser.add_argument("--world", metavar="WORLD", help="only inside this world (reference or name)")
     arguments.add_limit(parser, "how many hits (default: 10)", default=10)
@@ -50,7 +48,7 @@ def _arguments(parser: Parser) -> None:
     arguments.add_embedder(parser)
 
 
-def _recall(args: Namespace, out: Output) -> int:
+def _recall(args: base.Namespace, out: base.Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
         found = view.recall(
@@ -67,7 +65,7 @@ def _recall(args: Namespace, out: Output) -> int:
             **stores.spans_of(args),
         )
 
-        def write(page: Page) -> None:
+        def write(page: base.Page) -> None:
             for number, group in enumerate(found.groups, 1):
                 _write_group(page, number, group)
                 for hit in group.hits:
@@ -86,14 +84,14 @@ def _recall(args: Namespace, out: Output) -> int:
                 if found.times:
                     page.line(("times in the question: " + ", ".join(map(wire.span, found.times)), "dim"))
             for lane, why in found.unavailable.items():
-                out.hint(f"note: the lane {lane} was not asked: {in_options(why)}")
+                out.hint(f"note: the lane {lane} was not asked: {cli_wording.in_options(why)}")
             if found.pending:
                 waiting = f"{found.pending:,} texts have" if found.pending > 1 else "one text has"
                 out.hint(
                     f"note: {waiting} no vector yet, and can only be found by words: {stores.repeated(args)} embed"
                 )
             if found.note:
-                out.hint(f"note: {in_options(found.note)}")
+                out.hint(f"note: {cli_wording.in_options(found.note)}")
 
         document = {
             "query": " ".join(args.text),
@@ -113,7 +111,7 @@ def _recall(args: Namespace, out: Output) -> int:
             "view": wire.view(view),
         }
         out.answer(document, write)
-    return DONE
+    return base.DONE
 
 
 def _left_out(view: View, refs: tuple[str, ...]) -> str:
@@ -129,8 +127,8 @@ def _told(group: Group) -> dict[str, object]:
     return wire.record(group) | {"hits": [hit.ref for hit in group.hits]}
 
 
-def _write_group(page: Page, number: int, group: Group) -> None:
-    title: list[Span] = [f"{number}. ", (wire.short(group.ref), "ref"), "  "]
+def _write_group(page: base.Page, number: int, group: Group) -> None:
+    title: list[base.Span] = [f"{number}. ", (wire.short(group.ref), "ref"), "  "]
     if group.name:
         title += [(wire.one_line(group.name, 80), "name"), "  "]
     details = [group.type] if group.type else []
@@ -138,8 +136,8 @@ def _write_group(page: Page, number: int, group: Group) -> None:
     page.line(*title, (", ".join([*details, shown, f"score {group.score:g}"]), "dim"))
 
 
-def _write_hit(page: Page, view: View, lead: str, hit: Hit, *, indent: int, explain: bool) -> None:
-    title: list[Span] = [lead, (wire.short(hit.ref), "ref"), "  "]
+def _write_hit(page: base.Page, view: View, lead: str, hit: Hit, *, indent: int, explain: bool) -> None:
+    title: list[base.Span] = [lead, (wire.short(hit.ref), "ref"), "  "]
     if hit.name:
         title += [(wire.one_line(hit.name, 80), "name"), "  "]
     where = stores.name_of(view, hit.world) if hit.world else ""
@@ -170,7 +168,7 @@ def _write_hit(page: Page, view: View, lead: str, hit: Hit, *, indent: int, expl
         )
 
 
-def _write_basis(page: Page, view: View, ranked_by: str) -> None:
+def _write_basis(page: base.Page, view: View, ranked_by: str) -> None:
     page.line((f"{view}; ranked by {ranked_by}", "dim"))
 
 
@@ -180,7 +178,7 @@ def _said(view: View, ref: str) -> str:
 
 
 COMMANDS = (
-    Command(
+    base.Command(
         "recall",
         "ask the memory: what answers a text, when it was true and where it came from",
         _arguments,

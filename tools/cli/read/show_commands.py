@@ -1,7 +1,5 @@
 """``worlddb show``, ``history``, ``children`` and ``hash``: one world, as a view sees it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Final

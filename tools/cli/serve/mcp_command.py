@@ -1,7 +1,5 @@
 """``worlddb mcp`` and ``key``: the MCP server of a store, and its access keys."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from argparse import _ActionsContainer
@@ -13,8 +11,7 @@ from typing import Final
 import worlddb
 from worlddb import Database, InputError, UnavailableError
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
-from worlddb.tools.mcp.access_keys import PER_SECOND, Key, KeyFile, default_key_file
-from worlddb.tools.mcp.listening import DEFAULT_ADDRESS, PATH, Address, address_of, bound, listen
+from worlddb.tools.mcp import access_keys, listening
 
 _NEEDED = {
     "add": "Write it as: worlddb key add NAME --world REF --read (or --write)",
@@ -32,9 +29,11 @@ def add_key_file(parser: _ActionsContainer) -> None:
     )
 
 
-def key_file(args: Namespace) -> KeyFile:
+def key_file(args: Namespace) -> access_keys.KeyFile:
     """Return the key file that was named, or the one beside the store."""
-    return KeyFile(default_key_file(stores.folder_of(args)) if args.keys is None else Path(args.keys))
+    return access_keys.KeyFile(
+        access_keys.default_key_file(stores.folder_of(args)) if args.keys is None else Path(args.keys)
+    )
 
 
 def _key_arguments(parser: Parser) -> None:
@@ -90,7 +89,7 @@ def _list(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _told(key: Key) -> dict[str, str | None]:
+def _told(key: access_keys.Key) -> dict[str, str | None]:
     return {"name": key.name, "world": key.world, "right": key.right}
 
 
@@ -145,8 +144,8 @@ def _arguments(parser: Parser) -> None:
         "--http",
         metavar="HOST:PORT",
         nargs="?",
-        const=DEFAULT_ADDRESS,
-        help=f"listen there (default: {DEFAULT_ADDRESS}) instead of on standard input",
+        const=listening.DEFAULT_ADDRESS,
+        help=f"listen there (default: {listening.DEFAULT_ADDRESS}) instead of on standard input",
     )
     who = http.add_mutually_exclusive_group()
     add_key_file(who)
@@ -161,7 +160,7 @@ def _arguments(parser: Parser) -> None:
         "--rate",
         metavar="N",
         type=arguments.count,
-        help=f"requests a second that each key may send (default: {PER_SECOND})",
+        help=f"requests a second that each key may send (default: {access_keys.PER_SECOND})",
     )
 
 
@@ -186,13 +185,13 @@ def _serve(args: Namespace, out: Output) -> int:
 
 
 def _serve_http(args: Namespace, out: Output) -> int:
-    address = address_of(args.http)
+    address = listening.address_of(args.http)
     _check_openness(args, address)
     with _extra():
         from worlddb.tools.mcp.http_server import AccessRules, serve_http
-    with _opened(args) as db, listen(address) as listener:
-        at = bound(listener)
-        url = f"http://{at.shown}:{at.port}{PATH}"
+    with _opened(args) as db, listening.listen(address) as listener:
+        at = listening.bound(listener)
+        url = f"http://{at.shown}:{at.port}{listening.PATH}"
         keys = _keys(args, db)
 
         def ready() -> None:
@@ -203,7 +202,7 @@ def _serve_http(args: Namespace, out: Output) -> int:
                 out.warn(_OPEN)
             out.warn(f"worlddb mcp: listening at {url}")
 
-        admitted = AccessRules(keys, args.allow_host, args.allow_origin, args.rate or PER_SECOND)
+        admitted = AccessRules(keys, args.allow_host, args.allow_origin, args.rate or access_keys.PER_SECOND)
         serve_http(db, _world(args, db), listener, admitted, ready)
     out.warn("worlddb mcp: stopped")
     return DONE
@@ -214,7 +213,7 @@ def _world(args: Namespace, db: Database) -> str | None:
     return None if args.world is None else stores.world_of(db.view(), args.world)
 
 
-def _check_openness(args: Namespace, address: Address) -> None:
+def _check_openness(args: Namespace, address: listening.Address) -> None:
     """Refuse to open a store to other machines without keys."""
     if args.no_keys and not address.is_loopback:
         raise arguments.UsageError(
@@ -225,7 +224,7 @@ def _check_openness(args: Namespace, address: Address) -> None:
         raise arguments.UsageError("--world is for a server without keys", "With keys, each key has a world of its own")
 
 
-def _keys(args: Namespace, db: Database) -> KeyFile | None:
+def _keys(args: Namespace, db: Database) -> access_keys.KeyFile | None:
     """Return the key file, which must hold a key; None with --no-keys.
 
     Raises:
@@ -280,7 +279,10 @@ COMMANDS = (
         (
             ("mcp", "what a client starts; it ends when the client closes the pipe"),
             ('mcp --world "Search team" --author assistant', "one world of the store, and who is said to write"),
-            ("mcp --http", f"at http://{DEFAULT_ADDRESS}{PATH}, for whoever has a key (see `worlddb key`)"),
+            (
+                "mcp --http",
+                f"at http://{listening.DEFAULT_ADDRESS}{listening.PATH}, for whoever has a key (see `worlddb key`)",
+            ),
             ("mcp --http 8767 --no-keys", "at another port, for every program of this machine"),
         ),
         json="change nothing: what it prints belongs to the protocol, which is JSON",

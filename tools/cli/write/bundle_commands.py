@@ -1,7 +1,5 @@
 """``worlddb export`` and ``import``: a world in a file, to be taken to another store."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from typing import Any, Final

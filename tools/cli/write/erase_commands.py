@@ -1,7 +1,5 @@
 """``worlddb erase`` and ``check-receipt``: removing texts for good, with a receipt."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

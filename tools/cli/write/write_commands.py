@@ -1,7 +1,5 @@
 """``worlddb create``, ``revise``, ``link`` and the other single writes, each one commit."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any, Final, TypedDict
