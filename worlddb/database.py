@@ -33,6 +33,7 @@ from worlddb.reconciler.background import embedding_backfill
 from worlddb.reconciler.background.reclustering import Reclustering, recluster
 from worlddb.reconciler.background.worker import BackgroundWorker
 from worlddb.reconciler.backup import backups, snapshots
+from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, Rehearsed
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome, validation
 from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
@@ -117,6 +118,14 @@ class Head(NamedTuple):
     store_id: str
     tree: str
     supposes: str = ""
+
+
+def _arriving(path: str | Path, into: Any, why: str, head: str | bytes | None, keys: Sequence[str]) -> inputs.Arrival:
+    """Read and check a bundle, as a request to import it."""
+    anchor = None if head is None and not keys else anchor_of(head, keys)
+    bundle, contents = bundle_contents.read_contents(folder_of(path), anchor)
+    command = cmd.Import(bundle=bytes.fromhex(bundle.hash), into=None if into is None else ids.as_ref(into), why=why)
+    return inputs.Arrival(command, contents, None if anchor is None else anchor.checkpoint)
 
 
 Durability = Literal["commit", "group"]
@@ -916,12 +925,17 @@ class Database(WriteCalls):
         idempotency_key: str | None = None,
         head: str | bytes | None = None,
         keys: Sequence[str] = (),
+        allow_outside: bool = False,
     ) -> outcome.Receipt:
         """Import a bundle as one commit; ``ref`` of the receipt is its world.
 
         Ids, versions, edges, world hashes and provenance stay; what is known is not written again, and what is newer is
         added. A new world is put into ``into`` (default: the root), one that is here stays where it is unless ``into``
         is given. A bundle that contradicts what is here is refused as ``bundle_conflict``, with the list.
+
+        One that does something to a world outside of it (ends it, names it, moves it, speaks for it) is refused as
+        ``reaches_outside``, with the list that :meth:`import_plan` gives, unless ``allow_outside`` says that it may:
+        then the receipt names those worlds in a note. docs/bundles.md says which worlds are the bundle's own.
 
         ``head`` and ``keys`` are as in :func:`check_bundle`. Which head it was held against is said in the source of
         the ``imported`` event; nothing else is kept of the proof.
@@ -931,13 +945,27 @@ class Database(WriteCalls):
             UnprovedBundle: the head does not stand for it. Nothing was written.
             NewerFormat: it was made by a newer release.
         """
-        anchor = None if head is None and not keys else anchor_of(head, keys)
-        bundle, contents = bundle_contents.read_contents(folder_of(path), anchor)
-        command = cmd.Import(
-            bundle=bytes.fromhex(bundle.hash), into=None if into is None else ids.as_ref(into), why=why
-        )
-        proved_by = None if anchor is None else anchor.checkpoint
-        return execute(self._writer, inputs.Arrival(command, contents, proved_by), idempotency_key)
+        arrival = _arriving(path, into, why, head, keys)._replace(outside="allow" if allow_outside else "refuse")
+        return execute(self._writer, arrival, idempotency_key)
+
+    def import_plan(
+        self, path: str | Path, *, into: Any = None, head: str | bytes | None = None, keys: Sequence[str] = ()
+    ) -> ImportPlan:
+        """List what :meth:`import_bundle` with these arguments would do to worlds outside of the bundle.
+
+        The import is decided as it would be, under the writer's lock, and nothing of it is written.
+
+        Raises:
+            InvalidBundle, UnprovedBundle, NewerFormat: as :meth:`import_bundle`.
+        """
+        arrival = _arriving(path, into, "", head, keys)._replace(outside="rehearse")
+        world = arrival.contents.heading.world.hex()
+        try:
+            refused = execute(self._writer, arrival).outcome
+        except Rehearsed as decided:
+            return ImportPlan(world=world, events=decided.events, outside=decided.outside)
+        assert isinstance(refused, outcome.Refused), "a rehearsal commits nothing"
+        return ImportPlan(world=world, events=0, outside=(), refused=(refused.code, refused.reason))
 
     def _note(self, kind: str, path: str | Path, view: View) -> None:
         """Remember where texts were copied to.

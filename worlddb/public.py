@@ -90,6 +90,7 @@ from worlddb.reconciler.background.embedding_backfill import Embedding, Reembedd
 from worlddb.reconciler.background.reclustering import Reclustering
 from worlddb.reconciler.backup.backups import BackedUp, Restored, Upgraded
 from worlddb.reconciler.backup.snapshots import Snapshot
+from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, OutsideEffect
 from worlddb.reconciler.commands.outcome import Committed, Note, Receipt, Refused, Staged
 from worlddb.reconciler.diagnostics.symptom import Diagnosis, Symptom
 from worlddb.reconciler.edge_types.handler import (
@@ -197,6 +198,7 @@ __all__ = [
     "HypotheticalStore",
     "IdempotencyConflict",
     "Identity",
+    "ImportPlan",
     "InputError",
     "Insert",
     "InvalidBundle",
@@ -218,6 +220,7 @@ __all__ = [
     "NotAStore",
     "Note",
     "OlderTables",
+    "OutsideEffect",
     "PairProposal",
     "Pending",
     "PlaceTaken",

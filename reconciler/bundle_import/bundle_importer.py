@@ -11,7 +11,7 @@ from worlddb.log.model import errors, ids
 from worlddb.log.model import events as ev
 from worlddb.log.store.bundle_contents import Contents
 from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE, LIVE, ROOT_NODE
-from worlddb.reconciler.bundle_import import bundle_merge, import_laws, import_settings
+from worlddb.reconciler.bundle_import import bundle_merge, import_laws, import_settings, outside_effects
 from worlddb.reconciler.commands.commands import Import
 from worlddb.reconciler.transaction import context, inputs
 
@@ -23,9 +23,26 @@ def import_bundle(ctx: context.Context, command: Import) -> bytes:
     """Decide what the bundle at hand adds to this store; returns the lineage of its world.
 
     Lineages, versions, edges, proposals and world hashes are those of the bundle. Nothing is emitted if all is known.
+
+    Raises:
+        Rehearsed: it was decided, and is only a rehearsal.
     """
     assert ctx.arriving is not None, "a request to import brings it"
-    contents = ctx.arriving.contents
+    world, outside = _take_in(ctx, command, ctx.arriving)
+    if ctx.arriving.outside == "rehearse":
+        raise outside_effects.Rehearsed(len(ctx.draft.events), outside)
+    if outside and ctx.arriving.outside == "refuse":
+        _refuse_outside(ctx, outside)
+    elif outside:
+        ctx.note("reached_outside", *_worlds_in(outside))
+    return world
+
+
+def _take_in(
+    ctx: context.Context, command: Import, arriving: inputs.Arrival
+) -> tuple[bytes, list[outside_effects.OutsideEffect]]:
+    """Decide the events of an import; returns its world, and what they do to worlds outside of the bundle."""
+    contents = arriving.contents
     into = None if command.into is None else context.node_ref(ctx, command.into)
     merge = bundle_merge.BundleMerge(ctx.draft, contents)
     events = merge.events()
@@ -43,9 +60,10 @@ def import_bundle(ctx: context.Context, command: Import) -> bytes:
         types.name_differing()
         tunings.name_differing()
         _note_left(ctx, merge)
-        return world
+        return world, []
     _refuse_forbidden(ctx, events)
-    ctx.draft.emit(_imported(ctx, ctx.arriving, merge))
+    outside = outside_effects.OutsideWorlds(ctx, contents, merge)
+    ctx.draft.emit(_imported(ctx, arriving, merge))
     for event in events:
         ctx.draft.emit(event)
     _place(ctx, world, into)
@@ -57,10 +75,28 @@ def import_bundle(ctx: context.Context, command: Import) -> bytes:
     types.adopt()
     tunings.adopt()
     is_as_it_was = _compare_hash(ctx, contents, all_new)
+    decided = len(ctx.draft.events)
     if import_laws.record_joint_conflicts(ctx, events) and is_as_it_was:
         ctx.note("knows_more", world)
     _note_left(ctx, merge)
-    return world
+    # A recorded conflict that ends with the edge that caused it takes nothing from the worlds that it named.
+    counted = [*ctx.draft.events[:decided], *(e for e in ctx.draft.events[decided:] if isinstance(e, ev.Linked))]
+    where = ROOT_NODE if into is None else into
+    return world, outside_effects.outside_effects(ctx, outside, counted, where)
+
+
+def _refuse_outside(ctx: context.Context, outside: Sequence[outside_effects.OutsideEffect]) -> None:
+    shown = "; ".join(str(effect) for effect in outside[:_LISTED])
+    more = f"; and {len(outside) - _LISTED:,} more" if len(outside) > _LISTED else ""
+    ctx.refuse(
+        "reaches_outside",
+        f"The bundle would do something to worlds outside of it: {shown}{more}",
+        "Look at db.import_plan(...); if all of that may be, import it with allow_outside=True",
+    )
+
+
+def _worlds_in(outside: Sequence[outside_effects.OutsideEffect]) -> list[bytes]:
+    return [bytes.fromhex(world) for world in dict.fromkeys(effect.world for effect in outside)][:_LISTED]
 
 
 def _refuse_forbidden(ctx: context.Context, events: Sequence[ev.AnyEvent]) -> None:
@@ -87,7 +123,7 @@ def _refuse_conflicts(ctx: context.Context, conflicts: Sequence[str]) -> None:
 
 
 def _imported(ctx: context.Context, arrival: inputs.Arrival, merge: bundle_merge.BundleMerge) -> ev.Imported:
-    command, contents, head = arrival
+    command, contents, head, _ = arrival
     heading = contents.heading
     source: dict[str, Any] = {
         "store": heading.store_id.hex(),
@@ -224,6 +260,8 @@ def _compare_hash(ctx: context.Context, contents: Contents, all_new: bool) -> bo
 def _note_left(ctx: context.Context, merge: bundle_merge.BundleMerge) -> None:
     if merge.left_erased:
         ctx.note("left_erased", *merge.left_erased[:_LISTED])
+    if merge.ended_before:
+        ctx.note("reference_ended", *merge.ended_before[:_LISTED])
     if merge.without_text:
         ctx.note("texts_missing", *merge.without_text[:_LISTED])
     if merge.left_rejected:

@@ -74,7 +74,7 @@ class BundleMerge:
         self._draft = draft
         self._tables = draft.tables
         self._contents = contents
-        self._held = MissingTexts(draft.log, draft.tables)
+        self.held = MissingTexts(draft.log, draft.tables)
         self.blobs = IncomingBlobs(draft, contents)
         self.conflicts: list[str] = []
         self.stubs: list[bytes] = []
@@ -83,6 +83,8 @@ class BundleMerge:
         self.left_rejected: list[bytes] = []
         self.left_waiting: list[bytes] = []
         self.without_text: list[bytes] = []
+        self.ended_before: list[bytes] = []
+        """Worlds whose texts come now, and which had ended here while they were known by reference."""
         self.memberships: list[ev.Linked] = []
         self._gone_apart: set[bytes] = set()
 
@@ -119,7 +121,7 @@ class BundleMerge:
         else:
             rows = self._same_so_far(node, frame.lineage, frame.t_create, frame.versions)
             begun = len(rows)
-            if begun < len(frame.versions) and not self._held.is_absent(rows[-1]):
+            if begun < len(frame.versions) and not self.held.is_absent(rows[-1]):
                 self.conflicts.append(
                     f"{short(frame.lineage)} is at version {begun} here, and an edge names version"
                     f" {len(frame.versions)}: import a bundle that holds it first"
@@ -139,7 +141,7 @@ class BundleMerge:
         node = self._tables.node_of(frame.lineage)
         known: Sequence[schema.VersionRow] = ()
         if node is not None:
-            if self._held.is_erased(node):
+            if self.held.is_erased(node):
                 self._erased_world(world, node, later)
                 return
             told = [(version.body, version.valid_from, version.valid_to) for version in world.versions]
@@ -230,9 +232,11 @@ class BundleMerge:
         filled = False
         for ordinal, (here, version) in enumerate(zip(known, world.versions, strict=False), 1):
             text = self.blobs.text(version.body)
-            if text is not None and here.body == version.body and self._held.is_absent(here):
+            if text is not None and here.body == version.body and self.held.is_absent(here):
                 self._draft.blobs.fill(here.seq, here.position, text)
                 filled = True
+                if here.valid_to < version.valid_to and lineage not in self.ended_before:
+                    self.ended_before.append(lineage)
                 yield ev.Filled(lineage, ordinal, self.blobs.of_version(version.details, version.seq))
             if version.valid_to < here.valid_to:
                 yield ev.Closed(lineage, ordinal, version.valid_to, version.by)

@@ -66,6 +66,8 @@ NOTES = {
     "not_revived": "{} has ended and was left as it is; reassert it if it holds again",
     "known_by_reference": "{} lie outside of the bundle: they are known by reference until their own bundle comes",
     "texts_arrived": "the texts of {}, of which only the identifiers had come before, have come",
+    "reference_ended": "{} had ended here by an earlier import, while only their identifiers were known, and stay so",
+    "reached_outside": "{} lie outside of the bundle; the import changed them, or what is said of them, as was allowed",
     "texts_missing": "of {} the bundle has no text: it was erased where it comes from, or had never come there",
     "knows_more": "{} holds more here than in the bundle, so its hash is another one",
     "left_erased": "{} were erased here, and took no text",

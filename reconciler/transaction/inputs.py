@@ -3,22 +3,26 @@
 That is an arriving bundle or a planned erasure.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from worlddb.log.model.checkpoint import Checkpoint
 from worlddb.log.store.bundle_contents import Contents
 from worlddb.reconciler.commands.commands import Import
 
+Outside = Literal["refuse", "allow", "rehearse"]
+"""What becomes of an import that does something to worlds outside of its bundle; a rehearsal writes nothing at all."""
+
 
 class Arrival(NamedTuple):
     """A request to import.
 
-    It has the command, the contents that it names by hash, and the head that proved them.
+    It has the command, the contents that it names by hash, the head that proved them, and what the operator allows.
     """
 
     command: Import
     contents: Contents
     head: Checkpoint | None
+    outside: Outside = "refuse"
 
 
 BlobPlace = tuple[int, int]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 import worlddb
@@ -80,6 +82,27 @@ def test_a_bundle_can_be_checked_without_a_store(run, tmp_path, capsys):
     assert (told["ok"], told["bundle"]["bundle"], told["bundle"]["hash"]) == (True, sent["bundle"], sent["hash"])
     assert nowhere("import", file, "--check").out.startswith("holds  ")
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_what_a_bundle_does_outside_of_it_is_listed_refused_and_done_only_if_it_is_allowed(
+    run, small, tmp_path, capsys
+):
+    file = tmp_path / "newer.bundle"
+    shutil.copytree(run.store, tmp_path / "copy")
+    with worlddb.open(tmp_path / "copy") as copy:
+        newer = copy.create("Note", "newer").ref
+        begins = copy.view().history(small.yes)[0].valid.start
+        copy.link(newer, "supersedes", small.yes, valid_from=begins, home=newer)
+        copy.export(newer, file)
+    told = run.json("import", file, "--check")
+    assert {(one["kind"], one["world"], one["by"]) for one in told["outside"]} >= {("ends", small.yes, newer)}
+    assert told["refused"] is None and told["events"] > 0
+    assert "--allow-outside" in run("import", file, "--check").out
+    refused = run("import", file)
+    assert (refused.code, refused.error) == (3, "refused")
+    assert small.yes[:12] in refused.err and "--allow-outside" in refused.err and "--check" in refused.err
+    assert "as was allowed" in run("import", file, "--allow-outside").out
+    assert run.json("import", file, "--check")["outside"] == []
 
 
 @pytest.mark.parametrize("harm", ["cut", "changed", "empty", "a conversation", "missing"])

@@ -100,6 +100,15 @@ def bundle(found: worlddb.Bundle) -> dict[str, Any]:
     }
 
 
+def import_plan(found: worlddb.ImportPlan) -> dict[str, Any]:
+    """Describe what an import would come to."""
+    refused = None if found.refused is None else {"code": found.refused[0], "reason": found.refused[1]}
+    told = [{"kind": one.kind, "world": one.world, "by": one.by or None} for one in found.outside]
+    for shown, one in zip(told, found.outside, strict=True):
+        shown["at"] = None if one.at is None else time(one.at)
+    return {"events": found.events, "outside": told, "refused": refused}
+
+
 # -- for people
 
 

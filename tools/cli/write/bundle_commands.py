@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 import worlddb
-from worlddb import MAX_CHECKPOINT_BYTES, Bundle, Database, InputError
+from worlddb import MAX_CHECKPOINT_BYTES, Bundle, Database, ImportPlan, InputError
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 _BUNDLE: Final = "bundle"
@@ -70,7 +70,15 @@ def _export(args: Namespace, out: Output) -> int:
 def _import_arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="a bundle, compressed or not")
     parser.add_argument("--into", metavar="WORLD", help="put its world into this one (default: the root)")
-    parser.add_argument("--check", action="store_true", help="only check the bundle; no store is needed or changed")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="only check the bundle and, if there is a store, list what it would do to worlds outside of it there;"
+        " nothing is changed",
+    )
+    parser.add_argument(
+        "--allow-outside", action="store_true", help="let it change worlds of the store that are not in the bundle"
+    )
     parser.add_argument("--head", metavar="FILE", help="refuse it unless its proof leads from this head to its hash")
     arguments.add_keys(parser)
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with the import")
@@ -85,13 +93,21 @@ def _import(args: Namespace, out: Output) -> int:
         bundle = worlddb.check_bundle(args.file, head=head, keys=keys)
     stated = {"bundle": wire.bundle(bundle), "proved": head is not None, "keys": len(keys)}
     if args.check:
-        out.answer({"ok": True, **stated}, lambda page: _write_bundle(page, bundle, head is not None))
+        plan = _plan(args)
+
+        def tell(page: Page) -> None:
+            _write_bundle(page, bundle, head is not None)
+            if plan is not None:
+                _write_plan(page, plan)
+
+        out.answer({"ok": True, **stated, **({} if plan is None else wire.import_plan(plan))}, tell)
         _hint(out, bundle, head, keys)
         return DONE
     with worlddb.open(stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
         into = None if args.into is None else stores.world_of(db.view(), args.into)
         with out.progress("Taking it in"):
-            receipt = db.import_bundle(args.file, into=into, why=args.why, head=head, keys=keys)
+            allowed = args.allow_outside
+            receipt = db.import_bundle(args.file, into=into, why=args.why, head=head, keys=keys, allow_outside=allowed)
         receipt.raise_if_refused()
         with out.progress("Indexing"):
             db.catch_up()
@@ -134,6 +150,30 @@ def _write_bundle(page: Page, bundle: Bundle, proved: bool) -> None:
         )
 
 
+def _plan(args: Namespace) -> ImportPlan | None:
+    """What the bundle would do to worlds outside of it; nothing if there is no store to ask."""
+    folder = stores.folder_of(args)
+    if not (folder / "data.mdb").exists():
+        return None
+    with stores.existing_at(folder) as db:
+        return db.import_plan(args.file, into=None if args.into is None else stores.world_of(db.view(), args.into))
+
+
+def _write_plan(page: Page, plan: ImportPlan) -> None:
+    if plan.refused is not None:
+        page.line(("refused here", "bad"), f"  {plan.refused[1]}")
+        return
+    come = wire.counted(plan.events, "event")
+    if not plan.outside:
+        page.line(("here", "dim"), f"  it comes to {come}, and does nothing to worlds outside of it")
+        return
+    page.line(
+        ("here", "bad"), f"  it comes to {come}, and is refused unless --allow-outside allows what it does outside:"
+    )
+    for effect in plan.outside:
+        page.line(f"  {effect}")
+
+
 def _hint(out: Output, bundle: Bundle, head: bytes | None, keys: list[str]) -> None:
     """Say what the check did not look at."""
     if head is not None and not keys:
@@ -173,7 +213,10 @@ COMMANDS = (
         (
             ("import team.bundle.zst --store other", "into another store; again, and nothing changes"),
             ('import team.bundle --into "Archive"', "below a world that exists"),
-            ("import team.bundle --check --json", "does it hold? Without any store, for a program"),
+            (
+                "import team.bundle --check --json",
+                "does it hold, and what would it change outside of it? For a program",
+            ),
             ("import team.bundle --head now.head --key ada.pub", "only if that head stands for its world"),
         ),
     ),

@@ -1,0 +1,184 @@
+"""What an import would do to worlds outside of its bundle, which an operator has to allow.
+
+A bundle is a file that anybody can write, and names of others' worlds are in every export that refers to them. So that
+a bundle has a world in it shows nothing: what counts as the bundle's own of what was here before it came is
+
+- a world of which the bundle has a text that is here too, which only who could read it has;
+- what lies here, before the import, inside of such a world;
+- a world of which no text ever came, which is nothing but a name for what may come.
+
+Everything else is outside. To be referred to changes nothing there; to be ended, revised, named, moved, merged,
+contradicted, or spoken for does.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from worlddb.log.model import events as ev
+from worlddb.log.model import ids, times
+from worlddb.log.store.bundle_contents import Contents
+from worlddb.projections.tables.apply import settings
+from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.reconciler.bundle_import.bundle_merge import BundleMerge
+from worlddb.reconciler.transaction.context import Context
+
+_REACHING: Final = frozenset({"contains", "supersedes", "contradicts", "same_as"})
+"""The built-in edge types that do something to their target; all others only name it."""
+
+
+class OutsideEffect(msgspec.Struct, frozen=True):
+    """One thing that an import does to a world outside of its bundle.
+
+    ``kind`` is a verb (``ends``, ``revises``, ``names``, ``registers``, ``tunes``, ``proposes``, ``decides``,
+    ``unlinks``, ``closes``), or the type of an edge that is written. ``by`` is what does it: the world that takes its
+    place, the edge or the proposal; or the name of what is set.
+    """
+
+    kind: str
+    world: str
+    by: str = ""
+    at: int | None = None
+
+    def __str__(self) -> str:
+        when = "" if self.at is None else f" at {times.format_time(self.at)}"
+        by = "" if not self.by else f" ({self.by if self.kind in _BY_NAME else ids.short(self.by)})"
+        return f"{ids.short(self.world)} {_SAID.get(self.kind, f'gets an edge of type {self.kind}')}{when}{by}"
+
+
+_SAID: Final = {
+    "ends": "ends",
+    "revises": "gets another version",
+    "names": "gets or loses a name",
+    "registers": "gets an edge type",
+    "tunes": "gets thresholds of the resolver",
+    "proposes": "is proposed as the same as another",
+    "decides": "has a proposal decided",
+    "unlinks": "loses an edge",
+    "closes": "has an edge ended",
+}
+_BY_NAME: Final = frozenset({"registers", "tunes"})
+
+
+class ImportPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What an import would come to, had it been made: nothing was written.
+
+    ``events`` counts what it would write, ``outside`` lists what it would do to worlds that are not the bundle's own,
+    each of them once. ``refused`` is the code and the reason of a refusal that no permission lifts.
+    """
+
+    world: str
+    events: int
+    outside: tuple[OutsideEffect, ...]
+    refused: tuple[str, str] | None = None
+
+
+class Rehearsed(Exception):
+    """Raised once a rehearsed import is decided, so that nothing of it is written."""
+
+    def __init__(self, events: int, outside: Sequence[OutsideEffect]) -> None:
+        super().__init__()
+        self.events = events
+        self.outside = tuple(outside)
+
+
+class OutsideWorlds:
+    """Tells worlds outside of a bundle from its own, as they were before the import."""
+
+    def __init__(self, ctx: Context, contents: Contents, merge: BundleMerge) -> None:
+        self._ctx = ctx
+        self._merge = merge
+        self._before = ctx.draft.seq - 1
+        self._above = settings.containers_known(ctx.tables, self._before)
+        self._read = {
+            node
+            for group in contents.worlds
+            if (node := ctx.tables.node_of(group.frame.lineage)) is not None
+            and self._has_a_text(node, [version.body for version in group.versions])
+        }
+        self._known: dict[int, bool] = {}
+
+    def is_outside(self, node: int) -> bool:
+        """True if a world was here before and is not the bundle's own."""
+        found = self._known.get(node)
+        if found is None:
+            found = self._known[node] = node < self._ctx.tables.first_new_node and not self._is_own(node)
+        return found
+
+    def _is_own(self, node: int) -> bool:
+        if any(not self._read.isdisjoint(level) for level in settings.levels(node, self._above)):
+            return True
+        return all(
+            self._merge.held.is_absent(row) for _, row in self._ctx.tables.version_rows(node) if row.seq <= self._before
+        )
+
+    def _has_a_text(self, node: int, bodies: Sequence[bytes]) -> bool:
+        here = {row.body for _, row in self._ctx.tables.version_rows(node)}
+        return any(body in here and self._merge.blobs.text(body) is not None for body in bodies)
+
+
+def outside_effects(
+    ctx: Context, outside: OutsideWorlds, events: Sequence[ev.AnyEvent], where: int
+) -> list[OutsideEffect]:
+    """List what events of an import do to worlds outside of the bundle, each once.
+
+    ``where`` is the world that the operator chose for the bundle, which may take members.
+    """
+    found = dict.fromkeys(effect for event in events for effect in _effects(ctx, outside, event, where))
+    return list(found)
+
+
+def _effects(ctx: Context, outside: OutsideWorlds, event: ev.AnyEvent, where: int) -> Iterator[OutsideEffect]:
+    if isinstance(event, ev.Linked):
+        yield from _of_edge(ctx, outside, event.edge, event.type, where)
+    elif isinstance(event, ev.Unlinked | ev.EdgeClosed):
+        yield from _of_edge(ctx, outside, event.edge, "unlinks" if isinstance(event, ev.Unlinked) else "closes", where)
+    elif isinstance(event, ev.Proposed | ev.Decided):
+        row = ctx.tables.proposal(event.proposal)
+        assert row is not None, "it was staged"
+        kind = "proposes" if isinstance(event, ev.Proposed) else "decides"
+        for node in (row.source, row.target):
+            if outside.is_outside(node):
+                yield OutsideEffect(kind, ctx.lineage(node).hex(), event.proposal.hex())
+    elif isinstance(event, ev.Closed | ev.Ended | ev.Revised | ev.Named | ev.Unnamed):
+        node = _node(ctx, event.lineage)
+        if outside.is_outside(node):
+            if isinstance(event, ev.Closed):
+                yield OutsideEffect("ends", event.lineage.hex(), event.by.hex(), event.valid_to)
+            elif isinstance(event, ev.Ended):
+                yield OutsideEffect("ends", event.lineage.hex(), event.by.hex(), event.at)
+            else:
+                yield OutsideEffect("revises" if isinstance(event, ev.Revised) else "names", event.lineage.hex())
+    elif isinstance(event, ev.Registered | ev.Tuned) and outside.is_outside(_node(ctx, event.world)):
+        yield OutsideEffect("registers" if isinstance(event, ev.Registered) else "tunes", event.world.hex(), event.type)
+
+
+def _of_edge(ctx: Context, outside: OutsideWorlds, edge: bytes, kind: str, where: int) -> Iterator[OutsideEffect]:
+    """What becomes of an edge concerns its home, its source, and the target if the type does something to it.
+
+    A membership has its container for a home and a source. The root, and the world that the operator chose, are where
+    an import puts things.
+    """
+    place = ctx.tables.place_of(edge)
+    assert place is not None, "it was written"
+    row = ctx.tables.edge(place)
+    type_name = ctx.tables.type_name(place.type)
+    touched = {node for node in (row.home, place.source) if node not in (ROOT_NODE, where)}
+    if type_name in _REACHING or _rewrites(ctx, type_name, row.home):
+        touched.add(row.target)
+    for node in sorted(touched):
+        if outside.is_outside(node):
+            yield OutsideEffect(kind, ctx.lineage(node).hex(), edge.hex())
+
+
+def _rewrites(ctx: Context, type_name: str, home: int) -> bool:
+    """True if a registered type asks queries to see its edges otherwise."""
+    known = None if type_name in ctx.scopes.built_in else ctx.scopes.in_force(type_name, home)
+    return known is not None and bool(known.rewrites)
+
+
+def _node(ctx: Context, lineage: bytes) -> int:
+    node = ctx.tables.node_of(lineage)
+    assert node is not None, "it was created, or known"
+    return node
