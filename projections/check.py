@@ -1,22 +1,18 @@
 """The deep check: replay the log into scratch tables and compare every pair."""
 
-import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import lmdb
 
 from worlddb.log.model import checkpoint, errors, ids, merkle
-from worlddb.log.store import environment, verify
+from worlddb.log.store import environment, scratch, verify
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import apply_commit
 from worlddb.projections.tables.apply.log_marks import LogTree
 from worlddb.projections.tables.storage import rows, schema
 
-SCRATCH_PREFIX = ".check-"
-"""What the names of scratch tables begin with; the number of their process follows."""
 CHUNK_COMMITS = 64
 MAX_FINDINGS = 20
 
@@ -79,36 +75,40 @@ def tree_findings(env: environment.Environment, last: int) -> list[verify.Findin
 
 
 def compare_with_replay(
-    env: environment.Environment,
-    last: int,
-    progress: Callable[[int, int], None] | None = None,
-    *,
-    aside: Path | None = None,
+    env: environment.Environment, last: int, progress: Callable[[int, int], None] | None = None
 ) -> list[verify.Finding]:
     """Compare the kept tables with a replay of the log up to ``last``; empty if nothing differs.
 
-    The scratch tables live in a temporary directory in the store's, or in ``aside``, and are removed afterwards.
+    The scratch tables live in the store's directory and are removed afterwards.
+
+    Raises:
+        UnavailableError: they cannot be written there.
     """
-    with TemporaryDirectory(prefix=f"{SCRATCH_PREFIX}{os.getpid()}-", dir=aside or env.folder) as folder:
-        scratch = environment.Environment(Path(folder), author="check", timeout_seconds=5.0)
-        try:
-            for first in range(1, last + 1, CHUNK_COMMITS):
-                upto = min(first + CHUNK_COMMITS - 1, last)
-                problem = scratch.write(partial(_replay, env, first, upto))
-                if problem is not None:
-                    return [problem]
-                if progress is not None:
-                    progress(upto, last)
-            with env.read() as kept:
-                # Others may have written meanwhile: what is compared is one snapshot's log with its tables.
-                head = LmdbLog(kept).head().seq
-                problem = scratch.write(lambda txn: _apply(LmdbLog(kept), last + 1, head, txn))
-                if problem is not None:
-                    return [problem]
-                with scratch.read() as derived:
-                    return _compare(rows.Tables(kept), rows.Tables(derived), head)
-        finally:
-            scratch.close()
+    return scratch.with_tables(env.folder, lambda folder: _compare_in(folder, env, last, progress))
+
+
+def _compare_in(
+    folder: Path, env: environment.Environment, last: int, progress: Callable[[int, int], None] | None
+) -> list[verify.Finding]:
+    tables = environment.Environment(folder, author="check", timeout_seconds=5.0)
+    try:
+        for first in range(1, last + 1, CHUNK_COMMITS):
+            upto = min(first + CHUNK_COMMITS - 1, last)
+            problem = tables.write(partial(_replay, env, first, upto))
+            if problem is not None:
+                return [problem]
+            if progress is not None:
+                progress(upto, last)
+        with env.read() as kept:
+            # Others may have written meanwhile: what is compared is one snapshot's log with its tables.
+            head = LmdbLog(kept).head().seq
+            problem = tables.write(lambda txn: _apply(LmdbLog(kept), last + 1, head, txn))
+            if problem is not None:
+                return [problem]
+            with tables.read() as derived:
+                return _compare(rows.Tables(kept), rows.Tables(derived), head)
+    finally:
+        tables.close()
 
 
 def _replay(env: environment.Environment, first: int, last: int, txn: lmdb.Transaction) -> verify.Finding | None:

@@ -8,8 +8,7 @@ import shutil
 from typing import Final
 
 from worlddb.log.model.errors import StoreError, UnavailableError
-from worlddb.log.store import environment, lock, log
-from worlddb.projections.check import SCRATCH_PREFIX
+from worlddb.log.store import environment, log, scratch
 from worlddb.projections.indexes import text_index, text_snapshot
 
 ATTEMPTS: Final = 3
@@ -58,11 +57,13 @@ def _forget_indexes(env: environment.Environment, wait_seconds: float) -> None:
 
 
 def _forget_scratch(env: environment.Environment) -> None:
-    """Delete the scratch tables of verifications whose process ended without doing so."""
-    for folder in env.folder.glob(f"{SCRATCH_PREFIX}*"):
-        process = folder.name[len(SCRATCH_PREFIX) :].partition("-")[0]
-        if not (process.isdigit() and lock.runs(int(process))):
-            shutil.rmtree(folder, ignore_errors=True)
+    """Delete scratch tables, whoever works with them, and what ended processes left behind.
+
+    Raises:
+        IndexUnwritable: some cannot be deleted.
+    """
+    if not scratch.remove_for_erasure(env.folder):
+        raise text_snapshot.IndexUnwritable(f"The temporary files in {env.folder} cannot be deleted")
 
 
 def _forget_snapshots(env: environment.Environment) -> None:

@@ -15,7 +15,7 @@ from worlddb.log.model import errors, ids, limits, signed_note, times
 from worlddb.log.model.checkpoint import OwnCheckpoint, anchor_of, checkpoint_text, origin_of
 from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy, monotonic
 from worlddb.log.model.proof import proof_text
-from worlddb.log.store import bundle_contents, copies, group_commit
+from worlddb.log.store import bundle_contents, copies, group_commit, scratch
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding
 from worlddb.projections.check import verify_store
@@ -184,6 +184,7 @@ class Database(WriteCalls):
                 if not create:
                     raise errors.NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
                 create_store(self._writer)
+            scratch.remove_left_behind(folder)
             finish_erasures(self._env, wait_seconds=0.0)
             self._reader = StoreReader(self._env, self._models)
             if self._background is not None:
@@ -684,13 +685,11 @@ class Database(WriteCalls):
         try:
             if has_begun(target):
                 raise errors.PlaceTaken(f"{folder} already holds a store", "Name a new directory")
-            head = self._reader.head()
+            # Before it is made: what breaks off leaves a part of it there.
+            copies.note_copy(self.path, copies.Copy("replay", str(folder.resolve()), end, self._reader.head()))
             if omitted is None:
-                made = replay(self._env, target, end, progress)
-            else:
-                made = suppose(self._env, target, end, omitted, self._deciding((), None), progress)
-            copies.note_copy(self.path, copies.Copy("replay", str(folder.resolve()), end, head))
-            return made
+                return replay(self._env, target, end, progress)
+            return suppose(self._env, target, end, omitted, self._deciding((), None), progress)
         finally:
             target.close()
 
@@ -710,7 +709,7 @@ class Database(WriteCalls):
         They are the commits from ``first`` to a moment (default: the last commit). Each is decided on the state that it
         was decided on then, from the commands that were kept beside its events. The handlers in ``edge_types`` replace
         those that are registered for their types; ``resolver`` replaces this handle's thresholds and those that are set
-        for worlds. Nothing is written to the store: scratch tables lie in the system's temporary directory meanwhile.
+        for worlds. No commit is made: scratch tables lie in the store's directory meanwhile.
 
         Raises:
             InputError: one of ``edge_types`` is no handler or has the name of a built-in type; there is no such moment.
@@ -865,7 +864,7 @@ class Database(WriteCalls):
         if proof:
             frame = proofs.bundle_proof(self._reader, store_id, given, view.seq, view.seq if head is None else head)
             frames = chain(frames, (frame,))
-        made = bundle_contents.write_bundle(folder_of(path), frames, overwrite=overwrite)
+        made = bundle_contents.write_bundle(folder_of(path), frames, store=self.path, overwrite=overwrite)
         self._note("bundle", path, view)
         return made
 
@@ -898,7 +897,7 @@ class Database(WriteCalls):
         """
         copies.refuse_inside(self.path, folder_of(path))
         lines = self.export_lines(ref, ingested=ingested, seq=seq, progress=progress)
-        made = bundle_contents.write_lines(folder_of(path), lines, overwrite=overwrite)
+        made = bundle_contents.write_lines(folder_of(path), lines, store=self.path, overwrite=overwrite)
         self._note("JSON Lines", path, self._moment(ingested, seq))
         return made
 

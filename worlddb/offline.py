@@ -127,8 +127,8 @@ def diagnose(
     """Find and explain what is wrong with the installation and, with ``path``, with a store.
 
     Changes nothing in the store, which need not open; as any reader it makes LMDB's lock file if there is none. With
-    ``deep`` every row of the tables is compared with what the log says, in a scratch store in the system's temporary
-    directory. ``edge_types`` are the handlers that this process has.
+    ``deep`` every row of the tables is compared with what the log says, by scratch tables in the store's directory,
+    which are removed again. ``edge_types`` are the handlers that this process has.
 
     Raises:
         InputError: the path is none; one of ``edge_types`` is no handler.

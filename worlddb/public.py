@@ -125,6 +125,7 @@ from worlddb.reconciler.replay.replay import Replayed
 from worlddb.reconciler.similarity.scores import Likeness
 from worlddb.reconciler.similarity.thresholds import Thresholds
 from worlddb.reconciler.similarity.verdict import Considered, Contender, Tiebreaker
+from worlddb.store import scratch_folder
 from worlddb.writing import Batch, Pending
 
 __all__ = [
@@ -288,6 +289,7 @@ __all__ = [
     "parse_time",
     "rerank",
     "restore",
+    "scratch_folder",
     "sign_checkpoint",
     "upgrade",
 ]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
 
 from worlddb.log.model import errors, events
-from worlddb.log.store import copies, durable, environment, lock, shared_environment
+from worlddb.log.store import copies, durable, environment, lock, scratch, shared_environment
 from worlddb.log.store.log import EMPTY_HEAD, OPENING_KEYS, Head, LmdbLog
 from worlddb.projections.indexes import catchup, composed_vectors, composition, text_index, text_snapshot, vector_index
 from worlddb.projections.indexes.vector_rows import NO_STATEMENTS, VectorRow
@@ -49,9 +49,7 @@ def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds
     try:
         _prepare(folder, create)
     except (OSError, ValueError) as error:
-        raise errors.UnavailableError(
-            f"{str(folder)!r:.200} cannot be used: {error}", "Check the path and its permissions"
-        ) from error
+        raise _unusable(folder, error) from error
     env = environment.Environment(folder, author=author, timeout_seconds=timeout_seconds)
     try:
         env.refuse_damaged_pages(_OPENING_KEYS)
@@ -59,6 +57,38 @@ def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds
         env.close()
         raise
     return env
+
+
+def _unusable(folder: Path, error: Exception) -> errors.UnavailableError:
+    return errors.UnavailableError(
+        f"{str(folder)!r:.200} cannot be used: {error}", "Check the path and its permissions"
+    )
+
+
+@contextmanager
+def scratch_folder(path: str | Path) -> Iterator[Path]:
+    """Make a folder for temporary files in the directory of a store, or of one still to be made.
+
+    It goes with the block, with a directory that was made for it and has nothing else. After a kill it goes when the
+    store is next opened. For what is to be read twice before it is written, such as a stream.
+
+    Raises:
+        NotAStore: the path is a file, or a directory that holds something else.
+        UnavailableError: the directory cannot be made or written to.
+    """
+    folder = folder_of(path)
+    try:
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
+        _prepare(folder, create=True)
+    except (OSError, ValueError) as error:
+        raise _unusable(folder, error) from error
+    try:
+        with scratch.held_folder(folder) as held:
+            yield held
+    finally:
+        for made in missing:
+            with suppress(OSError):
+                made.rmdir()
 
 
 def folder_of(path: object) -> Path:
@@ -102,7 +132,7 @@ def _prepare(folder: Path, create: bool) -> None:
 
 
 def _is_own(name: str) -> bool:
-    return name in _OWN_FILES or name.startswith(durable.NEW_PREFIX)
+    return name in _OWN_FILES or name.startswith((durable.NEW_PREFIX, scratch.HELD_PREFIX))
 
 
 _OPENING_KEYS: Final = (*OPENING_KEYS, bytes([FIRST_TABLE_BYTE]) + b"applied")

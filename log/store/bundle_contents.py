@@ -89,7 +89,7 @@ def reading(path: Path) -> Iterator[CheckedFrames]:
         yield CheckedFrames(reader)
 
 
-def write_bundle(path: Path, frames: Iterable[AnyFrame], *, overwrite: bool) -> Bundle:
+def write_bundle(path: Path, frames: Iterable[AnyFrame], *, store: Path, overwrite: bool) -> Bundle:
     """Write frames and the ``end`` frame as a bundle; nothing stays behind if they do not hold.
 
     Raises:
@@ -98,7 +98,7 @@ def write_bundle(path: Path, frames: Iterable[AnyFrame], *, overwrite: bool) -> 
         DamagedStore: the frames do not hold: what they were made from is damaged.
     """
     check = BundleCheck()
-    with new_file(path, overwrite=overwrite) as out:
+    with new_file(path, store=store, overwrite=overwrite) as out:
         writer = BundleWriter(out)
         try:
             for frame in frames:
@@ -133,14 +133,14 @@ def check_frames(frames: Iterable[AnyFrame]) -> int:
     return check.worlds
 
 
-def write_lines(path: Path, lines: Iterable[dict[str, Any]], *, overwrite: bool) -> dict[str, Any]:
+def write_lines(path: Path, lines: Iterable[dict[str, Any]], *, store: Path, overwrite: bool) -> dict[str, Any]:
     """Write objects as JSON Lines.
 
     Gives what the first and the last say, apart from their kinds. See :func:`new_file`.
     """
     first: dict[str, Any] = {}
     last: dict[str, Any] = {}
-    with new_file(path, overwrite=overwrite) as out:
+    with new_file(path, store=store, overwrite=overwrite) as out:
         for last in lines:
             first = first or last
             out.write(msgspec.json.encode(last) + b"\n")

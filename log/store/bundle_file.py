@@ -16,10 +16,10 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import BinaryIO, Final, cast
 
 from worlddb.log.model import bundle, codec, errors, hashing, ids, limits
+from worlddb.log.store import scratch
 
 PACKED_SUFFIX: Final = ".zst"
 _PACKED_MAGIC: Final = b"\x28\xb5\x2f\xfd"
@@ -30,11 +30,12 @@ _AGAIN: Final = "Export it, or fetch it, again"
 
 
 @contextmanager
-def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
     """Write a new file that appears whole, or not at all.
 
-    When the block has ended, it is there, whole and on the disk; if the block raises, it is not there at all. A name
-    that ends in ``.zst`` is written compressed.
+    When the block has ended, it is there, whole and on the disk; if the block raises, it is not there at all. What a
+    kill leaves of it goes when the store in the directory ``store`` is next opened. A name that ends in ``.zst`` is
+    written compressed.
 
     Raises:
         InputError: there is something under the name already, or no directory that could hold it.
@@ -45,22 +46,18 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
             f"{str(path)!r:.200} exists already", "Choose another name, or replace it with overwrite"
         )
     try:
-        with NamedTemporaryFile(dir=path.parent, prefix=".export-", delete=False) as made:
-            try:
-                if path.suffix == PACKED_SUFFIX:
-                    import zstandard
+        with scratch.unfinished_file(store, path) as made:
+            if path.suffix == PACKED_SUFFIX:
+                import zstandard
 
-                    packer = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
-                    with packer.stream_writer(made, closefd=False) as packed:
-                        yield cast(BinaryIO, packed)
-                else:
-                    yield cast(BinaryIO, made)
-                made.flush()
-                os.fsync(made.fileno())
-                os.replace(made.name, path)
-            except BaseException:
-                os.unlink(made.name)
-                raise
+                packer = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
+                with packer.stream_writer(made, closefd=False) as packed:
+                    yield cast(BinaryIO, packed)
+            else:
+                yield cast(BinaryIO, made)
+            made.flush()
+            os.fsync(made.fileno())
+            os.replace(made.name, path)
     except (FileNotFoundError, NotADirectoryError):
         raise errors.InputError(
             f"{str(path)!r:.200} is in no directory that exists", "Make the directory first"

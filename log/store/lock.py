@@ -84,14 +84,3 @@ def _unwritable(error: OSError) -> UnavailableError:
     return UnavailableError(
         f"The store cannot be locked for writing: {error}", "Check permissions, disk space and open files; reads go on"
     )
-
-
-def runs(process: int) -> bool:
-    """True if there is a process of that number."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

@@ -9,7 +9,6 @@ import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 import lmdb
@@ -17,9 +16,9 @@ import msgspec
 from blake3 import blake3
 
 from worlddb.log.model.errors import DamagedStore, NewerFormat, UnavailableError, WorldDBError
-from worlddb.log.store import environment, shared_environment
+from worlddb.log.store import environment, scratch, shared_environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections import check, runner
+from worlddb.projections import runner
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.backup.commit_copier import Copier
 
@@ -56,8 +55,7 @@ def take(source: environment.Environment, seq: int, progress: runner.Progress | 
     """
     for _ in range(_ATTEMPTS):
         try:
-            with TemporaryDirectory(prefix=f"{check.SCRATCH_PREFIX}{os.getpid()}-", dir=source.folder) as scratch:
-                made = _take(source, Path(scratch), seq, progress)
+            made = scratch.with_tables(source.folder, lambda folder: _take(source, folder, seq, progress))
         except OSError as error:
             raise UnavailableError(
                 f"No snapshot can be made in {source.folder}: {error}", "Check disk space and permissions"
@@ -88,11 +86,9 @@ def snapshots(folder: Path) -> list[int]:
     return sorted(int(path.name) for path in (folder / environment.SNAPSHOT_FOLDER).glob("*") if path.name.isdecimal())
 
 
-def _take(
-    source: environment.Environment, scratch: Path, seq: int, progress: runner.Progress | None
-) -> Snapshot | None:
+def _take(source: environment.Environment, folder: Path, seq: int, progress: runner.Progress | None) -> Snapshot | None:
     """Make a snapshot, unless something was erased meanwhile."""
-    made = scratch / "made"
+    made = folder / "made"
     made.mkdir()
     target = environment.Environment(made, author=KIND, timeout_seconds=_TIMEOUT_SECONDS)
     try:

@@ -7,7 +7,6 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from worlddb.log.model.errors import NewerFormat
@@ -78,8 +77,7 @@ def tables(
         last = log.last_stored()
         findings = check.head_findings(log, rows.Tables(txn))
     if deep and not findings:
-        with TemporaryDirectory(prefix="worlddb-doctor-") as scratch:
-            findings = check.compare_with_replay(env, last, progress, aside=Path(scratch))
+        findings = check.compare_with_replay(env, last, progress)
     if not findings:
         findings = check.tree_findings(env, last)
     yield from (_derived_wrong(env.folder, finding) for finding in findings)

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from worlddb.log.store import durable, environment, lock, shared_environment
-from worlddb.projections.check import SCRATCH_PREFIX
+from worlddb.log.store import environment, lock, scratch, shared_environment
 from worlddb.reconciler.background.worker import LEASE_FILE
 from worlddb.reconciler.diagnostics.symptom import Symptom, on, quoted, restored
 
@@ -152,17 +151,14 @@ def _not_ours(folder: Path, path: Path, count: int) -> Symptom:
 
 def leftovers(folder: Path) -> Iterator[Symptom]:
     """What a process that was ended in the middle of something left behind."""
-    for path in sorted((*folder.glob(f"{durable.NEW_PREFIX}*"), *folder.glob(f"{SCRATCH_PREFIX}*"))):
-        process = path.name.removeprefix(SCRATCH_PREFIX).partition("-")[0]
-        if process.isdigit() and lock.runs(int(process)):
-            continue
+    for path in scratch.left_behind(folder):
         yield Symptom(
             "leftover",
             False,
             str(path),
             "Temporary files of a process that has ended",
             "They take room, and may hold texts that were erased since",
-            "Delete the directory; nothing else uses it",
+            "Delete the directory, or leave it to the next program that opens the store; nothing else uses it",
             f"rm -r {quoted(path)}",
         )
     if (folder / shared_environment.REWRITE_FOLDER).exists():

@@ -6,14 +6,13 @@ does not lead to others.
 
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 import lmdb
 import msgspec
 
 from worlddb.log.model.codec import Events
-from worlddb.log.store import environment, verify
+from worlddb.log.store import environment, scratch, verify
 from worlddb.log.store.log import Head, LmdbLog
 from worlddb.projections.runner import Progress, apply_commit, collector_paused
 from worlddb.projections.tables.storage.rows import Tables
@@ -45,23 +44,37 @@ def redecide(
 
     Raises:
         DamagedStore: a commit is not what was written.
+        UnavailableError: no scratch tables can be written into the store's directory.
     """
+    return scratch.with_tables(
+        source.folder, lambda folder: _redecide_in(folder, source, decider, first, last, progress)
+    )
+
+
+def _redecide_in(
+    folder: Path,
+    source: environment.Environment,
+    decider: Decider,
+    first: int,
+    last: int,
+    progress: Progress | None,
+) -> Redecided:
     same = 0
     found: list[event_comparison.Redecision] = []
     keys = recorded_commands.EdgeKeys(decider.secret)
-    with TemporaryDirectory(prefix="worlddb-redecide-") as folder, collector_paused():
-        scratch = environment.Environment(Path(folder), author="redecide", timeout_seconds=5.0)
-        try:
+    tables = environment.Environment(folder, author="redecide", timeout_seconds=5.0)
+    try:
+        with collector_paused():
             for begin in range(1, last + 1, CHUNK_COMMITS):
                 upto = min(begin + CHUNK_COMMITS - 1, last)
                 work = partial(_decide_some, source, decider, keys, (begin, upto), max(first, 2))
-                unchanged, others = scratch.write(work)
+                unchanged, others = tables.write(work)
                 same += unchanged
                 found.extend(others)
                 if progress is not None:
                     progress(upto, last)
-        finally:
-            scratch.close()
+    finally:
+        tables.close()
     return Redecided(
         first=max(first, 2),
         last=last,

@@ -36,7 +36,7 @@ _PUBLIC = """
     group_hits
     EntityExtractor MENTION_KINDS Mention
     Step DecidedEvent Hypothesis HypotheticalStore Redecided Redecision
-    Bundle ImportPlan InvalidBundle OutsideEffect UnprovedBundle check_bundle
+    Bundle ImportPlan InvalidBundle OutsideEffect UnprovedBundle check_bundle scratch_folder
     BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore
     ErasedText ErasedWorld ErasureCheck ErasurePlan ErasureReceipt
     AlteredRecord Blame BlamedEdge BlamedField CHANGE_KINDS Detail HISTORY_RELATIONS

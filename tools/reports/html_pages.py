@@ -1,6 +1,5 @@
 """Shared parts of the HTML reports: filling templates, showing text safely, writing files."""
 
-import os
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -26,17 +25,14 @@ def rendered(template: str, **values: Any) -> str:
 
 
 def write_page(page: str, file: Path) -> None:
-    """Write a page atomically.
+    """Write a page under its own name; one that breaks off leaves texts under no other.
 
     Raises:
         InputError: the file cannot be written.
     """
-    unfinished = file.with_name(f".{file.name}.unfinished")
     try:
-        unfinished.write_text(page, "utf-8")
-        os.replace(unfinished, file)
+        file.write_text(page, "utf-8")
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         raise InputError(
             f"The page {str(file)!r:.200} cannot be written: {error.strerror}", "Check its directory and the space"
         ) from error

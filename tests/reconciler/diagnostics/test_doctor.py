@@ -17,7 +17,7 @@ from tests.support.faults.remote import Remote
 from tests.support.running import DAY, Here, Small
 from worlddb import ManualClock, PlainHandler, Symptom, offline
 from worlddb.log.model.clock import pause
-from worlddb.log.store import lock, shared_environment
+from worlddb.log.store import lock, scratch, shared_environment
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes import vector_index as vectors_module
@@ -147,10 +147,12 @@ def test_a_full_disk_and_one_without_room_for_a_second_file_are_told(
 
 
 def test_what_ended_processes_left_behind_is_told_and_what_running_ones_use_is_not(store: Path) -> None:
-    for name in (".new-abcd", ".check-999999999-x", f".check-{os.getpid()}-x", ".scrub"):
+    names = (".new-abcd", f".check-{os.getpid()}-x", ".scratch-x", ".held-x", ".scrub")
+    for name in names:
         (store / name).mkdir()
-    told = {symptom.where for symptom in location.leftovers(store)}
-    assert told == {str(store / name) for name in (".new-abcd", ".check-999999999-x", ".scrub")}
+    with scratch.held_folder(store):
+        told = {symptom.where for symptom in location.leftovers(store)}
+    assert told == {str(store / name) for name in names}
     assert wrong(store) == set() and "leftover" in found(store)
 
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import worlddb
@@ -150,8 +149,8 @@ def _named_files(args: Namespace) -> Iterator[list[str | Path]]:
         raise arguments.UsageError("Standard input is read alone", "Take other files in by a command of their own")
     if sys.stdin is None:
         raise InputError("Standard input is closed", "Name a file")
-    with TemporaryDirectory(prefix="worlddb-") as folder:
-        path = Path(folder) / "standard input"
+    with worlddb.scratch_folder(stores.folder_of(args)) as folder:
+        path = folder / "standard input"
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         try:

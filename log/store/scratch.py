@@ -1,0 +1,179 @@
+"""Temporary files that are found again: folders inside a store's directory, each locked by whoever lives from it.
+
+    DIR/.scratch-TOKEN/   tables derived once more, to compare or to copy them; an erasure takes them from anybody
+    DIR/.held-TOKEN/      what is nobody else's: input on its way in, and where a file is being written elsewhere
+    .../held              locked by the process that made the folder, for as long as it lives
+    .../outside           the directory in which ``.export-TOKEN-*`` is being written
+
+The kernel releases a lock when its process dies, so a folder whose lock is free was left behind. Opening the store
+removes it, and so does an erasure. A process number would not do: it may live again.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import NamedTemporaryFile, mkdtemp
+from typing import IO, Final, TypeVar
+
+from filelock import FileLock, Timeout
+
+from worlddb.log.model.errors import UnavailableError, WorldDBError
+from worlddb.log.store import durable
+
+TABLES_PREFIX: Final = ".scratch-"
+HELD_PREFIX: Final = ".held-"
+UNFINISHED_PREFIX: Final = ".export-"
+"""How a file begins that is written elsewhere and not whole yet."""
+_OLDER_PREFIX: Final = ".check-"
+"""Scratch tables of version 0.1.0, which had no lock."""
+_LOCK: Final = "held"
+_OUTSIDE: Final = "outside"
+_ATTEMPTS: Final = 3
+_REMEDY: Final = "Check disk space and permissions, then try again"
+
+T = TypeVar("T")
+
+
+@contextmanager
+def held_folder(store: Path, prefix: str = HELD_PREFIX) -> Iterator[Path]:
+    """Make a folder for temporary files in a store's directory, and remove it afterwards.
+
+    Raises:
+        UnavailableError: the directory cannot be written to.
+    """
+    folder, lock = _made(store, prefix)
+    try:
+        yield folder
+    finally:
+        _remove(folder)
+        lock.release()
+
+
+def with_tables(store: Path, work: Callable[[Path], T]) -> T:
+    """Call ``work`` with a folder for scratch tables; again from the start if an erasure took it away meanwhile.
+
+    Raises:
+        UnavailableError: the directory cannot be written to, or texts were erased again and again.
+    """
+    for _ in range(_ATTEMPTS):
+        with held_folder(store, TABLES_PREFIX) as folder:
+            try:
+                return work(folder)
+            except (WorldDBError, OSError):
+                if (folder / _LOCK).exists():
+                    raise
+    raise UnavailableError("Texts were erased while tables were derived once more, again and again", "Try again")
+
+
+@contextmanager
+def unfinished_file(store: Path, target: Path) -> Iterator[IO[bytes]]:
+    """Open a file beside ``target`` that is still to get its name; what has not got it goes afterwards.
+
+    After a kill it goes when the store is next opened. A store that cannot be written to does not learn of it.
+
+    Raises:
+        OSError: there can be no file beside ``target``.
+    """
+    try:
+        folder, lock = _made(store, HELD_PREFIX)
+    except UnavailableError:
+        folder, lock = None, None
+    token = "" if folder is None else f"{_token(folder)}-"
+    try:
+        if folder is not None:
+            (folder / _OUTSIDE).write_bytes(os.fsencode(target.parent.resolve()))
+        with NamedTemporaryFile(dir=target.parent, prefix=UNFINISHED_PREFIX + token, delete=False) as made:
+            try:
+                yield made
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(made.name)
+    finally:
+        if folder is not None and lock is not None:
+            _remove(folder)
+            lock.release()
+
+
+def left_behind(store: Path) -> list[Path]:
+    """List the folders whose owner has ended; nothing is changed."""
+    return [folder for folder in _found(store) if not _is_held(folder)]
+
+
+def remove_left_behind(store: Path) -> None:
+    """Remove the folders whose owner has ended, as far as that is possible; costs one listing where there are none."""
+    for folder in _found(store):
+        lock = _taken(folder)
+        if lock is not None:
+            _remove(folder)
+            lock.release()
+
+
+def remove_for_erasure(store: Path) -> bool:
+    """Remove tables whoever works with them, and all else that was left behind; false if some could not be removed."""
+    remove_left_behind(store)
+    for _ in range(_ATTEMPTS):
+        there = _found(store, TABLES_PREFIX, _OLDER_PREFIX)
+        if not there:
+            return True
+        for folder in there:
+            shutil.rmtree(folder, ignore_errors=True)
+    return not _found(store, TABLES_PREFIX, _OLDER_PREFIX)
+
+
+def _made(store: Path, prefix: str) -> tuple[Path, FileLock]:
+    """Make a folder and lock it. Whoever looks just then may take it for one that was left behind: there is another."""
+    try:
+        for _ in range(_ATTEMPTS):
+            folder = Path(mkdtemp(prefix=prefix, dir=store))
+            lock = _taken(folder)
+            if lock is None:
+                continue
+            if (folder / _LOCK).exists():
+                return folder, lock
+            lock.release()
+    except OSError as error:
+        raise UnavailableError(f"No temporary files can be made in {store}: {error}", _REMEDY) from error
+    raise UnavailableError(f"Temporary files in {store} were removed again and again", _REMEDY)
+
+
+def _taken(folder: Path) -> FileLock | None:
+    """Take the lock of a folder; None if its owner lives, or it is another user's."""
+    lock = FileLock(folder / _LOCK, timeout=0)
+    try:
+        lock.acquire()
+    except (Timeout, OSError):
+        return None
+    return lock
+
+
+def _is_held(folder: Path) -> bool:
+    if not (folder / _LOCK).exists():
+        return False
+    lock = _taken(folder)
+    if lock is not None:
+        lock.release()
+    return lock is None
+
+
+def _found(store: Path, *prefixes: str) -> list[Path]:
+    try:
+        names = os.listdir(store)
+    except OSError:
+        return []
+    wanted = prefixes or (TABLES_PREFIX, HELD_PREFIX, _OLDER_PREFIX, durable.NEW_PREFIX)
+    return sorted(store / name for name in names if name.startswith(wanted))
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, and before it what it says is being written elsewhere."""
+    with suppress(OSError):
+        elsewhere = Path(os.fsdecode((folder / _OUTSIDE).read_bytes()))
+        for file in elsewhere.glob(f"{UNFINISHED_PREFIX}{_token(folder)}-*"):
+            file.unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _token(folder: Path) -> str:
+    return folder.name.removeprefix(HELD_PREFIX)
