@@ -41,7 +41,7 @@ def _by_cosine(lane: Any, question: Any, propose: Callable[[Any], list[Any]]) ->
     return lane, propose(lane)
 
 
-def _as_ranked(snapshot: Any, spec: Any, gate: Any, ranked: Any, k: int) -> list[Any]:
+def _as_ranked(snapshot: Any, spec: Any, gate: Any, ranked: Any, k: int, find: Any) -> list[Any]:
     """The hits, whichever are newer."""
     return list(ranked)
 

@@ -83,12 +83,41 @@ class _Links(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """A candidate with its score, its rank in each lane, and what each lane added."""
+    """A candidate with its score, its rank in each lane, and what each lane added.
+
+    ``is_latest``: it was proposed for being among the last to refer to somebody.
+    """
 
     passed: candidates.Passed
     score: float
     ranks: dict[str, int]
     parts: dict[str, float]
+    is_latest: bool = False
+
+    @property
+    def order(self) -> tuple[float, int]:
+        """By score, best first; ties in log order, but newest first among the latest."""
+        node = self.passed.node
+        return -round(self.score, 6), -node if self.is_latest else node
+
+
+class Ranking:
+    """Candidates by score, best first; the parts of a score are worked out for those that are looked at."""
+
+    def __init__(self, nodes: list[int], look_up: Callable[[int], Ranked]) -> None:
+        self._nodes = nodes
+        self._look_up = look_up
+
+    def __iter__(self) -> Iterator[Ranked]:
+        return map(self._look_up, self._nodes)
+
+    def find(self, node: int) -> Ranked | None:
+        """A candidate by its node; None if it is no candidate."""
+        return self._look_up(node) if node in self._nodes else None
+
+
+STEADY: Final = DEPTH // 2
+"""Up to so many wanted hits the candidates are the same: the answer to fewer is the beginning of that to more."""
 
 
 def depth_for(k: int) -> int:
@@ -96,12 +125,18 @@ def depth_for(k: int) -> int:
     return max(DEPTH, 2 * k)
 
 
+def _leaders_for(k: int) -> int:
+    """How many hits of each lane lead to the turns after them, where ``k`` hits are wanted."""
+    return candidates.LEADERS if k <= STEADY else k
+
+
 def fused(
     snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, request: Request, about: candidates.Named
-) -> Iterator[Ranked]:
+) -> Ranking:
     """The candidates of all lanes together, best first, ties in log order.
 
-    Of those after the first ``k`` some that are better may be missing.
+    Of those after the first ``k`` some that are better may be missing. Up to :data:`STEADY` the answer does not depend
+    on ``k``.
     """
     k, fusion, compared = request.k, request.fusion, request.compared_text
     depth = depth_for(k)
@@ -130,11 +165,13 @@ def fused(
     pool = {passed.node: passed for found in proposed.values() for passed in found}
     following: dict[int, dict[int, float]] = {}
     if fusion == CONVEX:
-        leaders = {passed.node: passed for found in proposed.values() for passed in found[: max(candidates.LEADERS, k)]}
+        leaders = {passed.node: passed for found in proposed.values() for passed in found[: _leaders_for(k)]}
         following = candidates.followers(snapshot, gate, leaders.values())
     best = {passed.node: passed for found in proposed.values() for passed in found[: request.neighbours]}
     joined = candidates.neighbours(snapshot, gate, best.values()) if best else {}
-    for node in (*_referring_to(snapshot, gate, named, len(pool), k), *following, *joined):
+    few, latest = _referring_to(snapshot, gate, named, len(pool), max(STEADY, k))
+    latest -= pool.keys()
+    for node in (*few, *latest, *following, *joined):
         seen = None if node in pool else gate.seen(node)
         if seen is not None:
             pool[node] = candidates.Passed(node, seen, 0.0)
@@ -148,7 +185,7 @@ def fused(
     if lanes.entity:
         fitting = [node for node in pool if evidence[node].entity]
         ranks[ENTITY] = sorted(fitting, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
-    return _in_order(pool, evidence, ranks, fusion)
+    return _in_order(pool, evidence, ranks, fusion, latest)
 
 
 def _neighbours_in_order(joined: Mapping[int, Mapping[int, float]], own: Mapping[int, float]) -> list[int]:
@@ -159,21 +196,26 @@ def _neighbours_in_order(joined: Mapping[int, Mapping[int, float]], own: Mapping
 
 def _referring_to(
     snapshot: VisibleSnapshot, gate: candidates.Gate, named: candidates.Named, others: int, k: int
-) -> list[int]:
-    """The worlds that refer to whom a question names.
+) -> tuple[list[int], set[int]]:
+    """The worlds that refer to whom a question names: all if they are few, or the latest of them.
 
     Of very many that tells little, and is left to what the other lanes propose; where these propose fewer than are
     wanted, the latest of them are proposed.
     """
     anybody = named.entities | named.sides
     few = candidates.referring(snapshot, anybody, MAX_REFERRING)
-    return few if few or not anybody or others >= k else candidates.latest_referring(snapshot, gate, anybody, k)
+    if few or not anybody or others >= k:
+        return few, set()
+    return [], set(candidates.latest_referring(snapshot, gate, anybody, k))
 
 
 def _in_order(
-    pool: dict[int, candidates.Passed], evidence: dict[int, scoring.Evidence], ranks: dict[str, list[int]], fusion: str
-) -> Iterator[Ranked]:
-    """The candidates by score, best first; what each lane added is worked out for those taken."""
+    pool: dict[int, candidates.Passed],
+    evidence: dict[int, scoring.Evidence],
+    ranks: dict[str, list[int]],
+    fusion: str,
+    latest: set[int],
+) -> Ranking:
     parts = scoring.strongest if fusion == COMBMAX else scoring.weighted
     if fusion == RRF:
         scores = scoring.reciprocal(ranks)
@@ -182,9 +224,13 @@ def _in_order(
     else:
         scores = {node: scoring.added_up(evidence[node]) for node in pool}
     places = {lane: {node: rank for rank, node in enumerate(found, 1)} for lane, found in ranks.items()}
-    for node in sorted(scores, key=lambda node: (-round(scores[node], 6), node)):
+
+    def look_up(node: int) -> Ranked:
         at = {lane: found[node] for lane, found in places.items() if node in found}
-        yield Ranked(pool[node], scores[node], at, parts(evidence[node]))
+        return Ranked(pool[node], scores[node], at, parts(evidence[node]), node in latest)
+
+    order = sorted(scores, key=lambda node: (-round(scores[node], 6), -node if node in latest else node))
+    return Ranking(order, look_up)
 
 
 def by_words(
@@ -298,16 +344,29 @@ def _cosines(
     return scores
 
 
+RESCORED_AT_ONCE: Final = 8
 MOST_MORE: Final = 64
-"""How many hits are rescored beyond those that are wanted: as many again, but no more than these; for groups these."""
+"""How many hits are rescored beyond those that are wanted, for groups."""
 
 
 def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Iterable[Ranked], k: int) -> list[Ranked]:
-    """The candidates that may be among the first ``k``, in order anew by what their texts tell.
+    """The best ``k`` candidates by their scores and what their texts tell, whatever ``k`` is.
 
-    Reads only texts that the view can see.
+    Reads the texts of the best until no other can reach the first ``k``; only texts that the view can see.
     """
-    return _by_score(_rescored(snapshot, question, list(islice(ranked, k + min(k, MOST_MORE))), scoring.LATER_WEIGHT))
+    left, best = iter(ranked), list[Ranked]()
+    most = scoring.most_by_form(question.answer_form)
+    while following := list(islice(left, RESCORED_AT_ONCE)):
+        if len(best) == k and round(following[0].score + most, 6) < round(best[-1].score, 6):
+            break
+        best = _by_score([*best, *_rescored(snapshot, question, following, scoring.LATER_WEIGHT)])[:k]
+    return best
+
+
+def rescore_one(snapshot: VisibleSnapshot, question: Question, ranked: Ranking, node: int) -> Ranked | None:
+    """One candidate with what its text tells; None if it is no candidate."""
+    found = ranked.find(node)
+    return found and next(_rescored(snapshot, question, [found], scoring.LATER_WEIGHT))
 
 
 def rescore_all(snapshot: VisibleSnapshot, question: Question, ranked: Iterable[Ranked], k: int) -> list[Ranked]:
@@ -332,4 +391,4 @@ def _rescored(snapshot: VisibleSnapshot, question: Question, first: list[Ranked]
 
 
 def _by_score(hits: Iterable[Ranked]) -> list[Ranked]:
-    return sorted(hits, key=lambda hit: (-round(hit.score, 6), hit.passed.node))
+    return sorted(hits, key=lambda hit: hit.order)

@@ -40,11 +40,12 @@ def newest_first(
     gate: candidates.Gate,
     ranked: Sequence[ranking.Ranked],
     k: int,
+    find: Callable[[int], ranking.Ranked | None],
 ) -> list[ranking.Ranked]:
     """The hits, and before each of the first ``k`` whatever newer world contradicts it.
 
     A newer fact is given the score of the older one, what is missing under :data:`NEWER`. One whose text was erased
-    says nothing, and is left out.
+    says nothing, and is left out. ``find`` looks a candidate up that is not among the hits.
     """
     period = gate.choice.period
     hits = {each.passed.node: each for each in ranked}
@@ -56,16 +57,16 @@ def newest_first(
             seen = gate.seen(rival)
             if seen is None or own_seen is None or not _is_newer(seen, own_seen) or snapshot.body(seen.row) is None:
                 continue
-            own = hits.get(rival) or ranking.Ranked(candidates.Passed(rival, seen, 0.0), 0.0, {}, {})
+            own = hits.get(rival) or find(rival) or ranking.Ranked(candidates.Passed(rival, seen, 0.0), 0.0, {}, {})
             if (round(own.score, 6), level.get(rival, 0)) > (round(hit.score, 6), level[node]):
                 continue
             lifted = {**own.parts, NEWER: own.parts.get(NEWER, 0.0) + hit.score - own.score}
             hits[rival] = own._replace(score=hit.score, parts=lifted)
             level[rival] = level[node] + 1
             pending.append(rival)
-    places = {each.passed.node: place for place, each in enumerate(ranked)}
-    # What is new stands behind all others, each of which keeps its place among those that score as much.
-    last = len(places)
+    # What was lifted stands in log order, all others keep their places among those that score as much.
+    places = {each.passed.node: place for place, each in enumerate(ranked) if not level[each.passed.node]}
+    last = len(ranked)
     order = sorted(hits, key=lambda node: (-round(hits[node].score, 6), -level[node], places.get(node, last), node))
     return [hits[node] for node in order]
 
@@ -246,12 +247,20 @@ _GROUPED: Final = 512
 """How many hits are ranked at most where there are too few groups of them; or 16 for each group."""
 
 
+def _none(node: int) -> None:
+    """Find no candidate: all of them are among the hits, or a lane was asked alone."""
+
+
 class Found(NamedTuple):
-    """The hits, the lanes that they come from, and the groups of them, if groups are asked for."""
+    """The hits, the lanes that they come from, and the groups of them, if groups are asked for.
+
+    ``find`` looks up a candidate that was not good enough.
+    """
 
     ranked: list[ranking.Ranked]
     lanes: tuple[str, ...]
     groups: list[Grouped] | None = None
+    find: Callable[[int], ranking.Ranked | None] = _none
 
     def shown(self) -> Iterator[ranking.Ranked]:
         """The hits in the order in which they are shown."""
@@ -316,7 +325,7 @@ def _find(
     """
     gate = candidates.Gate(snapshot, searched_world(window, snapshot, request), request.choice)
     found = _ranked(snapshot, gate, request, about, lanes)
-    ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k)
+    ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k, found.find)
     if request.choice.earlier and request.question.asks_for_change:
         before = candidates.Gate(snapshot, gate.inside, valid_period.Choice(include_superseded=True))
         ranked = with_superseded(snapshot, before, ranked, request.k)
@@ -343,10 +352,11 @@ def _ranked(
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
     best = ranking.fused(snapshot, gate, lanes, request, about)
     if request.fusion != CONVEX:
-        return Found(list(best if request.group is not None else islice(best, k)), names)
+        return Found(list(best if request.group is not None else islice(best, k)), names, find=best.find)
     if request.group is not None:
         return Found(ranking.rescore_all(snapshot, request.question, best, k), names)
-    return Found(ranking.rescore(snapshot, request.question, best, k)[:k], names)
+    found = ranking.rescore(snapshot, request.question, best, k)
+    return Found(found, names, find=partial(ranking.rescore_one, snapshot, request.question, best))
 
 
 def _as_ranked(lane: str, passing: Iterator[candidates.Passed]) -> list[ranking.Ranked]:

@@ -145,6 +145,16 @@ def by_form(text: str, place: int, wanted: AnswerForm, later: float = LATER_WEIG
     return {reason: part for reason, part in parts.items() if part}
 
 
+def most_by_form(wanted: AnswerForm) -> float:
+    """The most that :func:`by_form` adds to any score."""
+    return (
+        NUMBER_WEIGHT * wanted.number
+        + TIME_WEIGHT * wanted.time
+        + AGE_WEIGHT * wanted.age
+        + MONEY_WEIGHT * wanted.money
+    )
+
+
 def _form_score(text: str, wanted: AnswerForm) -> float:
     number = wanted.number and _DIGIT.search(text) is not None
     time = wanted.time and _DATE.search(text) is not None

@@ -5,7 +5,6 @@ No argument that a model writes can change either. ``forget`` closes a statement
 """
 
 from collections.abc import Callable
-from itertools import islice
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
@@ -15,7 +14,8 @@ from worlddb import Database, InputError, InvalidTime, UnavailableError, Unknown
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_results
 
 MAX_HITS: Final = 50
-_MARGIN: Final = 8
+_ASKED: Final = 32
+"""Hits asked for at first, since some are no statements. An answer to fewer is the beginning of one to so many."""
 _KEYED: Final = "agents"
 _EVER: Final = "0001-01-01"
 
@@ -99,9 +99,14 @@ def recall(
     Raises:
         InputError: an argument is not what it should be.
     """
-    found = db.view(valid=at, world=world).recall(query, k=2 * limit + _MARGIN)
-    # Entities are found by name too, but state nothing: only hits with content are statements.
-    said = islice((hit for hit in found if hit.content), limit)
+    view, k = db.view(valid=at, world=world), max(limit, min(2 * limit + 8, _ASKED))
+    while True:
+        found = view.recall(query, k=k)
+        # Entities are found by name too, but state nothing: only hits with content are statements.
+        said = [hit for hit in found if hit.content][:limit]
+        if len(said) == limit or len(found) < k:
+            break
+        k *= 2
     notes = answer_notes.recall_notes([found], in_one_world=world is not None)
     return answer_notes.ResultList((msgspec.to_builtins(tool_results.hit(hit)) for hit in said), notes)
 

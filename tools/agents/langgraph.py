@@ -23,7 +23,8 @@ ITEM: Final = "Item"
 _ROOT: Final = "langgraph"
 _MOST: Final = 10_000
 """Items that one search reads at most."""
-_MARGIN: Final = 32
+_ASKED: Final = 32
+"""Hits asked for at first, since some are no items. An answer to fewer is the beginning of one to so many."""
 _SEEN: Final = "LNPS"
 """First letters of Unicode's categories of visible characters: letters, numbers, punctuation, symbols."""
 _FILLERS: Final = "\u115f\u1160\u3164\uffa0"
@@ -126,7 +127,7 @@ class WorldDBStore(base.BaseStore):
         if not query:
             yield from ((world, None) for world in view.find(type=ITEM, world=inside))
             return
-        seen, k = set[str](), min(_MOST, _MARGIN + 2 * wanted)
+        seen, k = set[str](), min(_MOST, max(_ASKED, wanted))
         while True:
             answers.append(view.recall(query, world=inside, k=k))
             hits = answers[-1].hits
