@@ -1,83 +1,79 @@
-"""ASGI guards in front of the protocol: host check, body timeout and access log.
+"""ASGI guards in front of the protocol: doubled headers, host and origin, and the time for a body.
 
-Each is an ASGI application around another. None of them logs a header, a query or a body.
+Each is an ASGI application around another. None of them logs or repeats what was sent.
 """
 
-import logging
-import time
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final
 
 import anyio
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
-from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-ACCESS_LOG: Final = logging.getLogger("worlddb.mcp.access")
 BODY_SECONDS: Final = 30.0
 """Time limit for the body of a request."""
-_MAX_PATH: Final = 100
+SINGLE: Final = frozenset(
+    b"host origin authorization content-length content-type content-encoding transfer-encoding mcp-session-id"
+    b" mcp-protocol-version mcp-method mcp-name last-event-id".split()
+)
+"""Headers of which a request may carry one: of two, each reader might believe another."""
 
 
-class AccessLog:
-    """Logs each finished request: address, key name, method, path, status and duration.
-
-    The query of a URL is left out, since people put secrets there.
-    """
+class SingleHeaders:
+    """Refuses a request whose headers can be read in two ways: 400."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request, then log it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        status = 0
-
-        async def watch(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        begun = time.monotonic()
-        try:
-            await self._app(scope, receive, watch)
-        finally:
-            # Authentication has put the key into the scope by now.
-            user = scope.get("user")
-            ACCESS_LOG.info(
-                "%s %s %s %s %s %.0fms",
-                (scope.get("client") or ("-",))[0],
-                (getattr(user, "display_name", "") or "-"),
-                scope["method"],
-                ascii(scope["path"])[1:-1][:_MAX_PATH],
-                status or "gone",
-                (time.monotonic() - begun) * 1000,
-            )
+        """Answer 400, or pass the request on."""
+        if scope["type"] == "http":
+            counted = Counter(name for name, _ in scope["headers"])
+            doubled = sorted(name.decode() for name in SINGLE if counted[name] > 1)
+            if doubled:
+                message = f"The request has more than one header {doubled[0]}: send one"
+                await error_response(400, message)(scope, receive, send)
+                return
+            if counted[b"content-length"] and counted[b"transfer-encoding"]:
+                message = "The request has both Content-Length and Transfer-Encoding: send one of them"
+                await error_response(400, message)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 class HostCheck:
     """Refuses requests to a foreign host name or from a foreign origin.
 
     It runs first. A web page can send requests to programs on its visitor's machine: through a name of its own that
-    resolves there (DNS rebinding), or directly. The first has a foreign ``Host``, both have a foreign ``Origin``.
+    resolves there (DNS rebinding), or directly. The first has a foreign ``Host``, both have a foreign ``Origin``. Every
+    value of either header must be allowed; ``NAME:*`` allows a name with any port.
     """
 
-    def __init__(self, app: ASGIApp, hosts: list[str], origins: list[str]) -> None:
+    def __init__(self, app: ASGIApp, hosts: Iterable[str], origins: Iterable[str]) -> None:
         self._app = app
-        settings = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
-        self._check = TransportSecurityMiddleware(settings)
+        self._hosts = frozenset(hosts)
+        self._origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 421 or 403, or pass the request on."""
         if scope["type"] == "http":
-            refusal = await self._check.validate_request(Request(scope))
-            if refusal is not None:
-                await refusal(scope, receive, send)
+            hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+            origins = [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
+            if not hosts or not all(_is_allowed(host, self._hosts) for host in hosts):
+                message = "This server is not called by the name in Host; --allow-host adds a name"
+                await error_response(421, message)(scope, receive, send)
+                return
+            if not all(_is_allowed(origin, self._origins) for origin in origins if origin):
+                message = "Pages of the origin in Origin are not admitted; --allow-origin admits one"
+                await error_response(403, message)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+
+def _is_allowed(given: str, allowed: frozenset[str]) -> bool:
+    name, colon, port = given.rpartition(":")
+    return given in allowed or (bool(colon) and port.isascii() and port.isdigit() and f"{name}:*" in allowed)
 
 
 class ClientGone(Exception):

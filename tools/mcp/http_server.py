@@ -1,13 +1,13 @@
 """The server over Streamable HTTP, with limits on slow and idle connections."""
 
-import asyncio
-import logging
+import resource
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple, cast
 
 import uvicorn
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
@@ -16,43 +16,29 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from worlddb import Database
-from worlddb.tools.mcp import access_keys, http_guards, listening
+from worlddb.tools.mcp import access_keys, access_log, http_connections, http_guards, listening
 from worlddb.tools.mcp.tenants import Tenants
 
-HEAD_SECONDS: Final = 20.0
-"""Interval of idle checks; a connection without a request lives at most twice as long."""
-
-
-class PatientProtocol(H11Protocol):
-    """HTTP/1.1 that cuts connections on which no request begins."""
-
-    _idle_with: RequestResponseCycle | None = None
-    _idle_before = False
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start to watch the connection."""
-        super().connection_made(transport)
-        self.loop.call_later(HEAD_SECONDS, self._look)
-
-    def _look(self) -> None:
-        """Cut the connection if it was idle at the last check too, after the same request."""
-        if self.transport.is_closing():
-            return
-        # Before the first request the cycle is None, despite its declared type.
-        last: Any = self.cycle
-        idle = last is None or last.response_complete
-        if idle and self._idle_before and last is self._idle_with:
-            self.transport.abort()
-            return
-        self._idle_before, self._idle_with = idle, last
-        self.loop.call_later(HEAD_SECONDS, self._look)
+QUEUED_CONNECTIONS: Final = 1_024
+"""New connections that the system holds until the server takes them up."""
+FAREWELL_SECONDS: Final = 5
+"""Time for running requests to finish at shutdown."""
 
 
 class QuietServer(uvicorn.Server):
-    """A server that shuts down on a signal without raising the signal again afterwards."""
+    """A server that shuts down on a signal without raising the signal again afterwards.
+
+    The system holds more new connections for it than it takes up in one turn of its loop. So a flood of them neither
+    fills the system's queue nor keeps it from reading what those before have sent.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to accept connections."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(QUEUED_CONNECTIONS)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -65,25 +51,19 @@ class QuietServer(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-MAX_HEAD_BYTES: Final = 16_384
-MAX_CONNECTIONS: Final = 500
-IDLE_SECONDS: Final = 15
-"""Time that a connection stays open for its next request."""
-FAREWELL_SECONDS: Final = 5
-"""Time for running requests to finish at shutdown."""
-
-
 class AccessRules(NamedTuple):
     """Who may send requests, and how many.
 
     ``keys`` admits whoever holds one of them; ``None`` admits everybody. ``hosts`` are further names of the server
-    beside its address, ``origins`` the allowed origins of pages, ``per_second`` the rate of each key.
+    beside its address, ``origins`` the allowed origins of pages, ``per_second`` the rate of each key. ``proxies`` are
+    the addresses of proxies whose ``X-Forwarded-For`` is believed; the log then shows whom they name.
     """
 
     keys: access_keys.KeyFile | None
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
     per_second: float = access_keys.PER_SECOND
+    proxies: Sequence[str] = ()
 
 
 def serve_http(
@@ -97,18 +77,20 @@ def serve_http(
     Raises:
         UnknownReference, AmbiguousReference: there is no such world, or there are several.
     """
-    _log_to_stderr()
+    access_log.log_to(sys.stderr)
+    crowd = http_connections.Crowd(open_connections())
     config = uvicorn.Config(
         application(Tenants(db, world, admitted.keys, admitted.per_second), listener, admitted),
-        http=PatientProtocol,
+        http=cast(Any, partial(http_connections.Connection, crowd=crowd)),
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
-        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
-        limit_concurrency=MAX_CONNECTIONS,
-        timeout_keep_alive=IDLE_SECONDS,
+        proxy_headers=bool(admitted.proxies),
+        forwarded_allow_ips=list(admitted.proxies),
+        backlog=listening.BACKLOG,
+        timeout_keep_alive=http_connections.IDLE_SECONDS,
         timeout_graceful_shutdown=FAREWELL_SECONDS,
     )
     server = QuietServer(config)
@@ -123,7 +105,11 @@ def application(tenants: Tenants, listener: socket.socket, admitted: AccessRules
         "hosts": [*own, *admitted.hosts],
         "origins": [*(f"http://{name}" for name in own), *admitted.origins],
     }
-    around = [Middleware(http_guards.AccessLog), Middleware(http_guards.HostCheck, **names)]
+    around = [
+        Middleware(access_log.AccessLog),
+        Middleware(http_guards.HostCheck, **names),
+        Middleware(http_guards.SingleHeaders),
+    ]
     endpoint: RequireAuthMiddleware | Tenants = tenants
     if admitted.keys is not None:
         around += [
@@ -138,11 +124,8 @@ def application(tenants: Tenants, listener: socket.socket, admitted: AccessRules
     )
 
 
-def _log_to_stderr() -> None:
-    """Log requests and warnings to stderr, one line each.
-
-    Of what a client sent, only its path and key name are logged.
-    """
-    # The SDK leaves a root logger that has a handler alone.
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(message)s", force=True)
-    http_guards.ACCESS_LOG.setLevel(logging.INFO)
+def open_connections() -> int:
+    """Return how many connections may be open, so that files can still be opened beside them."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = http_connections.MAX_CONNECTIONS
+    return most if files == resource.RLIM_INFINITY else min(most, files // 2)

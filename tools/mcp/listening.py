@@ -60,6 +60,23 @@ def address_of(text: str) -> Address:
     return Address(host.strip("[]"), int(digits))
 
 
+def proxy_of(text: str) -> str:
+    """Return the address or network of a proxy as it is compared with those of connections.
+
+    Raises:
+        InputError: it is neither.
+    """
+    try:
+        network = ipaddress.ip_network(text.strip())
+    except ValueError as error:
+        raise InputError(
+            f"{text!r:.200} is not the address of a proxy: {error}", "Give one, or a network: 10.0.0.7, 10.0.0.0/24"
+        ) from None
+    if not network.prefixlen:
+        raise InputError(f"{text!r:.200} is every address", "Name the proxy: whoever is trusted can write the log")
+    return str(network.network_address) if network.num_addresses == 1 else str(network)
+
+
 def listen(address: Address) -> socket.socket:
     """Return a socket that listens at the address.
 

@@ -20,13 +20,11 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Receive, Scope, Send
 
 from worlddb import Database, UnknownReference, WorldDBError
-from worlddb.tools.mcp import access_keys, catalogue, http_guards, standard_streams
+from worlddb.tools.mcp import access_keys, catalogue, http_guards, open_sessions, standard_streams
 from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.session import Session
 
 MAX_BODY_BYTES: Final = standard_streams.MAX_LINE_BYTES
-MAX_SESSIONS: Final = 200
-"""Open sessions of one key."""
 SESSION_SECONDS: Final = 1800.0
 """Time after which an idle session ends."""
 MAX_THREADS: Final = 16
@@ -44,17 +42,18 @@ class Tenant:
         server.streamable_http_app(
             max_request_body_size=MAX_BODY_BYTES,
             session_idle_timeout=SESSION_SECONDS,
-            max_sessions=MAX_SESSIONS,
+            max_sessions=open_sessions.HARD_LIMIT,
             # HostCheck has checked every request already.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
-        self.sessions: StreamableHTTPSessionManager = server.session_manager
+        self._manager: StreamableHTTPSessionManager = server.session_manager
+        self.sessions = open_sessions.OpenSessions(self._manager.handle_request, SESSION_SECONDS)
         self.bucket = bucket
         self.ended = anyio.Event()
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         """Hold its sessions until it is ended."""
-        async with self.sessions.run():
+        async with self._manager.run():
             task_status.started()
             await self.ended.wait()
 
@@ -112,7 +111,11 @@ class Tenants:
             message = "Too many requests; try again later"
             await http_guards.error_response(429, message, Retry_After=ceil(wait))(scope, receive, send)
             return
-        await tenant.sessions.handle_request(scope, receive, send)
+        if tenant.sessions.under_way >= open_sessions.MAX_UNDER_WAY:
+            message = "Too many requests of this key are under way; wait for their answers, or close streams"
+            await http_guards.error_response(429, message, Retry_After=1)(scope, receive, send)
+            return
+        await tenant.sessions(scope, receive, send)
 
     def _ring(self) -> access_keys.KeyRing | None:
         """Return the present keys; while they cannot be read, nobody is admitted."""

@@ -112,7 +112,7 @@ KEY_COMMANDS = (
 )
 
 
-_HTTP_ONLY: Final = ("keys", "no_keys", "allow_host", "allow_origin", "rate")
+_HTTP_ONLY: Final = ("keys", "no_keys", "allow_host", "allow_origin", "trust_proxy", "rate")
 _NO_CLIENT: Final = (
     "worlddb mcp: waiting for the messages of an MCP client on standard input; Ctrl-D ends it. Clients start this"
     " command themselves; --http listens at an address instead"
@@ -157,6 +157,13 @@ def _arguments(parser: Parser) -> None:
         "--allow-origin", metavar="URL", action="append", default=[], help="admit requests from pages of this origin"
     )
     http.add_argument(
+        "--trust-proxy",
+        metavar="ADDRESS",
+        action="append",
+        default=[],
+        help="believe X-Forwarded-For of a proxy at this address or network, for the log (default: of none)",
+    )
+    http.add_argument(
         "--rate",
         metavar="N",
         type=arguments.count,
@@ -186,6 +193,7 @@ def _serve(args: Namespace, out: Output) -> int:
 
 def _serve_http(args: Namespace, out: Output) -> int:
     address = listening.address_of(args.http)
+    proxies = [listening.proxy_of(text) for text in args.trust_proxy]
     _check_openness(args, address)
     with _extra():
         from worlddb.tools.mcp.http_server import AccessRules, serve_http
@@ -202,7 +210,8 @@ def _serve_http(args: Namespace, out: Output) -> int:
                 out.warn(_OPEN)
             out.warn(f"worlddb mcp: listening at {url}")
 
-        admitted = AccessRules(keys, args.allow_host, args.allow_origin, args.rate or access_keys.PER_SECOND)
+        rate = args.rate or access_keys.PER_SECOND
+        admitted = AccessRules(keys, args.allow_host, args.allow_origin, rate, proxies)
         serve_http(db, _world(args, db), listener, admitted, ready)
     out.warn("worlddb mcp: stopped")
     return DONE
