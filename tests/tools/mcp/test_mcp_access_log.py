@@ -75,11 +75,11 @@ def test_a_proxy_is_believed_only_if_it_was_named(server: Served, tmp_path_facto
     forwarded = {"X_Forwarded_For": "198.51.100.1, 203.0.113.9"}
     with serving(tmp_path_factory.mktemp("proxy") / "store", "--no-keys", "--trust-proxy", "127.0.0.1") as behind:
         for value in (forwarded, {"X_Forwarded_For": "no\x1baddress"}, {}):
-            send(behind, request(path="/here", **value))
+            send(behind, request("POST", b"", "/here", **value))
         log = behind.logs(" 203.0.113.9 - POST /here 404 ", " - - POST /here 404 ", " 127.0.0.1 - POST /here 404 ")
         assert "198.51" not in log
     with serving(tmp_path_factory.mktemp("proxy") / "store", "--no-keys", "--trust-proxy", "10.0.0.0/8") as elsewhere:
-        send(elsewhere, request(path="/here", **forwarded))
+        send(elsewhere, request("POST", b"", "/here", **forwarded))
         assert "203.0" not in elsewhere.logs(" 127.0.0.1 - POST /here 404 ")
 
 

@@ -141,7 +141,7 @@ def test_a_client_with_a_key_is_served_while_connections_go_on_to_flood_in(keyed
 def test_a_client_keeps_its_connection_and_its_stream_through_a_flood(keyed: Keyed) -> None:
     here = f"127.0.0.1:{keyed.server.port}".encode()
     named = {"Authorization": f"Bearer {keyed.secret}", "Mcp_Session_Id": keyed.session()}
-    stream = keyed.flood(1, request("GET", Connection="keep-alive", **named).replace(b"HERE", here))[0]
+    stream = keyed.flood(1, request("GET", b"", Connection="keep-alive", **named).replace(b"HERE", here))[0]
     assert stream.recv(12) == b"HTTP/1.1 200"
     raw = request(body=LIST, Connection="keep-alive", **named).replace(b"HERE", here)
     (kept,) = keyed.flood(1, raw)
@@ -172,7 +172,7 @@ def test_whoever_begins_sessions_in_a_loop_gets_one_and_ends_its_oldest(keyed: K
     streaming, first, used = (keyed.session() for _ in range(3))
     here = f"127.0.0.1:{keyed.server.port}".encode()
     named = {"Authorization": f"Bearer {keyed.secret}", "Mcp_Session_Id": streaming}
-    (stream,) = keyed.flood(1, request("GET", **named).replace(b"HERE", here))
+    (stream,) = keyed.flood(1, request("GET", b"", **named).replace(b"HERE", here))
     assert stream.recv(12) == b"HTTP/1.1 200"
     other = [line for line in keyed.ask(secret=keyed.other).head.splitlines() if line.startswith("mcp-session-id: ")]
     begun = [keyed.session() for _ in range(open_sessions.MAX_SESSIONS // 2)]
