@@ -22,6 +22,10 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 MIN_TIME: Final = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 MAX_TIME: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
+_LEAST: Final = 10**15
+_MOST: Final = 10**16
+"""From 2001 to 2286: what a number that was meant in another unit may be."""
+
 FOREVER: Final = 2**63 - 1
 """An open end: the interval has not been closed."""
 ALWAYS: Final = -(2**63)
@@ -42,12 +46,13 @@ def parse_time(value: TimeLike, what: str = "time") -> int:
     """Microseconds since the epoch.
 
     Raises:
-        InvalidTime: the value is naive, cannot be parsed, or lies outside the years 1 to 9999.
+        InvalidTime: the value is naive, cannot be parsed, or lies outside the years 1 to 9999; or it is a number that is
+            likely to count seconds or milliseconds.
     """
     if isinstance(value, bool):
         raise InvalidTime(f"{what} is {value!r}, not a time", _REMEDY)
     if isinstance(value, int):
-        return _in_range(value, value, what)
+        return _in_range(_in_microseconds(value, what), value, what)
     if isinstance(value, str):
         return _parse_text(value, what)
     if isinstance(value, datetime):
@@ -57,6 +62,19 @@ def parse_time(value: TimeLike, what: str = "time") -> int:
     if isinstance(value, date):
         return (datetime(value.year, value.month, value.day, tzinfo=UTC) - _EPOCH) // _MICROSECOND
     raise InvalidTime(f"{what} is {type(value).__name__}, not a time", _REMEDY)
+
+
+def _in_microseconds(value: int, what: str) -> int:
+    """Refuse a number that seems to count seconds or milliseconds, such as a clock gives.
+
+    As microseconds it would be a moment of early 1970, as seconds or milliseconds it is after 2001. Whole minutes of
+    1970 that would be milliseconds are let through.
+    """
+    for unit, scale in (("seconds", 1_000_000), ("milliseconds", 1_000)):
+        if _LEAST <= value * scale < _MOST and value % 60_000_000:
+            remedy = f"Give microseconds ({value} * {scale:_}), or a timezone-aware datetime"
+            raise InvalidTime(f"{what} {value} seems to count {unit}, not microseconds", remedy)
+    return value
 
 
 def _parse_text(text: str, what: str) -> int:

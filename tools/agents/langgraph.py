@@ -29,6 +29,7 @@ _SEEN: Final = "LNPS"
 """First letters of Unicode's categories of visible characters: letters, numbers, punctuation, symbols."""
 _FILLERS: Final = "\u115f\u1160\u3164\uffa0"
 """Letters that are blank all the same."""
+_REMEDY: Final = "Give a mapping of what JSON can hold: text, finite numbers, true, false, null, lists and mappings"
 _COMPARED: Final = {"$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 
 Namespace = tuple[str, ...]
@@ -57,6 +58,8 @@ class WorldDBStore(base.BaseStore):
         for op in given:
             if isinstance(op, base.PutOp):
                 _check_names(*op.namespace, op.key)
+            elif isinstance(op, base.SearchOp):
+                _check_filter(op.filter or {})
         view = self.db.view()
         answers = [self._answer(view, op) for op in given]
         puts = {(op.namespace, op.key): op for op in given if isinstance(op, base.PutOp)}
@@ -238,10 +241,31 @@ def _keyed(*parts: str | None) -> str:
 
 
 def _encoded(value: Mapping[str, Any]) -> str:
+    """Encode a value as JSON; refuse one that would come back as another."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"A value is {type(value).__name__}, not a mapping", _REMEDY)
     try:
-        return msgspec.json.encode(value, order="deterministic").decode()
-    except (TypeError, ValueError) as error:
-        raise InputError(f"A value cannot be kept: {error}", "Give a mapping of what JSON can hold") from None
+        encoded = msgspec.json.encode(value, order="deterministic").decode()
+        changed = _changed(value, msgspec.json.decode(encoded))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"A value cannot be kept: {error}", _REMEDY) from None
+    if changed is not None:
+        raise InputError(f"A value cannot be kept: {changed}", _REMEDY)
+    return encoded
+
+
+def _changed(given: Any, kept: Any, at: str = "value") -> str | None:
+    """Name the first part of a value that JSON does not hold; None if it holds all of it."""
+    if isinstance(given, Mapping) and isinstance(kept, dict):
+        return next((found for key in given if (found := _changed(given[key], kept.get(key), f"{at}.{key}"))), None)
+    if isinstance(given, list | tuple) and isinstance(kept, list):
+        pairs = enumerate(zip(given, kept, strict=True))
+        return next((found for n, pair in pairs if (found := _changed(*pair, f"{at}[{n}]"))), None)
+    return (
+        None
+        if isinstance(given, type(kept)) and given == kept
+        else f"{at:.200} is {given!r:.80} ({type(given).__name__})"
+    )
 
 
 def _told(view: View, world: World, namespace: Namespace) -> base.Item:
@@ -257,6 +281,20 @@ def _told(view: View, world: World, namespace: Namespace) -> base.Item:
 
 def _moment(micros: int) -> datetime:
     return datetime.fromtimestamp(micros / 1_000_000, tz=UTC)
+
+
+def _check_filter(wanted: Mapping[str, Any]) -> None:
+    """Refuse what no item can have and operators that no search knows: it would seem as if nothing were there."""
+    _encoded(wanted)
+    for field, condition in wanted.items():
+        if isinstance(condition, Mapping):
+            unknown = [name for name in condition if str(name).startswith("$") and name not in _COMPARED]
+            mixed = any(name in _COMPARED for name in condition) and not all(name in _COMPARED for name in condition)
+            if unknown or mixed:
+                raise InputError(
+                    f"The filter of {field!r:.80} has {unknown[0] if unknown else 'operators beside other keys'!r:.80}",
+                    f"Use {', '.join(_COMPARED)}, or a value to be equal to",
+                )
 
 
 def _fits(value: Any, wanted: Any) -> bool:

@@ -1,0 +1,121 @@
+"""What cannot be kept is refused by every entrance with a typed error, and never changed on the way."""
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+import pytest
+
+import worlddb
+from worlddb import Database, InputError, InvalidTime
+from worlddb.tools.cli.main import main
+
+NOT_KEPT: Final[dict[str, Any]] = {
+    "not a number": math.nan,
+    "infinity": -math.inf,
+    "bytes": b"x",
+    "a decimal": Decimal("1.5"),
+    "a set": {1},
+    "a time": datetime(2024, 1, 1, tzinfo=UTC),
+    "an id": UUID(int=7),
+    "a key that is no text": {1: 2},
+    "half of a character": "\ud800",
+    "an object": object(),
+}
+NO_TIME: Final[dict[str, Any]] = {
+    "seconds": 1_700_000_000,
+    "round milliseconds": 1_700_000_000_000,
+    "milliseconds": 1_700_000_000_123,
+    "a fraction": 1_700_000_000.0,
+    "not a number": math.nan,
+    "true": True,
+    "no zone": datetime(2024, 1, 1),
+    "no zone in words": "2024-01-01T10:00:00",
+    "digits": "1700000000",
+}
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", background=False) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("value", NOT_KEPT.values(), ids=NOT_KEPT)
+@pytest.mark.parametrize("within", [lambda value: value, lambda value: [{"deep": [value]}]], ids=["itself", "inside"])
+def test_a_source_or_a_value_that_would_come_back_as_another_is_refused(
+    db: Database, value: Any, within: Callable[[Any], Any]
+) -> None:
+    head = db.head()
+    with pytest.raises(InputError):
+        db.create("Fact", "", content="text", source={"given": within(value)})
+    with pytest.raises(InputError):
+        db.ingest([worlddb.Turn(text="text", source={"given": within(value)})], conversation="talk")
+    if "langgraph" in sys.modules or pytest.importorskip("langgraph.store.base"):
+        from worlddb.tools.agents import WorldDBStore
+
+        store = WorldDBStore(db)
+        with pytest.raises(InputError, match="A value"):
+            store.put(("users",), "one", {"given": within(value)})
+        with pytest.raises(InputError, match="A value"):
+            store.search(("users",), filter={"given": within(value)})
+    assert db.head() == head
+
+
+@pytest.mark.parametrize("value", [[1], "text", 7])
+def test_a_value_of_a_store_for_langgraph_is_a_mapping(db: Database, value: Any) -> None:
+    pytest.importorskip("langgraph.store.base")
+    from worlddb.tools.agents import WorldDBStore
+
+    with pytest.raises(InputError, match="not a mapping"):
+        WorldDBStore(db).put(("users",), "one", value)
+
+
+@pytest.mark.parametrize("wanted", [{"$in": [1]}, {"$regex": "a"}, {"$gt": 1, "other": 2}])
+def test_an_operator_that_no_search_knows_is_refused(db: Database, wanted: Any) -> None:
+    pytest.importorskip("langgraph.store.base")
+    from worlddb.tools.agents import WorldDBStore
+
+    store = WorldDBStore(db)
+    store.put(("users",), "one", {"age": 1})
+    assert len(store.search(("users",), filter={"age": {"$gte": 1}})) == 1
+    with pytest.raises(InputError, match="filter of 'age'"):
+        store.search(("users",), filter={"age": wanted})
+
+
+@pytest.mark.parametrize("value", NO_TIME.values(), ids=NO_TIME)
+def test_a_time_in_another_unit_or_without_a_zone_is_refused(db: Database, tmp_path: Path, value: Any) -> None:
+    head = db.head()
+    calls: tuple[Callable[[], Any], ...] = (
+        lambda: db.create("Fact", "", content="text", valid_from=value),
+        lambda: db.ingest([worlddb.Turn(text="text", at=value)], conversation="talk"),
+        lambda: db.view(valid=value),
+        lambda: db.view(ingested=value),
+        lambda: db.view().recall("text", asked=value),
+    )
+    for call in calls:
+        with pytest.raises(InvalidTime):
+            call()
+    assert db.head() == head
+
+
+def test_microseconds_are_times_as_they_were(db: Database) -> None:
+    for moment in ("1970-02-14", "1970-02-12T13:46Z", "2024-05-01T10:00:00.123456Z"):
+        micros = worlddb.parse_time(moment)
+        assert worlddb.parse_time(micros) == micros
+    assert worlddb.parse_time(date(1970, 1, 2)) == 86_400_000_000
+
+
+def test_a_file_with_times_in_seconds_is_refused_at_its_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_text('{"text": "hello", "at": 1700000000}\n')
+    assert main(["--store", str(tmp_path / "store"), "ingest", str(path)]) != 0
+    told = capsys.readouterr().err
+    assert "line 1" in told and "seems to count seconds" in told and "nothing was written" in told
