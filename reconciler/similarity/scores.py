@@ -3,6 +3,7 @@
 They run from 0 to 1, and are 0 where a guard holds.
 """
 
+import re
 from collections.abc import Sequence
 from math import sqrt
 from typing import Final, NamedTuple
@@ -98,10 +99,14 @@ def _fits(fewer: Sequence[str], more: Sequence[str], *, omitting: bool) -> bool:
     )
 
 
+_HARD_C: Final = re.compile("c(?![ehiy])")
+
+
 def phonetic(one: Form, other: Form) -> float:
     """Jaro-Winkler similarity of the respelled names if they sound the same, else 0.
 
-    Soundex alone has John and Jane collide, which is why the letters are asked too.
+    Soundex alone has John and Jane collide, which is why the letters are asked too. A hard C is a K wherever it stands,
+    as Soundex has one code for both: Marc sounds as Mark.
     """
     if one.sound != other.sound:
         return 0.0
@@ -109,7 +114,7 @@ def phonetic(one: Form, other: Form) -> float:
 
 
 def _respelled(form: Form) -> str:
-    return " ".join(sorted(map(respelled, form.words)))
+    return " ".join(sorted(_HARD_C.sub("k", respelled(word)) for word in form.words))
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:

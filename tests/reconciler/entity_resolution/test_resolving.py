@@ -46,10 +46,14 @@ ALIKE: list[tuple[str, str, str]] = [
     ("Mel", "Melanie", "fuzzy"),
     ("Donan Müller", "Donna Müller", "fuzzy"),
     ("Phillip", "Filip", "phonetic"),
+    ("Mark", "Marc", "phonetic"),
+    ("Erik", "Eric", "phonetic"),
+    ("Lukas", "Lucas", "phonetic"),
     ("东京", "東京", "phonetic"),
 ]
 
 APART: list[tuple[str, str, str | None]] = [
+    ("Jon", "Jan", None),
     ("ASR1603", "ASR1605", "numbers"),
     ("iPhone 14", "iPhone 15", "numbers"),
     ("Python 3.11", "Python 3.1.1", "numbers"),
