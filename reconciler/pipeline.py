@@ -23,7 +23,7 @@ from worlddb.reconciler.commands import outcome, validation
 from worlddb.reconciler.decisions import bulk, configuration
 from worlddb.reconciler.dispatch import decide
 from worlddb.reconciler.edge_types.registry import Ontology
-from worlddb.reconciler.entity_resolution import namesakes, resolver
+from worlddb.reconciler.entity_resolution import equivalence, namesakes, resolver
 from worlddb.reconciler.erasure import erasure_plan, extraction_guard
 from worlddb.reconciler.ingest.extraction import Ingest, commands_of
 from worlddb.reconciler.similarity.thresholds import Resolving
@@ -186,6 +186,8 @@ def reconcile(ctx: context.Context, command: cmd.Command, resolution: namesakes.
     draft, given = ctx.draft, receipts.given(command)
     details, events = draft.add_details_of(command, given), len(draft.events)
     decided = decide(ctx, command, details, resolution)
+    if ctx.scopes.any_registered:
+        equivalence.refuse_joined_by_types(ctx, draft.events[events:])
     if details != NONE and len(draft.events) == events:
         # A repeated import must not bring back what was said about a world that was erased meanwhile.
         draft.drop_details(details)

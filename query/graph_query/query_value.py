@@ -121,7 +121,7 @@ class Chain:
         """Follow edges of ``types`` up to ``depth`` edges away; no type: all but ``contains``.
 
         The worlds that it began from are left behind, unless ``keep``. Of a query inside a world, only edges whose type
-        crosses worlds (``refers_to``) lead out of it, and only in their own direction.
+        crosses worlds (``refers_to``, or a registered one) lead out of it, and only in their own direction.
         """
         return self._then(query_steps.Traverse(types, depth, direction, keep))
 

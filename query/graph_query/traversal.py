@@ -78,7 +78,7 @@ class Ground:
         """
         moment = self.snapshot.place.moment
         for place, row in self._edges(node, types, direction):
-            if self.unified and self.snapshot.tables.type_name(place.type) in self.spec.identity_types:
+            if self.unified and self._unifies(place, row):
                 continue
             if not (edge_known(row, moment.seq) if self._shows_closed else self._is_seen(place, row)):
                 continue
@@ -107,6 +107,9 @@ class Ground:
 
     def _is_seen(self, place: EdgePlace, row: EdgeRow) -> bool:
         return edge_seen(self.snapshot.tables, place, row, self.snapshot.place.moment)
+
+    def _unifies(self, place: EdgePlace, row: EdgeRow) -> bool:
+        return edge_rules.unifies(self.snapshot, self.spec, self.snapshot.tables.type_name(place.type), row.home)
 
     def _crosses(self, place: EdgePlace, row: EdgeRow) -> bool:
         name = self.snapshot.tables.type_name(place.type)

@@ -24,7 +24,7 @@ def identity_document(
     every = adjacency.EdgeFilter(None, "both", include_superseded=True, period=None)
     for member in members:
         for edge in adjacency.edges_of(snapshot, members if unify else [member], every):
-            if edge.type in spec.identity_types:
+            if adjacency.unifies(snapshot, spec, edge):
                 if not unify:
                     links[edge.ref] = edge
             elif edge.type != CONTAINS:

@@ -9,7 +9,7 @@ from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, 
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.records import records
-from worlddb.query.snapshot import valid_period, visible
+from worlddb.query.snapshot import edge_rules, valid_period, visible
 
 PAGE: Final = 512
 """How many edges one transaction reads before it is given back."""
@@ -137,3 +137,11 @@ def edges_of(snapshot: visible.VisibleSnapshot, nodes: Iterable[int], wanted: Ed
             if wanted.include_superseded or valid_period.edge_in(tables, place, row, moment, wanted.period):
                 found[place.edge] = build.edge(snapshot, place, row, moment)
     return [found[number] for number in sorted(found)]
+
+
+def unifies(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, edge: records.Edge) -> bool:
+    """True if an edge makes its ends one."""
+    if edge.type not in spec.identity_types:
+        return False
+    home = snapshot.tables.node_of(bytes.fromhex(edge.home))
+    return home is None or edge_rules.unifies(snapshot, spec, edge.type, home)

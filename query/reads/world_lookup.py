@@ -3,7 +3,8 @@
 A world of type ``Type`` stands for the type that it is named after; a filter by type takes its subtypes and instances
 too. Which of these worlds a query sees is a matter of where it asks, as names are in a program: those inside the world
 that it is in, and those that are direct members of a world around it. Where several stand for one type, the nearest
-do; what is inside is nearest. An identity is the class of worlds that accepted ``same_as`` edges make one (paper §3.1).
+do; what is inside is nearest. An identity is the class of worlds that accepted ``same_as`` edges make one (paper §3.1),
+and edges of registered types that ask for it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,10 +27,13 @@ def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: edge_rules.S
     seen, pending = {start}, [start]
     while pending:
         node = pending.pop()
-        for code in (tables.type_code(name) for name in spec.identity_types):
+        for name in spec.identity_types:
+            if (code := tables.type_code(name)) is None:
+                continue
             incoming = tables.incoming(node, code, known_after=seq, known_by=seq)
             for place, row in (*tables.outgoing(node, code, known_by=seq), *incoming):
-                for end in (place.source, row.target) if asof.edge_known(row, seq) else ():
+                ends = (place.source, row.target) if asof.edge_known(row, seq) else ()
+                for end in ends if edge_rules.holds(snapshot, spec, name, "unify_identities", row.home) else ():
                     if end not in seen:
                         seen.add(end)
                         pending.append(end)

@@ -15,7 +15,7 @@ from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, typ
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, EdgePlace, EdgeRow
 from worlddb.query.question.question import Question
-from worlddb.query.snapshot import valid_period, visible
+from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import Inhabitants, Scope
 
 SMALL_WORLD: Final = 2_000
@@ -205,7 +205,7 @@ class Named(NamedTuple):
 NOBODY: Final = Named(frozenset(), frozenset(), ())
 
 
-def entities_named(snapshot: visible.VisibleSnapshot, question: Question, identity_types: Collection[str]) -> Named:
+def entities_named(snapshot: visible.VisibleSnapshot, question: Question, spec: edge_rules.Spec) -> Named:
     """The entities that a question is about, by name, alias, side of a talk, or identity.
 
     Only worlds that something refers to count.
@@ -221,15 +221,17 @@ def entities_named(snapshot: visible.VisibleSnapshot, question: Question, identi
         if len(found) > MAX_ENTITIES:
             break
     asked = {node for side in question.sides for node in _called(snapshot, side)}
-    codes = [code for code in map(tables.type_code, sorted(identity_types)) if code is not None]
+    known = [(name, tables.type_code(name)) for name in sorted(spec.identity_types)]
+    codes = [(name, code) for name, code in known if code is not None]
     pending = list(found)
     while pending and codes:
         node = pending.pop()
-        for code in codes:
+        for name, code in codes:
             outgoing = tables.outgoing(node, code, known_by=moment.seq)
             for place, row in (*outgoing, *tables.incoming(node, code, known_by=moment.seq)):
                 other = row.target if place.source == node else place.source
-                if other not in found and edge_seen(tables, place, row, moment):
+                is_one = edge_seen(tables, place, row, moment) and edge_rules.unifies(snapshot, spec, name, row.home)
+                if other not in found and is_one:
                     found.add(other)
                     pending.append(other)
     return Named(frozenset(filter(partial(_is_referred_to, snapshot), found)), frozenset(asked), tuple(names))

@@ -125,7 +125,7 @@ def _look_up(window: Window, snapshot: visible.VisibleSnapshot, request: Request
     head = 0 if snapshot.whole is None else snapshot.whole.log.head().seq
     if set(request.lanes) == {TEXT}:
         return _LookedUp(head)
-    about = candidates.entities_named(snapshot, request.question, window.spec.identity_types)
+    about = candidates.entities_named(snapshot, request.question, window.spec)
     return _LookedUp(head, about, snapshot.answering_spaces(exact=exact) if VECTOR in request.lanes else ())
 
 

@@ -102,6 +102,11 @@ def holds(snapshot: VisibleSnapshot, spec: Spec, type_name: str, rewrite: Rewrit
     return found is not None and rewrite in found.rewrites
 
 
+def unifies(snapshot: VisibleSnapshot, spec: Spec, type_name: str, home: int) -> bool:
+    """True if an edge of a type, at home in a world, makes its ends one."""
+    return type_name in spec.identity_types and holds(snapshot, spec, type_name, "unify_identities", home)
+
+
 def edge_types(snapshot: VisibleSnapshot, spec: Spec, home: int | None, *, ended: bool) -> list[records.EdgeType]:
     """Every registration in force, or with ``home`` those that hold for edges at home there.
 

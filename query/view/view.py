@@ -197,7 +197,7 @@ class View:
             node = self._named(snapshot, ref)
             one = world_lookup.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
             found = adjacency.edges_of(snapshot, one, wanted)
-        return [edge for edge in found if not self.unify or edge.type not in self.spec.identity_types]
+            return [edge for edge in found if not self.unify or not adjacency.unifies(snapshot, self.spec, edge)]
 
     def edge(self, ref: Any) -> records.Edge:
         """One edge by its reference; unlinked ones are unknown to views after the unlink."""
@@ -327,7 +327,8 @@ class View:
     def equivalence_class(self, ref: Any) -> list[str]:
         """References of the worlds that accepted ``same_as`` edges make one, this one included.
 
-        Follows the ingest axis alone, so that undo and as-of are exact (paper §3.1).
+        So do edges of types that are registered with ``unify_identities``. Follows the ingest axis alone, so that undo
+        and as-of are exact (paper §3.1).
         """
         with self._snapshot() as snapshot:
             start = self._named(snapshot, ref)

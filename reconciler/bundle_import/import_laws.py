@@ -13,7 +13,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.model import ids, times
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.edge_types import functional, handler, supersession
-from worlddb.reconciler.entity_resolution.equivalence import refuse_joined_by_import
+from worlddb.reconciler.entity_resolution.equivalence import refuse_joined
 from worlddb.reconciler.transaction.context import Context
 
 _SHOWN: Final = 20
@@ -41,7 +41,7 @@ def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent]) -> None
         _end_superseded(ctx, edge)
     _end_replaced(ctx, [event for event in events if isinstance(event, ev.Revised)])
     decided = (ctx.tables.proposal(event.proposal) for event in events if isinstance(event, ev.Decided))
-    refuse_joined_by_import(ctx, (row.source for row in decided if row is not None))
+    refuse_joined(ctx, (row.source for row in decided if row is not None))
 
 
 def refuse_containment_cycles(ctx: Context, memberships: Sequence[ev.Linked]) -> None:

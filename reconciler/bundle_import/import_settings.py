@@ -19,6 +19,8 @@ from worlddb.reconciler.commands.commands import Register, Tune
 from worlddb.reconciler.decisions import configuration
 from worlddb.reconciler.transaction.context import Context
 
+_SAID_HERE: Final = frozenset({"cross_worlds", "unify_identities"})
+"""Rewrites that no bundle puts in force: they lead out of its worlds, or make others one with them."""
 _MOST_NAMED: Final = 20
 """How many types or worlds a note names."""
 
@@ -153,6 +155,14 @@ class ArrivingTypes(_ArrivingSettings[Register, fr.RegistrationFrame, settings.R
         return {(known.type, known.world) for known in every if known.row.ended <= self._before}
 
     def _decide(self, command: Register, details: int) -> None:
+        reserved = sorted(_SAID_HERE & set(command.rewrites))
+        if reserved:
+            self._ctx.refuse(
+                "reserved_rewrite",
+                f"The bundle registers {command.type}, which asks queries to {', '.join(reserved)}: that changes what"
+                " is seen of worlds outside of the bundle, so only who writes here may say it",
+                "Register the same handler in this store first, for the world that the bundle goes into",
+            )
         configuration.register_type(self._ctx, command, details)
 
     def _names(self, commands: Iterable[Register]) -> list[bytes]:

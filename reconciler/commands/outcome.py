@@ -80,6 +80,7 @@ NOTES = {
     "stays_rejected": "{} was rejected here; what the bundle proposes about the same pair was left out",
     "not_embedded": "it is written, but its texts have no vectors yet and nobody was looked for by their meaning: {}",
     "waits_here": "{} waits for a decision here; what the bundle proposes about the same pair was left out",
+    "derived": "{} was created by the handler of an edge, and says so in its provenance",
     "proposal_staged": "{} was staged: review it with proposals, accept or reject",
 }
 
@@ -115,6 +116,11 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
         """
         self.raise_if_refused()
         return self.requested
+
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """The worlds that handlers of edge types created, in the order in which they did."""
+        return tuple(ref for note in self.notes if note.code == "derived" for ref in note.refs)
 
     @property
     def ref(self) -> str:

@@ -117,7 +117,7 @@ class BulkDecider:
     def _stage(self, command: cmd.Link, names: list[str], edge: HandledEdge) -> bool:
         """Keep an edge as a proposal, which waits for a decision."""
         draft = self._draft
-        self._refs.append(self._ctx.stage(edge.source, edge.target, edge=edge))
+        self._refs.append(self._ctx.propose(edge.source, edge.target, edge=edge))
         draft.staged = draft.staged or not draft.commands
         draft.commands.append(receipts.record_plain(command, names, ev.NONE, edge.details))
         return True

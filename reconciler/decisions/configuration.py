@@ -14,10 +14,6 @@ from worlddb.reconciler.edge_types.functional import NEVER_FUNCTIONAL
 from worlddb.reconciler.similarity.thresholds import Resolving, Thresholds
 from worlddb.reconciler.transaction.context import Context, node_ref
 
-RESERVED_REWRITES: Final = frozenset({"cross_worlds", "unify_identities"})
-"""What only built-in types may ask of queries: containment is pierced by ``refers_to`` alone (law 7), and identity is
-what was accepted as ``same_as``."""
-
 
 def register_type(ctx: Context, command: cmd.Register, details: int) -> bytes:
     """Register a type for a world; returns the world's reference.
@@ -91,13 +87,6 @@ def _check_own(ctx: Context, command: cmd.Register) -> None:
             "built_in_type",
             f"{command.type} is a built-in edge type, and its laws hold in every world",
             "Give your type a name of its own; to make a built-in one functional, register its name",
-        )
-    reserved = sorted(RESERVED_REWRITES & set(command.rewrites))
-    if reserved:
-        ctx.refuse(
-            "reserved_rewrite",
-            f"The handler of {command.type} asks queries to {', '.join(reserved)}, which only built-in types may",
-            "Link with refers_to to lead out of a world, and with same_as to propose an identity",
         )
 
 

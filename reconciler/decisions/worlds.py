@@ -10,6 +10,7 @@ from worlddb.log.model import events as ev
 from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.edge_types.handler import WorldText
 from worlddb.reconciler.edge_types.supersession import began_by, end_predecessors, predecessors_left
 from worlddb.reconciler.entity_resolution.namesakes import UNRESOLVED, Resolution
 from worlddb.reconciler.transaction import context, draft
@@ -30,15 +31,10 @@ def create(ctx: context.Context, command: cmd.Create, details: int, resolution: 
             ctx.note("begun_anew", lineage, ended)
     begins = ctx.now if command.valid_from is None else command.valid_from
     validity = times.checked_interval(begins, times.FOREVER if command.valid_to is None else command.valid_to)
-    ctx.refuse_forbidden(command.name, command.content, *command.aliases)
-    body = ctx.draft.add_body(command.type, command.name, command.content)
-    node = ctx.draft.applier.next_node
-    ctx.draft.emit(ev.Created(lineage, body, details, validity.start, validity.end))
-    for position in range(len(command.aliases)):
-        ctx.draft.emit(ev.Named(lineage, details, position))
-    ctx.link(world, CONTAINS, node, valid_from=validity.start)
+    text = WorldText(command.type, command.name, command.content)
+    node, body = ctx.add_world(lineage, text, command.aliases, details, validity, world)
     for match in resolution.matches:
-        ctx.stage(node, match.node, evidence=match.evidence)
+        ctx.propose(node, match.node, evidence=match.evidence)
     return draft.Decision(lineage, body)
 
 

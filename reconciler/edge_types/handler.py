@@ -53,6 +53,10 @@ class HandlerContext(Protocol):
     def now(self) -> int:
         """The commit's ingest time, in microseconds."""
 
+    @property
+    def author(self) -> str:
+        """Who makes the commit, as the log names them."""
+
     # -- what a handler may read
 
     @property
@@ -114,6 +118,35 @@ class HandlerContext(Protocol):
     ) -> Written:
         """Write an edge through its own handler. A ``same_as`` is staged and waits for a decision."""
 
+    def create(
+        self,
+        type_name: str,
+        name: str,
+        *,
+        content: str = "",
+        aliases: Sequence[str] = (),
+        world: int | None = None,
+        valid_from: int | None = None,
+        valid_to: int = FOREVER,
+        source: dict[str, Any] | None = None,
+        why: str = "",
+        derived_from: Iterable[int] | None = None,
+    ) -> int:
+        """Make a world in this commit, as a create does that resolves nobody; returns its number.
+
+        It lies in ``world``, by default the edge's home, and never outside of that. It is valid from commit time by
+        default, and ``derived_from`` the worlds given, by default both ends of the edge: an erasure of one of these
+        erases it too. Its provenance names the edge type, and the receipt lists it. Decided again, it has the same
+        reference.
+        """
+
+    def stage(self, one: int, other: int, *, evidence: dict[str, Any] | None = None) -> Written:
+        """Propose that two worlds are one, as linking them by ``same_as`` does.
+
+        Where the pair waits for a decision, or was decided and neither has changed since, nothing is staged: the answer
+        is that proposal, not ``staged``.
+        """
+
     def unlink(self, edge: bytes) -> None:
         """Retract an edge on the ingest axis and let its handler clean up."""
 
@@ -150,7 +183,8 @@ class HandlerContext(Protocol):
 class Insert(Enum):
     """What a handler decided about an edge that is being inserted.
 
-    To refuse the edge it calls ``ctx.refuse``. ``STAGE`` is for ``same_as`` alone: no other edge waits for a decision.
+    To refuse the edge it calls ``ctx.refuse``. ``STAGE`` writes no edge and proposes in its place that its two ends are
+    one, with its properties as the evidence: what waits for a decision is a ``same_as``, whatever type asked for it.
     """
 
     WRITE = "write"
@@ -180,8 +214,7 @@ class HandledEdge(NamedTuple):
 class Rewritable(Protocol):
     """What a handler can do to a query: each method returns the changed query.
 
-    A type that is registered may ask for the first three, and only for edges of its own. The last two are for built-in
-    types, because what they do would break the containment or the identity of others.
+    A type that is registered may ask for all of them, and only for edges of its own that its registration governs.
     """
 
     def hide_closed(self) -> Any:
@@ -194,10 +227,13 @@ class Rewritable(Protocol):
         """Let a filter by type see what is below it along this edge type."""
 
     def cross_worlds(self, edge_type: str) -> Any:
-        """Let a traversal along this edge type leave the world that it is in."""
+        """Let a traversal along this edge type leave the world that it is in; a confined view is never left."""
 
     def unify_identities(self, edge_type: str) -> Any:
-        """Let a query that asks for it see the ends of accepted edges of this type as one."""
+        """Let a query that asks for it see the ends of this type's edges as one, as those of an accepted ``same_as``.
+
+        Whoever links says so; nothing that was rejected becomes one by it.
+        """
 
 
 Q = TypeVar("Q", bound=Rewritable)

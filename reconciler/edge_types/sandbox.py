@@ -5,10 +5,11 @@ refusal becomes one typed error. After a refusal or a failed write the commit is
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NoReturn, Protocol
 
 from worlddb.log.model import errors, ids, limits, times
+from worlddb.reconciler.commands import commands, validation
 from worlddb.reconciler.commands.outcome import Refusal
 from worlddb.reconciler.edge_types import handler
 from worlddb.reconciler.edge_types.registry import failure
@@ -51,11 +52,9 @@ class SandboxedHandler:
 
     def on_insert(self, ctx: Any, edge: handler.HandledEdge) -> handler.Insert:
         found: object = self._call(ctx, "on_insert", edge)
-        if found is handler.Insert.STAGE:
-            self._fail("on_insert", "staged its edge, which only same_as may; link the two as same_as instead")
-        if found is not handler.Insert.WRITE:
-            self._fail("on_insert", f"returned {found!r:.80}, not Insert.WRITE")
-        return handler.Insert.WRITE
+        if not isinstance(found, handler.Insert):
+            self._fail("on_insert", f"returned {found!r:.80}, not Insert.WRITE or Insert.STAGE")
+        return found
 
     def on_delete(self, ctx: Any, edge: handler.HandledEdge) -> None:
         self._call(ctx, "on_delete", edge)
@@ -64,7 +63,7 @@ class SandboxedHandler:
         return query  # Registration recorded its rewrites.
 
     def _call(self, ctx: SandboxContext, method: str, *arguments: Any) -> Any:
-        given = SandboxedContext(ctx, self.name)
+        given = SandboxedContext(ctx, self.name, may_create=method != "default_valid_from")
         try:
             answer = getattr(self._handler, method)(given, *arguments)
         except (Refusal, errors.WorldDBError) as error:
@@ -89,11 +88,12 @@ class SandboxedContext:
     It has the documented calls, with their arguments checked.
     """
 
-    __slots__ = ("_ctx", "_ended", "_name")
+    __slots__ = ("_ctx", "_ended", "_may_create", "_name")
 
-    def __init__(self, ctx: SandboxContext, name: str) -> None:
+    def __init__(self, ctx: SandboxContext, name: str, *, may_create: bool) -> None:
         self._ctx = ctx
         self._name = name
+        self._may_create = may_create
         self._ended = False
 
     def end_call(self) -> None:
@@ -103,6 +103,10 @@ class SandboxedContext:
     @property
     def now(self) -> int:
         return self._ctx.now
+
+    @property
+    def author(self) -> str:
+        return self._ctx.author
 
     @property
     def root(self) -> int:
@@ -177,6 +181,48 @@ class SandboxedContext:
             properties=properties,
             key=key,
         )
+        return written
+
+    def create(
+        self,
+        type_name: str,
+        name: str,
+        *,
+        content: str = "",
+        aliases: Sequence[str] = (),
+        world: int | None = None,
+        valid_from: int | None = None,
+        valid_to: int = times.FOREVER,
+        source: dict[str, Any] | None = None,
+        why: str = "",
+        derived_from: Iterable[int] | None = None,
+    ) -> int:
+        if not self._may_create:
+            self._fail("created a world in default_valid_from, which only says a time; create it in on_insert")
+        told: Any = tuple(aliases) if isinstance(aliases, list | tuple) else aliases
+        given = commands.Create(
+            type=type_name, name=name, content=content, aliases=told, source={} if source is None else source, why=why
+        )
+        validation.check([given])
+        made: int = self._written(
+            self._live.create,
+            type_name,
+            name,
+            content=content,
+            aliases=given.aliases,
+            world=None if world is None else self._world(world),
+            valid_from=None if valid_from is None else self._time(valid_from),
+            valid_to=self._time(valid_to),
+            source=given.source,
+            why=why,
+            derived_from=None if derived_from is None else [self._world(each) for each in derived_from],
+        )
+        return made
+
+    def stage(self, one: int, other: int, *, evidence: dict[str, Any] | None = None) -> handler.Written:
+        limits.checked_record({} if evidence is None else evidence, "evidence")
+        ends = self._world(one), self._world(other)
+        written: handler.Written = self._written(self._live.stage, *ends, evidence=evidence)
         return written
 
     def unlink(self, edge: bytes) -> None:

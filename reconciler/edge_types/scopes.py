@@ -3,13 +3,15 @@
 It is a built-in one, or the registration in force at the edge's home.
 """
 
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from worlddb.log.model import errors, ids
 from worlddb.projections.tables.apply.settings import Nearest, Registration, registered
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.edge_types import registry, sandbox
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandlerContext
+
+_UNIFY: Final = "unify_identities"
 
 
 class Scopes:
@@ -21,12 +23,14 @@ class Scopes:
         self._ontology = ontology
         self._seq = seq
         self._nearest: dict[str, Nearest] = {}
+        self._unifying: list[str] | None = None
         self.any_registered = tables.last_registration() != 0
         """Nearly every write is to a store in which nothing is registered."""
 
     def forget(self) -> None:
         """Read the registrations again: one was just written or taken back."""
         self._nearest.clear()
+        self._unifying = None
         self.any_registered = self._tables.last_registration() != 0
 
     def in_force(self, type_name: str, home: int) -> Registration | None:
@@ -42,6 +46,22 @@ class Scopes:
             return None
         known = self.in_force(type_name, home)
         return known.world if known is not None and known.is_functional else None
+
+    def unifying(self) -> list[str]:
+        """The types registered anywhere with ``unify_identities``."""
+        if not self.any_registered:
+            return []
+        if self._unifying is None:
+            known = registered(self._tables, self._seq)
+            self._unifying = sorted({one.type for one in known if _UNIFY in one.rewrites})
+        return self._unifying
+
+    def unifies(self, type_name: str, home: int) -> bool:
+        """True if an edge of a registered type, at home in a world, makes its ends one."""
+        if type_name not in self.unifying():
+            return False
+        known = self.in_force(type_name, home)
+        return known is not None and _UNIFY in known.rewrites
 
     def handler(self, ctx: HandlerContext, type_name: str, home: int) -> EdgeHandler:
         """The handler that decides about a new edge.

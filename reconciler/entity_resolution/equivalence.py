@@ -1,10 +1,10 @@
-"""Classes of worlds that accepted ``same_as`` edges make one.
+"""Classes of worlds that accepted ``same_as`` edges make one, and edges of registered types that ask for it.
 
 They are as they stand while commands are decided. Proposals of a reclustering are staged here; what somebody has
 decided about a pair stays decided.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from worlddb.log.model import events as ev
@@ -27,8 +27,22 @@ def refuse_joined_strangers(ctx: Context, row: schema.ProposalRow) -> None:
             _refuse(ctx, one, other, [*reversed(_path(mine, one)), *_path(theirs, other)])
 
 
-def refuse_joined_by_import(ctx: Context, ends: Iterable[int]) -> None:
-    """Refuse an import that puts a rejected pair into one class."""
+def refuse_joined_by_types(ctx: Context, decided: Sequence[ev.AnyEvent]) -> None:
+    """Refuse edges, or a registration, of a type that makes worlds one if a rejected pair would be in one class."""
+    if not (unifying := ctx.scopes.unifying()):
+        return
+    ends: set[int] = set()
+    for event in decided:
+        if isinstance(event, ev.Linked) and event.type in unifying:
+            ends.update(node for node in map(ctx.tables.node_of, (event.source, event.target)) if node is not None)
+        elif isinstance(event, ev.Registered) and event.type in unifying:
+            staged = (ctx.tables.proposal(found.proposal) for found in proposal_rows.staged_by_pair(ctx.tables))
+            ends.update(row.source for row in staged if row is not None and row.status == schema.REJECTED)
+    refuse_joined(ctx, sorted(ends))
+
+
+def refuse_joined(ctx: Context, ends: Iterable[int]) -> None:
+    """Refuse what puts a rejected pair into the class of one of these worlds."""
     met: set[int] = set()
     for end in ends:
         if end not in met:
@@ -46,7 +60,7 @@ def refuse_if_joined(ctx: Context, row: schema.ProposalRow) -> None:
         ctx.refuse(
             "joined_by_others",
             f"{ctx.shown(row.source)} and {ctx.shown(row.target)} are one by the chain {chain}",
-            "Undo one of the accepted proposals in the chain first",
+            "Undo one of the accepted proposals in the chain first, or unlink one of its edges",
         )
 
 
@@ -65,6 +79,9 @@ def _one_with(ctx: Context, node: int) -> Iterator[int]:
     code = ctx.tables.type_code("same_as")
     yield from (row.target for _, row in ctx.tables.outgoing(node, code) if row.unlinked == schema.LIVE)
     yield from (place.source for place, _ in ctx.tables.incoming(node, code, known_after=ctx.draft.seq))
+    for name in ctx.scopes.unifying():
+        yield from (edge.target for edge in ctx.edges(node, name) if ctx.scopes.unifies(name, edge.home))
+        yield from (edge.source for edge in ctx.edges(node, name, incoming=True) if ctx.scopes.unifies(name, edge.home))
 
 
 def _rejected_pairs(ctx: Context, members: Collection[int]) -> Iterator[tuple[int, int]]:
@@ -125,6 +142,6 @@ def stage_found(ctx: Context, command: cmd.Recluster) -> None:
             continue
         earlier, later = sorted(node for node in nodes if node is not None)
         if not is_settled(ctx, later, earlier):
-            ctx.stage(later, earlier, evidence=evidence)
+            ctx.propose(later, earlier, evidence=evidence)
     if command.through > command.after:
         ctx.draft.emit(ev.Reclustered(command.through))

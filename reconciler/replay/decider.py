@@ -79,10 +79,14 @@ class RecordedNonces:
         self._secret = secret
         self._derived = 0
         self._known: defaultdict[bytes, deque[bytes]] = defaultdict(deque)
-        for position in range(events.blob_count):
-            self._learn_blob(log, seq, position, events)
+        bodies = {position: self._learn_blob(log, seq, position, events) for position in range(events.blob_count)}
+        asked_for = set(events.refs)
         for event in events.events:
-            if isinstance(event, ev.Linked) and not event.keyed:
+            if isinstance(event, ev.Created) and event.lineage not in asked_for:
+                body = bodies.get(event.body)
+                if isinstance(body, blobs.Body):
+                    self._learn(event.lineage, "derived", body.type, body.name, body.content)
+            elif isinstance(event, ev.Linked) and not event.keyed:
                 self._learn(event.nonce, "edge", event.type, event.source, event.target, event.home)
             elif isinstance(event, ev.Proposed):
                 self._learn(event.nonce, "edge", "same_as", event.source, event.target, event.home)
@@ -99,7 +103,7 @@ class RecordedNonces:
     def _learn(self, nonce: bytes, *what: object) -> None:
         self._known[codec.encode(what)].append(nonce)
 
-    def _learn_blob(self, log: LmdbLog, seq: int, position: int, events: codec.Events) -> None:
+    def _learn_blob(self, log: LmdbLog, seq: int, position: int, events: codec.Events) -> blobs.Blob | None:
         stored = log.blob(seq, position)
         blob = None if stored is None else codec.decode_blob(stored, seq)
         if isinstance(blob, blobs.Body):
@@ -115,3 +119,4 @@ class RecordedNonces:
             for at, (entry, ref) in enumerate(zip(blob.commands, events.refs, strict=False)):
                 if entry[0] in (Create.CODE, Reassert.CODE):
                     self._learn(ref, "lineage", at)
+        return blob

@@ -6,7 +6,7 @@ The engine's own commits (vectors, proposals) are fitted to what is left.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final, NamedTuple
 
 import lmdb
@@ -270,14 +270,14 @@ class HypotheticalHistory:
         return RecordedNonces(then.log, then.header.seq, then.events, self._decider.secret)
 
     def _rename(self, events: codec.Events, draft: Draft) -> None:
-        """Remember which edges and proposals have other ids here.
+        """Remember which edges, proposals and worlds that handlers created have other ids here.
 
         They are matched as those between the same worlds, in the same order.
         """
         here: defaultdict[tuple[object, ...], deque[bytes]] = defaultdict(deque)
-        for kind, identifier in _identities(draft.events):
+        for kind, identifier in _identities(draft.events, set(draft.refs)):
             here[kind].append(identifier)
-        for kind, identifier in _identities(events.events):
+        for kind, identifier in _identities(events.events, set(events.refs)):
             if here[kind] and (other := here[kind].popleft()) != identifier:
                 self._renamed[identifier] = other
         for theirs, ours in zip(events.refs, draft.refs, strict=False):
@@ -303,13 +303,15 @@ def erases(events: codec.Events) -> bool:
     return any(isinstance(event, ev.Erased) for event in events.events)
 
 
-def _identities(events: Iterable[ev.Event]) -> Iterator[tuple[tuple[object, ...], bytes]]:
-    """Edges and proposals that are new, by what they connect."""
+def _identities(events: Iterable[ev.Event], refs: Set[bytes]) -> Iterator[tuple[tuple[object, ...], bytes]]:
+    """Edges and proposals that are new, by what they connect, and worlds that nobody asked for."""
     for event in events:
         if isinstance(event, ev.Linked):
             yield (event.type, event.source, event.target, event.home), event.edge
         elif isinstance(event, ev.Proposed):
             yield ("", event.source, event.target, event.home), event.proposal
+        elif isinstance(event, ev.Created) and event.lineage not in refs:
+            yield ("created",), event.lineage
 
 
 def _makers(tables: Tables, commands: Sequence[cmd.Command]) -> Iterator[int]:

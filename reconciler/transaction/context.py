@@ -4,7 +4,7 @@
 they get. The functions at the end resolve references: ids, prefixes, and positions of earlier commands of the batch.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from worlddb.log.model import blobs, codec, errors, events, ids, times
@@ -27,6 +27,7 @@ class Reading:
         self.draft = draft
         self.tables = draft.tables
         self.now = draft.ingest_time
+        self.author = draft.author
         self.root = schema.ROOT_NODE
 
     def begins(self, node: int) -> int:
@@ -184,6 +185,8 @@ class Reading:
 SAME_AS = "same_as"
 MAX_CHAIN = 64
 """How deep handlers may chain writes before the command is refused."""
+MAX_DERIVED = 64
+"""How many worlds handlers may create from one command before it is refused."""
 
 
 class Keyed(NamedTuple):
@@ -217,6 +220,10 @@ class Context(Reading):
         self.ancestry: ancestry.Ancestry | None = None
         """Containment as it was read once, where nothing is written."""
         self._depth = 0
+        self._deciding: list[tuple[HandledEdge, EdgeHandler]] = []
+        """The edges whose handlers are being called, the innermost last."""
+        self._derived = (0, 0)
+        """The position of a command, and how many worlds handlers have created from it."""
 
     # -- what a handler may do
 
@@ -263,8 +270,10 @@ class Context(Reading):
         if self._depth > MAX_CHAIN:
             self.refuse("chain_too_deep", f"Handlers chained more than {MAX_CHAIN} writes from one command")
         try:
-            if handler.on_insert(self, edge) is Insert.STAGE:
-                return Written(self.stage(source, target, edge=edge), staged=True)
+            if self._insert(edge, handler) is Insert.STAGE:
+                if type_name != SAME_AS:
+                    return self.link(source, SAME_AS, target, home=where, valid_from=begins, details=details)
+                return Written(self.propose(source, target, edge=edge), staged=True)
             written = self._write(edge, handler, nonce)
             if (scope := self.scopes.functional(type_name, where)) is not None:
                 functional.record_conflicts(self, self.scopes, edge._replace(id=written), scope)
@@ -283,7 +292,11 @@ class Context(Reading):
         seen = self.handled(place, row)
         handler = self.scopes.handler_of_old(self, seen.type, row.home)
         if handler is not None:
-            handler.on_delete(self, seen)
+            self._deciding.append((seen, handler))
+            try:
+                handler.on_delete(self, seen)
+            finally:
+                self._deciding.pop()
         functional.end_conflicts(self, self.scopes, seen, None)
 
     def close(self, node: int, at: int, *, by: bytes = b"") -> bool:
@@ -333,7 +346,58 @@ class Context(Reading):
         elif not changed:
             self.note("already_closed", row.lineage)
 
-    def stage(
+    def create(
+        self,
+        type_name: str,
+        name: str,
+        *,
+        content: str = "",
+        aliases: Sequence[str] = (),
+        world: int | None = None,
+        valid_from: int | None = None,
+        valid_to: int = times.FOREVER,
+        source: dict[str, Any] | None = None,
+        why: str = "",
+        derived_from: Iterable[int] | None = None,
+    ) -> int:
+        """Make a world for the handler that is being called; its number."""
+        edge, handler = self._deciding[-1]
+        command = len(self.draft.commands)
+        made = self._derived[1] + 1 if self._derived[0] == command else 1
+        self._derived = command, made
+        if made > MAX_DERIVED:
+            self.refuse("too_many_derived", f"Handlers created more than {MAX_DERIVED} worlds from one command")
+        where = edge.home if world is None else world
+        if not self.inside(where, edge.home):
+            self.refuse(
+                "outside_home",
+                f"The handler of {edge.type} would create a world in {self.shown(where)}, outside of its edge's home"
+                f" {self.shown(edge.home)}",
+                "Link with a home that contains both, or create it inside",
+            )
+        begins = self.now if valid_from is None else valid_from
+        details = self.draft.add_details(
+            aliases=tuple(aliases),
+            why=why or f"Created by the handler of {edge.type}, version {handler.version}",
+            source={**(source or {}), "handler": edge.type, "handler_version": handler.version},
+        )
+        lineage = ids.Lineage(self.draft.nonce("derived", type_name, name, content)[: ids.LINEAGE_BYTES])
+        text = WorldText(type_name, name, content)
+        node, _ = self.add_world(lineage, text, aliases, details, times.checked_interval(begins, valid_to), where)
+        for each in dict.fromkeys((edge.source, edge.target) if derived_from is None else derived_from):
+            if each != schema.ROOT_NODE:
+                self.link(node, "derived_from", each, valid_from=begins)
+        self.note("derived", lineage)
+        return node
+
+    def stage(self, one: int, other: int, *, evidence: dict[str, Any] | None = None) -> Written:
+        """Propose that two nodes are one, unless that waits for a decision or was decided on what is known."""
+        latest = self.proposal(one, other)
+        if latest is not None and (latest.status in ("pending", "accepted") or not latest.changed):
+            return Written(latest.id, staged=False)
+        return self.link(one, SAME_AS, other, properties=evidence)
+
+    def propose(
         self,
         source: int,
         target: int,
@@ -341,7 +405,7 @@ class Context(Reading):
         evidence: dict[str, Any] | None = None,
         edge: HandledEdge | None = None,
     ) -> bytes:
-        """Stage a proposal that two nodes are one.
+        """Stage a proposal that two nodes are one, as the resolver and the handler of ``same_as`` do.
 
         Its id is the id that the edge will have if accepted.
         """
@@ -393,6 +457,28 @@ class Context(Reading):
         raise self.stopped
 
     # -- for the reconciler itself
+
+    def add_world(
+        self,
+        lineage: ids.Lineage,
+        text: WorldText,
+        aliases: Sequence[str],
+        details: int,
+        validity: times.Interval,
+        world: int,
+    ) -> tuple[int, int]:
+        """Write a new world into a container; its number, and the position of its body.
+
+        ``details`` holds its aliases.
+        """
+        self.refuse_forbidden(text.name, text.content, *aliases)
+        body = self.draft.add_body(*text)
+        node = self.draft.applier.next_node
+        self.draft.emit(ev.Created(lineage, body, details, validity.start, validity.end))
+        for position in range(len(aliases)):
+            self.draft.emit(ev.Named(lineage, details, position))
+        self.link(world, schema.CONTAINS, node, valid_from=validity.start)
+        return node, body
 
     def write_accepted(self, proposal: bytes, row: schema.ProposalRow) -> None:
         """Write the edge of an accepted proposal exactly as staged, under the id given then."""
@@ -474,6 +560,13 @@ class Context(Reading):
     def _is_over(self, node: int) -> bool:
         row = self.tables.node(node)
         return bool(row.ended) and self.tables.version(node, row.versions).valid_to <= self.now
+
+    def _insert(self, edge: HandledEdge, handler: EdgeHandler) -> Insert:
+        self._deciding.append((edge, handler))
+        try:
+            return handler.on_insert(self, edge)
+        finally:
+            self._deciding.pop()
 
     def _write(self, edge: HandledEdge, handler: EdgeHandler, keyed_nonce: bytes) -> bytes:
         ends = self._ends(edge)

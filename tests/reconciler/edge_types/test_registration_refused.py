@@ -14,20 +14,6 @@ from worlddb import PlainHandler
 from worlddb.log.model import limits
 
 
-class Piercing(PlainHandler):
-    name = "pierces"
-
-    def on_query_rewrite(self, query: Any) -> Any:
-        return query.cross_worlds(self.name)
-
-
-class Uniting(PlainHandler):
-    name = "unites"
-
-    def on_query_rewrite(self, query: Any) -> Any:
-        return query.hide_closed().unify_identities(self.name)
-
-
 class Meddling(PlainHandler):
     name = "meddles"
 
@@ -61,8 +47,6 @@ class Numbered(PlainHandler):
 def test_what_no_registered_type_may_do_is_refused(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store") as db:
         before = db.head()
-        assert refusal(db.register(Piercing())) == "reserved_rewrite"
-        assert refusal(db.register(Uniting())) == "reserved_rewrite"
         assert refusal(db.register(Causes())) == "built_in_type"
         for name in ("contains", "same_as", "supersedes", "contradicts"):
             assert refusal(db.register(name, functional=True)) == "never_functional"
