@@ -46,8 +46,8 @@ def parse_time(value: TimeLike, what: str = "time") -> int:
     """Microseconds since the epoch.
 
     Raises:
-        InvalidTime: the value is naive, cannot be parsed, or lies outside the years 1 to 9999; or it is a number that is
-            likely to count seconds or milliseconds.
+        InvalidTime: the value is naive, cannot be parsed, or lies outside the years 1 to 9999; or it is a number that
+            is likely to count seconds or milliseconds.
     """
     if isinstance(value, bool):
         raise InvalidTime(f"{what} is {value!r}, not a time", _REMEDY)
