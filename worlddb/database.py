@@ -603,9 +603,9 @@ class Database(WriteCalls):
         return Rebuilt(wanted, monotonic() - began, self.view().hash())
 
     def catch_up(self) -> bool:
-        """Bring the indexes to the head now; false if another process is doing it.
+        """Bring the indexes up to date now; false if another process is doing it.
 
-        Reads do not need it.
+        Reads do not need it. The text index ends at its last boundary; the few texts behind it are searched in memory.
         """
         return self._reader.catch_up()
 

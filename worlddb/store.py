@@ -221,6 +221,8 @@ class StoreReader:
         self.told_of_pending: Callable[[], None] = _nobody
         """Called by a read that finds texts without vectors, which another process may have written."""
         self._generation = env.generation
+        self._erased: int | None = None
+        self._keeps_erased = False
         with self.snapshot() as snapshot:
             first = snapshot.log.events(1).events[0]
             self.store_id = identity_of(snapshot.log, snapshot.tables)
@@ -244,6 +246,7 @@ class StoreReader:
             snapshot = Snapshot(LmdbLog(txn), Tables(txn))
             current = snapshot.tables.progress().seq == snapshot.log.head().seq
             if current:
+                self._see_erasure(snapshot.log)
                 yield snapshot
         if not current:
             self.heal()
@@ -274,9 +277,15 @@ class StoreReader:
 
     def let_go_of_erased(self) -> None:
         """Close the indexes after an erasure: memory may hold erased words, and vectors of them."""
-        if self._generation != self.env.generation:
-            self._generation = self.env.generation
+        if self._keeps_erased or self._generation != self.env.generation:
+            self._generation, self._keeps_erased = self.env.generation, False
             self.close()
+
+    def _see_erasure(self, log: LmdbLog) -> None:
+        """Note an erasure whose bytes still lie in files, which may be so for long: what is in memory goes at once."""
+        due = log.scrub_due()
+        if due != self._erased:
+            self._erased, self._keeps_erased = due, True
 
     def close(self) -> None:
         """Close the indexes' files; a later read opens them again."""
@@ -376,12 +385,12 @@ class StoreReader:
     # -- indexes
 
     def catch_up(self) -> bool:
-        """Bring the indexes to the head; false if another process is doing it."""
+        """Bring the indexes up to date; false if another process is doing it."""
         level = self.text.catch_up(self.head())
         return self.index_vectors() and level
 
     def index_vectors(self) -> bool:
-        """Bring the vector indexes to the head; false if another process is doing it."""
+        """Bring the vector indexes up to date; false if another process is doing it."""
         head = self.head()
         return all([index.catch_up(head) for index in self.vector_indexes()])
 
@@ -400,6 +409,7 @@ class StoreReader:
 
     def vector_lane(self, query: VectorQuery, before: int | None, head: int) -> PresentVectorLane:
         """The index of the query's space up to ``head``; ``before`` limits it to lower node numbers."""
+        self.let_go_of_erased()
         return PresentVectorLane(self.vectors(query.space, query.dimension), head, query, before)
 
     def vectors(self, space: int, dimension: int) -> vector_index.VectorFollower:

@@ -1,9 +1,10 @@
 """Feed the text index from the log, and search what it has not reached yet.
 
-The index on disk ends at its marker. What the log has beyond it, the *tail*, is indexed in memory for the search, so
-a read sees every commit however far the index is. A tail that has grown long is moved to disk first, in bounded
-batches, each under a short lock that any process may take; who does not get the lock searches the tail as it is.
-Nothing here can fail a read: an index that is missing, damaged, or of another store is left aside and made anew.
+The index on disk ends at the last boundary that the log has (:mod:`.boundaries`). What lies behind it, the *tail*, is
+searched in memory, so a read sees every commit. A read that finds another boundary in the tail moves the index there
+first, in bounded batches, each under a short lock that any process may take; who does not get the lock indexes in
+memory what is missing. Nothing here can fail a read: an index that is missing, damaged, or of another store is left
+aside and made anew.
 """
 
 import threading
@@ -16,7 +17,7 @@ from typing import Final, NamedTuple
 from worlddb.log.model import blobs, codec, errors
 from worlddb.log.model.events import Created, Embedded, Filled, Imported, Revised
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.indexes import analysis, tail, text_snapshot
+from worlddb.projections.indexes import analysis, boundaries, tail, text_snapshot
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
 from worlddb.projections.indexes.text_index import TextIndex, damaged_files, locked, reset
 from worlddb.projections.indexes.vector_rows import VectorRow
@@ -25,9 +26,9 @@ from worlddb.projections.tables.storage.rows import Tables
 
 BATCH_DOCUMENTS: Final = 20_000
 """Roughly what one commit of the index takes in, so how long the lock is held: a third of a second, merges aside.
-A commit of the log is never divided."""
+It ends at a boundary."""
 PATIENCE_SECONDS: Final = 1.0
-"""How long a search with a long tail waits for another process that has the lock, as long as that one gets on."""
+"""How long a search that lacks a boundary waits for another process that has the lock, as long as that one gets on."""
 REBUILD_PATIENCE_SECONDS: Final = 30.0
 MENDING_ATTEMPTS: Final = 3
 
@@ -36,7 +37,7 @@ ChainAt = Callable[[int], bytes | None]
 
 
 class Status(NamedTuple):
-    """How far the index on disk has come."""
+    """How far the index on disk has come: a boundary of the log, when it has caught up the last one."""
 
     checkpoint: int
     documents: int
@@ -57,7 +58,6 @@ class TextFollower:
         self._index: TextIndex | None = None
         self._tail: tail.Tail | None = None
         self._verified: Marker | None = None
-        self._step = BATCH_DOCUMENTS
         self._patience = PATIENCE_SECONDS
 
     def search(
@@ -126,16 +126,20 @@ class TextFollower:
         return 0.0 if corpus is None else ceiling(terms, corpus)
 
     def catch_up(self, head: int, *, wait_seconds: float = 0.0, progress: Callable[[int], None] | None = None) -> bool:
-        """Bring the index on disk to ``head``.
+        """Bring the index on disk to the last boundary up to ``head``: the texts behind it are few.
 
-        False if another process has it, or the folder cannot be written. ``progress`` is told the sequence number
-        reached, batch by batch.
+        False if another process has it, or the folder cannot be written. ``progress`` is told the sequence number that
+        was looked through, batch by batch.
         """
         with self._guard:
             index = self._opened()
+            told = 0
             while True:
                 index.refresh()
-                if self._base(index) >= head:
+                base = self._base(index)
+                if base >= head or self._is_level(index, base, head):
+                    if progress is not None and told < head:
+                        progress(head)
                     return True
                 try:
                     with locked(self._folder, wait_seconds):
@@ -144,8 +148,11 @@ class TextFollower:
                     return False
                 if self._base(index) < reached:
                     return False  # made anew by another process, or unreadable as soon as written
-                if progress is not None:
-                    progress(reached)
+                if reached <= base:
+                    self._tail = None  # What was taken for a boundary is none any more: texts were erased.
+                elif progress is not None:
+                    told = reached
+                    progress(told)
 
     def rebuild(self, head: int, *, progress: Callable[[int], None] | None = None) -> None:
         """Throw the index away and make it again from the log.
@@ -230,13 +237,20 @@ class TextFollower:
             if horizon > base:
                 self._tail_from(base).extend(self._feed, head, bounded=False)
         indexed = index.view if base else None
-        later = self._tail_from(base).view if horizon > base else None
-        return [view for view in (indexed, later) if view is not None]
+        later = self._tail_from(base).views if horizon > base else []
+        return later if indexed is None else [indexed, *later]
 
     def _tail_from(self, base: int) -> tail.Tail:
         if self._tail is None or self._tail.base != base:
             self._tail = tail.Tail(self._store_id, base)
         return self._tail
+
+    def _is_level(self, index: TextIndex, base: int, head: int) -> bool:
+        """True if no boundary lies behind the index, and it is one that counts."""
+        if base == 0 and index.marker is not None:
+            return False
+        later = self._tail_from(base)
+        return later.extend(self._feed, head, bounded=True) and later.is_short
 
     def _catch_up_patiently(self, index: TextIndex, head: int) -> None:
         """Catch up, waiting for another process only while the index grows under its hands."""
@@ -268,22 +282,28 @@ class TextFollower:
         if base == 0 and index.marker is not None:
             with text_snapshot.told_as(text_snapshot.IndexUnwritable):
                 reset(self._folder)
-        to = min(head, base + self._step)
-        chain = self._chain_at(to)
-        if chain is None:
-            raise text_snapshot.IndexUnwritable(f"the log does not reach {to}")
-        taken = 0
+        walk = boundaries.Walk(base)
 
-        def counted() -> Iterator[TextDocument]:
-            nonlocal taken
-            for document in self._feed(base, to):
-                taken += 1
-                yield document
+        def up_to_boundary() -> Iterator[TextDocument]:
+            taken = 0
+            for document in self._feed(base, head):
+                released = walk.add(document)
+                yield from released
+                taken += len(released)
+                if taken >= BATCH_DOCUMENTS and walk.held:
+                    return  # The next commit has begun, so the one that is the boundary is in.
+            yield from walk.end(head)
 
-        index.apply(counted(), Marker(self._store_id, to, chain))
-        # Commits differ in size by six orders of magnitude: aim the next step by what this one held.
-        self._step = max(1, min(self._step * 2, self._step * BATCH_DOCUMENTS // max(1, taken)))
-        return to
+        def reached() -> Marker | None:
+            if walk.boundary == base:
+                return None
+            chain = self._chain_at(walk.boundary)
+            if chain is None:
+                raise text_snapshot.IndexUnwritable(f"the log does not reach {walk.boundary}")
+            return Marker(self._store_id, walk.boundary, chain)
+
+        index.apply_up_to(up_to_boundary(), reached)
+        return walk.boundary
 
 
 def _up_to(search: text_snapshot.TextSearch, head: int) -> tuple[text_snapshot.TextSearch, int]:

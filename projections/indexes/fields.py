@@ -30,7 +30,6 @@ SEQ: Final = "seq"
 KIND: Final = "kind"
 MARKER: Final = "marker"
 MARKER_KIND: Final = 1
-_NO_NODE: Final = 2**64 - 1
 
 
 SOUGHT_ONE_BY_ONE: Final = 1_000
@@ -216,33 +215,13 @@ def to_document(given: TextDocument, marker: Marker | None = None) -> Document:
     return document
 
 
-def to_marker_document(marker: Marker) -> Document:
-    """A document with a marker alone, for an index without any other. Its node is none's."""
-    from tantivy import Document
-
-    document = Document()
-    document.add_unsigned(NODE, _NO_NODE)
-    document.add_unsigned(SEQ, marker.seq)
-    _put_marker(document, marker)
-    return document
-
-
 def _put_marker(document: Document, marker: Marker) -> None:
     document.add_unsigned(KIND, MARKER_KIND)
     document.add_bytes(MARKER, msgspec.msgpack.encode(_Stored(analysis.FORMAT, marker)))
 
 
-def lone_marker_query() -> Query:
-    """Finds a marker that no text carries."""
-    from tantivy import Query
-
-    return Query.term_query(schema(), NODE, _NO_NODE)
-
-
-def read_marker(searcher: Searcher) -> tuple[Marker | None, bool]:
-    """The latest marker among what a searcher sees, and whether it stands alone.
-
-    The marker is None if the index is empty.
+def read_marker(searcher: Searcher) -> Marker | None:
+    """The latest marker among what a searcher sees; None if the index is empty.
 
     Raises:
         ValueError: something is there, but no marker of this format.
@@ -250,7 +229,7 @@ def read_marker(searcher: Searcher) -> tuple[Marker | None, bool]:
     from tantivy import Query
 
     if searcher.num_docs == 0:
-        return None, False
+        return None
     query = Query.term_query(schema(), KIND, MARKER_KIND)
     hits = searcher.search(query, 1, count=False, order_by_field=SEQ).hits
     if not hits:
@@ -259,7 +238,7 @@ def read_marker(searcher: Searcher) -> tuple[Marker | None, bool]:
     stored = msgspec.msgpack.decode(searcher.doc(address)[MARKER][0], type=_Stored)
     if stored.format != analysis.FORMAT:
         raise ValueError(f"format {stored.format} of the index, not {analysis.FORMAT}")
-    return stored.marker, searcher.fast_field_values(NODE, [address]) == [_NO_NODE]
+    return stored.marker
 
 
 def count_terms(searcher: Searcher, terms: Sequence[analysis.Term]) -> Counts:
@@ -277,7 +256,7 @@ def to_query(
     """Any of the terms, and all of the filters; the filters add nothing to a score."""
     from tantivy import FieldType, Occur, Query
 
-    query = _any_of(tuple(terms)) if not scale else _weighted(terms, scale)
+    query = _any_of(tuple(terms), tuple(term.weight * scale.get(term, 1.0) for term in terms))
     filters: list[Query] = []
     if through is not None:
         filters.append(Query.range_query(schema(), SEQ, FieldType.Unsigned, 0, through))
@@ -290,20 +269,16 @@ def to_query(
 
 
 @lru_cache(maxsize=64)
-def _any_of(terms: tuple[analysis.Term, ...]) -> Query:
-    """As :func:`_weighted`, by the terms' own weights; a recall asks the same twice."""
-    return _weighted(terms, {})
-
-
-def _weighted(terms: Sequence[analysis.Term], scale: Mapping[analysis.Term, float]) -> Query:
-    """Any of the terms."""
+def _any_of(terms: tuple[analysis.Term, ...], weights: tuple[float, ...]) -> Query:
+    """Any of the terms, by these weights; a recall asks the same twice."""
     from tantivy import Occur, Query
 
-    def sought(term: analysis.Term) -> Query:
-        found = Query.term_query(schema(), term.field, term.text, "freq")
-        return Query.boost_query(found, term.weight * scale.get(term, 1.0))
+    def sought(term: analysis.Term, weight: float) -> Query:
+        return Query.boost_query(Query.term_query(schema(), term.field, term.text, "freq"), weight)
 
-    return Query.boolean_query([(Occur.Should, sought(term)) for term in terms])
+    return Query.boolean_query(
+        [(Occur.Should, sought(term, weight)) for term, weight in zip(terms, weights, strict=True)]
+    )
 
 
 def _of_nodes(nodes: Collection[int]) -> Query:

@@ -1,8 +1,9 @@
 """The tail: texts that the text index on disk has not reached, and one search of both.
 
-A short tail is not indexed. Tantivy's writer takes milliseconds to make one text searchable, in threads of its own; to
-analyse and score a short text here takes tens of microseconds. The scores are Tantivy's to the last bit: lengths are
-rounded to its byte, numbers to 32 bits, and terms are added up in their order. A longer tail is indexed in memory.
+What lies behind the last boundary of :mod:`.boundaries` is not indexed. Tantivy's writer takes milliseconds to make one
+text searchable, in threads of its own; to analyse and score a short text here takes tens of microseconds. The scores
+are Tantivy's to the last bit: lengths are rounded to its byte, numbers to 32 bits, and terms are added up in their
+order. Where the index on disk cannot be brought to the last boundary, the texts up to there are indexed in memory.
 
 :class:`CorpusSearch` searches an index and its tail as one corpus: it starts at once and gives its hits later.
 """
@@ -18,10 +19,8 @@ from functools import partial
 from itertools import chain
 from typing import Final, Protocol
 
-from worlddb.projections.indexes import analysis, fields, text_index, text_snapshot
+from worlddb.projections.indexes import analysis, boundaries, fields, text_index, text_snapshot
 
-MOST_CHARACTERS: Final = 200_000
-"""More text than that is indexed: to take it apart here would take longer."""
 _SHAPES: Final = 2**32
 
 _Token = tuple[str, str]
@@ -36,7 +35,6 @@ class FewTexts:
 
     def __init__(self) -> None:
         self._places: dict[tuple[int, int], int] = {}
-        self._characters = 0
         self.documents: list[fields.TextDocument] = []
         self.postings: dict[_Token, list[tuple[int, int]]] = {}
         """For each token the places of the texts that it stands in, in order, and there how often it does times
@@ -45,19 +43,12 @@ class FewTexts:
         """How many tokens each field has in the first so many texts together."""
         self._shares: dict[str, tuple[float, dict[int, float]]] = {}
 
-    def add(self, documents: Sequence[fields.TextDocument]) -> bool:
-        """Take in texts, but for those that are here (by node and version).
-
-        False if that is too much; then none is taken in.
-        """
-        self._characters += sum(len(each.name) + len(each.content) for each in documents)
-        if self._characters > MOST_CHARACTERS:
-            return False
+    def add(self, documents: Sequence[fields.TextDocument]) -> None:
+        """Take in texts, but for those that are here (by node and version)."""
         for document in documents:
             place = len(self.documents)
             if self._places.setdefault((document.node, document.version), place) == place:
                 self._take_in(place, document)
-        return True
 
     def seen(self) -> SeenTexts:
         """A view of the texts that are here now."""
@@ -168,64 +159,67 @@ def _tokens(document: fields.TextDocument) -> Iterator[_Token]:
         yield from ((analysis.GRAMS, gram) for gram in analysis.grams(found.runs))
 
 
-LONG_TAIL_DOCUMENTS: Final = 512
-LONG_TAIL_CHARACTERS: Final = 4_000_000
-"""A tail of more documents or more text is moved to disk before it is searched."""
-
 Feed = Callable[[int, int], Iterable[fields.TextDocument]]
 """The documents of the commits in ``(from_seq, to_seq]``, in log order."""
 
+View = text_snapshot.TextView | SeenTexts
+"""A part of a corpus: an index, or the few texts that were written since."""
+
 
 class Tail:
-    """The texts of the commits in ``(base, head]``; the head moves on with the log's."""
+    """The texts of the commits in ``(base, head]``; the head moves on with the log's.
+
+    They are indexed up to the last boundary, as they would be on disk, and few behind it.
+    """
 
     def __init__(self, store_id: bytes, base: int) -> None:
         self.base = base
         self.head = base
         self._store_id = store_id
-        self._documents = 0
-        self._characters = 0
-        self._few: FewTexts | None = FewTexts()
+        self._walk = boundaries.Walk(base)
+        self._seen_boundary = 0
         self._texts = text_index.TextIndex.in_memory()
+        self._few = FewTexts()
 
     @property
-    def view(self) -> text_snapshot.TextView | SeenTexts | None:
-        """A view of everything up to the head. Its kind follows from its content alone."""
-        if self._few is None:
-            return self._texts.view
-        return self._few.seen() if self._documents else None
+    def is_short(self) -> bool:
+        """True if no boundary lies in it, so that the index on disk cannot go further."""
+        return self._walk.boundary == self.base
+
+    @property
+    def views(self) -> list[View]:
+        """Views that hold everything up to the head once."""
+        indexed, few = self._texts.view, self._few.documents
+        return [*([] if indexed is None else [indexed]), *([self._few.seen()] if few else [])]
 
     def extend(self, feed: Feed, head: int, *, bounded: bool) -> bool:
         """Take in the commits up to ``head``.
 
-        False, and nothing is taken in, if that would make a long tail.
+        ``bounded``: False, and nothing is taken in, if a boundary lies among them.
         """
         if head <= self.head:
             return True
-        documents, characters = self._documents, self._characters
-        fresh: list[fields.TextDocument] = []
+        if bounded and 0 < self._seen_boundary <= head:
+            return False
+        walk = self._walk.copy()
+        released: list[fields.TextDocument] = []
         for document in feed(self.head, head):
-            fresh.append(document)
-            documents += 1
-            characters += len(document.name) + len(document.content)
-            if bounded and (documents > LONG_TAIL_DOCUMENTS or characters > LONG_TAIL_CHARACTERS):
-                return False
-        if fresh:
-            self._take_in(fresh, head)
-        self.head, self._documents, self._characters = head, documents, characters
+            released += walk.add(document)
+            if bounded and walk.boundary > self.base:
+                break
+        else:
+            released += walk.end(head)
+        if bounded and walk.boundary > self.base:
+            self._seen_boundary = walk.boundary
+            return False
+        if walk.boundary > self._walk.boundary:
+            self._texts.apply(released, fields.Marker(self._store_id, walk.boundary, b""))
+            self._few = FewTexts()
+            self._few.add(walk.held)
+        else:
+            self._few.add(walk.held[len(self._walk.held) :])
+        self._walk, self.head = walk, head
         return True
-
-    def _take_in(self, fresh: list[fields.TextDocument], head: int) -> None:
-        if self._few is not None:
-            if self._few.add(fresh):
-                return
-            fresh = [*self._few.documents, *fresh]
-            self._few = None
-        self._texts.apply(fresh, fields.Marker(self._store_id, head, b""))
-
-
-View = text_snapshot.TextView | SeenTexts
-"""A part of a corpus: an index, or the few texts that were written since."""
 
 
 class Begun(Protocol):

@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -159,15 +159,14 @@ def _loaded(folder: Path, stamp: text_snapshot.Stamp) -> text_snapshot.TextView:
         raise text_snapshot.IndexUnreadable(f"{folder} has other fields")
     index.config_reader("manual")
     searcher = index.searcher()
-    marker, alone = fields.read_marker(searcher)
-    return text_snapshot.TextView(searcher, _passed(folder, marker), stamp, empty=alone)
+    return text_snapshot.TextView(searcher, _passed(folder, fields.read_marker(searcher)), stamp)
 
 
 def _passed(folder: Path, marker: fields.Marker | None) -> fields.Marker | None:
     """How far the index is, from the marker in it.
 
-    Commits without a text behind it move no marker there, since that would take a document. What cannot be read is as
-    if it were not there.
+    A stretch of commits without a text moves no marker there, since that would take a document. What cannot be read is
+    as if it were not there.
     """
     with suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
         within, through = msgspec.msgpack.decode(
@@ -284,20 +283,27 @@ class TextIndex:
         """Add the documents, given in log order, and move the marker: both or neither.
 
         ``marker.seq`` is at or after the ``seq`` of every document. A document that is there (by node and version) is
-        not added again. In a folder, this is durable when it returns; other writers must be kept out by the caller.
+        not added again; where none was ever added, no marker is kept. In a folder, this is durable when it returns;
+        other writers must be kept out by the caller.
 
         Raises:
             IndexUnwritable: nothing was changed, and trying again later is safe.
         """
+        self.apply_up_to(documents, lambda: marker)
+
+    def apply_up_to(
+        self, documents: Iterable[fields.TextDocument], reached: Callable[[], fields.Marker | None]
+    ) -> None:
+        """As :meth:`apply`, with a marker that is asked for behind the last document; ``None`` adds nothing."""
         if self._folder is None:
-            self._apply_in_memory(documents, marker)
+            self._apply_in_memory(documents, reached)
             return
         index = open_to_write(self._folder, self._distrusted)
         with writing(index, FOLDER_HEAP_BYTES) as writer:
             with text_snapshot.told_as(text_snapshot.IndexUnwritable):
                 index.reload()
                 searcher = index.searcher()
-                within, _ = fields.read_marker(searcher)
+                within = fields.read_marker(searcher)
                 before = text_snapshot.TextView(searcher, within, None)
             held: set[tuple[int, int]] = set()
             last: fields.TextDocument | None = None
@@ -309,15 +315,13 @@ class TextIndex:
                         if last is not None:
                             writer.add_document(fields.to_document(last))
                         last = each
+            marker = reached()
             with text_snapshot.told_as(text_snapshot.IndexUnwritable):
-                if last is None and within is not None:
-                    _pass(self._folder, within, marker)
-                else:
-                    writer.delete_documents_by_query(fields.lone_marker_query())
-                    writer.add_document(
-                        fields.to_marker_document(marker) if last is None else fields.to_document(last, marker)
-                    )
+                if marker is not None and last is not None:
+                    writer.add_document(fields.to_document(last, marker))
                     writer.commit()
+                elif marker is not None and within is not None:
+                    _pass(self._folder, within, marker)
         self._view = load(self._folder)
 
     def search(
@@ -338,7 +342,9 @@ class TextIndex:
             self.distrust(view)
             return []
 
-    def _apply_in_memory(self, documents: Iterable[fields.TextDocument], marker: fields.Marker) -> None:
+    def _apply_in_memory(
+        self, documents: Iterable[fields.TextDocument], reached: Callable[[], fields.Marker | None]
+    ) -> None:
         from tantivy import Index
 
         if self._memory is None:
@@ -350,7 +356,7 @@ class TextIndex:
         for chunk in _chunks(documents):
             for each in _fresh(chunk, self._held):
                 self._writer.add_document(fields.to_document(each))
-        self._applied = marker
+        self._applied = reached()
 
     def _settle(self, writer: IndexWriter) -> None:
         """Make the documents that were applied in memory searchable."""

@@ -100,20 +100,18 @@ class TextSearch(NamedTuple):
 class TextView:
     """One commit of an index; ``stamp`` names that commit on disk and is None in memory."""
 
-    def __init__(
-        self, searcher: Searcher, marker: fields.Marker | None, stamp: Stamp | None, *, empty: bool = False
-    ) -> None:
+    def __init__(self, searcher: Searcher, marker: fields.Marker | None, stamp: Stamp | None) -> None:
         self.marker = marker
         self.stamp = stamp
         self._searcher = searcher
-        self._empty = empty
         self._explained: dict[str, tuple[int, float]] = {}
         self._counted: tuple[Sequence[Term], fields.Counts] | None = None
+        self._scaled: tuple[Sequence[Term], fields.Counts, dict[Term, float]] | None = None
 
     @property
     def count(self) -> int:
-        """How many documents there are; a marker that stands alone is none."""
-        return 0 if self._empty else self._searcher.num_docs
+        """How many documents there are."""
+        return self._searcher.num_docs
 
     @property
     def segments(self) -> int:
@@ -149,8 +147,13 @@ class TextView:
         return fields.Scoring(documents, here.having, averages, self._scale(terms, corpus))
 
     def _scale(self, terms: Sequence[Term], corpus: fields.Counts) -> dict[Term, float]:
+        known = self._scaled
+        if known is not None and known[0] is terms and known[1] == corpus:
+            return known[2]
         here = self.counts(terms)
-        return {term: corpus.rarity(term) / here.rarity(term) for term in terms}
+        scale = {term: corpus.rarity(term) / here.rarity(term) for term in terms}
+        self._scaled = terms, corpus, scale
+        return scale
 
     def _explain(self, term: Term) -> tuple[int, float]:
         """How many documents Tantivy counts, and the average length of the term's field.

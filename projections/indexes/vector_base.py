@@ -39,6 +39,9 @@ TIE_ROOM: Final = 16
 TIE_LIMIT: Final = 1_024
 """How many more hits are fetched than are wanted, at first and at most, so that those that tie with the last are told
 apart by log order."""
+SUMMED_OTHERWISE: Final = 1e-5
+"""By how much FAISS's scores may differ from ours, which add up in another order. Ours count: a vector is to score
+alike in a base, in a tail and where a filter leaves few."""
 
 
 def new_index(dimension: int, *, graph: bool) -> Any:
@@ -94,8 +97,8 @@ class Searched:
         fetch = limit + TIE_ROOM
         while True:
             scores, places = self._fetched(query, fetch, selector, passing, by_graph)
-            if len(places) < fetch or scores[limit - 1] > scores[-1] or fetch >= limit + TIE_LIMIT:
-                return self._best(scores, places, limit)
+            if len(places) < fetch or scores[limit - 1] > scores[-1] + SUMMED_OTHERWISE or fetch >= limit + TIE_LIMIT:
+                return self._best(self.scores(query, places), places, limit)
             fetch = limit + 8 * (fetch - limit)
 
     def is_for_graph(self, passing: int, limit: int) -> bool:

@@ -66,7 +66,10 @@ def width(dimension: int) -> int:
 
 
 def expanded(given: Sequence[VectorRow], dimension: int) -> tuple[Numbers, Matrix]:
-    """(world, version, commit) and the row of every vector, in the order given."""
+    """(world, version, commit) and the row of every vector, in the order given.
+
+    Rows are rounded to 16 bits, as a base on disk has them: a vector scores alike wherever it lies.
+    """
     import numpy as np
 
     # A text that is one statement and nothing else has one vector and two rows.
@@ -82,9 +85,9 @@ def expanded(given: Sequence[VectorRow], dimension: int) -> tuple[Numbers, Matri
     ends = np.cumsum(counts)
     for first, end, row in zip((ends - counts).tolist(), ends.tolist(), given, strict=True):
         stated = matrix[max(first + 1, end - row.statements) : end]
-        stated[:, :dimension] = (stated[:, :dimension] + matrix[first, :dimension]) / 2
+        stated[:, :dimension] = ((stated[:, :dimension] + matrix[first, :dimension]) / 2).astype("<f2")
         stated[:, dimension] = 1.0
-        matrix[first:end, dimension + 1] = STATED_UNIT * (row.stated / 100) ** 2
+        matrix[first:end, dimension + 1] = np.float16(STATED_UNIT * (row.stated / 100) ** 2)
     return np.repeat(numbers, counts, axis=0), matrix
 
 
@@ -141,8 +144,11 @@ def best_of_each(numbers: Numbers, scores: Matrix) -> dict[tuple[int, int], floa
     return found
 
 
-def top(scores: Matrix, limit: int) -> Numbers:
-    """The places of the highest scores, best first, ties in order."""
+def top(scores: Matrix, limit: int, numbers: Numbers | None = None) -> Numbers:
+    """The places of the highest scores, best first.
+
+    Ties are in order, or by world and version if ``numbers`` has them.
+    """
     import numpy as np
 
     if limit < len(scores):
@@ -150,5 +156,10 @@ def top(scores: Matrix, limit: int) -> Numbers:
         places = np.flatnonzero(scores >= least)
     else:
         places = np.arange(len(scores))
-    ordered: Numbers = places[np.argsort(-scores[places], kind="stable")][:limit]
+    found = -scores[places]
+    if numbers is None:
+        order = np.argsort(found, kind="stable")
+    else:
+        order = np.lexsort((numbers[places, 1], numbers[places, 0], found))
+    ordered: Numbers = places[order][:limit]
     return ordered

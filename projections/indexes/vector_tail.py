@@ -85,7 +85,7 @@ class SeenTail:
             chosen = np.flatnonzero(is_wanted if before is None else is_wanted & (numbers[:, 0] < before))
             numbers, matrix = numbers[chosen], matrix[chosen]
         scores = vector_rows.cosines(matrix, query)
-        places = vector_rows.top(scores, limit)
+        places = vector_rows.top(scores, limit, numbers)
         return vector_rows.as_hits(numbers[places], scores[places])
 
     def scores(self, query: Matrix, nodes: Numbers) -> dict[tuple[int, int], float]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlddb.projections.indexes import tail as few_texts
+from worlddb.projections.indexes import boundaries
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import FIELD_NORMS, Marker, TextDocument, rounded_length
 from worlddb.projections.indexes.tail import CorpusSearch, FewTexts, SeenTexts, Tail
@@ -23,7 +23,7 @@ _TEXTS = st.one_of(st.lists(_WORDS, max_size=12), st.lists(_WORDS, min_size=60, 
 
 def few(documents: Sequence[TextDocument]) -> SeenTexts:
     texts = FewTexts()
-    assert texts.add(documents)
+    texts.add(documents)
     return texts.seen()
 
 
@@ -76,27 +76,29 @@ def test_texts_that_come_later_change_nothing_of_those_before(said: list[str], d
     cut = data.draw(st.integers(1, len(documents) - 1))
     terms = query_terms(" ".join(said))
     texts = FewTexts()
-    assert texts.add(documents[:cut])
+    texts.add(documents[:cut])
     before = texts.seen()
     found, counts = before.find(TextSearch(terms, limit=10)), before.counts(terms)
-    assert texts.add(documents[cut - 1 :])
+    texts.add(documents[cut - 1 :])
     assert (before.find(TextSearch(terms, limit=10)), before.counts(terms)) == (found, counts)
     assert texts.seen().find(TextSearch(terms, limit=10)) == few(documents).find(TextSearch(terms, limit=10))
     assert texts.documents == documents
 
 
-def test_more_than_a_few_texts_are_refused_and_indexed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(few_texts, "MOST_CHARACTERS", 30)
-    documents = numbered([("", "a garden in spring"), ("", "another garden"), ("", "spring")])
+def test_a_tail_is_indexed_up_to_its_last_boundary_however_it_grew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boundaries, "STRETCH_DOCUMENTS", 2)
+    documents = numbered([("", "a garden in spring"), ("", "another garden"), ("", "spring"), ("", "a garden")])
     tail, terms = Tail(b"", 0), query_terms("garden")
     kinds = []
     for head in (1, 2, 3):
-        assert tail.extend(lambda after, through: documents[after:through], head, bounded=True)
-        assert tail.view is not None
-        kinds.append(type(tail.view))
-        assert [hit.node for hit in tail.view.find(TextSearch(terms, limit=5))] in ([1], [2, 1])
-    assert kinds == [SeenTexts, TextView, TextView]
+        assert tail.extend(lambda after, through: documents[after:through], head, bounded=False)
+        kinds.append([type(view) for view in tail.views])
+    assert kinds == [[SeenTexts], [TextView], [TextView, SeenTexts]]
+    assert not tail.is_short
     at_once = Tail(b"", 0)
-    assert at_once.extend(lambda after, through: documents[after:through], 3, bounded=True)
-    assert at_once.view is not None and tail.view is not None
-    assert at_once.view.find(TextSearch(terms, limit=5)) == tail.view.find(TextSearch(terms, limit=5))
+    assert not at_once.extend(lambda after, through: documents[after:through], 3, bounded=True)
+    assert at_once.views == []
+    assert at_once.extend(lambda after, through: documents[after:through], 3, bounded=False)
+    found = [CorpusSearch(each.views, TextSearch(terms, limit=5)).found() for each in (tail, at_once)]
+    assert found[0] == found[1]
+    assert [hit.node for hit in found[0]] == [2, 1]

@@ -132,7 +132,7 @@ def test_the_threads_of_a_handle_end_when_it_is_closed(tmp_path: Path, monkeypat
     monkeypatch.setattr(store, "processors_for_us", lambda: 2)
     before = set(threading.enumerate())
     with worlddb.open(tmp_path / "store") as db:
-        db.create("Note", "garden", content="the garden gate")
+        db.create("Note", "garden", content="the garden gate " * 4_000)
         assert db.catch_up()
         assert db.view().recall("garden gate").hits
         begun = set(threading.enumerate()) - before
@@ -147,7 +147,7 @@ def test_the_threads_of_a_handle_end_when_it_is_closed(tmp_path: Path, monkeypat
 def test_a_search_is_done_where_no_thread_can_be_had_any_more(tmp_path: Path) -> None:
     """At the end of a program, and where a system allows no further thread, a pool refuses what it is given."""
     with worlddb.open(tmp_path / "store") as db, ThreadPoolExecutor(1) as pool:
-        db.create("Note", "garden", content="the garden gate")
+        db.create("Note", "garden", content="the garden gate " * 4_000)
         assert db.catch_up()
         pool.shutdown()
         lane = PresentTextLane(db._reader.text, db.view().seq, pool)

@@ -146,12 +146,15 @@ def test_documents_and_marker_are_committed_together_or_not_at_all(tmp_path: Pat
     assert (index.count, index.marker) == (2, marker(2))
 
 
-def test_a_marker_moves_without_documents(tmp_path: Path) -> None:
+def test_a_marker_moves_without_documents_once_there_is_one(tmp_path: Path) -> None:
     index = TextIndex.open(tmp_path / "text")
     index.apply([], marker(5))
-    index.apply([], marker(6))
-    assert (index.count, index.marker) == (0, marker(6))
-    assert index.search("boston", limit=3) == []
+    assert (index.count, index.marker) == (0, None)
+    index.apply([document(6, "boston")], marker(6))
+    index.apply([], marker(7))
+    index.apply([], marker(8))
+    assert (index.count, index.marker) == (1, marker(8))
+    assert nodes(index, "boston") == [6]
 
 
 def test_another_handle_sees_a_commit_at_its_next_refresh(tmp_path: Path) -> None:

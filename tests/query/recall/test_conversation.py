@@ -156,13 +156,13 @@ def test_a_version_is_as_near_as_its_nearest_vector(count: int, seed: int, stati
     asked /= np.linalg.norm(asked)
     wanted = {(row.node, 1): nearest(row, several, asked, stating) for row, several in zip(rows, parts, strict=True)}
     held = VectorSet(rows, DIMENSION)
-    assert held.scores(asked, [*wanted, (count, 1), (0, 2)], stating=stating) == pytest.approx(wanted, abs=1e-5)
+    assert held.scores(asked, [*wanted, (count, 1), (0, 2)], stating=stating) == pytest.approx(wanted, abs=1e-3)
     hits = held.search(asked, 5 * count, stating=stating)
     assert len(hits) == sum(max(len(several), 1 + row.statements) for row, several in zip(rows, parts, strict=True))
     best: dict[tuple[int, int], float] = {}
     for hit in hits:
         best.setdefault((hit.node, hit.version), hit.score)
-    assert best == pytest.approx(wanted, abs=1e-5)
+    assert best == pytest.approx(wanted, abs=1e-3)
 
 
 def test_several_vectors_of_a_version_are_compared_in_the_base_and_in_the_tail(
@@ -193,3 +193,31 @@ def test_several_vectors_of_a_version_are_compared_in_the_base_and_in_the_tail(
     assert {hit.node for hit in index.find(asked, head=60, limit=50, nodes=inside)} == inside
     numbers, matrix = expanded(rows, DIMENSION)
     assert len(numbers) == len(matrix) == len(cosines(matrix, np.zeros(8, dtype=np.float32)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_vector_scores_alike_in_the_base_and_in_the_tail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Else a rebuild, which moves the tail into the base, would change the order of what lies close together."""
+    monkeypatch.setattr("worlddb.projections.indexes.vector_index.SHORT_TAIL", 10)
+    draw = np.random.default_rng(seed)
+    rows, _ = vectors(draw, 300)
+    rows += [row._replace(node=1000 - row.node, seq=300 + row.seq) for row in rows[:80]]
+
+    def follower(name: str) -> VectorFollower:
+        return VectorFollower(
+            tmp_path / name, b"s" * 16, DIMENSION, lambda after, through: rows[after:through], lambda seq: b"c" * 32
+        )
+
+    apart, together = follower("apart"), follower("together")
+    assert apart.catch_up(200) and together.catch_up(380)
+    assert (apart.checkpoint(), together.checkpoint()) == (200, 380)
+    pairs = [(row.node, row.version) for row in rows[::3]]
+    for _ in range(40):
+        asked = draw.normal(size=DIMENSION).astype(np.float32)
+        shapes: list[dict[str, Any]] = [{}, {"nodes": set(range(50, 250))}, {"stating": 0.3}, {"before": 700}]
+        for shape in shapes:
+            found = [each.find(asked, head=380, limit=25, **shape) for each in (apart, together)]
+            assert found[0] == found[1]
+        assert apart.scores(asked, pairs, head=380) == together.scores(asked, pairs, head=380)

@@ -20,6 +20,7 @@ from worlddb.log.model.clock import pause
 from worlddb.log.store import lock, scratch, shared_environment
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.indexes import boundaries
 from worlddb.projections.indexes import vector_index as vectors_module
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.reconciler.background.worker import LEASE_FILE, background_lease
@@ -32,7 +33,8 @@ def prepared(made: tuple[Path, Small], tmp_path_factory: pytest.TempPathFactory)
     """The small store with its indexes level and its vectors made."""
     folder = tmp_path_factory.mktemp("doctor") / "memory"
     shutil.copytree(made[0], folder)
-    with worlddb.open(folder) as db:
+    with pytest.MonkeyPatch.context() as patch, worlddb.open(folder) as db:
+        patch.setattr(boundaries, "STRETCH_DOCUMENTS", 1)
         db.embed()
         db.rebuild("text")
     return folder
@@ -45,8 +47,9 @@ def store(prepared: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loading every library takes a second; what is installed here is no matter of stores."""
+    """Loading every library takes a second; what is installed here is no matter of stores. Few texts are indexed."""
     monkeypatch.setattr(installation, "CHECKS", (("python", installation.python),))
+    monkeypatch.setattr(boundaries, "STRETCH_DOCUMENTS", 1)
 
 
 LATER = ManualClock(max(ManualClock().now(), worlddb.SystemClock().now()) + 100 * DAY)

@@ -11,13 +11,15 @@ import pytest
 
 import worlddb
 from worlddb import Symptom
+from worlddb.projections.indexes import boundaries
 from worlddb.reconciler.diagnostics import installation
 
 Hide = Callable[..., None]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Path:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(boundaries, "STRETCH_DOCUMENTS", 1)
     with worlddb.open(tmp_path / "memory") as db:
         db.create("Note", "kept", content="the heron is patient")
         db.rebuild("text")

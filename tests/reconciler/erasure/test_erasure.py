@@ -11,6 +11,7 @@ import worlddb
 from tests.support.faults.answers import answers
 from tests.support.faults.traces import traces
 from worlddb import Database, InputError, Refused, RefusedError
+from worlddb.projections.indexes import boundaries
 from worlddb.projections.indexes.text_index import TextIndex
 from worlddb.projections.tables.storage.rows import Tables
 
@@ -48,8 +49,12 @@ def seen(db: Database, ref: object) -> worlddb.World:
     return world
 
 
-def test_what_a_person_said_is_gone_from_every_file_and_what_others_said_is_not(talk: Database) -> None:
+def test_what_a_person_said_is_gone_from_every_file_and_what_others_said_is_not(
+    talk: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boundaries, "STRETCH_DOCUMENTS", 1)
     with talk as db:
+        db.rebuild("text")
         index = db.path / "indexes" / "text"
         assert len(traces(db.path, OF_QUILLAN)) == len(OF_QUILLAN) and TextIndex.open(index).search("zucchini", limit=9)
         db.erase(ref_of(db, "Quillan"), reason="request 114", turns=True)
