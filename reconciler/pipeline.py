@@ -27,7 +27,7 @@ from worlddb.reconciler.entity_resolution import equivalence, namesakes, resolve
 from worlddb.reconciler.erasure import erasure_plan, extraction_guard
 from worlddb.reconciler.ingest.extraction import Ingest, commands_of
 from worlddb.reconciler.similarity.thresholds import Resolving
-from worlddb.reconciler.transaction import context, inputs, receipts
+from worlddb.reconciler.transaction import context, inputs, interiors, receipts
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 
 LARGE_BATCH: Final = 1_000
@@ -74,6 +74,7 @@ class Writer(NamedTuple):
     resolving: Resolving
     """From where on the resolver is confident, where no thresholds are set for a world."""
     memory: transaction.CommitCache
+    interiors: interiors.Interiors
     group: group_commit.Group[Task, outcome.Receipt] | None = None
     """Where threads that write at the same time meet, to share a transaction; ``None`` if each has its own."""
 
@@ -222,6 +223,14 @@ def commit(
 # -- around them
 
 
+def _commit(writer: Writer, log: LmdbLog, tables: rows.Tables, draft: Draft, key: bytes) -> outcome.Receipt:
+    """Commit, and keep what the next request may want to know."""
+    receipt = commit(writer.memory, log, tables, draft, key)
+    if draft.looked_inside is not None:
+        writer.interiors.committed(draft, *log.head())
+    return receipt
+
+
 class _Spoilt(Exception):
     """Committing one of several requests in a transaction failed half way."""
 
@@ -234,7 +243,7 @@ def _decide_and_commit(writer: Writer, txn: lmdb.Transaction, task: Task) -> tup
     log, tables = LmdbLog(txn), rows.Tables(txn)
     _make_ready(writer, log, tables)
     decided = _decide(writer, log, tables, task)
-    receipt = decided if isinstance(decided, outcome.Receipt) else commit(writer.memory, log, tables, *decided)
+    receipt = decided if isinstance(decided, outcome.Receipt) else _commit(writer, log, tables, *decided)
     return receipt, log.scrub_due() is not None
 
 
@@ -267,7 +276,7 @@ def _decide_each(
 
 def _commit_one(writer: Writer, log: LmdbLog, tables: rows.Tables, draft: Draft, key: bytes) -> outcome.Receipt:
     try:
-        return commit(writer.memory, log, tables, draft, key)
+        return _commit(writer, log, tables, draft, key)
     except lmdb.Error:
         raise
     except Exception as error:
@@ -303,6 +312,7 @@ def _decide(writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task) -> ou
     draft = _open_draft(writer, log, tables)
     tables.known_worlds = writer.memory.take(draft.head.chain)
     ctx = context.Context(draft, writer.ontology, secret)
+    ctx.interiors = writer.interiors
     ctx.arriving = task.arriving
     erasures = [command for command in commands if isinstance(command, cmd.Erase)]
     if erasures:

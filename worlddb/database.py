@@ -50,7 +50,7 @@ from worlddb.reconciler.replay.redecision import Redecided, redecide
 from worlddb.reconciler.replay.replay import Replayed, first_left_out, replay, suppose
 from worlddb.reconciler.similarity.thresholds import ByType, Resolving, Thresholds
 from worlddb.reconciler.similarity.verdict import Tiebreaker
-from worlddb.reconciler.transaction import inputs, receipts
+from worlddb.reconciler.transaction import inputs, interiors, receipts
 from worlddb.store import (
     DEFAULT_TIMEOUT_SECONDS,
     PROJECTIONS,
@@ -177,6 +177,7 @@ class Database(WriteCalls):
             int(max_clock_jump_days * _DAY),
             resolving,
             CommitCache(),
+            interiors.Interiors(),
             group_commit.Group(timeout_seconds) if durability == "group" else None,
         )
         try:

@@ -14,8 +14,7 @@ from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import extract
 
 from worlddb.projections.tables.names import blocks, canonical
-from worlddb.projections.tables.storage.schema import ROOT_NODE, U64
-from worlddb.reconciler.entity_resolution.namesakes import Inside
+from worlddb.reconciler.entity_resolution import namesakes
 from worlddb.reconciler.similarity import name_guards, scores
 from worlddb.reconciler.similarity.thresholds import Thresholds
 from worlddb.reconciler.transaction.context import Context
@@ -27,7 +26,7 @@ class Search:
     """One search for candidates: its scope, its least scores, and counts of what was looked at."""
 
     def __init__(self, world: int, thresholds: Thresholds) -> None:
-        self.inside = Inside(world)
+        self.inside = namesakes.Inside(world)
         self.fuzzy = thresholds.fuzzy
         self.least = min(thresholds.fuzzy, thresholds.phonetic)
         self.forms = 0
@@ -38,7 +37,6 @@ class Search:
         """How many forms that may be alike were looked at and not weighed."""
         self.kept_apart = 0
         """How many forms are alike but for what a guard says."""
-        self._forms_near: list[canonical.Form] | None = None
 
     @property
     def by_given_name(self) -> bool:
@@ -46,15 +44,7 @@ class Search:
 
         It may in a conversation, but not in the whole store.
         """
-        return self.inside.world != ROOT_NODE
-
-    def forms_near(self, ctx: Context) -> list[canonical.Form]:
-        """The forms of all names inside the world, as far as worlds are looked at one by one."""
-        if self._forms_near is None:
-            nodes = map(U64.pack, self.inside.near(ctx))
-            texts = {key[U64.size :].decode() for node in nodes for key, _ in ctx.tables.forms.scan(node)}
-            self._forms_near = [form for form in map(canonical.form_of, sorted(texts)) if form is not None]
-        return self._forms_near
+        return not self.inside.is_everywhere
 
     def as_evidence(self) -> dict[str, int]:
         """The counts for the evidence, without zeros."""
@@ -99,19 +89,28 @@ def _looked_at(ctx: Context, form: canonical.Form, search: Search) -> _Looked:
     in_part: set[bytes] = set()
     for place in places_of(form, search):
         if place.key not in seen_whole:
-            found = blocks.around(ctx.tables, place)
+            found = _around(ctx, place, search)
             seen |= found.forms
             same_sound += islice(found.forms, found.alone)
             (seen_whole if found.is_whole else in_part).add(place.key)
-    if (missing := len(in_part - seen_whole)) and search.inside.world != ROOT_NODE:
-        # What is nearest in the whole store need not be nearest in a small world, and that can be looked at.
-        for each in search.forms_near(ctx):
-            seen[each.text.encode()] = each.ordered.encode()
-            if each.sound == form.sound:
-                same_sound.append(each.text.encode())
+    if (missing := len(in_part - seen_whole)) and not search.inside.is_everywhere:
+        listed = search.inside.listed(ctx)
+        if len(listed.nodes) <= namesakes.MAX_WALKED:
+            # In a small world all can be looked at; what is nearest in a block need not be the most alike.
+            names = listed.names(ctx.tables)
+            seen |= names.forms
+            same_sound += names.sounds.get(form.sound, ())
     search.forms += len(seen)
     search.blocks_in_part += missing
     return _Looked(_decoded(seen), _decoded(value or key for key, value in seen.items()), _decoded(same_sound))
+
+
+def _around(ctx: Context, place: blocks.Place, search: Search) -> blocks.Around:
+    """The forms around a place of a block; of one that has too many for a look, those inside alone."""
+    found = blocks.around(ctx.tables, place)
+    if found.is_whole or search.inside.is_everywhere:
+        return found
+    return search.inside.listed(ctx).names(ctx.tables).around(place)
 
 
 def _decoded(texts: Iterable[bytes]) -> list[str]:

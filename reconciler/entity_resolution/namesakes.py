@@ -6,8 +6,8 @@ what speakers of conversations are, is an Entity. All others are ``subtype_of`` 
 ``Type`` that are named after the types; these count where they count for queries too: inside the world, and directly in
 a world around it.
 
-Where many worlds have a name, the inside of the scope is listed and each world in it is asked for the name: namesakes
-elsewhere then hide nobody, and the time taken does not tell how many there are.
+Where many worlds have a name, the inside of the scope is listed and those in it are asked for the name: who has it
+elsewhere changes nothing, and the time taken does not tell how many there are.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +22,7 @@ from worlddb.projections.tables.storage.schema import CONTAINS_CODE, LIVE, ROOT_
 from worlddb.reconciler.commands.commands import Create
 from worlddb.reconciler.entity_resolution.equivalence import is_apart
 from worlddb.reconciler.transaction.context import Context, Keyed, node_ref
+from worlddb.reconciler.transaction.interiors import Interior
 
 TYPE: Final = "Type"
 BUILT_IN: Final = {"Person": "Entity"}
@@ -29,10 +30,10 @@ BUILT_IN: Final = {"Person": "Entity"}
 _SESSION: Final = type_digest("Session")
 
 MAX_CONSIDERED: Final = 512
-"""How many holders of a name are looked at: of five thousand people with one name, the earliest will do."""
+"""How many holders of a name inside the scope are looked at: of five thousand with one name, the earliest will do."""
 
 MAX_WALKED: Final = 2048
-"""How many worlds inside the one that is looked in are looked at one by one."""
+"""Up to how many worlds inside the one that is looked in are looked at one by one."""
 
 FEW: Final = 32
 """Of how many with one name it is asked of each whether it is inside, before what is inside is listed."""
@@ -78,19 +79,26 @@ class Inside:
 
     def __init__(self, world: int) -> None:
         self.world = world
-        self._near: list[int] | None = None
+        self._listed: Interior | None = None
         self._places: dict[int, bool] = {}
 
-    def near(self, ctx: Context) -> list[int]:
-        """The world and those inside it, level by level up to the limit, in log order."""
-        if self._near is None:
-            self._near = sorted(_near_in(ctx, self.world))
-        return self._near
+    @property
+    def is_everywhere(self) -> bool:
+        """True if the world is the root: nobody is outside."""
+        return self.world == ROOT_NODE
+
+    def listed(self, ctx: Context) -> Interior:
+        """The world and those inside it."""
+        if self._listed is None:
+            self._listed = ctx.interior(self.world)
+        return self._listed
 
     def has(self, ctx: Context, node: int) -> bool:
         """True if a world is inside."""
         if self.world in (ROOT_NODE, node):
             return True
+        if self._listed is not None:
+            return node in self._listed.nodes
         if ctx.ancestry is not None:
             return ctx.ancestry.is_inside(node, self.world)
         if node not in self._places:
@@ -118,41 +126,29 @@ class Inside:
         self._places.update(dict.fromkeys(through, False))
 
     def namesakes(self, ctx: Context, digest: bytes) -> Iterator[int]:
-        """Nodes that have had a name, at least all of those inside, in log order.
-
-        If those inside are too many to list: the earliest in the store, then the listed ones.
-        """
+        """The earliest nodes inside that have had a name, in log order; of few, some may be outside."""
         named = ctx.tables.named
-        if self.world != ROOT_NODE and len(list(islice(named(digest), FEW + 1))) > FEW and self._is_listed(ctx):
-            yield from (node for node, _ in named(digest, nodes=self.near(ctx)))
-            return
-        rows = named(digest)
-        yield from (node for node, _ in islice(rows, MAX_CONSIDERED))
-        if self.world != ROOT_NODE and next(rows, None) is not None:
-            yield from self.near(ctx)
+        if self.is_everywhere or len(list(islice(named(digest), FEW + 1))) <= FEW:
+            rows = named(digest)
+        elif ctx.ancestry is not None:
+            # Nothing is written meanwhile, so that the ways up are known, and many scopes are looked in.
+            rows = (row for row in named(digest) if self.has(ctx, row[0]))
+        else:
+            rows = named(digest, nodes=self.listed(ctx).in_order())
+        return (node for node, _ in islice(rows, MAX_CONSIDERED))
 
     def holders(self, ctx: Context, text: str, here: Callable[[int], bool]) -> Iterator[int]:
         """The earliest holders of a form for whom ``here`` is true, which it is for nobody outside."""
         tables = ctx.tables
-        many = self.world != ROOT_NODE and is_held_by_more(tables, text, FEW)
-        return holders(tables, text, here, nodes=self.near(ctx) if many and self._is_listed(ctx) else None)
+        if self.is_everywhere or not is_held_by_more(tables, text, FEW):
+            return holders(tables, text, here)
+        if ctx.ancestry is not None:
+            return holders(tables, text, here, inside=partial(self.has, ctx))
+        return holders(tables, text, here, nodes=self.listed(ctx).in_order())
 
-    def _is_listed(self, ctx: Context) -> bool:
-        """True if the inside is small enough to be listed whole."""
-        return len(self.near(ctx)) <= MAX_WALKED
-
-
-def _near_in(ctx: Context, world: int) -> set[int]:
-    found, pending = {world}, [world]
-    members = partial(members_of, ctx) if ctx.ancestry is None else ctx.ancestry.members
-    for around_it in pending:
-        for node in members(around_it):
-            if len(found) > MAX_WALKED:
-                return found
-            if node not in found:
-                found.add(node)
-                pending.append(node)
-    return found
+    def has_holder(self, ctx: Context, text: str) -> bool:
+        """True if somebody inside ever had a form."""
+        return next(self.holders(ctx, text, partial(self.has, ctx)), None) is not None
 
 
 def members_of(ctx: Context, world: int) -> Iterator[int]:

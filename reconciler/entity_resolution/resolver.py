@@ -110,7 +110,7 @@ def _weigh_alike(
         if weighed >= MAX_WEIGHED:
             search.forms_left = len(alike) - position
             return
-        if _are_kept_apart(mine, text):
+        if _are_kept_apart(mine, text) and (search.inside.is_everywhere or search.inside.has_holder(ctx, text)):
             search.kept_apart += 1
             if search.kept_apart > MAX_KEPT_APART:
                 continue

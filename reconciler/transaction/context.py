@@ -16,7 +16,7 @@ from worlddb.projections.tables.storage import proposal_rows, schema
 from worlddb.reconciler.commands import commands, outcome
 from worlddb.reconciler.edge_types import functional, registry, scopes, supersession
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert, PairProposal, WorldText, Written
-from worlddb.reconciler.transaction import ancestry, inputs
+from worlddb.reconciler.transaction import ancestry, inputs, interiors
 from worlddb.reconciler.transaction.draft import Draft
 
 
@@ -219,6 +219,8 @@ class Context(Reading):
         """Whether thresholds were ever set for a world; ``None`` until somebody asks."""
         self.ancestry: ancestry.Ancestry | None = None
         """Containment as it was read once, where nothing is written."""
+        self.interiors: interiors.Interiors | None = None
+        """The insides of worlds, where they are kept from one commit to the next."""
         self._depth = 0
         self._deciding: list[tuple[HandledEdge, EdgeHandler]] = []
         """The edges whose handlers are being called, the innermost last."""
@@ -520,6 +522,12 @@ class Context(Reading):
         """Refuse names and contents with a text that was erased for good."""
         if self.forbids_any() and any(self._is_forbidden(text) for text in texts if text):
             self.refuse("forbidden_text", "This text was erased and may not be written again", "Leave it out")
+
+    def interior(self, world: int) -> interiors.Interior:
+        """A world and all inside it, what was decided so far included."""
+        if self.interiors is None:
+            self.interiors = interiors.Interiors()
+        return self.interiors.of(self.draft, world)
 
     def forbids_any(self) -> bool:
         """True if there may be texts that must not be written again; looked up once a commit."""

@@ -145,6 +145,8 @@ class Draft:
         self.notes: list[codec.Note] = []
         self.commands: list[Any] = []
         self.staged = False
+        self.looked_inside: object | None = None
+        """Set once somebody was looked for inside a listed world; see ``Interiors``."""
         self.nonce = nonces.nonce
         self.blobs = DraftBlobs()
         self.applier = Applier(tables, self.blobs, self.seq, ingest_time)

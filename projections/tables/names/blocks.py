@@ -8,6 +8,7 @@ world has had, so that an erasure finds the rows that it has to delete.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations, islice, repeat
 from typing import Final, NamedTuple
@@ -194,7 +195,7 @@ SAME_FORM: Final = 8
 """How many worlds of one and the same form a lookup gives; of five thousand people with one name, the earliest do."""
 
 MAX_NAMESAKES: Final = 512
-"""How many worlds of one form are asked whether they are where somebody is looked for."""
+"""How many worlds of one form, where somebody is looked for, are asked whether they may be meant."""
 
 _END: Final = b"\0"
 """Behind what orders a block, and behind a form; neither has this byte."""
@@ -281,21 +282,60 @@ def holders(
     here: Callable[[int], bool] = lambda node: True,
     *,
     nodes: Sequence[int] | None = None,
+    inside: Callable[[int], bool] | None = None,
 ) -> Iterator[int]:
     """Yield the earliest worlds that ever had a form and that are here.
 
-    Among the earliest of all, or among ``nodes``, in ascending order.
+    Among the earliest of all, of those that are ``inside``, or of ``nodes``, which are in ascending order.
     """
     prefix = _holders_of(text.encode())
-    earliest = islice(tables.holders.scan(prefix), MAX_NAMESAKES)
-    pairs = earliest if nodes is None else write_buffer.scan_nodes(tables.holders, prefix, nodes)
+    every = tables.holders.scan(prefix)
+    pairs = every if nodes is None else write_buffer.scan_nodes(tables.holders, prefix, nodes)
     found = (int.from_bytes(key[len(prefix) :], "big") for key, _ in pairs)
-    return islice(filter(here, found), SAME_FORM)
+    earliest = islice(found if inside is None else filter(inside, found), MAX_NAMESAKES)
+    return islice(filter(here, earliest), SAME_FORM)
 
 
 def is_held_by_more(tables: rows.Tables, text: str, than: int) -> bool:
     """True if more worlds than so many ever had a form."""
     return next(islice(tables.holders.scan(_holders_of(text.encode())), than, None), None) is not None
+
+
+class NameBlocks:
+    """The blocks of some names, in memory: what the tables have of all names, of these alone."""
+
+    def __init__(self) -> None:
+        self.forms: dict[bytes, bytes] = {}
+        """The forms, each with its words in order where they are not."""
+        self.sounds: dict[str, list[bytes]] = {}
+        """The forms by how they sound as a whole."""
+        self._blocks: dict[bytes, list[bytes]] = {}
+
+    def add_all(self, texts: Iterable[bytes]) -> None:
+        """Put forms into their blocks."""
+        for text in texts:
+            form = None if text in self.forms else form_of(text.decode())
+            if form is not None:
+                self.forms[text] = _in_order(form)
+                self.sounds.setdefault(form.sound, []).append(text)
+                for row in _block_rows(form):
+                    insort(self._blocks.setdefault(row[: _PLACE_AT - 1], []), row[_PLACE_AT - 1 :])
+
+    def around(self, place: Place) -> Around:
+        """The forms around a place; as :func:`around`, had nobody else a name."""
+        rows_here = self._blocks.get(place.key, [])
+        at = bisect_left(rows_here, place.at)
+        behind, before = rows_here[at : at + place.most + 1], rows_here[max(0, at - place.most - 1) : at][::-1]
+        found, is_whole = write_buffer.nearest(behind, before, place.most)
+        alone = sum(row[:1] == _END for row in found) if place.same_sound else 0
+        texts = [row.rpartition(_END)[2] for row in found]
+        return Around({text: self.forms[text] for text in texts}, is_whole, alone)
+
+
+def forms_held(tables: rows.Tables, node: int) -> Iterator[bytes]:
+    """The forms of all names that a world ever had."""
+    number = schema.U64.pack(node)
+    return (row[len(number) :] for row, _ in tables.forms.scan(number))
 
 
 def form_in(key: bytes) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import chain, islice
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import lmdb
 
@@ -18,6 +18,7 @@ from worlddb.projections.tables.storage.schema import U64
 
 Pair = tuple[bytes, bytes]
 Pending = tuple[bytes, bytes | None]
+Item = TypeVar("Item")
 
 
 _key = itemgetter(0)
@@ -158,10 +159,7 @@ class Table:
         behind, before = self._stored_around(self._first + group, start, most + 1 + len(fresh))
         if fresh:
             behind, before = self._with_pending(fresh, start, behind, before)
-        if len(behind) + len(before) <= most:
-            return behind + before, True
-        few = min(len(before), max(most // 2, most - len(behind)))
-        return behind[: most - few] + before[:few], False
+        return nearest(behind, before, most)
 
     def _with_pending(
         self, fresh: Sequence[bytes], start: bytes, behind: list[Pair], before: list[Pair]
@@ -348,6 +346,17 @@ def scan_nodes(table: Table, prefix: bytes, nodes: Sequence[int]) -> Iterator[Pa
             yield key, value
         else:
             return
+
+
+def nearest(behind: list[Item], before: list[Item], most: int) -> tuple[list[Item], bool]:
+    """The ``most`` of what stands behind and before a place, half of each; and whether these are all.
+
+    Each side has the nearest first, and more than ``most`` if there are more.
+    """
+    if len(behind) + len(before) <= most:
+        return behind + before, True
+    few = min(len(before), max(most // 2, most - len(behind)))
+    return behind[: most - few] + before[:few], False
 
 
 def _under(within: bytes, pairs: Iterator[Pair]) -> Iterator[Pair]:

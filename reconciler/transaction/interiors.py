@@ -1,0 +1,163 @@
+"""The insides of worlds in which somebody is looked for, kept from one commit to the next.
+
+What may be looked at is counted within the world in which somebody is looked for: how many have a name elsewhere, and
+how full the blocks of names are with those of others, must not change what is found there. Where others are many, the
+inside is listed once, with the blocks of its names, and follows the log from then on.
+
+Inside is what the containers hold now, whatever the time from which they do.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from worlddb.log.model import events as ev
+from worlddb.projections.tables.names import blocks
+from worlddb.projections.tables.storage import rows, schema
+from worlddb.reconciler.transaction.draft import Draft
+
+MAX_WORLDS: Final = 16
+"""How many insides are kept: those of the worlds that were looked in last."""
+MAX_MEMBERS: Final = 400_000
+"""How many members all that are kept have; the last one is kept, however many it has."""
+MAX_COMMITS: Final = 256
+"""After more commits by others, worlds are listed anew."""
+
+_NAMING: Final = (ev.Created, ev.Revised, ev.Named, ev.Filled)
+
+
+class Interior:
+    """A world and all inside it, and the blocks of the names that these ever had."""
+
+    def __init__(self, tables: rows.Tables, world: int) -> None:
+        self.world = world
+        self.nodes: set[int] = {world}
+        self._sorted: list[int] | None = None
+        self._names: blocks.NameBlocks | None = None
+        self._add_below(tables, world)
+
+    def in_order(self) -> Sequence[int]:
+        """The nodes in log order."""
+        if self._sorted is None:
+            self._sorted = sorted(self.nodes)
+        return self._sorted
+
+    def names(self, tables: rows.Tables) -> blocks.NameBlocks:
+        """The blocks of the names inside; made when they are first asked for."""
+        if self._names is None:
+            self._names = blocks.NameBlocks()
+            for node in self.in_order():
+                self._names.add_all(blocks.forms_held(tables, node))
+        return self._names
+
+    def add(self, tables: rows.Tables, node: int) -> None:
+        """Take in a node that something inside contains, with all that it contains."""
+        if node not in self.nodes:
+            self._take_in(tables, node)
+            self._add_below(tables, node)
+
+    def add_names(self, tables: rows.Tables, node: int) -> None:
+        """Take in the names of a node, if it is inside and names were asked for."""
+        if self._names is not None and node in self.nodes:
+            self._names.add_all(blocks.forms_held(tables, node))
+
+    def _take_in(self, tables: rows.Tables, node: int) -> None:
+        if self._sorted is not None:
+            if self._sorted[-1] < node:
+                self._sorted.append(node)
+            else:
+                self._sorted = None
+        self.nodes.add(node)
+        self.add_names(tables, node)
+
+    def _add_below(self, tables: rows.Tables, top: int) -> None:
+        level = [top]
+        while level:
+            found: list[int] = []
+            for _, row in tables.between(sorted(level), schema.CONTAINS_CODE, None):
+                if row.unlinked == schema.LIVE and row.target not in self.nodes:
+                    self._take_in(tables, row.target)
+                    found.append(row.target)
+            level = found
+
+
+class Interiors:
+    """The insides that were asked for last, as the draft of the next commit sees them."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, Interior] = OrderedDict()
+        self._seq = 0
+        self._chain = b""
+        self._draft: object | None = None
+        """Stands for the draft whose events are in; ``None`` if those of commits alone are."""
+        self._events = 0
+        """How many of that draft's events are in."""
+
+    def of(self, draft: Draft, world: int) -> Interior:
+        """The inside of a world, all that the draft has decided included."""
+        if draft.looked_inside is None or draft.looked_inside is not self._draft:
+            self._begin(draft)
+        tables = draft.tables
+        self._follow(tables, draft.events[self._events :])
+        self._events = len(draft.events)
+        found = self._kept.get(world)
+        if found is None:
+            found = self._kept[world] = Interior(tables, world)
+        self._kept.move_to_end(world)
+        while len(self._kept) > 1 and (len(self._kept) > MAX_WORLDS or self._members() > MAX_MEMBERS):
+            self._kept.popitem(last=False)
+        return found
+
+    def committed(self, draft: Draft, seq: int, chain: bytes) -> None:
+        """Keep what was found while a draft was decided, now that it is a commit."""
+        if draft.looked_inside is self._draft:
+            self._follow(draft.tables, draft.events[self._events :])
+            self._draft, self._seq, self._chain = None, seq, chain
+
+    def _members(self) -> int:
+        return sum(len(each.nodes) for each in self._kept.values())
+
+    def _begin(self, draft: Draft) -> None:
+        """Bring what is kept level with the commit that a draft stands on, or forget it."""
+        head, log = draft.head, draft.log
+        behind = head.seq - self._seq
+        is_undecided = self._draft is not None and self._events > 0
+        if is_undecided or not 0 <= behind <= MAX_COMMITS:
+            self._kept.clear()
+        if self._kept and (log.header(self._seq + 1).previous if behind else head.chain) != self._chain:
+            self._kept.clear()
+        for seq in range(self._seq + 1, head.seq + 1) if self._kept else ():
+            self._follow(draft.tables, log.events(seq).events)
+        self._seq, self._chain, self._events = head.seq, head.chain, 0
+        self._draft = draft.looked_inside = object()
+
+    def _follow(self, tables: rows.Tables, events: Iterable[ev.Event]) -> None:
+        for event in events if self._kept else ():
+            if isinstance(event, _NAMING):
+                self._name(tables, event.lineage)
+            elif isinstance(event, ev.Linked):
+                if event.type == schema.CONTAINS:
+                    self._contain(tables, event.source, event.target)
+            elif isinstance(event, ev.Unlinked):
+                self._part(tables, event.edge)
+            elif isinstance(event, ev.Erased):
+                # The names of what was erased must not be left in memory either.
+                self._kept.clear()
+                return
+
+    def _name(self, tables: rows.Tables, lineage: bytes) -> None:
+        node = tables.node_of(lineage)
+        for kept in self._kept.values() if node is not None else ():
+            kept.add_names(tables, node)  # type: ignore[arg-type]
+
+    def _contain(self, tables: rows.Tables, container: bytes, member: bytes) -> None:
+        source, target = tables.node_of(container), tables.node_of(member)
+        for kept in self._kept.values():
+            if source in kept.nodes and target is not None:
+                kept.add(tables, target)
+
+    def _part(self, tables: rows.Tables, edge: bytes) -> None:
+        place = tables.place_of(edge)
+        if place is not None and place.type == schema.CONTAINS_CODE:
+            for world in [world for world, kept in self._kept.items() if place.source in kept.nodes]:
+                del self._kept[world]
