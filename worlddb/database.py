@@ -23,7 +23,7 @@ from worlddb.projections.runner import Progress
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.storage.transaction import CommitCache
 from worlddb.query.export import bundle_export, json_lines
-from worlddb.query.history.journal import Entry, commit_entries, followed, journal
+from worlddb.query.history.journal import Entry, LastTold, commit_entries, followed, journal
 from worlddb.query.proofs import proofs
 from worlddb.query.reads import store_facts, window
 from worlddb.query.records.records import Bookmark, Proposal
@@ -198,6 +198,7 @@ class Database(WriteCalls):
             tuple((handler.name, handler.version) for handler in DEFAULT_ONTOLOGY),
         )
         self._windows = window.Windows(self._reader, clock, rules, ontology.codes)
+        self._clock, self._told = clock, LastTold(self._reader)
 
     def signed(self, author: str) -> Database:
         """The same open store, with another author for what is written through it.
@@ -348,7 +349,10 @@ class Database(WriteCalls):
         """
         known = window.Known(ingested, seq, bookmark)
         view = View(*self._windows.at(known, valid, unify=limits.checked_flag(unify, "unify")))
-        return view if world is None else view.confined(world)
+        if world is None:
+            return view
+        confined = view.confined(world)
+        return confined if valid is not None or known.named() else confined._of_now(self._clock.now(), self._told)
 
     def full_ref(self, ref: Any) -> str:
         """The full hex id of the world that a reference or prefix stands for."""

@@ -17,6 +17,8 @@ from worlddb.query.snapshot.visible import Place, VisibleSnapshot
 PAGE = 256
 POLL_SECONDS = 0.02
 """How often a follower looks for news: one read of the log's head, without a lock."""
+MAX_KEPT = 1_000
+"""Of how many worlds it is kept when something was last said of them."""
 _NO_REFS = ("nonce", "digest")
 """Bytes of an event that name nothing."""
 
@@ -77,6 +79,42 @@ def followed(reader: SnapshotSource, first: int, ref: str | None, patience_secon
         if left is not None and left <= 0:
             return
         clock.pause(POLL_SECONDS if left is None else min(POLL_SECONDS, left))
+
+
+class LastTold:
+    """When something was last said of a confined view's world, while the clock is behind the last commit.
+
+    What was looked through is kept for the next view: every commit is looked at once for a world.
+    """
+
+    def __init__(self, reader: SnapshotSource) -> None:
+        self._reader = reader
+        self._kept: dict[int, tuple[int, int, int]] = {}
+
+    def valid(self, place: Place, now: int) -> int:
+        """The valid time of a view of what is true now: ``now``, or the last commit that tells of its world.
+
+        Commits of others are no reason for a later one: their number would show in it.
+        """
+        seq, since, latest = self._kept.get(place.top, (0, now, 0))
+        if seq > place.moment.seq or now < since:
+            seq, latest = 0, 0
+        with self._reader.snapshot() as snapshot:
+            log, before = snapshot.log, place._replace(moment=place.moment._replace(valid=max(now, latest)))
+            # What has left the world by the last commit was in it before.
+            seen = [VisibleSnapshot(snapshot, each).tables for each in (place, before)]
+            for each in range(place.moment.seq, seq, -1):
+                told = log.header(each).ingest_time
+                if told <= now:
+                    break
+                events = log.events(each).events
+                if any(next(_shown(tables, events), None) is not None for tables in seen):
+                    latest = told
+                    break
+        self._kept[place.top] = place.moment.seq, now, latest
+        while len(self._kept) > MAX_KEPT:
+            self._kept.pop(next(iter(self._kept)), None)
+        return max(now, latest)
 
 
 def _shown(tables: TableReads, events: Iterable[ev.Event]) -> Iterator[ev.Event]:

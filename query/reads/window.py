@@ -94,6 +94,11 @@ class Window:
             inner.spec = edge_rules.spec_of(self._built_in, snapshot.registered(), self.spec.codes)
         return inner
 
+    def at_valid(self, valid: int) -> Window:
+        """The same window at another valid time."""
+        place = self.place._replace(moment=self.place.moment._replace(valid=valid))
+        return Window(self.reader, place, self._built_in, self.spec, unify=self.unify)
+
     def at(self, moment: Moment) -> Window:
         """The same window at an earlier moment. Of a confined one, as much of it as is seen at both."""
         earlier = Window(self.reader, self.place._replace(moment=moment), self._built_in, self.spec, unify=self.unify)

@@ -20,7 +20,7 @@ from worlddb.query.graph_query.composed_search import composed
 from worlddb.query.graph_query.planner import BoundQuery, run
 from worlddb.query.history import lineage
 from worlddb.query.history.identity_document import identity_document
-from worlddb.query.history.journal import Entry, journal
+from worlddb.query.history.journal import Entry, LastTold, journal
 from worlddb.query.history.lineage import Blame, blame
 from worlddb.query.question.question import CONVEX, LANES, TEXT, Question, Request
 from worlddb.query.reads import adjacency, build, store_facts, world_lookup
@@ -100,6 +100,12 @@ class View:
             top = self._named(snapshot, to)
             world = None if top == ROOT_NODE else snapshot.tables.node(top).lineage.hex()
         return View(self._window.narrowed(top), self.ingested, world)
+
+    def _of_now(self, now: int, told: LastTold) -> View:
+        """The same confined view of what is true now, where that is later than the clock for others' sake alone."""
+        if self.world is None or self.valid != self.ingested or now >= self.ingested:
+            return self
+        return View(self._window.at_valid(told.valid(self._window.place, now)), self.ingested, self.world)
 
     def get(
         self,

@@ -9,6 +9,8 @@ import pytest
 import worlddb
 from tests.support.model.stores import new_store
 from worlddb.projections.tables.names import blocks
+from worlddb.projections.tables.names.canonical import forms
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.entity_resolution import namesakes
 from worlddb.reconciler.transaction import interiors
 
@@ -80,11 +82,11 @@ def test_blocks_in_memory_are_those_of_a_store_with_these_names_alone() -> None:
         world = db.create("Topic", "w").ref
         filled(db, world, names)
         with db._env.read() as txn:
-            tables = worlddb.projections.tables.storage.rows.Tables(txn)
+            tables = Tables(txn)
             inside = interiors.Interior(tables, tables.node_of(bytes.fromhex(world)) or 0).names(tables)
             compared = 0
             for name in names:
-                for form in blocks.forms(name):
+                for form in forms(name):
                     for place in blocks.looked_up(form, by_given_name=True):
                         for most in (1, 2, 5, place.most):
                             asked = place._replace(most=most)
@@ -109,7 +111,7 @@ def test_what_is_kept_of_an_inside_follows_moves_names_erasures_and_refusals(mon
                     db._writer.interiors._kept.clear()
                 made = db.create("Entity", name, world=world, resolve="all")
                 answers.append(db.proposals(status=None)[-1].target_name if made.proposals else None)
-                return made.ref
+                return str(made.ref)
 
             ask("Maria Lopez")
             first = ask("Maria Lopes")

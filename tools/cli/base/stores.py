@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 from argparse import Namespace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypedDict
@@ -97,8 +98,9 @@ def when(text: str | None) -> When:
 def view_of(db: worlddb.Database, args: Namespace) -> worlddb.View:
     """Return the view for ``--valid``, ``--ingested``, ``--confine`` and ``--unify``."""
     unify = getattr(args, "unify", False) is True
-    view = db.view(valid=getattr(args, "valid", None), unify=unify, **when(args.ingested))
-    return view if args.confine is None else view.confined(world_of(view, args.confine))
+    asked = partial(db.view, valid=getattr(args, "valid", None), unify=unify, **when(args.ingested))
+    view = asked()
+    return view if args.confine is None else asked(world=world_of(view, args.confine))
 
 
 class Spans(TypedDict):
