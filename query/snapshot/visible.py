@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
+from zlib import crc32
 
 from worlddb.log.model import blobs, codec
 from worlddb.log.model.events import NONE
@@ -21,14 +22,24 @@ from worlddb.projections.indexes import fields, vector_rows
 from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import Scannable, Seekable, TableReads
-from worlddb.projections.tables.storage import proposal_rows, schema, transaction, write_buffer
+from worlddb.projections.tables.storage import proposal_rows, rows, schema, transaction, write_buffer
 from worlddb.query.records.records import Erasure
 from worlddb.query.snapshot.erasure_notes import erasure_of
-from worlddb.query.snapshot.snapshot import Inhabitants, InteriorCache, Scope, Snapshot, members_below, placings_at
+from worlddb.query.snapshot.snapshot import (
+    Inhabitants,
+    InteriorCache,
+    Scope,
+    Snapshot,
+    containers_at,
+    members_below,
+    placings_at,
+)
 
 FEW: Final = 32
 """Of how many worlds with one name it is asked of each whether it is inside; if there are more, what is inside is
 listed, and each of that is asked for the name."""
+LIKE_OTHERS: Final = 4
+"""About so many worlds it is asked at least, whether they are inside: of a name that nobody has, about any others."""
 
 
 class ConfinedTables:
@@ -38,24 +49,43 @@ class ConfinedTables:
     caller, and raises as if it were not there.
     """
 
-    def __init__(self, tables: TableReads, world: int, moment: asof.Moment, known: dict[int, bool]) -> None:
+    def __init__(
+        self,
+        tables: TableReads,
+        world: int,
+        moment: asof.Moment,
+        known: dict[int, bool],
+        *,
+        whole: rows.Tables | None = None,
+    ) -> None:
+        """``whole`` are the same tables, if they are those of the whole store."""
         self._tables = tables
         self._world = world
         self._moment = moment
+        self._known = known
         self._scope = Scope(tables, world, moment, known)
         self._listed: list[int] | None = None
+        self._whole = whole
+        self._nodes = 0
         self.closings: Seekable = tables.closings
         self.decisions: Seekable = tables.decisions
-        self.lineages: Scannable = _Seen(tables.lineages, lambda number: self._sees(int.from_bytes(number, "big")))
+        self.lineages: Scannable = _Seen(
+            tables.lineages, lambda number: self._sees(int.from_bytes(number, "big")), self._look_for_nobody
+        )
         self.edges: Scannable = _Seen(
-            tables.edges, lambda place: self._has(schema.EdgePlace._make(schema.EDGE_PLACE.unpack(place)))
+            tables.edges,
+            lambda place: self._has(schema.EdgePlace._make(schema.EDGE_PLACE.unpack(place))),
+            self._look_for_no_edge,
         )
 
     # -- nodes and versions
 
     def node_of(self, lineage: bytes) -> int | None:
         node = self._tables.node_of(lineage)
-        return node if node is not None and self._sees(node) else None
+        if node is None:
+            self._look_for_nobody(lineage)
+            return None
+        return node if self._sees(node) else None
 
     def node(self, node: int) -> schema.NodeRow:
         return self._tables.node(self._inside(node))
@@ -70,10 +100,10 @@ class ConfinedTables:
         return self._tables.aliases(self._inside(node))
 
     def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
-        return self._first_uses(partial(self._tables.named, digest), nodes)
+        return self._first_uses(digest, partial(self._tables.named, digest), nodes)
 
     def typed(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
-        return self._first_uses(partial(self._tables.typed, digest), nodes)
+        return self._first_uses(digest, partial(self._tables.typed, digest), nodes)
 
     # -- edges
 
@@ -85,7 +115,10 @@ class ConfinedTables:
 
     def place_of(self, edge: bytes) -> schema.EdgePlace | None:
         place = self._tables.place_of(edge)
-        return place if place is not None and self._has(place) else None
+        if place is None:
+            self._look_for_no_edge(edge)
+            return None
+        return place if self._has(place) else None
 
     def edge(self, place: schema.EdgePlace) -> schema.EdgeRow:
         row = self._tables.edge(place)
@@ -121,7 +154,10 @@ class ConfinedTables:
 
     def proposal(self, proposal: bytes) -> schema.ProposalRow | None:
         row = self._tables.proposal(proposal)
-        return row if row is not None and self._joins(row) else None
+        if row is None:
+            self._look_for_nobody(proposal)
+            return None
+        return row if self._joins(row) else None
 
     def staged(self, nodes: Sequence[int] | None = None) -> Iterator[proposal_rows.Staged]:
         return self._tables.staged(self._interior() if nodes is None else [node for node in nodes if self._sees(node)])
@@ -141,22 +177,51 @@ class ConfinedTables:
             self._listed = sorted(inside | {self._world})
         return self._listed
 
+    # Whether something is outside or nowhere must not show in how long it takes to find out. Of what is outside it is
+    # looked up what contains it, as far as the root; where nothing is found, the same is done for something else.
+
+    def _look_for_nobody(self, key: bytes) -> None:
+        """Walk up from some world, which the key chooses, whether it is inside or not."""
+        if self._whole is not None:
+            self._walk_up(self._any_node(self._whole, key))
+
+    def _look_for_no_edge(self, key: bytes) -> None:
+        """As :meth:`_look_for_nobody`, from an edge."""
+        if self._whole is not None:
+            node = self._any_node(self._whole, key)
+            for place, _ in islice(self._tables.incoming(node, schema.CONTAINS_CODE), 1):
+                self._walk_up(place.source)
+
+    def _any_node(self, whole: rows.Tables, key: bytes) -> int:
+        if not self._nodes:
+            self._nodes = whole.progress().next_node - 1
+        return 1 + crc32(key) % self._nodes
+
+    def _walk_up(self, node: int) -> None:
+        """As far as a walk from somewhere outside; what was passed is remembered, as such a walk is."""
+        while ~node not in self._known and self._known.get(node) is not False:
+            self._known[~node] = False
+            containers = containers_at(self._tables, node, self._moment)
+            if not containers:
+                return
+            node = containers[0]
+
     def _first_uses(
-        self, look: Callable[..., Iterator[tuple[int, int]]], nodes: Sequence[int] | None
+        self, digest: bytes, look: Callable[..., Iterator[tuple[int, int]]], nodes: Sequence[int] | None
     ) -> Iterator[tuple[int, int]]:
         """The visible rows that ``look`` finds.
 
         Where others have many of a kind, to read theirs and walk up from each would take a time that tells how many
         they are.
         """
-        if nodes is None:
-            rows = list(islice(look(), FEW + 1))
-            if len(rows) > FEW:
-                yield from look(nodes=self._interior())
-                return
-        else:
-            rows = list(look(nodes=nodes))
-        yield from ((node, first) for node, first in rows if self._sees(node))
+        found = list(islice(look(), FEW + 1) if nodes is None else look(nodes=nodes))
+        if nodes is None and len(found) > FEW:
+            yield from look(nodes=self._interior())
+            return
+        seen = [(node, first) for node, first in found if self._sees(node)]
+        for number in range(len(found), LIKE_OTHERS if nodes is None else 0):
+            self._look_for_nobody(digest + bytes([number]))
+        yield from seen
 
     def _inside(self, node: int) -> int:
         if not self._sees(node):
@@ -178,14 +243,24 @@ class ConfinedTables:
 
 
 class _Seen:
-    """A table without the pairs whose value stands for something outside."""
+    """A table without the pairs whose value stands for something outside.
 
-    def __init__(self, table: Scannable, sees: Callable[[bytes], bool]) -> None:
+    ``look`` takes as long as to find one of these.
+    """
+
+    def __init__(self, table: Scannable, sees: Callable[[bytes], bool], look: Callable[[bytes], None]) -> None:
         self._table = table
         self._sees = sees
+        self._look = look
 
     def scan(self, prefix: bytes) -> Iterator[write_buffer.Pair]:
-        return ((key, value) for key, value in self._table.scan(prefix) if self._sees(value))
+        is_there = False
+        for key, value in self._table.scan(prefix):
+            is_there = True
+            if self._sees(value):
+                yield key, value
+        if not is_there:
+            self._look(prefix)
 
 
 MOST_BODIES: Final = 64
@@ -231,8 +306,10 @@ class VisibleSnapshot:
         self.tables: TableReads = snapshot.tables
         if place.is_confined:
             if also_at is not None:
-                self.tables = ConfinedTables(self.tables, place.top, also_at, {})
-            self.tables = ConfinedTables(self.tables, place.top, place.moment, {} if known is None else known)
+                self.tables = ConfinedTables(self.tables, place.top, also_at, {}, whole=snapshot.tables)
+            whole = snapshot.tables if also_at is None else None
+            known = {} if known is None else known
+            self.tables = ConfinedTables(self.tables, place.top, place.moment, known, whole=whole)
 
     @property
     def whole(self) -> Snapshot | None:
