@@ -198,10 +198,10 @@ def test_what_has_ended_is_summed_up_and_not_contradicted(db: worlddb.Database) 
     old = write(desk, "Rex is well.", valid_from="2020-01-01")
     call(desk, "memory_retire", id=old, at="2021-01-01")
     head = db.head()
-    with pytest.raises(InputError, match="holds no more, so nothing contradicts it: Rex is well") as raised:
+    with pytest.raises(InputError, match="holds no more, so nothing contradicts it: “Rex is well") as raised:
         write(desk, "Rex is ill.", contradicts=[old])
     assert raised.value.remedy == "Leave it out of contradicts" and db.head() == head
-    assert explain_error(raised.value).endswith(": Rex is well. Leave it out of contradicts")
+    assert explain_error(raised.value).endswith(": “Rex is well.”. Leave it out of contradicts")
     assert edges(db, write(desk, "Rex was well once.", derived_from=[old]), "derived_from") == [old]
 
 

@@ -12,7 +12,7 @@ from typing import Final, TextIO
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from worlddb.tools.mcp import access_keys
+from worlddb.tools.mcp import access_keys, quoting
 
 ACCESS_LOG: Final = logging.getLogger("worlddb.mcp.access")
 MAX_LINE: Final = 1_000
@@ -104,15 +104,11 @@ def without_secrets(text: str) -> str:
 
 def escaped(text: str) -> str:
     """Replace each character that is not shown by its escape, and the backslash too."""
-    return "".join(
-        character if character.isprintable() and character != "\\" else ascii(character)[1:-1] for character in text
-    )
+    return quoting.escaped(text.replace("\\", "\\\\"), frozenset())
 
 
 def _line(text: str) -> str:
-    shown = "".join(
-        character if character.isprintable() else ascii(character)[1:-1] for character in without_secrets(text)
-    )
+    shown = quoting.escaped(without_secrets(text), frozenset())
     return shown if len(shown) <= MAX_LINE else f"{shown[: MAX_LINE - 1]}…"
 
 

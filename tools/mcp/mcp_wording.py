@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from worlddb import InvalidTime, Note, RefusedError, StoreError, UnavailableError, WorldDBError
+from worlddb.tools.mcp import quoting
 from worlddb.tools.mcp.tool_arguments import DIGITS
 
 FIND_IDS: Final = "Ids are in the answers of memory_recall and memory_list"
@@ -42,6 +43,7 @@ _NOTES: Final = {
     "not_revived": "{} has ended and was left as it is",
     "proposal_staged": "{} was proposed: two entries may be one. See memory_proposals; memory_decide decides",
 }
+_MAX_MESSAGE: Final = 500
 _PLACE: Final = re.compile(r" - at `\$\.?([^`]*)`$")
 _PATTERN: Final = re.compile(r"Expected `str` matching regex '.*'")
 _ABSENT: Final = re.compile(r"Object missing required field `([^`]*)`")
@@ -60,14 +62,15 @@ def explain_error(error: WorldDBError) -> str:
     # The tools call the engine's argument ``ingested`` ``known``.
     message = re.sub(r"^ingested (?=')", "known ", error.message)
     # A message that ends in remembered text may have its full stop already.
-    return f"{error.code}: {message.removesuffix('.')}. {remedy}" if remedy else f"{error.code}: {message}"
+    told = f"{message.removesuffix('.')}. {remedy}" if remedy else message
+    return f"{error.code}: {quoting.escaped(told)}"
 
 
 def explain_note(note: Note) -> str:
     """Translate a note of a receipt for a model, where the engine's text names calls."""
     text = _NOTES.get(note.code)
     if text is None:
-        return str(note)
+        return quoting.escaped(str(note))
     return text.format(", ".join(note.refs), first=", ".join(note.refs[:1]), others=", ".join(note.refs[1:]))
 
 
@@ -75,7 +78,7 @@ def explain_unknown(what: str, name: str, known: list[str]) -> str:
     """Describe a tool or a prompt that does not exist."""
     near = get_close_matches(name, known, n=1, cutoff=0.85)
     meant = f"Did you mean {near[0]}? " if near else ""
-    return f"Unknown {what}: {name[:100]}. {meant}There are {', '.join(known)}"
+    return f"Unknown {what}: {quoting.named(name)}. {meant}There are {', '.join(known)}"
 
 
 def explain_invalid(error: msgspec.ValidationError, schema: dict[str, Any]) -> str:
@@ -84,9 +87,10 @@ def explain_invalid(error: msgspec.ValidationError, schema: dict[str, Any]) -> s
     message = _PATTERN.sub("Expected 4 to 64 hexadecimal digits", str(error))
     place, absent, unknown = _PLACE.search(message), _ABSENT.search(message), _UNKNOWN.search(message)
     if unknown is not None and place is None:
+        message = f"Object contains unknown field {quoting.named(unknown[1])}"
         return f"invalid_arguments: {message}. {_known(unknown[1], list(properties))}"
     name = absent[1] if absent is not None else "" if place is None else place[1].partition("[")[0]
-    return ". ".join([f"invalid_arguments: {message}", *_about(name, properties)])
+    return ". ".join([f"invalid_arguments: {quoting.escaped(message)[:_MAX_MESSAGE]}", *_about(name, properties)])
 
 
 def _known(given: str, names: list[str]) -> str:

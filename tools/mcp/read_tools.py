@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from worlddb import DamagedStore, Hit, InputError, Recall, View, World, group_hits
-from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
+from worlddb.tools.mcp import answer_notes, quoting, tool_arguments, tool_results
 from worlddb.tools.mcp.session import ENTRY, SCOPE, Call, ResumedView, Session, in_passes, labels_of
 
 MAX_STEPS: Final = 50
@@ -211,7 +211,7 @@ class _Asked:
     @property
     def notes(self) -> list[str]:
         """Notes on the answer for its reader."""
-        absent = [f"There is no scope {label}; see memory_list_scopes" for label in self._missing]
+        absent = [f"There is no scope {quoting.named(str(label))}; see memory_list_scopes" for label in self._missing]
         return absent + answer_notes.recall_notes(self._answers, in_one_world=self._session.world is not None)
 
 

@@ -11,11 +11,9 @@ import msgspec
 from mcp.shared.uri_template import UriTemplate
 
 from worlddb import InputError, View, World
-from worlddb.tools.mcp import read_tools, tool_arguments, tool_results
+from worlddb.tools.mcp import quoting, read_tools, tool_arguments, tool_results
 from worlddb.tools.mcp.session import SCOPE, Session
 
-MARK: Final = "    | "
-"""Prefix of the lines of a memory's own text."""
 TEXT: Final = "text/plain"
 JSON: Final = "application/json"
 
@@ -150,7 +148,7 @@ def _tell_timeline(shown: tool_results.Versions) -> Iterator[str]:
 
 
 def _marked(text: str) -> Iterator[str]:
-    return (MARK + line for line in text.splitlines())
+    return quoting.lines(text)
 
 
 def _headline(shown: tool_results.Memory) -> str:
@@ -166,8 +164,8 @@ def _way(source: dict[str, object]) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Join the lines of a name, so that no character in it starts a new line."""
-    return " ".join(text.splitlines())
+    """Join the lines of a name, so that no character in it starts a new line or passes for another."""
+    return quoting.escaped(" ".join(text.splitlines()))
 
 
 TEMPLATES: Final = (

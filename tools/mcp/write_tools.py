@@ -9,12 +9,10 @@ from functools import partial
 from typing import Final
 
 from worlddb import InputError, Receipt, UnknownReference, View, World, format_time
-from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
+from worlddb.tools.mcp import answer_notes, mcp_wording, quoting, tool_arguments, tool_results
 from worlddb.tools.mcp.session import SCOPE, Call, Label, Session, labels_of
 
 ABOUT: Final = "refers_to"
-_TOLD: Final = 120
-"""Characters of a memory quoted in a sentence."""
 _UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 """Unicode's categories of invisible characters. Unassigned ones are allowed: a later Python knows more."""
 _JOINERS: Final = dict.fromkeys(map(ord, "\u200c\u200d"))
@@ -155,7 +153,7 @@ def _amended_before(session: Session, view: View, old: World, text: str, now: li
     if same is None:
         message = f"holds no more: {now[0].ref} took" if over else f"holds until {ends}: {now[0].ref} takes"
         raise InputError(
-            f"{old.ref} {message} its place, and says “{_excerpt(now[0])}”",
+            f"{old.ref} {message} its place, and says {_excerpt(now[0])}",
             f"Amend {now[0].ref} if that is not right either",
         )
     message = f"{old.ref} had been amended so before: nothing was written"
@@ -190,9 +188,8 @@ def _closed(session: Session, old: World) -> str:
 
 
 def _excerpt(memory: World) -> str:
-    """Return the beginning of a memory on one line."""
-    text = " ".join((memory.content or memory.name).split())
-    return f"{text[: _TOLD - 1]}…" if len(text) > _TOLD else text
+    """Return the beginning of a memory, quoted on one line."""
+    return quoting.quoted(memory.content or memory.name)
 
 
 def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_results.Done:
@@ -224,7 +221,7 @@ def decide(session: Session, given: tool_arguments.Decide, call: Call) -> tool_r
     fitting = [each for each in session.view().proposals(status=None) if each.ref.startswith(given.proposal.lower())]
     if len(fitting) != 1:
         problem = "There is no proposal" if not fitting else "There are several proposals that begin with"
-        raise UnknownReference(f"{problem} {given.proposal}", "List them with memory_proposals")
+        raise UnknownReference(f"{problem} {quoting.named(given.proposal)}", "List them with memory_proposals")
     deciding = {"accept": session.db.accept, "reject": session.db.reject, "undo": session.db.undo}
     receipt = deciding[given.decision](fitting[0].ref, why=given.why)
     receipt.raise_if_refused()
@@ -246,7 +243,7 @@ def _scope(session: Session, view: View, given: tool_arguments.RetireAll) -> Wor
     label = Label(given.kind, given.scope_id)
     found = session.scopes(view, label)
     if not found:
-        raise UnknownReference(f"There is no scope {label}", "See memory_list_scopes")
+        raise UnknownReference(f"There is no scope {quoting.named(str(label))}", "See memory_list_scopes")
     return found[0]
 
 

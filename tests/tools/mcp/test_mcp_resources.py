@@ -13,7 +13,8 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 import worlddb
 from tests.support.mcp_clients import answer, together
-from worlddb.tools.mcp.resources import MARK, TEMPLATES
+from worlddb.tools.mcp.quoting import MARK
+from worlddb.tools.mcp.resources import TEMPLATES
 from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.session import Label, Session
 from worlddb.tools.mcp.tool_arguments import MAX_PAGE

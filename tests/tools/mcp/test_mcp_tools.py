@@ -100,7 +100,7 @@ def test_an_amended_memory_keeps_its_past(db: worlddb.Database) -> None:
     old = call(desk, "memory_write", text="Ada lives in Riga.", user_id="ada", run_id="7", valid_from="2020-01-01")
     new = call(desk, "memory_amend", id=old["id"], text="Ada lives in Oslo.", valid_from="2024-01-01", why="she moved")
     assert new["notes"][-1] == (
-        f"Superseded {old['id']}, which held from 2020-01-01T00:00:00Z until 2024-01-01T00:00:00Z: Ada lives in Riga."
+        f"Superseded {old['id']}, which held from 2020-01-01T00:00:00Z until 2024-01-01T00:00:00Z: “Ada lives in Riga.”"
     )
     for scope in ({"user_id": "ada"}, {"run_id": "7"}):
         assert texts(call(desk, "memory_list", **scope)) == ["Ada lives in Oslo."]
