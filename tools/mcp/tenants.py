@@ -2,9 +2,14 @@
 
 Clients of different keys share nothing but the store, which each sees through a session of its own. So no check is
 needed to keep a session, a page or a notification of one key from another.
+
+The oldest idle session of a key makes room for a new one. The SDK would refuse the new one for as long as a forgotten
+one lives, and a client that is restarted again and again, and forgets all of its sessions but the last, would lock
+itself out.
 """
 
 import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from math import ceil
@@ -15,16 +20,23 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import Receive, Scope, Send
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from worlddb import Database, UnknownReference, WorldDBError
-from worlddb.tools.mcp import access_keys, catalogue, http_guards, open_sessions, standard_streams
+from worlddb.tools.mcp import access_keys, catalogue, http_guards, standard_streams
 from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.session import Session
 
 MAX_BODY_BYTES: Final = standard_streams.MAX_LINE_BYTES
+MAX_SESSIONS: Final = 200
+"""Open sessions of one key, with those that have a request under way beyond it up to ``HARD_LIMIT``."""
+HARD_LIMIT: Final = 2 * MAX_SESSIONS
+MAX_UNDER_WAY: Final = 250
+"""Requests of one key at the same time, open streams among them: half of the connections."""
 SESSION_SECONDS: Final = 1800.0
 """Time after which an idle session ends."""
 MAX_THREADS: Final = 16
@@ -35,6 +47,85 @@ LOOK_SECONDS: Final = 2.0
 _LOG: Final = logging.getLogger("worlddb.mcp.keys")
 
 
+class _Session:
+    """A session as seen from outside: what is under way in it, and when it was last used."""
+
+    def __init__(self) -> None:
+        self.requests = self.streams = 0
+        self.used = time.monotonic()
+
+
+class OpenSessions:
+    """Passes requests on to a session manager, and ends sessions that nobody seems to use."""
+
+    def __init__(self, app: ASGIApp, idle_seconds: float, most: int = MAX_SESSIONS) -> None:
+        """``app`` is the manager, which ends a session by itself after ``idle_seconds``."""
+        self._app = app
+        self._idle_seconds = idle_seconds
+        self._most = most
+        self._open: dict[str, _Session] = {}
+        self.under_way = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; if it began a session too many, end the oldest idle one."""
+        named = Headers(scope=scope).get(MCP_SESSION_ID_HEADER)
+        session = self._open.get(named or "", _Session())
+        begun: str | None = None
+        status = 0
+
+        async def watch(message: Message) -> None:
+            nonlocal begun, status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if named is None and status < 400:
+                    begun = Headers(raw=message["headers"]).get(MCP_SESSION_ID_HEADER)
+                if begun is not None:
+                    self._open[begun] = session
+            await send(message)
+
+        is_stream = scope["method"] == "GET"
+        session.streams += is_stream
+        session.requests += not is_stream
+        self.under_way += 1
+        try:
+            await self._app(scope, receive, watch)
+        finally:
+            self.under_way -= 1
+            session.streams -= is_stream
+            session.requests -= not is_stream
+            session.used = time.monotonic()
+        if named is not None and (status == 404 or (scope["method"] == "DELETE" and status < 400)):
+            self._open.pop(named, None)
+        elif begun is not None:
+            await self._make_room(scope, begun)
+
+    async def _make_room(self, scope: Scope, begun: str) -> None:
+        """End idle sessions until there are not too many; one with a stream goes if none is without."""
+        ended = time.monotonic() - self._idle_seconds
+        for name, session in list(self._open.items()):
+            if not session.requests and not session.streams and session.used < ended:
+                del self._open[name]
+        while len(self._open) > self._most:
+            idle = [name for name, session in self._open.items() if not session.requests and name != begun]
+            if not idle:
+                return
+            oldest = min(idle, key=lambda name: (self._open[name].streams, self._open[name].used))
+            del self._open[oldest]
+            await self._end(scope, oldest)
+
+    async def _end(self, scope: Scope, name: str) -> None:
+        """End a session as its client would, in the name of the key that ``scope`` has."""
+        asked = {**scope, "method": "DELETE", "headers": [(MCP_SESSION_ID_HEADER.encode(), name.encode())]}
+
+        async def nothing() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def ignore(_: Message) -> None:
+            pass
+
+        await self._app(asked, nothing, ignore)
+
+
 class Tenant:
     """The server of one key."""
 
@@ -42,12 +133,12 @@ class Tenant:
         server.streamable_http_app(
             max_request_body_size=MAX_BODY_BYTES,
             session_idle_timeout=SESSION_SECONDS,
-            max_sessions=open_sessions.HARD_LIMIT,
+            max_sessions=HARD_LIMIT,
             # HostCheck has checked every request already.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         self._manager: StreamableHTTPSessionManager = server.session_manager
-        self.sessions = open_sessions.OpenSessions(self._manager.handle_request, SESSION_SECONDS)
+        self.sessions = OpenSessions(self._manager.handle_request, SESSION_SECONDS)
         self.bucket = bucket
         self.ended = anyio.Event()
 
@@ -111,7 +202,7 @@ class Tenants:
             message = "Too many requests; try again later"
             await http_guards.error_response(429, message, Retry_After=ceil(wait))(scope, receive, send)
             return
-        if tenant.sessions.under_way >= open_sessions.MAX_UNDER_WAY:
+        if tenant.sessions.under_way >= MAX_UNDER_WAY:
             message = "Too many requests of this key are under way; wait for their answers, or close streams"
             await http_guards.error_response(429, message, Retry_After=1)(scope, receive, send)
             return

@@ -19,7 +19,7 @@ from uvicorn.server import ServerState
 import worlddb
 from tests.support.mcp_clients import together
 from tests.support.serving import HELLO, PATIENCE_SECONDS, Reply, Served, message, received, request, send, serving
-from worlddb.tools.mcp import http_connections, listening, open_sessions
+from worlddb.tools.mcp import http_connections, listening, tenants
 from worlddb.tools.mcp.access_keys import KeyFile, default_key_file
 
 SERVED_SECONDS = 1.0
@@ -175,9 +175,9 @@ def test_whoever_begins_sessions_in_a_loop_gets_one_and_ends_its_oldest(keyed: K
     (stream,) = keyed.flood(1, request("GET", b"", **named).replace(b"HERE", here))
     assert stream.recv(12) == b"HTTP/1.1 200"
     other = [line for line in keyed.ask(secret=keyed.other).head.splitlines() if line.startswith("mcp-session-id: ")]
-    begun = [keyed.session() for _ in range(open_sessions.MAX_SESSIONS // 2)]
+    begun = [keyed.session() for _ in range(tenants.MAX_SESSIONS // 2)]
     assert keyed.ask(LIST, Mcp_Session_Id=used).status == 200
-    begun += [keyed.session() for _ in range(open_sessions.MAX_SESSIONS // 2)]
+    begun += [keyed.session() for _ in range(tenants.MAX_SESSIONS // 2)]
     looked_at = (first, used, streaming, *begun[2:7], *begun[-3:])
     status = {name: keyed.ask(LIST, Mcp_Session_Id=name).status for name in looked_at}
     assert status.pop(first) == 404 and set(status.values()) == {200}

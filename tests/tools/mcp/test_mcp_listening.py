@@ -16,7 +16,7 @@ from tests.support.mcp_clients import together
 from tests.support.running import Here
 from tests.support.serving import PATIENCE_SECONDS
 from worlddb import InputError
-from worlddb.tools.mcp import access_keys, http_connections, http_guards, listening, open_sessions, tenants
+from worlddb.tools.mcp import access_keys, http_connections, http_guards, listening, tenants
 from worlddb.tools.mcp.http_guards import BodyTimeout
 from worlddb.tools.mcp.listening import Address, address_of
 
@@ -133,12 +133,12 @@ def test_every_limit_is_on_the_page() -> None:
         http_guards.BODY_SECONDS,
         http_connections.MAX_CONNECTIONS,
         http_connections.STRANGERS_PER_ADDRESS,
-        open_sessions.MAX_SESSIONS,
+        tenants.MAX_SESSIONS,
         tenants.SESSION_SECONDS,
         listening.UNREAD_SECONDS,
         access_keys.PER_SECOND,
         access_keys.PER_SECOND * access_keys.SECONDS_AT_ONCE,
-        open_sessions.MAX_UNDER_WAY,
+        tenants.MAX_UNDER_WAY,
         tenants.MAX_THREADS,
         access_keys.MAX_KEYS,
     ]
