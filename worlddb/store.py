@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from worlddb.log.model import errors, events
-from worlddb.log.store import copies, durable, environment, lock, scratch, shared_environment
+from worlddb.log.store import copies, durable, environment, high_water, lock, scratch, shared_environment
 from worlddb.log.store.log import EMPTY_HEAD, OPENING_KEYS, Head, LmdbLog
 from worlddb.projections.indexes import catchup, composed_vectors, composition, text_index, text_snapshot, vector_index
 from worlddb.projections.indexes.vector_rows import NO_STATEMENTS, VectorRow
@@ -142,6 +142,7 @@ _OWN_FILES: Final = frozenset(
         shared_environment.DATA_FILE,
         "writer.lock",
         "writer.json",
+        high_water.MARK_FILE,
         "lock.mdb",
         worker.LEASE_FILE,
         environment.INDEX_FOLDER,

@@ -2,6 +2,7 @@
 
     DIR/data.mdb, lock.mdb     LMDB: log, blobs and tables, which commit together
     DIR/writer.lock, .json     the lock between writers, and who holds it
+    DIR/high-water             the last acknowledged commit, which opening compares
     DIR/.scrub/                the data file being written anew after an erasure
     DIR/indexes/               projections that catch up by checkpoint; may be deleted at any time
     DIR/snapshots/             the store as it was at some commits; may be deleted at any time
@@ -116,7 +117,7 @@ class Environment:
     """
 
     def __init__(self, folder: Path, *, author: str, timeout_seconds: float) -> None:
-        self.folder = folder
+        self.folder = folder = folder.absolute()
         self.step: Callable[[str], None] = _no_step
         self._pid = os.getpid()
         self._closed = False
@@ -124,14 +125,18 @@ class Environment:
         self._shared = shared_environment.acquire(folder)
 
     @contextmanager
-    def read(self) -> Iterator[lmdb.Transaction]:
-        """A read transaction for the length of one call."""
+    def read(self, *, unread: bool = False) -> Iterator[lmdb.Transaction]:
+        """A read transaction for the length of one call; ``unread`` for one that reads no records.
+
+        Raises:
+            UnavailableError: another store, or an older copy of this one, is in its place.
+        """
         self._check()
         shared = self._shared
         try:
             shared.enter()
             try:
-                with shared.begin(write=False) as txn:
+                with shared.begin(write=False, unread=unread) as txn:
                     yield txn
             finally:
                 shared.leave()
@@ -146,12 +151,12 @@ class Environment:
 
         Raises:
             WriterBusy: another writer held the store beyond the time limit.
-            UnavailableError: the store was moved or deleted while it was open here.
+            UnavailableError: the store was moved, deleted or replaced while it was open here.
         """
         self._check()
-        # Looked at before the lock, which would make the directory again.
-        self._shared.refuse_gone()
-        with self._lock.held():
+        # Looked at before the lock, which would make the directory again, or lie in another store.
+        self._shared.refuse_replaced()
+        with self._lock.held(look=self._shared.refuse_replaced):
             self.step("locked")
             return self._write_locked(work)
 
@@ -172,6 +177,7 @@ class Environment:
                 self.step("begun")
                 result = work(txn)
                 self.step("applied")
+                number, head = txn.id(), txn.get(log.HEAD_KEY)
                 txn.commit()
             except BaseException:
                 self._shared.abort(txn)
@@ -179,6 +185,7 @@ class Environment:
         finally:
             self._shared.leave()
         self.step("committed")
+        self._shared.committed(number, head)  # type: ignore[arg-type]
         return result
 
     @property
@@ -200,7 +207,8 @@ class Environment:
             UnavailableError: there is no room for a second file, or it cannot be written.
         """
         self._check()
-        with self._lock.held(timeout_seconds):
+        self._shared.refuse_replaced()
+        with self._lock.held(timeout_seconds, look=self._shared.refuse_replaced):
             self.refuse_damaged_pages()
             if not self._write_locked(lambda txn: _repeat_mark(txn, settled)):
                 return
@@ -214,13 +222,22 @@ class Environment:
                     f"{self.folder} cannot be written anew: {error}", "Check disk space and permissions, then try again"
                 ) from error
 
+    def refuse_replaced(self) -> None:
+        """Look before something is written beside the data file, without a transaction.
+
+        Raises:
+            UnavailableError: the store was moved, deleted or replaced while it was open here.
+        """
+        self._check()
+        self._shared.refuse_replaced()
+
     def damaged_pages(self, keys: Sequence[bytes] = ()) -> list[PageFinding]:
         """Find faults in the structure of the data file, without following its pages.
 
         Reads all of it, or only what lies on the way to ``keys``.
         """
         for _ in range(_SNAPSHOT_ATTEMPTS):
-            with self.read() as txn:
+            with self.read(unread=True) as txn:
                 found = damaged_pages(self.folder / shared_environment.DATA_FILE, txn.id(), keys)
             if found is not None:
                 return found

@@ -8,7 +8,7 @@ up after a time limit, and it knows who holds it.
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -34,8 +34,8 @@ class WriterLock:
         ).encode()
 
     @contextmanager
-    def held(self, timeout_seconds: float | None = None) -> Iterator[None]:
-        """Hold the lock; another time limit than usual may be given.
+    def held(self, timeout_seconds: float | None = None, *, look: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Hold the lock; another time limit than usual may be given, and a look at the directory before it is signed.
 
         Raises:
             WriterBusy: another writer held it for the whole time limit; the message names it.
@@ -55,6 +55,7 @@ class WriterLock:
         except OSError as error:
             raise _unwritable(error) from error
         try:
+            look()
             try:
                 self._sign()
             except OSError as error:

@@ -158,7 +158,7 @@ def _decoded(chain: bytes, stored: bytes) -> Carried:
 MAGIC: Final = "worlddb"
 
 _FORMAT_KEY: Final = b"\x01format"
-_HEAD_KEY: Final = b"\x01head"
+HEAD_KEY: Final = b"\x01head"
 SCRUB_KEY: Final = b"\x01scrub"
 _COPY_KEY: Final = b"\x01copy"
 _COMMIT: Final = 0x02
@@ -171,7 +171,7 @@ _HEAD = struct.Struct(">32sQ")
 _U64 = struct.Struct(">Q")
 _MAX_POSITION: Final = 2**32 - 1
 
-OPENING_KEYS: Final = (_FORMAT_KEY, _HEAD_KEY, _SEQ.pack(_COMMIT, 1), _SEQ.pack(_EVENTS, 1), _BLOB.pack(_BLOBS, 1, 0))
+OPENING_KEYS: Final = (_FORMAT_KEY, HEAD_KEY, _SEQ.pack(_COMMIT, 1), _SEQ.pack(_EVENTS, 1), _BLOB.pack(_BLOBS, 1, 0))
 """What is read of the log whenever a store is opened."""
 
 
@@ -183,6 +183,21 @@ class Head(NamedTuple):
 
 
 EMPTY_HEAD: Final = Head(0, hashing.GENESIS)
+
+
+def head_of(stored: bytes | None) -> Head | None:
+    """The head that a record names; :data:`EMPTY_HEAD` where there is no record, ``None`` for one that is cut short."""
+    if stored is None:
+        return EMPTY_HEAD
+    if len(stored) != _HEAD.size:
+        return None
+    chain, seq = _HEAD.unpack(stored)
+    return Head(seq, chain)
+
+
+def commit_key(seq: int) -> bytes:
+    """The key under which a commit's chain hash and header are stored."""
+    return _SEQ.pack(_COMMIT, seq)
 
 
 class Log(Protocol):
@@ -217,15 +232,12 @@ class LmdbLog(Log):
         self._txn = txn
 
     def head(self) -> Head:
-        stored = self._get(_HEAD_KEY)
-        if stored is None:
-            return EMPTY_HEAD
-        if len(stored) != _HEAD.size:
+        head = head_of(self._get(HEAD_KEY))
+        if head is None:
             raise errors.DamagedStore(
                 "The record of where the log ends is cut short", "Run `worlddb verify`, or restore a backup"
             )
-        chain, seq = _HEAD.unpack(stored)
-        return Head(seq, chain)
+        return head
 
     def last_stored(self) -> int:
         """The last commit that has a header, whatever the head record says; 0 if there is none."""
@@ -277,7 +289,7 @@ class LmdbLog(Log):
                 "Run `worlddb verify`, or restore a backup",
                 seq=seq,
             )
-        self._txn.put(_HEAD_KEY, _HEAD.pack(chain, seq))
+        self._txn.put(HEAD_KEY, _HEAD.pack(chain, seq))
         self._txn.put(_SEQ.pack(_EVENTS, seq), record.events)
         blobs = [(_BLOB.pack(_BLOBS, seq, at), blob) for at, blob in enumerate(record.blobs) if blob is not None]
         with self._txn.cursor() as cursor:

@@ -16,6 +16,7 @@ Layout of LMDB's data version 1 on 64-bit machines, in the machine's byte order:
 
 import os
 import struct
+import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -31,10 +32,14 @@ _TREE = struct.Struct("=IHHQQQQQ")
 _TAIL = struct.Struct("=QQ")
 _U64 = struct.Struct("=Q")
 _META_BYTES: Final = _PAGE.size + _META.size + 2 * _TREE.size + _TAIL.size
+_PAGE_SIZES: Final = tuple(1 << power for power in range(8, 17))
+_FREE_FLAGS: Final = 0x08
+"""Numbers as keys, as LMDB has them in the tree of free pages. The tree of records has none of LMDB's flags."""
 _BRANCH, _LEAF, _OVERFLOW = 0x01, 0x02, 0x04
 _BIG_VALUE: Final = 0x01
 _NO_PAGE: Final = 2**64 - 1
-_FIRST_PAGE: Final = 2
+_META_PAGES: Final = (0, 1)
+_FIRST_PAGE: Final = len(_META_PAGES)
 MAX_PAGE_FINDINGS: Final = 20
 
 
@@ -61,6 +66,21 @@ class _Meta(NamedTuple):
     main: _Tree
     last_page: int
     transaction: int
+    checksum: int
+    plain: bool
+
+
+class MetaPage(NamedTuple):
+    """One of the two metas: its transaction's number, its checksum, and what its tree has under some keys.
+
+    The checksum covers both trees and the last page. ``plain`` says that the flags of the trees are those of a store.
+    ``values`` is ``None`` if the tree cannot be followed.
+    """
+
+    transaction: int
+    checksum: int
+    plain: bool
+    values: tuple[bytes | None, ...] | None
 
 
 class _Bad(Exception):
@@ -89,6 +109,69 @@ def damaged_pages(file: Path, transaction: int, keys: Sequence[bytes] = ()) -> l
                 if len(findings) == MAX_PAGE_FINDINGS:
                     return findings
         return findings
+
+
+def both_metas(file: Path, keys: Sequence[bytes]) -> tuple[MetaPage, MetaPage] | None:
+    """What each of the two metas leads to, in the order of their pages.
+
+    LMDB writes them by turns and uses no page again that the last two transactions left, so that both can be read.
+    Whoever reads while others write may see half of a page, and looks again. ``None`` if the file has no two metas of
+    a layout that this module knows.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with open(file, "rb", buffering=0) as opened:
+        fd = opened.fileno()
+        metas = [_meta(fd, place) for place in _meta_places(fd)]
+        found = [
+            MetaPage(meta.transaction, meta.checksum, meta.plain, _values(_Walk(fd, meta), keys))
+            for meta in metas
+            if meta is not None
+        ]
+    return (found[0], found[1]) if len(found) == len(_META_PAGES) else None
+
+
+def counted_bytes(file: Path) -> int:
+    """How long a file would be with as many pages as its metas count, of the one that counts more.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with open(file, "rb", buffering=0) as opened:
+        metas = [_meta(opened.fileno(), place) for place in _meta_places(opened.fileno())]
+    return max(((meta.last_page + 1) * meta.page_size for meta in metas if meta is not None), default=0)
+
+
+def misread_size(file: Path) -> bool:
+    """True if the metas do not name one size of pages that LMDB can work with, which it does not look at.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with open(file, "rb", buffering=0) as opened:
+        sizes: list[int] = []
+        for _ in _META_PAGES:
+            stored = _read_at(opened.fileno(), _META_BYTES, sum(sizes))
+            if len(stored) < _META_BYTES or _META.unpack_from(stored, _PAGE.size)[:2] != (_MAGIC, _VERSION):
+                return False  # LMDB refuses that itself.
+            sizes.append(_TREE.unpack_from(stored, _PAGE.size + _META.size)[0])
+            if sizes[0] not in _PAGE_SIZES or sizes[-1] != sizes[0]:
+                return True
+    return False
+
+
+def checksum_of(fd: int, transaction: int, page_bytes: int) -> int | None:
+    """The checksum of the meta that a transaction has just left; ``None`` if it wrote none."""
+    meta = _meta(fd, (transaction & 1) * page_bytes)
+    return meta.checksum if meta is not None and meta.transaction == transaction else None
+
+
+def _values(walk: "_Walk", keys: Sequence[bytes]) -> tuple[bytes | None, ...] | None:
+    try:
+        return tuple(walk.value(key) for key in keys)
+    except _Bad:
+        return None
 
 
 def set_transaction(file: Path, transaction: int) -> None:
@@ -146,13 +229,14 @@ def _meta(fd: int, at: int) -> _Meta | None:
     if (magic, version) != (_MAGIC, _VERSION):
         return None
     trees = _PAGE.size + _META.size
-    page_size, _, free_depth, _, _, _, free_entries, free_root = _TREE.unpack_from(stored, trees)
-    _, _, depth, _, _, _, entries, root = _TREE.unpack_from(stored, trees + _TREE.size)
+    page_size, free_flags, free_depth, _, _, _, free_entries, free_root = _TREE.unpack_from(stored, trees)
+    _, flags, depth, _, _, _, entries, root = _TREE.unpack_from(stored, trees + _TREE.size)
     last_page, transaction = _TAIL.unpack_from(stored, trees + 2 * _TREE.size)
-    if not 256 <= page_size <= 65536:
+    if page_size not in _PAGE_SIZES:
         return None
     free, main = _Tree(free_depth, free_entries, free_root), _Tree(depth, entries, root)
-    return _Meta(page_size, free, main, last_page, transaction)
+    plain = (free_flags, flags) == (_FREE_FLAGS, 0)
+    return _Meta(page_size, free, main, last_page, transaction, zlib.crc32(stored[trees : -_U64.size]), plain)
 
 
 class _Walk:
@@ -218,6 +302,32 @@ class _Walk:
                 yield PageFinding(page, lower, str(bad))
                 return
 
+    def value(self, key: bytes) -> bytes | None:
+        """The value of a key; ``None`` if there is none.
+
+        Raises:
+            _Bad: a page on the way cannot be followed.
+        """
+        self._seen.clear()
+        page, level = self._meta.main.root, 1
+        while page != _NO_PAGE:
+            is_leaf = level == self._meta.main.depth
+            stored, _ = self._page(page, leaf=is_leaf)
+            nodes = self._nodes(stored, is_leaf)
+            keys = [found if is_leaf or place else b"" for place, (found, _, _) in enumerate(nodes)]
+            _in_order(keys, b"")
+            place = bisect_right(keys, key) - 1
+            if is_leaf:
+                if place < 0 or keys[place] != key:
+                    return None
+                _, flags, (at, size) = nodes[place]
+                if flags & _BIG_VALUE:
+                    self._overflow(at, size)
+                    return _read_at(self._fd, size, at * self._size + _PAGE.size)
+                return stored[at : at + size]
+            page, level = nodes[place][2][0], level + 1
+        return None
+
     def _read(self, page: int) -> bytes:
         if not _FIRST_PAGE <= page <= self._meta.last_page:
             raise _Bad(f"there is no page {page}")
@@ -241,7 +351,7 @@ class _Walk:
     def _nodes(self, stored: bytes, is_leaf: bool) -> list[tuple[bytes, int, tuple[int, int]]]:
         """List key, flags and value of each node.
 
-        A value is (child page, 0), or (overflow page, size) of a big value.
+        A value is (child page, 0), (overflow page, size) of a big value, or (place in the page, size) of another.
         """
         page, _, _, lower, upper = _PAGE.unpack_from(stored)
         if not _PAGE.size <= lower <= upper <= self._size or lower % 2:
@@ -264,7 +374,7 @@ class _Walk:
                 big = flags == _BIG_VALUE
                 if not big and flags:
                     raise _Bad(f"page {page} has a record of an unknown kind")
-                value = (_U64.unpack_from(stored, end)[0], size) if big and end + 8 <= self._size else (0, size)
+                value = (_U64.unpack_from(stored, end)[0], size) if big and end + 8 <= self._size else (end, size)
                 end += 8 if big else size
             if end > self._size:
                 raise _Bad(f"page {page} has a record that is longer than the page")

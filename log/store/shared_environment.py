@@ -3,6 +3,9 @@
 An erasure puts a new data file in the old one's place. Every transaction therefore looks whether the file that it is on
 is still the one of that name, and the process opens the new one if it is not. A file that is open keeps its inode, so
 its number cannot come back while it is compared with.
+
+Anything else that is put in its place is refused: the new file must hold the last commit that this process saw, and so
+must the state that every transaction begins on. A store that is deleted or moved away can be read on, not written.
 """
 
 import os
@@ -10,14 +13,14 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import lmdb
 
 from worlddb.log.model.errors import DamagedStore, ForkedProcess, NotAStore, UnavailableError
-from worlddb.log.store import durable, lock, pages
+from worlddb.log.store import durable, high_water, lock, log, pages
 
 DATA_FILE: Final = "data.mdb"
 LMDB_LOCK_FILE: Final = "lock.mdb"
@@ -43,11 +46,27 @@ class Shared:
         self.generation = 0
         """How many times the data file was found replaced."""
         self._folder = folder
-        self.env, self._file = _open_present(folder)
+        self._data = str(folder / DATA_FILE)
+        self._take(_open_present(folder))
+        self._mark = high_water.MarkFile(folder)
+        self._seen: tuple[bytes | None, log.Head] = (None, log.EMPTY_HEAD)
+        """The head that was seen last, as stored and read. It never goes back."""
         self._turn = threading.Condition()
         self._inside = 0
         self._excluding = 0
         self._mine = threading.local()
+
+    def _take(self, present: "_Present") -> None:
+        self.env, self.file, self._descriptor, self.lock_file = present
+        self._page_bytes: int = self.env.stat()["psize"]
+
+    def close(self) -> None:
+        """Let go of the data file and of the mark."""
+        self.env.close()
+        self._mark.close()
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
 
     def enter(self) -> None:
         """Before every transaction, so that :meth:`alone` knows of it."""
@@ -82,25 +101,35 @@ class Shared:
                 self._excluding -= 1
                 self._turn.notify_all()
 
-    def begin(self, *, write: bool) -> lmdb.Transaction:
+    def begin(self, *, write: bool, unread: bool = False) -> lmdb.Transaction:
         """Begin a transaction on the present data file.
 
-        Inside another one of the same thread, it is on the file of that.
+        Inside another one of the same thread, it is on the file of that. With ``unread`` nothing of the file's records
+        is looked at, for who is to check its pages first.
 
         Raises:
-            UnavailableError: the file was replaced, and other threads did not end their transactions on the old one; or
-                it is to be written to and is there no more.
+            UnavailableError: the file was replaced, and other threads did not end their transactions on the old one; it
+                is to be written to and is there no more; or another store, or an older copy, is in its place.
+            DamagedStore: the file does not hold what was read from it before.
         """
         for _ in range(_REPLACED_ATTEMPTS):
-            if write:
-                self.refuse_gone()
+            there = not write or self._is_there()
+            if not there:
+                self.refuse_replaced()
             # A writer looks before it begins, too: it holds the lock without which nobody replaces the file. If the one
             # before it was killed in a write, LMDB sets the number of the last transaction to that of the file that
             # this process has open, and going back with it would lose commits of the new file.
-            if not write or _is_file(self._folder, self._file):
+            if there:
+                seen = self._seen
                 txn = self._begin(write=write)
                 # Looked at after the beginning: what is replaced from here on has this snapshot as it was.
-                if _is_file(self._folder, self._file) or (self._mine.inside > 1 and not write):
+                if self._is_present() or (self._mine.inside > 1 and not write):
+                    try:
+                        if not unread and txn.get(log.HEAD_KEY) != seen[0]:
+                            self._see(txn, seen[1])
+                    except BaseException:
+                        self.abort(txn) if write else txn.abort()
+                        raise
                     return txn
                 self.abort(txn) if write else txn.abort()
             self.leave()
@@ -110,33 +139,106 @@ class Shared:
                 self.enter()
         raise UnavailableError(f"The data file of {self.key} is being replaced again and again", "Try again")
 
-    def refuse_gone(self) -> None:
-        """Refuse to go on if the data file does not have its name any more.
+    def _see(self, txn: lmdb.Transaction, seen: log.Head) -> None:
+        """Remember the head of a transaction that goes on from what was seen before it began."""
+        stored: bytes | None = txn.get(log.HEAD_KEY)  # type: ignore[assignment]
+        head = log.LmdbLog(txn).head()
+        # Before anything was seen, whoever opens has looked at the pages on the way to the head alone.
+        known: bytes | None = txn.get(log.commit_key(seen.seq)) if seen.seq else None  # type: ignore[assignment]
+        if head.seq < seen.seq or high_water.is_another(known, seen.chain):
+            raise DamagedStore(
+                f"{self._data} ends at commit {head.seq} and does not hold commit {seen.seq}, which was read from it:"
+                " another file was copied over it while it was open",
+                "Close it, and restore the store from a backup",
+            )
+        if head.seq >= self._seen[1].seq:
+            self._seen = stored, head
 
-        What is written to a file that was deleted is lost.
+    def committed(self, number: int, stored: bytes | None) -> None:
+        """After a commit, under the writer's lock: remember its head, in the process and in the directory's mark.
 
         Raises:
-            UnavailableError: the store was moved or deleted while it was open here.
+            UnavailableError: the file was replaced or deleted meanwhile, so that the commit may be lost.
         """
+        if not self._is_there():
+            raise UnavailableError(
+                f"{self._data} was replaced, moved or deleted during a write, which went into the old file",
+                "Look at the store that is there now, and write again under the same idempotency key",
+            )
+        head = log.head_of(stored)
+        if head is None or not head.seq:
+            return
+        self._seen = stored, head
+        checksum = pages.checksum_of(self._descriptor, number, self._page_bytes)
+        if checksum is not None:
+            self._mark.put(high_water.Mark(head, number, self.file[1], checksum))
+
+    def refuse_replaced(self) -> None:
+        """Refuse to go on if the data file does not have its name any more, or if another store has it.
+
+        What is written to a file that was deleted is lost, and what is another's is not ours to write to.
+
+        Raises:
+            UnavailableError: the store was moved or deleted while it was open here, or another was put in its place.
+        """
+        if self._is_there():
+            return
         if not (self._folder / DATA_FILE).exists():
             raise UnavailableError(
                 f"{self._folder / DATA_FILE} is gone: the store was moved or deleted while it was open here",
                 "Nothing was written. Put it back, or open it where it is now",
             )
+        if not self.goes_on():
+            raise UnavailableError(
+                f"{self._folder / DATA_FILE} is another file than the one that was opened, without commit"
+                f" {self._seen[1].seq} of that: another store, or an older copy, was put in its place",
+                "Nothing was read or written. Put the store back, or close this one and open what is there",
+            )
+
+    def is_elsewhere(self) -> bool:
+        """True if the store that is open was moved or deleted, or if another is in its place."""
+        return not self._is_there() and not self.goes_on()
+
+    def _is_there(self) -> bool:
+        """True if the name of the data file is that of the file that is open."""
+        return _is_file(self._data, self.file, gone=False)
+
+    def _is_present(self) -> bool:
+        """True if the file that is open has its name, or if nothing has that name any more."""
+        return _is_file(self._data, self.file, gone=True)
+
+    def goes_on(self) -> bool:
+        """True if the data file of the folder holds all that this process has seen: an erasure has written it anew."""
+        try:
+            return high_water.goes_on_in(self._folder / DATA_FILE, self._seen[1])
+        except OSError:
+            return False
 
     def _follow(self) -> None:
         """Open the data file that has taken the place of the one that is open."""
+        self.refuse_replaced()
         with self.alone() as left:
-            if _is_file(self._folder, self._file):
+            if self._is_present():
                 return
             if left:
                 raise UnavailableError(
                     f"{self.key} was written anew while {left} transactions of this process were open",
                     "Let them end, then try again",
                 )
-            self.env.close()
-            self.env, self._file = _open_present(self._folder)
+            self._see_the_last()
+            self.refuse_replaced()
+            self.close()
+            # No file has this number: if the new one does not open, the next transaction comes here again.
+            self.file = _NO_FILE
+            self._take(_open_present(self._folder))
             self.generation += 1
+
+    def _see_the_last(self) -> None:
+        """Remember the head at which the old file ends, which others may have written."""
+        with suppress(lmdb.Error, DamagedStore), self.env.begin() as txn:
+            head = log.LmdbLog(txn).head()
+            if head.seq > self._seen[1].seq:
+                self._seen = txn.get(log.HEAD_KEY), head
 
     def _begin(self, *, write: bool) -> lmdb.Transaction:
         """A transaction; if another process has grown the map, this one follows it first."""
@@ -174,6 +276,8 @@ class Shared:
 
 
 _open_environments: dict[tuple[int, str], Shared] = {}
+_left_behind: set[Shared] = set()
+"""Those whose handles are still open, although another store is in their place."""
 _registry_lock = threading.Lock()
 
 
@@ -182,8 +286,13 @@ def acquire(folder: Path) -> Shared:
         key = (os.getpid(), os.path.realpath(folder))
         _refuse_inherited(key[1])
         shared = _open_environments.get(key)
+        if shared is not None and shared.is_elsewhere():
+            # Its handles refuse to go on with what is there now, which can be opened beside them.
+            _left_behind.add(shared)
+            shared = None
         try:
             if shared is None:
+                _refuse_opened_twice(folder)
                 shared = Shared(folder)
         except lmdb.Error as error:
             raise translated(error, folder) from error
@@ -194,6 +303,23 @@ def acquire(folder: Path) -> Shared:
         shared.handles += 1
         _open_environments[key] = shared
         return shared
+
+
+def _refuse_opened_twice(folder: Path) -> None:
+    """Refuse files that this process has open under another name, or under this one before it was another store's.
+
+    LMDB opens a file once in a process: the second to be closed would give back the locks of the first.
+    """
+    opened = {shared for (pid, _), shared in _open_environments.items() if pid == os.getpid()} | _left_behind
+    for name in (DATA_FILE, LMDB_LOCK_FILE):
+        with suppress(OSError):
+            found = _number_of(os.stat(folder / name))
+            if any(found in (shared.file, shared.lock_file) for shared in opened):
+                raise UnavailableError(
+                    f"{folder / name} is open in this process already, by a handle that was opened before its directory"
+                    " was moved or its data file replaced",
+                    "Close that handle first",
+                )
 
 
 def _refuse_inherited(path: str) -> None:
@@ -209,52 +335,69 @@ def release(shared: Shared) -> None:
     with _registry_lock:
         shared.handles -= 1
         if not shared.handles:
-            del _open_environments[(os.getpid(), shared.key)]
-            shared.env.close()
+            key = (os.getpid(), shared.key)
+            if _open_environments.get(key) is shared:
+                del _open_environments[key]
+            _left_behind.discard(shared)
+            shared.close()
 
 
 _File = tuple[int, int]
+_NO_FILE: Final = (-1, -1)
 
 
-def _is_file(folder: Path, file: _File) -> bool:
-    """True if the data file of the folder is this one, or if there is none any more."""
+class _Present(NamedTuple):
+    """The environment of a folder, which file it is on, that file opened for reading, and which lock file it has."""
+
+    env: lmdb.Environment
+    file: _File
+    descriptor: int
+    lock_file: _File
+
+
+def _is_file(data: str | Path, file: _File, *, gone: bool) -> bool:
+    """True if a data file is this one; ``gone`` if there is none."""
     try:
-        found = os.stat(folder / DATA_FILE)
+        found = os.stat(data)
     except OSError:
-        return True
+        return gone
     return (found.st_dev, found.st_ino) == file
 
 
-def _open_present(folder: Path) -> tuple[lmdb.Environment, _File]:
-    """The environment of the folder, and which file it is on."""
+def _number_of(found: os.stat_result) -> _File:
+    return found.st_dev, found.st_ino
+
+
+def _open_present(folder: Path) -> _Present:
+    data = folder / DATA_FILE
     for _ in range(_REPLACED_ATTEMPTS):
         try:
-            held = os.open(folder / DATA_FILE, os.O_RDONLY | os.O_CLOEXEC)
+            held = os.open(data, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             _refuse_emptied(folder)
-            if durable.make_data_file(folder / DATA_FILE):
-                continue
-            env = _open(folder)
-            found = os.stat(folder / DATA_FILE)
-            return env, (found.st_dev, found.st_ino)
+            if not durable.make_data_file(data):
+                _open(folder).close()
+            continue
+        kept = False
         try:
-            found = os.fstat(held)
-            file = (found.st_dev, found.st_ino)
+            file = _number_of(os.fstat(held))
             try:
                 env = _open(folder)
             except DamagedStore:
-                if _is_file(folder, file):
+                if _is_file(data, file, gone=True):
                     raise
                 continue  # What was compared belongs to two files.
-            if _is_file(folder, file):
+            if _is_file(data, file, gone=True):
                 if (folder / REWRITE_FOLDER).exists():
                     # Whoever replaced the file may have ended before that was on the disk. What is written to a file
                     # whose name goes with a crash is not durable.
                     durable.sync_folder(folder)
-                return env, file
+                kept = True
+                return _Present(env, file, held, _number_of(os.stat(folder / LMDB_LOCK_FILE)))
             env.close()
         finally:
-            os.close(held)
+            if not kept:
+                os.close(held)
     raise UnavailableError(f"The data file of {folder} is being replaced again and again", "Try again")
 
 
@@ -263,6 +406,10 @@ def _open(folder: Path) -> lmdb.Environment:
     _allocate_lock_file(folder)
     data = folder / DATA_FILE
     existing_bytes = data.stat().st_size if data.exists() else 0
+    if existing_bytes and pages.misread_size(data):
+        raise DamagedStore(
+            f"{data} has a damaged meta: it does not say how long a page is", "Restore the store from a backup"
+        )
     map_bytes = _MAP_BYTES
     while True:
         try:
@@ -275,13 +422,19 @@ def _open(folder: Path) -> lmdb.Environment:
                 subdir=True,
             )
             break
-        except (lmdb.MemoryError, MemoryError):
-            if map_bytes <= _SMALLEST_MAP_BYTES:
+        except (lmdb.MemoryError, MemoryError, lmdb.MapResizedError) as error:
+            if map_bytes <= _SMALLEST_MAP_BYTES or isinstance(error, lmdb.MapResizedError):
+                _refuse_miscounted(data, existing_bytes)
                 raise
             map_bytes //= 2
     if existing_bytes:
         try:
             _refuse_truncated(env, folder)
+            high_water.refuse_rolled_back(env, data)
+        except lmdb.MapResizedError:
+            env.close()
+            _refuse_miscounted(data, existing_bytes)
+            raise
         except BaseException:
             env.close()
             raise
@@ -317,6 +470,15 @@ def _refuse_truncated(env: lmdb.Environment, folder: Path) -> None:
     if damage or damage is None:
         raise DamagedStore(
             f"{data} has {size_bytes:,} bytes but its pages need {needed:,}: it was cut short",
+            "Restore the store from a backup",
+        )
+
+
+def _refuse_miscounted(data: Path, size_bytes: int) -> None:
+    """Refuse a file that counts far more pages than it has: they are given out within the map, one after the other."""
+    if size_bytes and (counted := pages.counted_bytes(data)) > max(_MAP_BYTES, 2 * size_bytes):
+        raise DamagedStore(
+            f"{data} has a damaged meta: it has {size_bytes:,} bytes and counts pages of {counted:,}",
             "Restore the store from a backup",
         )
 

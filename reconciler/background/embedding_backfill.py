@@ -88,6 +88,7 @@ def embed_behind(writer: Writer, models: Models, stopped: Callable[[], bool]) ->
     ``None`` if another process has the lease. Between two batches it ends if it is ``stopped``: what is left is found
     by the next one.
     """
+    writer.env.refuse_replaced()
     with background_lease(writer.env.folder) as leased:
         return embed_pending(writer, models, None, None, stopped) if leased else None
 

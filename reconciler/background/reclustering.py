@@ -201,6 +201,7 @@ def recluster(
 
     At most about ``limit`` worlds. The tiebreaker is called while the store is not locked, and its answer recorded.
     """
+    writer.env.refuse_replaced()
     with background_lease(writer.env.folder) as leased:
         looked_at = events = commits = 0
         proposals: list[str] = []

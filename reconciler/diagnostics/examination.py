@@ -83,6 +83,7 @@ def examine(
             going.skip("log, tables and indexes", "the data file cannot be opened")
         else:
             with closing(env):
+                env.folder = folder  # Symptoms name the path that was given, not the whole one.
                 _opened(going, env, ontology, clock, deep, progress)
     return going.told(str(folder), deep)
 
@@ -175,7 +176,7 @@ def _unopenable(folder: Path, error: WorldDBError) -> Symptom:
             str(folder),
             error.message,
             "The store does not open, so nothing in it can be read",
-            "Restore the store from a backup, and check the disk",
+            error.remedy or "Restore the store from a backup, and check the disk",
             restored(folder),
         )
     return Symptom(

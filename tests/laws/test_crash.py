@@ -116,12 +116,13 @@ def test_a_commit_whose_last_page_write_is_lost_is_wholly_absent(tmp_path: Path)
     with worlddb.open(store, author="a") as db:
         kept = [db.create("Fact", f"kept {number}", content="x" * 5000) for number in range(5)]
         before = db.head()
-    metas = (store / "data.mdb").read_bytes()[:8192]
+    metas, mark = (store / "data.mdb").read_bytes()[:8192], (store / "high-water").read_bytes()
     with worlddb.open(store, author="a") as db, db.batch() as tx:
         for number in range(50):
             tx.create("Fact", f"lost {number}", content="y" * 5000)
     with open(store / "data.mdb", "r+b") as file:
         file.write(metas)
+    (store / "high-water").write_bytes(mark)
     with worlddb.open(store, author="a") as db:
         assert db.head() == before
         assert db.verify(deep=True).ok

@@ -99,6 +99,7 @@ def test_a_store_with_an_event_of_the_future_is_refused_and_left_as_it_is(tmp_pa
         txn.put(b"\x03" + number, events)
         txn.put(b"\x02" + number, chain_hash(stored) + stored)
         txn.put(b"\x01head", chain_hash(stored) + number)
+    (tmp_path / "store" / "high-water").unlink()
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         with pytest.raises(worlddb.NewerFormat, match="commit 2"):
             list(db.log())

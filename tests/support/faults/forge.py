@@ -14,6 +14,7 @@ from worlddb.log.model.blobs import Body
 from worlddb.log.model.codec import Record, events_hash
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.environment import Environment
+from worlddb.log.store.high_water import MARK_FILE
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import LoggedBlobs, apply_commit
 from worlddb.projections.tables.apply.apply import Applier
@@ -30,14 +31,22 @@ def pairs(store: Path) -> list[tuple[bytes, bytes]]:
 
 
 def rewrite(store: Path, changes: Iterable[tuple[bytes, bytes | None]]) -> None:
-    """Put values, or delete the keys of those that are ``None``."""
-    with lmdb.open(str(store), map_size=1 << 30) as env, env.begin(write=True) as txn:
-        for key, value in changes:
-            if value is None:
-                deleted = txn.delete(key)
-                assert deleted, key.hex()
-            else:
-                txn.put(key, value)
+    """Put values, or delete the keys of those that are ``None``.
+
+    What would give a forger away at once is changed too: the meta of the transaction before, and the mark.
+    """
+    with lmdb.open(str(store), map_size=1 << 30) as env:
+        with env.begin(write=True) as txn:
+            for key, value in changes:
+                if value is None:
+                    deleted = txn.delete(key)
+                    assert deleted, key.hex()
+                else:
+                    txn.put(key, value)
+        with env.begin(write=True) as txn, txn.cursor() as cursor:
+            if cursor.first():
+                txn.put(*cursor.item())
+    (store / MARK_FILE).unlink(missing_ok=True)
 
 
 def delete(store: Path, which: Callable[[bytes], bool]) -> int:

@@ -1,0 +1,212 @@
+"""Where a store's log has been: the mark that finds one that was rolled back or exchanged.
+
+LMDB takes one of the two metas of its file for the present state by the numbers that stand in them. One changed bit
+there, or an older file in place of this one, and the store opens as it was before, with nothing wrong inside. What
+says so lies in three places:
+
+    the metas        are written by turns: their numbers are one apart, the even one in page 0, and the tree of the one
+                     in use has the newer head of the log. The other's tree is whole, so that both can be read.
+    DIR/high-water   the last commit that this directory acknowledged, written after each commit and not synced: it may
+                     lag behind what is durable and is never ahead of it
+    the process      remembers the head that it saw last, and finds it again in every transaction
+
+The mark, big-endian:
+
+    8s "wdb-mark", u64 commit, 32s its chain hash, u64 transaction, u64 inode of data.mdb, u32 CRC-32 of the meta that
+    the transaction left (both trees, last page), u32 CRC-32 of all that
+
+A mark that is missing, torn or does not have its checksum says nothing. Without it the metas are still compared.
+"""
+
+import os
+import struct
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import lmdb
+
+from worlddb.log.model import codec, errors, ids
+from worlddb.log.store import log, pages
+
+MARK_FILE: Final = "high-water"
+_MAGIC: Final = b"wdb-mark"
+_MARK = struct.Struct(">8sQ32sQQI")
+_CHECKSUM = struct.Struct(">I")
+_REMEDY: Final = "Restore the store from a backup, and check the disk"
+_ATTEMPTS: Final = 8
+"""How often a file that others write to is looked at before it is taken for what it seems."""
+
+
+class Mark(NamedTuple):
+    """The last acknowledged commit, and the meta that its transaction left in the file of that inode."""
+
+    head: log.Head
+    transaction: int
+    inode: int
+    meta: int
+
+
+def marked(folder: Path) -> Mark | None:
+    """The mark of a directory, if there is one that holds."""
+    try:
+        with open(folder / MARK_FILE, "rb", buffering=0) as opened:
+            stored = opened.read(_MARK.size + _CHECKSUM.size)
+    except OSError:
+        return None
+    if len(stored) != _MARK.size + _CHECKSUM.size:
+        return None
+    if _CHECKSUM.unpack_from(stored, _MARK.size)[0] != zlib.crc32(stored[: _MARK.size]):
+        return None
+    magic, seq, chain, transaction, inode, meta = _MARK.unpack_from(stored)
+    return Mark(log.Head(seq, chain), transaction, inode, meta) if magic == _MAGIC else None
+
+
+class MarkFile:
+    """The mark of a directory, kept open from the first commit on."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / MARK_FILE
+        self._opened: int | None = None
+
+    def put(self, mark: Mark) -> None:
+        """Write the mark, as far as the directory can be written to: the commit is durable without it."""
+        stored = _MARK.pack(_MAGIC, *mark.head, mark.transaction, mark.inode, mark.meta)
+        with suppress(OSError):
+            if self._opened is None:
+                self._opened = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            os.pwrite(self._opened, stored + _CHECKSUM.pack(zlib.crc32(stored)), 0)
+
+    def close(self) -> None:
+        if self._opened is not None:
+            os.close(self._opened)
+            self._opened = None
+
+
+def refuse_rolled_back(env: lmdb.Environment, data: Path) -> None:
+    """Compare the state that LMDB takes for the present one with the other meta, and with the mark.
+
+    Nothing is said of a file whose pages cannot be followed; others find that.
+
+    Raises:
+        DamagedStore: the store was rolled back, or is not the one that the mark is of.
+    """
+    problem: _Problem | None = None
+    for _ in range(_ATTEMPTS):
+        # Read first: what is committed after it only takes the store further.
+        mark = marked(data.parent)
+        with env.begin() as txn:
+            problem = _problem(data, txn.id(), mark)
+        if problem is None:
+            return
+    if problem is not None:
+        raise errors.DamagedStore(problem.message, problem.remedy, seq=problem.seq)
+
+
+class _Problem(NamedTuple):
+    """What is wrong, what to do, and the first commit that may be lost (0: none is known to be)."""
+
+    message: str
+    remedy: str
+    seq: int = 0
+
+
+def _problem(data: Path, number: int, mark: Mark | None) -> _Problem | None:
+    """What is wrong with the state of a transaction that the caller keeps open, and what to do."""
+    keys = [log.HEAD_KEY] if mark is None else [log.HEAD_KEY, log.commit_key(mark.head.seq)]
+    metas = pages.both_metas(data, keys)
+    if metas is None:
+        return None
+    used, other = metas[number & 1], metas[~number & 1]
+    here, before = _head(used), _head(other)
+    if here is None:
+        return None
+    if not used.plain:
+        return _Problem(f"{data} has a damaged meta: the flags of its trees are not those of a store", _REMEDY)
+    numbers = tuple(meta.transaction for meta in metas)
+    if before is not None and before.seq > here.seq and other.transaction <= number:
+        return _Problem(
+            f"{data} was rolled back: it ends at commit {here.seq}, and commit {before.seq} is there, in the meta that"
+            f" counts as the older one (the metas' numbers are {numbers[0]} and {numbers[1]})",
+            _REMEDY,
+            here.seq + 1,
+        )
+    if mark is not None and (problem := _against_mark(data, here, used, mark)):
+        return problem
+    if not _fit(numbers, number) and not (
+        number >= max(numbers) and (here == before or (before is not None and here.seq > before.seq) or _is(mark, here))
+    ):
+        return _Problem(
+            f"{data} has metas whose numbers, {numbers[0]} and {numbers[1]}, do not go together: which of them is the"
+            " last cannot be told",
+            _REMEDY,
+        )
+    return None
+
+
+def _fit(numbers: tuple[int, ...], number: int) -> bool:
+    """True if two metas were written one after the other, and ``number`` is the last or the one before."""
+    even, odd = numbers
+    if even == odd == 0:
+        return number == 0
+    return not even % 2 and odd % 2 == 1 and abs(even - odd) == 1 and number in (max(numbers), max(numbers) - 1)
+
+
+def _is(mark: Mark | None, head: log.Head) -> bool:
+    return mark is not None and mark.head == head
+
+
+def _head(meta: pages.MetaPage) -> log.Head | None:
+    """The head of the log in a meta's tree; ``None`` if that cannot be read."""
+    return None if meta.values is None else log.head_of(meta.values[0])
+
+
+def _against_mark(data: Path, here: log.Head, used: pages.MetaPage, mark: Mark) -> _Problem | None:
+    file, seq = data.parent / MARK_FILE, mark.head.seq
+    if here.seq < seq:
+        return _Problem(
+            f"{data} ends at commit {here.seq}, but commit {seq} was acknowledged (says {file.name} beside it): the"
+            " store was rolled back, or an older file was put in its place",
+            f"Restore the store from a backup. To go on without commits {here.seq + 1} to {seq}, delete {file}",
+            here.seq + 1,
+        )
+    if used.values is not None and is_another(used.values[1], mark.head.chain):
+        return _Problem(
+            f"{data} has another commit {seq} than was acknowledged here (says {file.name} beside it): it is the file"
+            " of another store, or was rolled back and written to",
+            f"Restore the store from a backup. To go on with the store that is there, delete {file}",
+        )
+    of_mark = (here, used.transaction, os.stat(data).st_ino)
+    if of_mark == (mark.head, mark.transaction, mark.inode) and used.checksum != mark.meta:
+        return _Problem(
+            f"{data} has a damaged meta: that of transaction {mark.transaction}, after commit {seq}, is not what was"
+            " written",
+            _REMEDY,
+        )
+    return None
+
+
+def is_another(stored: bytes | None, chain: bytes) -> bool:
+    """True if a stored commit is whole, and not the one of this chain hash. A damaged one is for ``verify`` to find."""
+    if stored is None or stored[: ids.HASH_BYTES] == chain:
+        return False
+    return codec.chain_hash(stored[ids.HASH_BYTES :]) == stored[: ids.HASH_BYTES]
+
+
+def goes_on_in(data: Path, seen: log.Head) -> bool:
+    """True if a file holds a commit that was seen before; it is read without LMDB.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    for _ in range(_ATTEMPTS):
+        metas = pages.both_metas(data, [log.HEAD_KEY, log.commit_key(seen.seq)])
+        for meta in metas or ():
+            head = _head(meta)
+            if head is None or meta.values is None or head.seq < seen.seq:
+                continue
+            stored = meta.values[1]
+            if not seen.seq or (stored is not None and not is_another(stored, seen.chain)):
+                return True
+    return False
