@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
+import msgspec
 import pytest
 
 import worlddb
@@ -121,3 +122,83 @@ def test_a_file_with_times_in_seconds_is_refused_at_its_place(
     assert "line 1" in told and "seems to count seconds" in told
     with worlddb.open(tmp_path / "store") as db:
         assert not db.view().find(type="Turn")
+
+
+@pytest.mark.parametrize("value", NOT_KEPT.values(), ids=NOT_KEPT)
+def test_an_edge_or_a_revision_that_would_hold_another_value_is_refused(db: Database, value: Any) -> None:
+    ada, team = db.create("Person", "Ada").ref, db.create("Team", "Search").ref
+    head = db.head()
+    calls: tuple[Callable[[], Any], ...] = (
+        lambda: db.link(ada, "refers_to", team, properties={"given": [value]}),
+        lambda: db.revise(ada, content="text", source={"given": [value]}),
+    )
+    for call in calls:
+        with pytest.raises(InputError):
+            call()
+    assert db.head() == head
+
+
+NOT_JSON: Final = [
+    "NaN",
+    "-Infinity",
+    "1e400",
+    "18446744073709551616",
+    "1" * 40,
+    '"\\ud800"',
+    "[" * 3_000 + "]" * 3_000,
+]
+
+
+@pytest.mark.parametrize("text", [*NOT_JSON, '{"a": 1, "a": 2}'])
+def test_json_on_the_command_line_that_would_be_kept_as_another_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    store = str(tmp_path / "store")
+    with worlddb.open(store, embedder=None) as opened:
+        ada, team = opened.create("Person", "Ada").ref, opened.create("Team", "Search").ref
+        head = opened.head()
+    properties = f'{{"role": {text}}}'
+    assert main(["--store", store, "link", str(ada), "refers_to", str(team), "--properties", properties]) != 0
+    assert "properties" in capsys.readouterr().err
+    with worlddb.open(store, embedder=None) as opened:
+        assert opened.head() == head
+
+
+@pytest.mark.parametrize("text", NOT_JSON)
+def test_a_file_with_a_value_that_would_be_kept_as_another_is_refused_at_its_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_text(f'{{"text": "hello", "source": {{"given": {text}}}}}\n')
+    assert main(["--store", str(tmp_path / "store"), "ingest", str(path)]) != 0
+    assert "line 1" in capsys.readouterr().err
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("value", [*NOT_KEPT.values(), 5, True, 1.5, ["text"]])
+def test_an_argument_of_a_tool_that_is_no_text_is_refused(value: Any) -> None:
+    pytest.importorskip("mcp")
+    from worlddb.tools.mcp import tool_arguments
+
+    if value == "\ud800":
+        return
+    for name in ("text", "user_id", "valid_from", "why", "idempotency_key", "type", "name"):
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert({"text": "x", "user_id": "ada", name: value}, tool_arguments.Write)
+    for name in ("valid", "known", "query"):
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert({name: value if name != "known" or value != 5 else 5.5}, tool_arguments.AsOf)
+
+
+def test_half_of_a_character_in_an_argument_of_a_tool_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    from worlddb.tools.mcp import tool_arguments, write_tools
+    from worlddb.tools.mcp.session import Call, Session
+
+    with worlddb.open(tmp_path / "store", embedder=None) as opened:
+        head = opened.head()
+        for name in ("text", "user_id", "why", "idempotency_key", "type", "name"):
+            given = msgspec.convert({"text": "x", "user_id": "ada", name: "\ud800"}, tool_arguments.Write)
+            with pytest.raises(InputError):
+                write_tools.write(Session(opened, None), given, Call("", "test"))
+        assert opened.head() == head

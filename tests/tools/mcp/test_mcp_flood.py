@@ -10,8 +10,10 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
+import anyio
 import pytest
 import uvicorn
 from uvicorn.server import ServerState
@@ -29,6 +31,7 @@ FLOOD = 505
 OPEN = json.dumps(HELLO).encode()
 HALF = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
 LIST = message("tools/list", 2)
+REFUSED = request(body=OPEN, Authorization="Bearer worlddb_wrong", Connection="keep-alive") * 3
 
 
 class Keyed:
@@ -113,13 +116,15 @@ def test_a_client_with_a_key_is_served_while_half_sent_requests_are_open(keyed: 
             link.close()
 
 
-def test_a_client_with_a_key_is_served_while_connections_go_on_to_flood_in(keyed: Keyed) -> None:
+@pytest.mark.parametrize("first", [HALF, REFUSED], ids=["half a head", "a wrong key"])
+def test_a_client_with_a_key_is_served_while_connections_go_on_to_flood_in(keyed: Keyed, first: bytes) -> None:
+    first = first.replace(b"HERE", f"127.0.0.1:{keyed.server.port}".encode())
     ended = threading.Event()
 
     def attack() -> None:
         links: list[socket.socket] = []
         while not ended.is_set():
-            links += keyed.flood(20, HALF)
+            links += keyed.flood(20, first)
             for link in links[:-FLOOD]:
                 link.close()
             links = links[-FLOOD:]
@@ -130,7 +135,7 @@ def test_a_client_with_a_key_is_served_while_connections_go_on_to_flood_in(keyed
     beside = threading.Thread(target=attack)
     beside.start()
     try:
-        until = time.monotonic() + 2
+        until = time.monotonic() + 1
         while time.monotonic() < until:
             keyed.is_served()
     finally:
@@ -183,6 +188,77 @@ def test_whoever_begins_sessions_in_a_loop_gets_one_and_ends_its_oldest(keyed: K
     assert status.pop(first) == 404 and set(status.values()) == {200}
     assert keyed.ask(LIST, secret=keyed.other, Mcp_Session_Id=other[0][16:]).status == 200
     stream.close()
+
+
+class Sessions:
+    """A session manager that only counts, behind what ends its idle sessions."""
+
+    def __init__(self, most: int, idle_seconds: float = 1_800.0) -> None:
+        self.open: dict[str, None] = {}
+        self.begun = 0
+        self.held = anyio.Event()
+        self.passed_on = tenants.OpenSessions(self, idle_seconds, most)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        named = dict(scope["headers"]).get(b"mcp-session-id", b"").decode()
+        if not named:
+            self.begun += 1
+            named = str(self.begun)
+            self.open[named] = None
+        status = 200 if named in self.open else 404
+        await send({"type": "http.response.start", "status": status, "headers": [(b"mcp-session-id", named.encode())]})
+        if scope["method"] == "DELETE":
+            self.open.pop(named, None)
+        if scope.get("held"):
+            await self.held.wait()
+        await send({"type": "http.response.body"})
+
+    async def ask(self, method: str = "POST", named: str = "", *, held: bool = False) -> int:
+        status: list[int] = []
+
+        async def note(message: Any) -> None:
+            status.extend([message["status"]] if "status" in message else [])
+
+        headers = [(b"mcp-session-id", named.encode())] if named else []
+        scope = {"type": "http", "method": method, "headers": headers, "held": held}
+        await self.passed_on(scope, Sessions.nothing, note)
+        return status[0]
+
+    @staticmethod
+    async def nothing() -> Any:
+        raise AssertionError("no body is read")
+
+
+def test_the_session_that_ends_is_the_oldest_idle_one_and_none_that_works() -> None:
+    async def work() -> None:
+        kept = Sessions(3)
+        for _ in range(3):
+            assert await kept.ask() == 200
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(kept.ask, "GET", "1", held=True))
+            tasks.start_soon(partial(kept.ask, "POST", "2", held=True))
+            await anyio.wait_all_tasks_blocked()
+            assert kept.passed_on.under_way == 2
+            await kept.ask()
+            assert list(kept.open) == ["1", "2", "4"]
+            assert await kept.ask(named="3") == 404 and await kept.ask(named="4") == 200
+            await kept.ask()
+            assert list(kept.open) == ["1", "2", "5"], "one without a stream goes first"
+            tasks.start_soon(partial(kept.ask, "POST", "5", held=True))
+            await anyio.wait_all_tasks_blocked()
+            await kept.ask()
+            assert list(kept.open) == ["2", "5", "6"], "then one that only listens"
+            tasks.start_soon(partial(kept.ask, "POST", "6", held=True))
+            await anyio.wait_all_tasks_blocked()
+            await kept.ask()
+            assert list(kept.open) == ["2", "5", "6", "7"], "none in which a call is under way"
+            kept.held.set()
+        assert kept.passed_on.under_way == 0
+        await kept.ask("DELETE", "7")
+        await kept.ask()
+        assert len(kept.open) == 3 and "8" in kept.open
+
+    together(work)
 
 
 def test_a_session_of_one_key_is_none_for_another(keyed: Keyed) -> None:

@@ -224,9 +224,18 @@ def _content(args: Namespace, out: Output) -> str | None:
     return content
 
 
+def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; of two values of one name the parser would drop one unseen."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        doubled = next(name for at, (name, _) in enumerate(pairs) if name in dict(pairs[:at]))
+        raise ValueError(f"it has {doubled!r:.80} twice")
+    return found
+
+
 def _properties(text: str | None) -> dict[str, Any] | None:
     try:
-        found = None if text is None else json.loads(text)
+        found = None if text is None else json.loads(text, object_pairs_hook=_each_name_once)
     except (ValueError, RecursionError) as error:
         raise arguments.UsageError(f"--properties is not JSON: {error}", _AN_OBJECT) from None
     if found is not None and not isinstance(found, dict):
