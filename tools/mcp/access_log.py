@@ -1,4 +1,4 @@
-"""The log of the HTTP server: one line a request, and nothing in it that a client could have made up.
+"""The log of the server: over HTTP one line a request, and nothing in it that a client could have made up.
 
 Whatever is logged, by this server or by a library under it, passes one formatter: secrets are left out, characters that
 are not shown are escaped, and long lines are cut. So no line is a client's own.

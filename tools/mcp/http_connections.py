@@ -30,7 +30,7 @@ UNREAD_BYTES: Final = 65_536
 """A client that reads less than this of a waiting answer in ``UNREAD_SECONDS`` is cut."""
 MAX_HEAD_BYTES: Final = 16_384
 MAX_CHUNKS: Final = 10_000
-"""Pieces in which the body of a request may come; each costs time, however small it is."""
+"""Chunks in which the body of a request may come; each costs time, however small it is."""
 _TELL_SECONDS: Final = 60.0
 _NETWORK_PREFIX: Final = 64
 _CLOSE: Final = (b"connection", b"close")
@@ -38,23 +38,23 @@ _LOG: Final = logging.getLogger("worlddb.mcp.connections")
 
 
 class _Parser(h11.Connection):
-    """Parser of HTTP/1.1 that refuses a body in too many pieces."""
+    """Parser of HTTP/1.1 that refuses a body in too many chunks."""
 
-    _pieces = 0
+    _chunks = 0
 
     def next_event(self) -> Any:
         """Return the next event.
 
         Raises:
-            h11.RemoteProtocolError: what came is no HTTP, or comes in too many pieces.
+            h11.RemoteProtocolError: what came is no HTTP, or comes in too many chunks.
         """
         event = super().next_event()
         if isinstance(event, h11.Request):
-            self._pieces = 0
+            self._chunks = 0
         elif isinstance(event, h11.Data):
-            self._pieces += 1
-            if self._pieces > MAX_CHUNKS:
-                raise h11.RemoteProtocolError("The body comes in too many pieces")
+            self._chunks += event.chunk_start
+            if self._chunks > MAX_CHUNKS:
+                raise h11.RemoteProtocolError("The body comes in too many chunks")
         return event
 
 

@@ -1,4 +1,4 @@
-"""ASGI guards in front of the protocol: doubled headers, host and origin, and the time for a body.
+"""ASGI guards in front of the protocol: doubled headers, host and origin, time and memory for bodies.
 
 Each is an ASGI application around another. None of them logs or repeats what was sent.
 """
@@ -13,6 +13,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY_SECONDS: Final = 30.0
 """Time limit for the body of a request."""
+BODIES_BYTES: Final = 33_554_432
+"""Memory for the bodies of all requests of one key under way."""
+FREE_BYTES: Final = 65_536
+"""Bytes of each body that count for nothing."""
 SINGLE: Final = frozenset(
     b"host origin authorization content-length content-type content-encoding transfer-encoding mcp-session-id"
     b" mcp-protocol-version mcp-method mcp-name last-event-id".split()
@@ -118,6 +122,45 @@ class BodyTimeout:
             if whole or answered:
                 raise
             await error_response(408, "The body of the request did not come in time")(scope, receive, send)
+
+
+class _NoRoom(Exception):
+    """The large bodies under way leave no room for this one."""
+
+
+class BodyBudget:
+    """Refuses a large body while others hold all the memory that bodies may have: 429.
+
+    A body lies in memory from its first byte until its answer, several times over. The first ``FREE_BYTES`` of each are
+    not counted, so that common requests always pass.
+    """
+
+    def __init__(self, app: ASGIApp, most: int = BODIES_BYTES) -> None:
+        self._app = app
+        self._left = most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and count what its body holds until it is answered."""
+        came = taken = 0
+
+        async def counted() -> Message:
+            nonlocal came, taken
+            message = await receive()
+            came += len(message.get("body", b""))
+            more = max(0, came - FREE_BYTES) - taken
+            if more > self._left:
+                raise _NoRoom
+            taken += more
+            self._left -= more
+            return message
+
+        try:
+            await self._app(scope, counted, send)
+        except _NoRoom:
+            message = "Large requests hold all the memory that they may have; try again later"
+            await error_response(429, message, Retry_After=1)(scope, receive, send)
+        finally:
+            self._left += taken
 
 
 def error_response(status: int, message: str, **headers: Any) -> JSONResponse:

@@ -3,6 +3,7 @@
 Calls run on worker threads, so none waits for another. Progress is sent to the client beside the work.
 """
 
+import sys
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final, TypeVar, cast
 
@@ -19,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import AnyUrl
 
 from worlddb import Database, InputError, World, WorldDBError, __version__
-from worlddb.tools.mcp import catalogue, mcp_wording, quoting, resources, standard_streams, tool_arguments
+from worlddb.tools.mcp import access_log, catalogue, mcp_wording, quoting, resources, standard_streams, tool_arguments
 from worlddb.tools.mcp import prompts as completing
 from worlddb.tools.mcp.prompts import PROMPTS, Prompt, prompt_text
 from worlddb.tools.mcp.session import Call, Session
@@ -325,6 +326,7 @@ def serve(db: Database, world: str | None) -> None:
         UnknownReference, AmbiguousReference: there is no such world, or there are several.
         BrokenPipeError: nobody reads the answers any more.
     """
+    access_log.log_to(sys.stderr)
     try:
         MemoryServer(Session(db, world)).run()
     except BaseExceptionGroup as several:

@@ -138,7 +138,7 @@ class Tenant:
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         self._manager: StreamableHTTPSessionManager = server.session_manager
-        self.sessions = OpenSessions(self._manager.handle_request, SESSION_SECONDS)
+        self.sessions = OpenSessions(http_guards.BodyBudget(self._manager.handle_request), SESSION_SECONDS)
         self.bucket = bucket
         self.ended = anyio.Event()
 

@@ -21,7 +21,7 @@ from uvicorn.server import ServerState
 import worlddb
 from tests.support.mcp_clients import together
 from tests.support.serving import HELLO, PATIENCE_SECONDS, Reply, Served, message, received, request, send, serving
-from worlddb.tools.mcp import http_connections, listening, tenants
+from worlddb.tools.mcp import http_connections, http_guards, listening, tenants
 from worlddb.tools.mcp.access_keys import KeyFile, default_key_file
 
 SERVED_SECONDS = 1.0
@@ -274,7 +274,7 @@ def test_a_session_of_one_key_is_none_for_another(keyed: Keyed) -> None:
     assert keyed.ask(LIST, Mcp_Session_Id=mine).status == 200
 
 
-def test_a_body_in_very_many_pieces_is_refused_before_it_has_cost_much(keyed: Keyed) -> None:
+def test_a_body_in_very_many_chunks_is_refused_before_it_has_cost_much(keyed: Keyed) -> None:
     head = request(Authorization=f"Bearer {keyed.secret}", Transfer_Encoding="chunked", Content_Length="")
     assert send(keyed.server, head + b"1\r\nx\r\n" * (http_connections.MAX_CHUNKS + 1)).status in (400, 0)
     assert send(keyed.server, head + b"1\r\nx\r\n" * 100 + b"0\r\n\r\n").status == 400
@@ -390,6 +390,48 @@ def test_where_all_requests_are_under_way_a_further_one_is_told_so() -> None:
             writer.close()
 
     together(lambda: served(waits, work, most=4))
+
+
+def test_large_bodies_share_their_memory_and_small_ones_always_pass() -> None:
+    """250 bodies of 4 MiB, all but their last byte sent, took a gigabyte before."""
+    going_on = anyio.Event()
+    answered: list[int] = []
+
+    async def reads(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["more_body"]:
+            pass
+        await going_on.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    guarded = http_guards.BodyBudget(reads, 1_000)
+
+    async def ask(size: int) -> None:
+        pieces = [{"type": "http.request", "body": b"x" * size, "more_body": more} for more in (False, True)]
+
+        async def receive() -> Any:
+            return pieces.pop()
+
+        async def note(message: Any) -> None:
+            answered.extend([message["status"]] if "status" in message else [])
+
+        await guarded({"type": "http", "method": "POST"}, receive, note)
+
+    async def work() -> None:
+        nonlocal going_on
+        half = http_guards.FREE_BYTES // 2
+        for _ in range(2):
+            async with anyio.create_task_group() as tasks:
+                for more in (250, 200, 0, 0):
+                    tasks.start_soon(ask, half + more)
+                await anyio.wait_all_tasks_blocked()
+                await ask(half + 51)
+                assert answered == [429]
+                going_on.set()
+            assert answered == [429, 200, 200, 200, 200]
+            answered.clear()
+            going_on = anyio.Event()
+
+    together(work)
 
 
 def test_an_address_is_one_user_s_network() -> None:

@@ -127,6 +127,7 @@ def test_every_limit_is_on_the_page() -> None:
     assert [int(number) for number in told] == [
         http_connections.MAX_HEAD_BYTES,
         tenants.MAX_BODY_BYTES,
+        http_guards.BODIES_BYTES,
         http_connections.MAX_CHUNKS,
         http_connections.HEAD_SECONDS,
         http_connections.IDLE_SECONDS,
