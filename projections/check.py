@@ -150,9 +150,15 @@ def _compare(kept: rows.Tables, derived: rows.Tables, last: int) -> list[verify.
 
 
 def head_findings(log: LmdbLog, tables: rows.Tables) -> list[verify.Finding]:
-    """The head record and the tables' root hash against the last commit, in one snapshot."""
-    findings: list[verify.Finding] = []
+    """The head record and the tables' root hash against the last commit, in one snapshot.
+
+    And that there is nothing behind the tables.
+    """
     last = log.last_stored()
+    findings = [
+        verify.Finding(last, f"there is a record of no known table, under the key {key.hex()[:40]}")
+        for key in tables.strays()
+    ]
     try:
         head = log.head()
         if head.seq != last:

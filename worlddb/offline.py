@@ -141,9 +141,6 @@ def diagnose(
     )
 
 
-_RESTORER = "restore"
-
-
 def restore(
     backup: str | Path,
     into: str | Path,
@@ -176,11 +173,8 @@ def restore(
 
 
 def _open(opened: ExitStack, folder: Path, *, create: bool = False) -> environment.Environment:
-    env = open_environment(folder, author=_RESTORER, create=create, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
+    env = open_environment(folder, author=backups.RESTORER, create=create, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
     return opened.enter_context(closing(env))
-
-
-_UPGRADER = "upgrade"
 
 
 def upgrade(
@@ -190,7 +184,8 @@ def upgrade(
 
     First a backup is made in the directory ``backup`` (default: beside the store, its name with ``.before-upgrade-N``,
     where N is the layout that the tables get), every commit and text checked on the way. Then the tables are derived
-    from the log in one transaction. What breaks off is gone on with by the next call, and the backup not made again.
+    from the log in one transaction. What older releases kept beside the log about erasures is taken into it and listed,
+    once; nothing proves it. What breaks off is gone on with by the next call, and the backup not made again.
 
     Raises:
         NotAStore: there is no store at the path, or ``backup`` holds something else.
@@ -203,11 +198,12 @@ def upgrade(
     whole = folder.resolve()
     into = whole.with_name(f"{whole.name}.before-upgrade-{LAYOUT}") if backup is None else folder_of(backup)
     with closing(
-        open_environment(folder, author=_UPGRADER, create=False, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
+        open_environment(folder, author=backups.UPGRADER, create=False, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
     ) as env:
         if not has_begun(env):
             raise errors.NotAStore(f"There is no store at {folder}", "Check the path")
-        return backups.upgrade(env, partial(backup_into, env, into, _UPGRADER, progress), str(into), progress)
+        back_up = partial(backup_into, env, into, backups.UPGRADER, progress)
+        return backups.upgrade(env, back_up, str(into), SystemClock().now(), progress)
 
 
 def check_bundle(

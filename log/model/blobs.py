@@ -85,4 +85,17 @@ class Vector(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag
     stated: int = 0
 
 
-Blob = Body | Details | Cause | Secret | Space | Vector
+class Evidence(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag="evidence"):
+    """A commit of another history of this log, which erased texts that are missing here.
+
+    ``header`` and ``events`` are its stored bytes, ``details`` pairs of a position in it and the stored blob there,
+    which say under which reference it was done.
+    """
+
+    nonce: bytes
+    header: bytes
+    events: bytes
+    details: list[tuple[int, bytes]]
+
+
+Blob = Body | Details | Cause | Secret | Space | Vector | Evidence

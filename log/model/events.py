@@ -372,6 +372,23 @@ class SpaceDropped(Event, frozen=True, tag="space_dropped"):
     details: int
 
 
+class ErasedElsewhere(Event, frozen=True, tag="erased_elsewhere"):
+    """Texts of a lineage are not in this copy: a commit erased them that another history of this log has.
+
+    Both histories have the commits up to ``through``, and ``blobs`` are (commit, position) among those. The blob at
+    ``record`` is the erasing commit. ``everywhere`` and ``forbidden`` as it says. ``listed``: an upgrade found the
+    record beside the log, where older releases kept it, and nothing proves it.
+    """
+
+    lineage: bytes
+    blobs: list[tuple[int, int]]
+    record: int
+    through: int
+    everywhere: bool
+    forbidden: list[bytes]
+    listed: bool
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -402,4 +419,5 @@ AnyEvent = (
     | Untuned
     | SpaceChosen
     | SpaceDropped
+    | ErasedElsewhere
 )

@@ -9,151 +9,25 @@
 | 0x02 | u64 sequence number | 32-byte chain hash, then the header bytes |
 | 0x03 | u64 sequence number | the events bytes |
 | 0x04 | u64 sequence number, u32 position | the blob's stored bytes; none after an erasure |
-| 0x05 | 32-byte chain hash, 16-byte lineage, or keyed hash | erasures that are carried along, see below |
+| 0x05 | | of earlier releases: tied to nothing in the log, and no evidence of anything |
 
 Integers in keys are big-endian, so that LMDB's order is the log's order.
 
-A store that is made as it was at an earlier moment has the commits up to then, and lacks the texts that were erased
-since. The proof that these were erased, and not lost, is carried along beside the log:
-
-| first byte | rest of the key | value |
-|---|---|---|
-| 0x05 | 32-byte chain hash of the erasing commit | msgpack ``["erasure", through, header, events, details]`` |
-| 0x05 | 16-byte lineage | the chain hash of the last commit that erased it |
-| 0x05 | 32-byte keyed hash of a text, ``00`` | the chain hash of the last commit that forbade it |
-
-``through`` is the last commit that was copied, up to which the erasing commit speaks of commits of this log too.
-``header`` and ``events`` are its stored bytes, ``details`` pairs of a position and the stored blob at it: under which
-reference the erasure was made.
+No record of the log but those under 0x01 is outside the chain of hashes: a header names its events, and these name the
+blobs. Earlier releases kept erasures that were carried along under 0x05; see ``erasure_evidence.py``.
 """
 
 import struct
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Final, NamedTuple, Protocol
 
 import lmdb
 import msgspec
 
 from worlddb.log.model import codec, errors, hashing, ids
-from worlddb.log.model.events import FORMAT, Erased
-
-_FIRST: Final = b"\x05"
-_FORBIDDEN: Final = b"\x00"
-
-
-class _Stored(msgspec.Struct, frozen=True, array_like=True, tag="erasure"):
-    through: int
-    header: bytes
-    events: bytes
-    details: list[tuple[int, bytes]]
-
-
-_DECODER: Final = msgspec.msgpack.Decoder(_Stored)
-
-
-class Carried(NamedTuple):
-    """A commit that erased something, as it stands in the log that this one was copied from."""
-
-    through: int
-    header_bytes: bytes
-    events_bytes: bytes
-    details: dict[int, bytes]
-
-    @property
-    def chain(self) -> bytes:
-        """The commit's chain hash."""
-        return codec.chain_hash(self.header_bytes)
-
-    @property
-    def header(self) -> codec.Header:
-        """The commit's header."""
-        return codec.decode_header(self.header_bytes, 0)
-
-    @property
-    def events(self) -> codec.Events:
-        """The commit's events; :class:`DamagedStore` if they are not those that its header names."""
-        if codec.events_hash(self.events_bytes) != self.header.events_hash:
-            raise errors.DamagedStore("The record of a later erasure is damaged", "Copy the store again")
-        return codec.decode_events(self.events_bytes, 0)
-
-    @property
-    def erased(self) -> list[Erased]:
-        """The erased texts."""
-        return [event for event in self.events.events if isinstance(event, Erased)]
-
-    @property
-    def blobs(self) -> Iterator[tuple[int, int]]:
-        """The (commit, position) of what it erased of the commits that were copied."""
-        return (blob for event in self.erased for blob in event.blobs if blob[0] <= self.through)
-
-
-class CarriedErasures:
-    """The records of later erasures, in one transaction."""
-
-    def __init__(self, txn: lmdb.Transaction) -> None:
-        self._txn = txn
-
-    def put(self, carried: Carried) -> None:
-        """Keep a record; of several about one lineage, the one that is put last is found by it."""
-        stored = _Stored(carried.through, carried.header_bytes, carried.events_bytes, sorted(carried.details.items()))
-        self._txn.put(_FIRST + carried.chain, codec.encode(stored))
-        for event in carried.erased:
-            self._txn.put(_FIRST + event.lineage, carried.chain)
-            for digest in event.forbidden:
-                self._txn.put(_FIRST + digest + _FORBIDDEN, carried.chain)
-
-    def replace(self, carried: Iterable[Carried]) -> None:
-        """Keep these, given oldest first, and no others."""
-        with self._txn.cursor() as cursor:
-            while cursor.set_range(_FIRST) and cursor.key()[:1] == _FIRST:
-                cursor.delete()
-        for each in carried:
-            self.put(each)
-
-    def of(self, lineage: bytes) -> Carried | None:
-        """The last later erasure of a lineage."""
-        chain: bytes | None = self._txn.get(_FIRST + lineage)  # type: ignore[assignment]
-        stored: bytes | None = None if chain is None else self._txn.get(_FIRST + chain)  # type: ignore[assignment]
-        return None if chain is None or stored is None else _decoded(chain, stored)
-
-    def forbids(self, digest: bytes) -> bool:
-        """True if the text of a keyed hash may not be written again."""
-        return self._txn.get(_FIRST + digest + _FORBIDDEN) is not None
-
-    def any(self) -> bool:
-        """True if there are any."""
-        with self._txn.cursor() as cursor:
-            return bool(cursor.set_range(_FIRST)) and cursor.key()[:1] == _FIRST
-
-    def all(self) -> Iterator[Carried]:
-        """Every record, oldest first.
-
-        Raises:
-            DamagedStore: one of them is not what was written.
-        """
-        found: list[Carried] = []
-        with self._txn.cursor() as cursor:
-            within = cursor.set_range(_FIRST)
-            while within and cursor.key()[:1] == _FIRST:
-                key = bytes(cursor.key())
-                if len(key) == len(_FIRST) + ids.HASH_BYTES:
-                    found.append(_decoded(key[len(_FIRST) :], bytes(cursor.value())))
-                within = cursor.next()
-        yield from sorted(found, key=lambda carried: carried.header.ingest_time)
-
-
-def _decoded(chain: bytes, stored: bytes) -> Carried:
-    try:
-        found = _DECODER.decode(stored)
-    except (msgspec.DecodeError, ValueError) as error:
-        message = f"The record of a later erasure cannot be decoded: {error}"
-        raise errors.DamagedStore(message, "Copy the store again") from None
-    carried = Carried(found.through, found.header, found.events, dict(found.details))
-    if carried.chain != chain:
-        raise errors.DamagedStore("The record of a later erasure is not what was written", "Copy the store again")
-    return carried
-
+from worlddb.log.model.events import FORMAT
+from worlddb.log.store.erasure_evidence import UNTIED, UntiedErasures
 
 MAGIC: Final = "worlddb"
 
@@ -169,6 +43,9 @@ _SEQ = struct.Struct(">BQ")
 _BLOB = struct.Struct(">BQI")
 _HEAD = struct.Struct(">32sQ")
 _U64 = struct.Struct(">Q")
+TABLES_FROM: Final = b"\x40"
+"""The first byte from which on the keys are those of tables, which are derived from the log."""
+COPY_KINDS: Final = (b"backup", b"restoring", b"snapshot")
 _MAX_POSITION: Final = 2**32 - 1
 
 OPENING_KEYS: Final = (_FORMAT_KEY, HEAD_KEY, _SEQ.pack(_COMMIT, 1), _SEQ.pack(_EVENTS, 1), _BLOB.pack(_BLOBS, 1, 0))
@@ -334,10 +211,15 @@ class LmdbLog(Log):
         else:
             self._txn.delete(_COPY_KEY)
 
+    def has_untied(self) -> bool:
+        """True if anything lies beside the log about erasures, as earlier releases kept it."""
+        with self._txn.cursor() as cursor:
+            return bool(cursor.set_range(bytes([UNTIED]))) and cursor.key()[:1] == bytes([UNTIED])
+
     @property
-    def carried(self) -> CarriedErasures:
-        """Erasures that were recorded after the point up to which this log was copied."""
-        return CarriedErasures(self._txn)
+    def untied(self) -> UntiedErasures:
+        """What lies beside the log about erasures, as earlier releases kept it."""
+        return UntiedErasures(self._txn)
 
     def fill(self, seq: int, position: int, stored: bytes) -> None:
         """Put a blob into the place that was kept for it by its hash.
@@ -398,6 +280,33 @@ class LmdbLog(Log):
             count = self._decoded_events(events, seq).blob_count
             blobs = [self.blob(seq, position) for position in range(count)]
             yield seq, codec.Record(self.stored_header(seq)[1], events, blobs)
+
+    def keys(self, after: bytes, most: int) -> list[bytes]:
+        """The keys of the log that come after one, and of whatever else lies before the tables; at most so many."""
+        with self._txn.cursor() as cursor:
+            if not cursor.set_range(after + b"\x00" if after else b""):
+                return []
+            found: Iterator[bytes] = cursor.iternext(values=False)  # type: ignore[assignment]
+            return [bytes(key) for key in takewhile(lambda key: key[:1] < TABLES_FROM, islice(found, most))]
+
+    def problem_of_mark(self, key: bytes) -> str:
+        """What is wrong with a record that is no header, events or blob; empty if it is a mark that the log writes."""
+        stored = self._get(key) or b""
+        if key[:1] == bytes([UNTIED]):
+            return ""  # Each is told by what it says.
+        if key == _FORMAT_KEY:
+            return "" if stored == codec.encode((MAGIC, FORMAT)) else "the mark of the format is not what was written"
+        if key == _HEAD_KEY:
+            return ""  # It is held against the last commit.
+        if key == SCRUB_KEY:
+            return "" if len(stored) == _U64.size else "the mark of an unfinished erasure is not what was written"
+        if key == _COPY_KEY:
+            return "" if stored in COPY_KINDS else "the mark of a copy is of no known kind"
+        return f"there is a record of no known kind, under the key {key.hex()[:40]}"
+
+    def has_format(self) -> bool:
+        """True if the mark of the format is there."""
+        return self._get(_FORMAT_KEY) is not None
 
     def stored_pairs(self, last: int) -> Iterator[tuple[bytes, bytes]]:
         """Yield the keys and values of commits 1 to ``last`` exactly as they lie there.

@@ -5,7 +5,8 @@ finds a log that is shorter or whose hashes were made afresh. Two logs share all
 both have the same chain hash.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Final, NamedTuple
@@ -13,8 +14,9 @@ from typing import Final, NamedTuple
 import lmdb
 
 from worlddb.log.model import checkpoint, codec, errors, hashing, merkle
-from worlddb.log.model.events import Erased, Imported, TakenOver
-from worlddb.log.store.log import LmdbLog, seq_of_key
+from worlddb.log.model.events import Created, Erased, ErasedElsewhere, Filled, Imported, Revised, TakenOver
+from worlddb.log.store import erasure_evidence
+from worlddb.log.store.log import LmdbLog, place_of_key, seq_of_key
 from worlddb.log.store.pages import PageFinding
 
 
@@ -40,14 +42,28 @@ class Erasures:
         self._missing: dict[tuple[int, int], str] = {}
         self._erased: dict[tuple[int, int], int] = {}
         self._doubtful: list[int] = []
+        self.filled: dict[tuple[bytes, int], int] = {}
+        """Versions whose texts came later than their hashes, and the commits that brought them."""
+
+    def told(self, seq: int, events: codec.Events) -> None:
+        """What the events of a commit say."""
+        for event in events.events:
+            if isinstance(event, Erased | ErasedElsewhere):
+                self.recorded(event.blobs, seq)
+            elif isinstance(event, Filled):
+                self.filled[event.lineage, event.version] = seq
 
     def missing(self, seq: int, position: int, identifier: bytes) -> None:
         """A blob that is not there."""
         self._missing[seq, position] = identifier.hex()[:12]
 
     def recorded(self, blobs: Iterable[tuple[int, int]], by: int) -> None:
-        """What commit ``by`` says to have erased; 0 for one that came after the log was copied."""
+        """What commit ``by`` says to have erased; 0 for one that is not copied yet."""
         self._erased.update(dict.fromkeys(blobs, by))
+
+    def explains(self, seq: int, position: int) -> bool:
+        """True if a commit says to have erased a blob."""
+        return (seq, position) in self._erased
 
     def doubtful(self, seq: int) -> None:
         """A commit that may have erased something and cannot be read, or not be trusted."""
@@ -104,10 +120,10 @@ def verify_commit(
         if len(events.events) != header.event_count:
             problems.append(f"it has {len(events.events)} events and its header counts {header.event_count}")
         problems.extend(_blob_problems(log, seq, events, erasures))
-        for event in events.events if sound else ():
-            # What damaged events say to have erased may name texts of sound commits, which would be blamed for it.
-            if isinstance(event, Erased):
-                erasures.recorded(event.blobs, seq)
+        problems.extend(erasure_evidence.problems_of(events, partial(log.blob, seq), seq))
+        # What damaged events say to have erased may name texts of sound commits, which would be blamed for it.
+        if sound:
+            erasures.told(seq, events)
     except errors.WorldDBError as error:
         problems.append(error.message)
     if not sound:
@@ -167,6 +183,7 @@ def verify_log(
     commits = events = blobs = 0
     previous: codec.Header | None = None
     erasures = Erasures()
+    counts = array("q", [0])
 
     def check(first: int, log: LmdbLog) -> None:
         nonlocal commits, events, blobs, previous
@@ -177,14 +194,80 @@ def verify_log(
             commits += 1
             if header is not None:
                 events += header.event_count
-            blobs += _blob_count(log, seq)
+            counts.append(_blob_count(log, seq))
+            blobs += max(counts[-1], 0)
 
     for first in range(1, last + 1, chunk):
         read(partial(check, first))
         if progress is not None:
             progress(min(first + chunk - 1, last), last)
     read(lambda log: findings.extend(_erasure_findings(log, last, erasures)))
+    findings.extend(_stray_findings(read, counts))
+    if erasures.filled and not findings:
+        counted: dict[bytes, int] = {}
+        for first in range(1, last + 1, chunk):
+            read(partial(_unfilled, first, min(first + chunk - 1, last), erasures, counted, findings))
     return Totals(commits, events, blobs), findings
+
+
+def _unfilled(
+    first: int, last: int, erasures: Erasures, counted: dict[bytes, int], findings: list[Finding], log: LmdbLog
+) -> None:
+    """Find texts that a later commit brought and that are gone again, although no commit erased them.
+
+    ``counted`` are the versions that earlier commits gave to the worlds which such texts are of.
+    """
+    lineages = {lineage for lineage, _ in erasures.filled}
+    for seq in range(first, last + 1):
+        for event in log.events(seq).events:
+            if isinstance(event, Created | Revised) and event.lineage in lineages:
+                counted[event.lineage] = version = counted.get(event.lineage, 0) + 1
+                by = erasures.filled.get((event.lineage, version))
+                if by and log.blob(seq, event.body) is None and not erasures.explains(seq, event.body):
+                    told = f"the text that it brought to commit {seq} is missing and no erasure is recorded"
+                    findings.append(Finding(by, told))
+
+
+_STRAY_KEYS: Final = 65_536
+"""How many keys are looked at in one read transaction."""
+_MOST_STRAY: Final = 20
+
+
+def _stray_findings(read: Callable[[Callable[[LmdbLog], object]], object], counts: Sequence[int]) -> list[Finding]:
+    """Records beside those that the log consists of: nothing names them, so anybody may have put them there.
+
+    ``counts`` says how many blobs each commit names, from commit 0 on, and -1 where that cannot be told.
+    """
+    findings: list[Finding] = []
+    after = b""
+
+    def look(log: LmdbLog) -> None:
+        nonlocal after
+        last, keys = log.last_stored(), log.keys(after, _STRAY_KEYS)
+        for key in keys:
+            problem = _stray(log, key, last, counts)
+            if problem and len(findings) < _MOST_STRAY:
+                place = place_of_key(key)
+                findings.append(Finding(0 if place is None else place.seq, problem))
+        after = keys[-1] if len(keys) == _STRAY_KEYS else b""
+
+    while True:
+        read(look)
+        if not after:
+            return findings
+
+
+def _stray(log: LmdbLog, key: bytes, last: int, counts: Sequence[int]) -> str:
+    """What is wrong with there being a record of a key; empty if it has its place in the log."""
+    place = place_of_key(key)
+    if place is not None:
+        if not 1 <= place.seq <= last:
+            return f"there is a record of commit {place.seq}, and the log has commits 1 to {last}"
+        named = counts[place.seq] if place.seq < len(counts) else -1
+        if place.kind == "blob" and 0 <= named <= place.position:
+            return f"there is a blob {place.position}, and the commit names {named}"
+        return ""
+    return log.problem_of_mark(key)
 
 
 def _erasure_findings(log: LmdbLog, last: int, erasures: Erasures) -> list[Finding]:
@@ -195,24 +278,40 @@ def _erasure_findings(log: LmdbLog, last: int, erasures: Erasures) -> list[Findi
             erasures.doubtful(log.last_stored() + 1)
         for seq in range(last + 1, log.last_stored() + 1):
             for event in log.events(seq).events:
-                if isinstance(event, Erased):
+                if isinstance(event, Erased | ErasedElsewhere):
                     erasures.recorded(event.blobs, seq)
-        for carried in log.carried.all():
-            erasures.recorded(carried.blobs, 0)
         findings.extend(erasures.findings(log))
+        findings.extend(_untied_findings(log))
     except errors.WorldDBError as error:
         findings.append(Finding(error.details.get("seq", 0), error.message))
     due = log.scrub_due()
+    if not log.has_format():
+        findings.append(Finding(0, "the mark of the format is missing"))
     if due is not None:
         findings.append(Finding(due, "the bytes that it erased may still lie in the store's files: open it to finish"))
     return findings
+
+
+def _untied_findings(log: LmdbLog) -> Iterator[Finding]:
+    """What lies beside the log about erasures: no commit names it, so it explains nothing."""
+    readable = log.untied.all()
+    for each in readable:
+        header = each.header
+        yield Finding(
+            0,
+            f"a record beside the log says that a later commit {header.seq} by {header.author!r} erased texts, and no"
+            " commit of this log names it (in a copy that an older release made, `worlddb upgrade` lists such records"
+            " once)",
+        )
+    if not readable and log.has_untied():
+        yield Finding(0, "there are records of erasures beside the log that cannot be read and that no commit names")
 
 
 def _blob_count(log: LmdbLog, seq: int) -> int:
     try:
         return log.events(seq).blob_count
     except errors.WorldDBError:
-        return 0
+        return -1
 
 
 CHUNK_COMMITS: Final = 4096

@@ -263,7 +263,7 @@ def _comparable(side: bundle_side.BundleSide, lineage: bytes) -> tuple[diff_side
 
 
 RELATION: Final = "bundle"
-_ERASED: Final = "erased"
+_ERASED: Final = frozenset({"erased", "erased_elsewhere"})
 _SHOWN: Final = 8
 _OTHER_LOG: Final = (
     "At the bundle's commit the store's log is another one than that of the store which the bundle comes from: one of"
@@ -396,7 +396,7 @@ def _by_log(
             continue
         known = {ref.hex() for other in sides for ref in other.refs()}
         for entry in journal(each.reader, parted + 1, each.seq):
-            if (entry.event in common_past.SHOWN_EVENTS or entry.event == _ERASED) and not known.isdisjoint(entry.refs):
+            if entry.event in common_past.SHOWN_EVENTS | _ERASED and not known.isdisjoint(entry.refs):
                 yield common_past.later_event(side, entry, sides)
 
 

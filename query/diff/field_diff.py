@@ -140,6 +140,7 @@ def edge_validity(one: diff_side.EdgeState, other: diff_side.EdgeState) -> Itera
 
 _KINDS: Final[dict[str, str]] = {
     "erased": "erased",
+    "erased_elsewhere": "erased",
     "space": "vectors",
     "embedded": "vectors",
     "embedded_through": "vectors",

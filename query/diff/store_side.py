@@ -83,7 +83,7 @@ def why_without_text(snapshot: Snapshot, node: int, row: schema.VersionRow) -> s
     log, tables = snapshot
     if log.blob(row.seq, row.position) is not None:
         return diff_side.DAMAGED
-    if apply.erasure_of(tables, node) is not None or log.carried.of(tables.node(node).lineage) is not None:
+    if apply.erasure_of(tables, node) is not None:
         return diff_side.ERASED
     events = log.events(row.seq).events
     came_as_hash = any(row.position in event.absent for event in events if isinstance(event, Imported))
@@ -261,12 +261,14 @@ class StoreSide(diff_side.LogSide):
         return diff_side.ProposalState(*ends, f"{self._called(ends[0])} the same as {self._called(ends[1])}: {status}")
 
     def erasures(self) -> diff_side.Erasures:
-        here = (event for seq in range(1, self.seq + 1) for event in self._log.events(seq).events)
-        erased = [event for event in here if isinstance(event, ev.Erased)]
+        last = self._log.head().seq
+        said = ((seq, event) for seq in range(1, last + 1) for event in self._log.events(seq).events)
+        erased = [
+            event
+            for seq, event in said
+            if isinstance(event, ev.ErasedElsewhere) or (isinstance(event, ev.Erased) and seq <= self.seq)
+        ]
         blobs = {(seq, position) for event in erased for seq, position in event.blobs}
-        for carried in self._log.carried.all():
-            blobs.update((seq, position) for seq, position in carried.blobs)
-            erased.extend(carried.erased)
         return diff_side.Erasures(frozenset(blobs), frozenset(event.lineage for event in erased))
 
     def log_pairs(self, last: int) -> Iterator[diff_side.Pair]:

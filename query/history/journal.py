@@ -5,9 +5,10 @@ from typing import Any
 
 import msgspec
 
-from worlddb.log.model import clock, ids
+from worlddb.log.model import clock, codec, ids
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Body, Details
+from worlddb.log.model.blobs import Body, Details, Evidence
+from worlddb.log.store.erasure_evidence import from_blob
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import LoggedBlobs
 from worlddb.projections.tables.reads.table_reads import TableReads
@@ -23,7 +24,7 @@ _NO_REFS = ("nonce", "digest")
 """Bytes of an event that name nothing."""
 
 
-_PLACES = ("nonce", "body", "details", "secret", "vector", "model")
+_PLACES = ("nonce", "body", "details", "secret", "vector", "model", "record")
 """What says where in its commit a text is: it would tell how much else the commit holds."""
 
 
@@ -123,7 +124,7 @@ def _shown(tables: TableReads, events: Iterable[ev.Event]) -> Iterator[ev.Event]
     That a world was closed or erased is its own affair, and shown without what the event says of others.
     """
     for event in events:
-        if isinstance(event, ev.Erased):
+        if isinstance(event, ev.Erased | ev.ErasedElsewhere):
             # Texts about the world may have stood in edges from outside, and equal texts in other worlds.
             event = msgspec.structs.replace(event, blobs=[], everywhere=False)
         elif isinstance(event, ev.Closed | ev.Ended) and event.by and tables.node_of(event.by) is None:
@@ -146,7 +147,17 @@ def commit_entries(log: LmdbLog, seq: int, ref: str | None = None, tables: Table
     for index, event in enumerate(events.events if tables is None else _shown(tables, events.events)):
         refs = named_by(event)
         if ref is None or ref in refs:
-            yield _entry(seq, index, header.ingest_time, header.author, event, refs, blobs)
+            entry = _entry(seq, index, header.ingest_time, header.author, event, refs, blobs)
+            yield entry if not isinstance(event, ev.ErasedElsewhere) else _with_reason(entry, event, log)
+
+
+def _with_reason(entry: Entry, event: ev.ErasedElsewhere, log: LmdbLog) -> Entry:
+    """The entry of an erasure in another history, with the reference under which it was done there."""
+    stored = log.blob(entry.seq, event.record)
+    evidence = None if stored is None else codec.decode_blob(stored, entry.seq)
+    if not isinstance(evidence, Evidence):
+        return entry
+    return msgspec.structs.replace(entry, why=from_blob(evidence, event).reason(event.lineage))
 
 
 def named_by(event: ev.Event) -> tuple[str, ...]:

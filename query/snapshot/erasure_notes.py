@@ -9,6 +9,7 @@ from worlddb.log.model import blobs, codec, errors, times
 from worlddb.log.model.codec import chain_hash, events_hash
 from worlddb.log.model.events import NONE, Erased
 from worlddb.log.store.copies import Copy
+from worlddb.log.store.erasure_evidence import LaterErasure
 from worlddb.projections.tables.apply.apply import erasure_of as row_of
 from worlddb.query.records import records
 from worlddb.query.snapshot.snapshot import Snapshot
@@ -18,20 +19,17 @@ ELSEWHERE: Final = "backups, bundles and copies that were made elsewhere: the st
 
 def erasure_of(snapshot: Snapshot, node: int) -> records.Erasure | None:
     """The last erasure of a world's texts, also one after the point that a copy reaches."""
-    lineage = snapshot.tables.node(node).lineage
-    carried = snapshot.log.carried.of(lineage)
-    if carried is not None:
-        header = carried.header
-        position = next(event.details for event in carried.erased if event.lineage == lineage)
-        stored = carried.details.get(position)
-        details = None if stored is None else codec.decode_blob(stored, header.seq)
-        reason = details.why if isinstance(details, blobs.Details) else ""
-    else:
-        row = row_of(snapshot.tables, node)
-        if row is None:
-            return None
-        header = snapshot.log.header(row.seq)
-        reason = snapshot.details(row.seq, row.details).why if row.details != NONE else ""
+    row = row_of(snapshot.tables, node)
+    if row is None:
+        return None
+    header, reason = snapshot.log.header(row.seq), ""
+    stored = None if row.details == NONE else snapshot.log.blob(row.seq, row.details)
+    blob = None if stored is None else codec.decode_blob(stored, row.seq)
+    if isinstance(blob, blobs.Details):
+        reason = blob.why
+    elif isinstance(blob, blobs.Evidence):
+        later = LaterErasure(0, blob.header, blob.events, dict(blob.details))
+        header, reason = later.header, later.reason(snapshot.tables.node(node).lineage)
     return records.Erasure(seq=header.seq, ingested_at=header.ingest_time, author=header.author, reason=reason)
 
 

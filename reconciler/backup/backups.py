@@ -10,16 +10,25 @@ from typing import Final, NamedTuple
 
 import lmdb
 
-from worlddb.log.model import errors, events, times
+from worlddb.log.model import errors, events, hashing, times
 from worlddb.log.store import copies, environment, verify
+from worlddb.log.store.erasure_evidence import LaterErasure
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections import runner, scrub
 from worlddb.projections.tables.apply.log_marks import refuse_supposed
 from worlddb.projections.tables.storage import rows, schema
-from worlddb.reconciler.backup.commit_copier import CHUNK_COMMITS, Copier, erasures_after
+from worlddb.reconciler.backup.commit_copier import CHUNK_COMMITS, NOWHERE, Copier, arrivals, erasures_after, take_over
 
 RESTORING: Final = "restoring"
 """The kind of a copy that becomes a store of its own when it is whole."""
+
+
+RESTORER: Final = "restore"
+"""Who says in a restored store what the original had erased since the backup was made."""
+
+
+UPGRADER: Final = "upgrade"
+"""Who takes into the log what older releases kept beside it."""
 
 
 class BackedUp(NamedTuple):
@@ -37,7 +46,10 @@ class BackedUp(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """The last commit of a restored store, its root hash, and how many later erasures it took."""
+    """The last commit of a backup that was restored, its root hash, and how many later erasures the store took.
+
+    If any erased texts of these commits, one commit more says so.
+    """
 
     seq: int
     root: str
@@ -91,18 +103,20 @@ def restore(
                 f"{source.folder} is no backup", "Name the directory that `worlddb backup` wrote to"
             )
     source.refuse_damaged_pages()
-    elsewhere = []
+    elsewhere = NOWHERE
     if original is not None:
         with source.read() as ours, original.read() as theirs:
             _refuse_another_store(LmdbLog(ours), LmdbLog(theirs), source, original)
             common = verify.common_commits(LmdbLog(ours), LmdbLog(theirs))
         elsewhere = erasures_after(original, common)
     target = begin()
-    Copier(source, target, kind=RESTORING, elsewhere=elsewhere).copy(until, progress)
+    Copier(source, target, kind=RESTORING, author=RESTORER, elsewhere=elsewhere).copy(until, progress)
     target.write(lambda txn: LmdbLog(txn).mark_copy(""))
     with target.read() as txn:
         log = LmdbLog(txn)
-        return Restored(until, log.header(until).root.hex(), len(list(log.carried.all())))
+        taken = {each.chain for each in (*elsewhere.tied, *elsewhere.untied, *log.untied.all())}
+        taken.update(each.chain for seq in range(1, log.head().seq + 1) for each in arrivals(log, seq))
+        return Restored(until, log.header(until).root.hex(), len(taken))
 
 
 def _refuse_other(source: environment.Environment, target: environment.Environment) -> int:
@@ -144,11 +158,23 @@ _ATTEMPTS: Final = 8
 """How often to back up again because an older release committed meanwhile."""
 
 
+class ListedErasure(NamedTuple):
+    """A record beside the log that an upgrade took into it: a commit of another history that erased ``texts`` texts."""
+
+    seq: int
+    ingested_at: int
+    author: str
+    reasons: tuple[str, ...]
+    texts: int
+
+
 class Upgraded(NamedTuple):
     """What an upgrade did: the old and new layout of the tables, and where the backup is.
 
-    It also holds the last commit and its root hash. ``backup`` is empty if the tables had today's layout already: then
-    nothing was done.
+    It also holds the last commit and its root hash. ``backup`` is empty if the tables had today's layout already and
+    nothing lay beside the log: then nothing was done. ``listed`` are the records of later erasures that older releases
+    kept beside the log and that are in it now, though nothing proves them; ``refused`` counts those that stay outside,
+    because they do not fit to the log or because such records were listed before: they are damage.
     """
 
     before: int
@@ -156,6 +182,8 @@ class Upgraded(NamedTuple):
     seq: int
     root: str
     backup: str
+    listed: tuple[ListedErasure, ...] = ()
+    refused: int = 0
 
 
 def layout_of(env: environment.Environment) -> int:
@@ -165,11 +193,17 @@ def layout_of(env: environment.Environment) -> int:
 
 
 def upgrade(
-    env: environment.Environment, back_up: Callable[[], BackedUp], place: str, progress: runner.Progress | None = None
+    env: environment.Environment,
+    back_up: Callable[[], BackedUp],
+    place: str,
+    now: int,
+    progress: runner.Progress | None = None,
 ) -> Upgraded:
     """Derive older tables again from the log, after a backup of every commit in it.
 
-    A run that breaks off leaves the older tables, or those of today; the next one goes on with its backup.
+    What older releases kept beside the log about erasures is taken into it, once, by a commit of the time ``now``; of a
+    backup it is not, since nothing but copying may go on with that. A run that breaks off leaves the older tables, or
+    those of today; the next one goes on with its backup.
 
     Raises:
         NewerFormat: the store belongs to a newer release.
@@ -178,33 +212,83 @@ def upgrade(
         UnavailableError: an older release goes on committing between the backup and the upgrade.
     """
     before = layout_of(env)
-    if before == schema.LAYOUT:
-        return _told(env, before, "")
+    with env.read() as txn:
+        beside = LmdbLog(txn).has_untied()
+        listing = beside and not LmdbLog(txn).copy_kind() and not _listed_before(LmdbLog(txn))
+    if before == schema.LAYOUT and not listing:
+        return _told(env, before, "", ())
     with env.read() as txn:
         refuse_supposed(rows.Tables(txn), "a backup of it could be taken for one of the original")
     env.refuse_damaged_pages()
     for _ in range(_ATTEMPTS):
         made = back_up()
-        if env.write(partial(_derive, made.seq, progress)):
-            return _told(env, before, place)
+        listed = env.write(partial(_derive, made.seq, now, progress))
+        if listed is not None:
+            return _told(env, before, place, listed)
     raise errors.UnavailableError(
         f"Somebody goes on writing to {env.folder}", "Stop the programs that use it, then try again"
     )
 
 
-def _derive(backed_up: int, progress: runner.Progress | None, txn: lmdb.Transaction) -> bool:
-    """Derive the tables again unless another process has; false if the backup lacks commits."""
+def _derive(
+    backed_up: int, now: int, progress: runner.Progress | None, txn: lmdb.Transaction
+) -> tuple[ListedErasure, ...] | None:
+    """Derive the tables again unless another process has, and list; ``None`` if the backup lacks commits."""
     log, tables = LmdbLog(txn), rows.Tables(txn)
-    if tables.layout() == schema.LAYOUT:
-        return True
+    older = tables.layout() != schema.LAYOUT
+    listing = log.has_untied() and not log.copy_kind() and not _listed_before(log)
+    if not older and not listing:
+        return ()
     if log.head().seq != backed_up:
+        return None
+    if older:
+        runner.rebuild(log, tables, progress)
+    return _list(log, tables, now) if listing else ()
+
+
+def _listed_before(log: LmdbLog) -> bool:
+    """True if an upgrade has taken such records into the log: another time it would list what a forger added."""
+    return any(each.listed for seq in range(1, log.head().seq + 1) for each in arrivals(log, seq))
+
+
+def _list(log: LmdbLog, tables: rows.Tables, now: int) -> tuple[ListedErasure, ...]:
+    """Take the records that fit into the log; the others stay where they are."""
+    found = log.untied.all()
+    fitting = [each._replace(listed=True) for each in found if _fits(log, each, now)]
+    if fitting:
+        take_over(log, tables, fitting, UPGRADER, now)
+        log.untied.replace(each for each in found if not _fits(log, each, now))
+    return tuple(
+        ListedErasure(
+            each.header.seq,
+            each.header.ingest_time,
+            each.header.author,
+            tuple(dict.fromkeys(filter(None, (each.reason(event.lineage) for event in each.erased)))),
+            sum(1 for _ in each.blobs),
+        )
+        for each in fitting
+    )
+
+
+def _fits(log: LmdbLog, each: LaterErasure, now: int) -> bool:
+    """True if a commit may have come after one of this log, in another history, and what it erased is gone here."""
+    header, through = each.header, each.through
+    if not 0 < through <= log.head().seq or header.seq <= through:
         return False
-    runner.rebuild(log, tables, progress)
-    return True
+    if not log.header(through).ingest_time < header.ingest_time <= now:
+        return False
+    if header.seq == through + 1 and header.previous != log.chain(through):
+        return False
+    if any(hashing.blob_id(text) != each.events.blob(at) for at, text in each.details.items()):
+        return False
+    return all(
+        seq > 0 and 0 <= position < log.events(seq).blob_count and log.blob(seq, position) is None
+        for seq, position in each.blobs
+    )
 
 
-def _told(env: environment.Environment, before: int, place: str) -> Upgraded:
+def _told(env: environment.Environment, before: int, place: str, listed: tuple[ListedErasure, ...]) -> Upgraded:
     with env.read() as txn:
         log = LmdbLog(txn)
-        seq = log.head().seq
-        return Upgraded(before, schema.LAYOUT, seq, log.header(seq).root.hex(), place)
+        seq, refused = log.head().seq, len(log.untied.all())
+        return Upgraded(before, schema.LAYOUT, seq, log.header(seq).root.hex(), place, listed, refused)

@@ -5,13 +5,16 @@ Commits are checked on arrival, and texts erased since are left out.
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import lmdb
 
-from worlddb.log.model import codec, errors, events
+from worlddb.log.model import codec, errors, events, hashing, ids
+from worlddb.log.model.blobs import Cause
 from worlddb.log.store import environment, verify
-from worlddb.log.store.log import Carried, LmdbLog
+from worlddb.log.store.copies import BACKUP
+from worlddb.log.store.erasure_evidence import LaterErasure, arrived
+from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import Progress, apply_commit, rebuild
 from worlddb.projections.tables.storage.rows import Tables
 
@@ -22,15 +25,28 @@ SEARCH_COMMITS: Final = 4096
 
 _ERASED_TAG: Final = codec.encode(str(events.Erased.__struct_config__.tag))
 """Stands in the stored events of every commit that erases something, so that others need not be decoded."""
+_ELSEWHERE_TAG: Final = codec.encode(str(events.ErasedElsewhere.__struct_config__.tag))
 _FILLED_TAG: Final = codec.encode(str(events.Filled.__struct_config__.tag))
+
+
+class Elsewhere(NamedTuple):
+    """What another store of the same beginning has erased: as its log says, and as lies beside its log."""
+
+    tied: tuple[LaterErasure, ...] = ()
+    untied: tuple[LaterErasure, ...] = ()
+
+
+NOWHERE: Final = Elsewhere()
 
 
 class Copier:
     """Brings ``target``, whose log is a beginning of ``source``'s, up to a commit of it.
 
-    Records are copied as they are stored and the tables are derived from them. Texts that were erased by commits that
-    the target does not have (yet), or by those in ``elsewhere``, are left out or taken away, and the proof that they
-    were erased is kept beside the log; so the target verifies after every step, whenever it is interrupted.
+    Records are copied as they are stored and the tables are derived from them. Texts that the source has erased are
+    left out or taken away, in the transaction that also copies the commit which says so: a step is as long as that
+    needs, so the target verifies after every one, whenever it is interrupted. What no copied commit says (erasures that
+    came after the last one, or those in ``elsewhere``) is said by a commit of ``author`` at the end. Without an author
+    it is not said: the target is a step on the way to a store, or scratch.
     """
 
     def __init__(
@@ -39,21 +55,24 @@ class Copier:
         target: environment.Environment,
         *,
         kind: str = "",
-        elsewhere: Sequence[Carried] = (),
+        author: str = "",
+        elsewhere: Elsewhere = NOWHERE,
     ) -> None:
         self._source = source
         self._target = target
         self._kind = kind
-        self._elsewhere = tuple(elsewhere)
+        self._author = author
+        self._elsewhere = elsewhere
         with target.read() as txn:
             self.searched = LmdbLog(txn).head().seq
             """Up to which commit the source was searched for erasures."""
-        self._erasing: dict[int, Carried] = {}
+        self._erasing: dict[int, list[LaterErasure]] = {}
 
     def copy(self, until: int, progress: Progress | None = None) -> None:
         """Copy up to commit ``until``, a few commits in each transaction.
 
-        What was copied stays, should it break off.
+        A backup goes on to a later commit if that erased texts of earlier ones meanwhile. What was copied stays, should
+        it break off.
 
         Raises:
             DamagedStore: a commit is not what was written, or does not lead to the root that it recorded.
@@ -65,7 +84,7 @@ class Copier:
         while done < until:
             done = self._target.write(partial(self._step, until))
             if progress is not None:
-                progress(done, until)
+                progress(min(done, until), until)
 
     def erased_since(self, source: LmdbLog) -> bool:
         """True if something was erased that the target still has as of the last step."""
@@ -75,10 +94,9 @@ class Copier:
 
     def _search(self, source: LmdbLog, last: int) -> None:
         for seq in range(self.searched + 1, last + 1):
-            if _ERASED_TAG in source.stored_events(seq):
-                found = erasing_commit(source, seq, seq - 1)
-                if found is not None:
-                    self._erasing[seq] = found
+            found = erasures_in(source, seq)
+            if found:
+                self._erasing[seq] = found
         self.searched = max(self.searched, last)
 
     def _step(self, until: int, txn: lmdb.Transaction) -> int:
@@ -90,19 +108,42 @@ class Copier:
             self._search(source, source.head().seq)
             first = log.head().seq + 1
             last = max(min(first + CHUNK_COMMITS - 1, until), first - 1)  # The target may have it all already.
-            later = self._later(source, last)
-            _forget(log, tables, first - 1, later)
-            self._append(source, log, tables, first, last, later)
-        log.carried.replace(later)
+            last = self._settled(last, source.head().seq if self._kind == BACKUP else until)
+            later, untied = self._later(last), self._untied(source, last)
+            within = [each for seq in self._erasing if first <= seq <= last for each in self._erasing[seq]]
+            _forget(log, tables, first - 1, (*later, *untied), within)
+            gone = {blob for each in (*later, *untied, *within) for blob in each.blobs}
+            for begin in range(first, last + 1, CHUNK_COMMITS):
+                self._append(source, log, tables, begin, min(begin + CHUNK_COMMITS - 1, last), gone)
+        if self._author and last >= until and later:
+            take_over(log, tables, later, self._author)
+        log.untied.replace(untied)
         log.mark_copy(self._kind)
-        return until if last < first else last
+        return max(until, last) if last < first else last
+
+    def _settled(self, last: int, limit: int) -> int:
+        """Where a step that was to end with commit ``last`` can end: no later commit erases what it copies."""
+        open_end = [
+            *self._elsewhere.tied,
+            *(each for seq in self._erasing if seq > limit for each in self._erasing[seq]),
+        ]
+        if any(blob[0] <= last for each in open_end for blob in each.blobs):
+            return max(last, limit)
+        while True:
+            reaching = (
+                seq
+                for seq, found in self._erasing.items()
+                if last < seq <= limit and any(blob[0] <= last for each in found for blob in each.blobs)
+            )
+            further = max(reaching, default=last)
+            if further == last:
+                return last
+            last = further
 
     def _append(
-        self, source: LmdbLog, log: LmdbLog, tables: Tables, first: int, last: int, later: Sequence[Carried]
+        self, source: LmdbLog, log: LmdbLog, tables: Tables, first: int, last: int, gone: set[tuple[int, int]]
     ) -> None:
         """Copy commits and derive the tables; check everything that was copied."""
-        within = [self._erasing[seq] for seq in sorted(self._erasing) if first <= seq <= last]
-        gone = {blob for each in (*later, *within) for blob in each.blobs}
         erasures = verify.Erasures()
         erasures.recorded(gone, 0)
         previous = log.header(first - 1) if first > 1 else None
@@ -118,48 +159,126 @@ class Copier:
                 _fill(source, log, tables, seq, gone)
             apply_commit(log, tables, seq)
         tables.flush()
-        for each in within:
-            _erase(log, each.blobs, each.header.seq)
         for finding in erasures.findings(log):
             raise _uncopied(finding.seq, finding.problem)
 
-    def _later(self, source: LmdbLog, last: int) -> list[Carried]:
-        """Erasures by commits that the target does not have after commit ``last``, oldest first."""
-        found = [*source.carried.all(), *self._elsewhere]
-        found += [self._erasing[seq] for seq in self._erasing if seq > last]
-        by_chain = {each.chain: each._replace(through=min(each.through, last)) for each in found}
-        return sorted(by_chain.values(), key=lambda each: each.header.ingest_time)
+    def _later(self, last: int) -> list[LaterErasure]:
+        """Erasures that no commit up to ``last`` says, oldest first."""
+        said = {each.chain for seq in self._erasing if seq <= last for each in self._erasing[seq]}
+        found = [each for each in self._elsewhere.tied if each.chain not in said]
+        found += [each for seq in self._erasing if seq > last for each in self._erasing[seq]]
+        return concerning(found, last)
+
+    def _untied(self, source: LmdbLog, last: int) -> list[LaterErasure]:
+        """What earlier releases kept beside the log goes along as it is: nothing shows whether it holds."""
+        found = (*source.untied.all(), *self._elsewhere.untied)
+        return _oldest_first(each._replace(through=min(each.through, last)) for each in found)
 
 
-def erasing_commit(log: LmdbLog, seq: int, through: int) -> Carried | None:
-    """Give the erasures of commit ``seq`` up to ``through``, as evidence.
-
-    ``None`` if it erased nothing.
-    """
-    details = {event.details for event in log.events(seq).events if isinstance(event, events.Erased)}
-    if not details:
-        return None
-    texts = {at: text for at in details for text in (log.blob(seq, at),) if text is not None}
-    return Carried(through, log.stored_header(seq)[1], log.stored_events(seq), texts)
+def concerning(found: Iterable[LaterErasure], last: int) -> list[LaterErasure]:
+    """Those that concern a copy of the commits up to ``last``: they erased texts of these, or forbade some."""
+    cut = (each._replace(through=min(each.through, last)) for each in found)
+    return _oldest_first(each for each in cut if any(each.blobs) or any(event.forbidden for event in each.erased))
 
 
-def erasures_after(env: environment.Environment, common: int) -> list[Carried]:
-    """All erasures that a store knows of after its first ``common`` commits."""
-    found: list[Carried] = []
-    with env.read() as txn:
-        log = LmdbLog(txn)
-        found.extend(each._replace(through=min(each.through, common)) for each in log.carried.all())
-        for seq in range(common + 1, log.head().seq + 1):
-            each = erasing_commit(log, seq, common) if _ERASED_TAG in log.stored_events(seq) else None
-            found.extend([] if each is None else [each])
+def _oldest_first(found: Iterable[LaterErasure]) -> list[LaterErasure]:
+    by_chain = {each.chain: each for each in found}
+    return sorted(by_chain.values(), key=lambda each: each.header.ingest_time)
+
+
+def erasures_in(log: LmdbLog, seq: int) -> list[LaterErasure]:
+    """What commit ``seq`` erased, or says to have been erased elsewhere, as evidence."""
+    stored = log.stored_events(seq)
+    if _ERASED_TAG not in stored and _ELSEWHERE_TAG not in stored:
+        return []
+    commit = log.events(seq)
+    found = arrivals(log, seq)
+    details = {event.details for event in commit.events if isinstance(event, events.Erased)}
+    if details:
+        texts = {at: text for at in details for text in (log.blob(seq, at),) if text is not None}
+        found.append(LaterErasure(seq - 1, log.stored_header(seq)[1], stored, texts))
     return found
 
 
-def _forget(log: LmdbLog, tables: Tables, last: int, later: Iterable[Carried]) -> None:
-    """Remove texts that the log still has, and derive the tables without them.
+def arrivals(log: LmdbLog, seq: int) -> list[LaterErasure]:
+    """What commit ``seq`` says to have been erased elsewhere, as evidence."""
+    if _ELSEWHERE_TAG not in log.stored_events(seq):
+        return []
+    return arrived(log.events(seq), partial(log.blob, seq), seq)
 
-    The tables are derived as a replay would.
+
+def erasures_after(env: environment.Environment, common: int) -> Elsewhere:
+    """All erasures that a store knows of after its first ``common`` commits.
+
+    Raises:
+        DamagedStore: a commit that says so is not what was written.
     """
+    found: list[LaterErasure] = []
+    with env.read() as txn:
+        log = LmdbLog(txn)
+        for seq in range(common + 1, log.head().seq + 1):
+            later = erasures_in(log, seq)
+            if later:
+                verify.see_that_it_holds(log, seq)
+            found += [each._replace(through=min(each.through, common)) for each in later]
+        untied = [each._replace(through=min(each.through, common)) for each in log.untied.all()]
+    return Elsewhere(tuple(found), tuple(untied))
+
+
+def take_over(
+    log: LmdbLog, tables: Tables, later: Sequence[LaterErasure], author: str, at: int | None = None
+) -> codec.Header:
+    """Append a commit that says which texts another history of this log erased; its header.
+
+    It has the time of the latest of them unless ``at`` is given, so that the same copy is made twice.
+    """
+    head = log.head()
+    last = log.header(head.seq)
+    time = max(last.ingest_time + 1, at or max(each.header.ingest_time for each in later))
+    blobs = [codec.encode(each.blob()) for each in later]
+    blobs.insert(0, codec.encode(Cause(head.chain[: ids.NONCE_BYTES], [])))
+    said = [
+        events.ErasedElsewhere(
+            event.lineage,
+            [blob for blob in event.blobs if blob[0] <= each.through],
+            position,
+            each.through,
+            event.everywhere,
+            event.forbidden,
+            each.listed,
+        )
+        for position, each in enumerate(later, 1)
+        for event in each.erased
+    ]
+    blob_ids = b"".join(map(hashing.blob_id, blobs))
+    stored = codec.encode(codec.Events(blob_ids, False, [], [], list(said)))
+    header = codec.Header(
+        events.FORMAT,
+        head.seq + 1,
+        time,
+        time if at is None else at,
+        author,
+        b"",
+        head.chain,
+        last.root,
+        codec.events_hash(stored),
+        len(said),
+    )
+    log.append(codec.Record(codec.encode(header), stored, list(blobs)), head.seq + 1, head)
+    apply_commit(log, tables, head.seq + 1)
+    tables.flush()
+    return header
+
+
+def _forget(
+    log: LmdbLog, tables: Tables, last: int, later: Iterable[LaterErasure], within: Iterable[LaterErasure]
+) -> None:
+    """Remove texts of commits up to ``last`` that the log still has.
+
+    For those that no commit of the step says the tables are derived anew, as a replay would derive them.
+    """
+    for each in within:
+        _erase(log, (blob for blob in each.blobs if blob[0] <= last), each.header.seq)
     if sum([_erase(log, (blob for blob in each.blobs if blob[0] <= last), each.header.seq) for each in later]):
         rebuild(log, tables)
 

@@ -39,10 +39,7 @@ class MissingTexts:
 
     def is_erased(self, node: int) -> bool:
         """True if a text of a world was here and is not any more, or may not come."""
-        if (
-            erasure_of(self._tables, node) is not None
-            or self._log.carried.of(self._tables.node(node).lineage) is not None
-        ):
+        if erasure_of(self._tables, node) is not None:
             return True
         return any(
             self._log.blob(row.seq, row.position) is None and row.position not in self._absent_in(row.seq)

@@ -63,12 +63,10 @@ def _was_gone(log: LmdbLog, tables: Tables, lineage: bytes, last: int) -> bool:
         return False
     if last == log.head().seq:
         return True
-    carried = log.carried.of(lineage)
-    if carried is not None and newest.row.seq <= carried.through <= last:
-        return True
     erasure = erasure_of(tables, node)
     if erasure is None or erasure.seq <= last:
         return erasure is not None and erasure.seq > newest.row.seq
     # It was erased since; whether it had been before, too, only the log says.
     between = (log.events(seq + 1).events for seq in range(newest.row.seq, last))
-    return any(isinstance(event, ev.Erased) and event.lineage == lineage for events in between for event in events)
+    kinds = ev.Erased | ev.ErasedElsewhere
+    return any(isinstance(event, kinds) and event.lineage == lineage for events in between for event in events)

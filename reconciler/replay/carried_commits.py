@@ -7,6 +7,8 @@ erased texts or lost some, imported a bundle, or are of an edge type whose handl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from worlddb.log.model import codec, ids
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Cause, Details
@@ -172,6 +174,23 @@ def repeat_erasures(
     recorded = cause.commands if isinstance(cause, Cause) else []
     draft.commands.extend([code, body, moved.get(at, ev.NONE), *rest] for code, body, at, *rest in recorded)
     draft.refs.extend(events.refs)
+
+
+def repeat_arrivals(
+    theirs: LmdbLog, seq: int, events: codec.Events, draft: Draft, is_aligned: Callable[[int], bool]
+) -> None:
+    """Put what commit ``seq`` says to have been erased elsewhere into a draft, with the evidence for it.
+
+    ``is_aligned`` tells of an earlier commit whether its texts have the same positions here.
+    """
+    moved: dict[int, int] = {}
+    for event in events.events:
+        if isinstance(event, ev.ErasedElsewhere):
+            if event.record not in moved:
+                stored = theirs.blob(seq, event.record)
+                moved[event.record] = draft.blobs.add_stored(events.blob(event.record), stored)
+            blobs = [blob for blob in event.blobs if is_aligned(blob[0])]
+            draft.emit(msgspec.structs.replace(event, blobs=blobs, record=moved[event.record]))
 
 
 def _reference(theirs: LmdbLog, seq: int, position: int, draft: Draft) -> int:

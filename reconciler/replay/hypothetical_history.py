@@ -242,10 +242,11 @@ class HypotheticalHistory:
         if self._without.covers(then.header):
             reason = "It was to be left out, but what it erased cannot come back"
         told = msgspec.structs.replace(told, code="erasure", reason=reason)
-        if not places:
+        if not places and not any(isinstance(event, ev.ErasedElsewhere) for event in then.events.events):
             return self._leave_out(then, txn, told, "unchanged")
         draft = self._draft(then, txn)
         carried_commits.repeat_erasures(then.log, then.header.seq, then.events, draft, places)
+        carried_commits.repeat_arrivals(then.log, then.header.seq, then.events, draft, self._is_aligned)
         commit(None, draft.log, draft.tables, draft, then.header.key)
         return msgspec.structs.replace(told, now="taken_over", events_then=())
 
@@ -299,8 +300,8 @@ class _Then(NamedTuple):
 
 
 def erases(events: codec.Events) -> bool:
-    """True if a commit erased texts."""
-    return any(isinstance(event, ev.Erased) for event in events.events)
+    """True if a commit erased texts, or says that they were erased elsewhere."""
+    return any(isinstance(event, ev.Erased | ev.ErasedElsewhere) for event in events.events)
 
 
 def _identities(events: Iterable[ev.Event], refs: Set[bytes]) -> Iterator[tuple[tuple[object, ...], bytes]]:

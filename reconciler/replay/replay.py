@@ -20,6 +20,9 @@ from worlddb.reconciler.backup import commit_copier, snapshots
 from worlddb.reconciler.replay import event_comparison, hypothetical_history
 from worlddb.reconciler.replay.decider import Decider
 
+REPLAYER: Final = "replay"
+"""Who says in a replayed store what was erased after the moment that it was replayed to."""
+
 
 class Replayed(NamedTuple):
     """The last commit of a replay, its root hash, and whether that is the recorded one.
@@ -33,16 +36,24 @@ class Replayed(NamedTuple):
     hypothesis: event_comparison.Hypothesis | None = None
 
 
-def replay(source: Environment, target: Environment, until: int, progress: runner.Progress | None = None) -> Replayed:
+def replay(
+    source: Environment,
+    target: Environment,
+    until: int,
+    progress: runner.Progress | None = None,
+    *,
+    author: str = REPLAYER,
+) -> Replayed:
     """Copy commits 1 to ``until`` as stored, and derive the tables from them.
 
-    It starts from the nearest snapshot.
+    It starts from the nearest snapshot. If texts of these commits were erased later, a commit of ``author`` after them
+    says so.
 
     Raises:
         DamagedStore: a commit is not what was written, or does not lead to the root that it recorded.
     """
     snapshots.start_from_snapshot(source, target, until)
-    commit_copier.Copier(source, target).copy(until, progress)
+    commit_copier.Copier(source, target, author=author).copy(until, progress)
     with target.read() as txn:
         log, tables = LmdbLog(txn), rows.Tables(txn)
         found = tables.hash_row(0, until)
@@ -71,7 +82,7 @@ def suppose(
         InputError, HypotheticalStore: as :func:`first_left_out`.
     """
     first = first_left_out(source, until, without)
-    replay(source, target, first - 1)
+    replay(source, target, first - 1, author="")
     history = hypothetical_history.HypotheticalHistory(source, target, until, first, without, decider)
     same = 0
     found: list[event_comparison.Redecision] = []
@@ -83,6 +94,9 @@ def suppose(
             found.extend(others)
             if progress is not None:
                 progress(upto, until)
+    later = commit_copier.concerning(commit_copier.erasures_after(source, until).tied, first - 1)
+    if later:
+        target.write(lambda txn: commit_copier.take_over(LmdbLog(txn), rows.Tables(txn), later, REPLAYER))
     scrub.finish_erasures(target)
     with source.read() as theirs, target.read() as ours:
         recorded = LmdbLog(theirs).header(until).root.hex()

@@ -30,9 +30,21 @@ def erased(on: deferred_rows.DeferredRows, event: ev.Erased) -> None:
         tables.put_alias(node, alias, given._replace(name=canonical.NO_NAME))
     blocks.forget_names(tables, node)
     tables.erasures.put(number, schema.ERASURE.pack(on.seq, event.details))
-    for digest in event.forbidden:
-        if tables.forbidden.get(digest) is None:
-            tables.forbidden.put(digest, schema.U64.pack(on.seq))
+    _forbid(on, event.forbidden)
+
+
+def erased_elsewhere(on: deferred_rows.DeferredRows, event: ev.ErasedElsewhere) -> None:
+    """Say why texts are missing that another history of this log erased; their rows never held anything of them."""
+    node = on.tables.node_of(event.lineage)
+    if node is not None:
+        on.tables.erasures.put(schema.U64.pack(node), schema.ERASURE.pack(on.seq, event.record))
+    _forbid(on, event.forbidden)
+
+
+def _forbid(on: deferred_rows.DeferredRows, digests: Sequence[bytes]) -> None:
+    for digest in digests:
+        if on.tables.forbidden.get(digest) is None:
+            on.tables.forbidden.put(digest, schema.U64.pack(on.seq))
 
 
 def _forget(tables: rows.Tables, name: bytes, kind: bytes = b"") -> None:
@@ -370,4 +382,5 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.Untuned: settings.apply_untuned,
     ev.SpaceChosen: _space_chosen,
     ev.SpaceDropped: _space_dropped,
+    ev.ErasedElsewhere: erased_elsewhere,
 }

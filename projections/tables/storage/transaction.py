@@ -370,6 +370,15 @@ class WholeTables:
         self._cache = RowCache()
         for name in schema.TABLES:
             self.table(name).clear()
+        for key in self.strays():
+            self._txn.delete(key)
+
+    def strays(self) -> list[bytes]:
+        """The keys behind the last table; there are none unless somebody put them there."""
+        beyond = bytes([schema.FIRST_TABLE_BYTE + len(schema.TABLES)])
+        with self._txn.cursor() as cursor:
+            found = cursor.iternext(values=False) if cursor.set_range(beyond) else iter(())
+            return [bytes(key) for key in found]
 
     def by_name(self) -> dict[str, write_buffer.Table]:
         """Every table by its name, in the order of the schema."""

@@ -211,7 +211,8 @@ def test_what_one_side_erased_is_told_as_erased_and_by_whom(tmp_path: Path) -> N
     again = worlddb.diff(tmp_path / "memory", tmp_path / "erased", deep=True)
     assert {change.change for change in again.worlds} == {"erased"} and again.altered == ()
     replayed = worlddb.diff(tmp_path / "memory", tmp_path / "replayed")
-    assert (replayed.relation, replayed.equal, replayed.altered, replayed.problems) == ("same", False, (), ())
+    assert (replayed.relation, replayed.equal, replayed.altered, replayed.problems) == ("behind", False, (), ())
     (change,) = replayed.worlds
     assert (change.ref, change.change) == (secret.ref, "erased")
-    assert ("content", "12 Canal Street", "(erased)") in {(d.field, d.a, d.b) for d in change.changes}
+    assert [event["event"] for event in change.events] == ["erased_elsewhere"]
+    assert ("content", "12 Canal Street", "(no text: erased)") in {(d.field, d.a, d.b) for d in change.changes}

@@ -49,9 +49,11 @@ def holds(db: Database, folder: Path, seq: int) -> None:
     made = db.replay(folder, seq=seq)
     assert made.matches_recorded and made.root == db.view(seq=seq).hash()
     with worlddb.open(folder, clock=ManualClock()) as then:
-        assert then.head().seq == seq
+        # Texts of these commits that were erased later are told by one more.
+        last = seq + any(entry.event == "erased" for entry in db.log(seq + 1))
+        assert then.head().seq == last
         assert then.verify(deep=True).findings == ()
-        assert then.create("Note", "its own").seq == seq + 1
+        assert then.create("Note", "its own").seq == last + 1
 
 
 def test_a_replay_derives_only_what_came_after_the_nearest_snapshot(

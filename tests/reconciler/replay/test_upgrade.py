@@ -67,7 +67,7 @@ def test_older_tables_are_refused_with_the_remedy_until_they_are_upgraded(tmp_pa
     assert (store / "data.mdb").read_bytes() == before
     made = worlddb.upgrade(store)
     place = tmp_path / f"store.before-upgrade-{schema.LAYOUT}"
-    assert made == (0, schema.LAYOUT, told(1)["head"][0], told(1)["head"][2], str(place))
+    assert made[:5] == (0, schema.LAYOUT, told(1)["head"][0], told(1)["head"][2], str(place))
     is_whole(store)
     is_whole(place)
     with worlddb.open(store, create=False, embedder=None) as db:
@@ -79,7 +79,7 @@ def test_a_store_of_today_is_left_alone_and_no_backup_is_made(tmp_path: Path) ->
         head = db.head()
     before = (tmp_path / "store" / "data.mdb").read_bytes()
     made = worlddb.upgrade(tmp_path / "store")
-    assert made == (schema.LAYOUT, schema.LAYOUT, head.seq, head.root, "")
+    assert made[:5] == (schema.LAYOUT, schema.LAYOUT, head.seq, head.root, "")
     assert (tmp_path / "store" / "data.mdb").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
 

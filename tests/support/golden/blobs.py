@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.golden.values import HASH, NONCE
-from worlddb.log.model.blobs import Body, Cause, Details, Secret, Space, Vector
+from worlddb.log.model.blobs import Body, Cause, Details, Evidence, Secret, Space, Vector
 
 BLOBS: dict[str, tuple[object, str, str]] = {
     "body": (
@@ -42,6 +42,11 @@ BLOBS: dict[str, tuple[object, str, str]] = {
         Space(NONCE, "default", "letters/1", bytes(4)),
         "95a57370616365c410606162636465666768696a6b6c6d6e6fa764656661756c74a96c6574746572732f31c40400000000",
         "f5a402a554c4b4b894a6cfa205df014021b995136200d488634c2de257a5d1f5",
+    ),
+    "evidence": (
+        Evidence(NONCE, b"\x01\x02", b"\x03", [(4, b"\x05")]),
+        "95a865766964656e6365c410606162636465666768696a6b6c6d6e6fc4020102c40103919204c40105",
+        "9c23577b1593298a690668563b6d548b03336d0592e5d57522c6c21ecc3bc15e",
     ),
     "vector": (
         Vector(NONCE, bytes(range(4)), 1, 66),

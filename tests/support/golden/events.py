@@ -183,4 +183,12 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         "94ad73706163655f64726f70706564010102",
         "e9b6fb9a020871234c566489c728fb5349b93399351aa2478462bee64e6a0b7a",
     ),
+    "erased_elsewhere": (
+        ev.ErasedElsewhere(ONE, [(2, 1), (300, 7)], 1, 300, False, [HASH], True),
+        (
+            "98b06572617365645f656c73657768657265c410000102030405060708090a0b0c0d0e0f9292020192cd012c0701cd01"
+            "2cc291c420404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5fc3"
+        ),
+        "039b660211b416cc5d13e7ca84b06a2a4909acc8ac1504098a0c7a5e6f9106a0",
+    ),
 }

@@ -130,14 +130,27 @@ def _upgrade(args: Namespace, out: Output) -> int:
     folder = stores.there(stores.folder_of(args))
     with out.steps("Backing up, then deriving the tables") as report:
         made = worlddb.upgrade(folder, backup=args.backup, progress=report)
-    document = {**made._asdict(), "backup": made.backup or None}
+    listed = [{**each._asdict(), "ingested_at": wire.time(each.ingested_at)} for each in made.listed]
+    document = {**made._asdict(), "backup": made.backup or None, "listed": listed}
 
     def write(page: Page) -> None:
         if not made.backup:
             page.line(("up to date", "good"), f"  its tables have layout {made.after}: there is nothing to upgrade")
+            if made.refused:
+                out.hint(
+                    f"{wire.counted(made.refused, 'record')} beside the log cannot be listed: see `worlddb verify`."
+                )
             return
         page.line(("upgraded", "good"), f"  from layout {made.before} to {made.after}; root {made.root}")
         page.line(f"the backup has commits 1 to {made.seq:,}: {made.backup}")
+        for each in made.listed:
+            told = "; ".join(each.reasons) or "no reason"
+            page.line(
+                f"listed: {wire.counted(each.texts, 'text')} erased by {each.author} in commit {each.seq:,} of another"
+                f" history of this store, {wire.time(each.ingested_at)}: {told}"
+            )
+        if made.listed:
+            out.hint("Nothing proves what is listed. It is in the log now; whatever is added later counts as damage.")
         out.hint("Delete the backup when you no longer need it. Erasures do not reach it by themselves.")
 
     out.answer(document, write)

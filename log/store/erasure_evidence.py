@@ -1,0 +1,195 @@
+"""Evidence of erasures that another history of this log recorded after it had parted from this one.
+
+A store that is made as it was at an earlier moment, or restored from a backup, lacks texts that were erased later. A
+commit of its own says so: an ``erased_elsewhere`` event for each world, and the erasing commit as a blob that the event
+names. So the chain of hashes covers it as it covers every other erasure.
+
+Earlier releases kept such commits beside the log, where no hash covered them:
+
+| first byte | rest of the key | value |
+|---|---|---|
+| 0x05 | 32-byte chain hash of the erasing commit | msgpack ``["erasure", through, header, events, details]`` |
+| 0x05 | 16-byte lineage | the chain hash of the last commit that erased it |
+| 0x05 | 32-byte keyed hash of a text, ``00`` | the chain hash of the last commit that forbade it |
+
+Anybody may have put these there, so they explain nothing. An upgrade takes those that fit into the log, once.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+import lmdb
+import msgspec
+
+from worlddb.log.model import codec, errors, hashing, ids
+from worlddb.log.model.blobs import Details, Evidence
+from worlddb.log.model.events import Erased, ErasedElsewhere
+
+UNTIED: Final = 0x05
+"""The first byte of what earlier releases kept beside the log."""
+_FIRST: Final = bytes([UNTIED])
+_FORBIDDEN: Final = b"\x00"
+
+
+class LaterErasure(NamedTuple):
+    """A commit that erased something, as it stands in another history of this log.
+
+    ``through`` is the last commit that both histories have: up to it the erasing commit speaks of texts of this log
+    too. ``details`` are stored blobs by their position in that commit, which say under which reference it was done.
+    ``listed``: nothing proved it when an upgrade took it into the log.
+    """
+
+    through: int
+    header_bytes: bytes
+    events_bytes: bytes
+    details: dict[int, bytes]
+    listed: bool = False
+
+    @property
+    def chain(self) -> bytes:
+        """The commit's chain hash."""
+        return codec.chain_hash(self.header_bytes)
+
+    @property
+    def header(self) -> codec.Header:
+        """The commit's header."""
+        return codec.decode_header(self.header_bytes, 0)
+
+    @property
+    def events(self) -> codec.Events:
+        """The commit's events; :class:`DamagedStore` if they are not those that its header names."""
+        if codec.events_hash(self.events_bytes) != self.header.events_hash:
+            raise errors.DamagedStore("The record of a later erasure is damaged", "Copy the store again")
+        return codec.decode_events(self.events_bytes, 0)
+
+    @property
+    def erased(self) -> list[Erased]:
+        """The erased texts."""
+        return [event for event in self.events.events if isinstance(event, Erased)]
+
+    @property
+    def blobs(self) -> Iterator[tuple[int, int]]:
+        """The (commit, position) of what it erased of the commits that both histories have."""
+        return (blob for event in self.erased for blob in event.blobs if blob[0] <= self.through)
+
+    def blob(self) -> Evidence:
+        """The evidence as a blob of the commit that takes it into this log; the same each time."""
+        return Evidence(
+            self.chain[: ids.NONCE_BYTES], self.header_bytes, self.events_bytes, sorted(self.details.items())
+        )
+
+    def reason(self, lineage: bytes) -> str:
+        """Under which reference a world was erased; empty if it is not known."""
+        position = next((event.details for event in self.erased if event.lineage == lineage), None)
+        stored = None if position is None else self.details.get(position)
+        details = None if stored is None else codec.decode_blob(stored, self.header.seq)
+        return details.why if isinstance(details, Details) else ""
+
+
+def from_blob(blob: Evidence, event: ErasedElsewhere) -> LaterErasure:
+    """The evidence that a blob holds, as an event of its commit says how far it goes."""
+    return LaterErasure(event.through, blob.header, blob.events, dict(blob.details), event.listed)
+
+
+def arrived(events: codec.Events, blob_at: Callable[[int], bytes | None], seq: int) -> list[LaterErasure]:
+    """The later erasures that commit ``seq`` took into this log.
+
+    Raises:
+        DamagedStore: the evidence of one is missing, or is none.
+    """
+    named = {event.record: event for event in events.events if isinstance(event, ErasedElsewhere)}
+    return [_arrived(event, blob_at(position), seq) for position, event in named.items()]
+
+
+def _arrived(event: ErasedElsewhere, stored: bytes | None, seq: int) -> LaterErasure:
+    blob = None if stored is None else codec.decode_blob(stored, seq)
+    if not isinstance(blob, Evidence):
+        raise errors.DamagedStore(
+            f"Commit {seq} says that texts were erased elsewhere, and its evidence is missing",
+            "Run `worlddb verify`, and restore the store from a backup",
+            seq=seq,
+        )
+    return from_blob(blob, event)
+
+
+def problems_of(events: codec.Events, blob_at: Callable[[int], bytes | None], seq: int) -> Iterator[str]:
+    """What commit ``seq`` says of later erasures that its evidence does not bear out."""
+    for event in events.events:
+        if not isinstance(event, ErasedElsewhere):
+            continue
+        try:
+            evidence = _arrived(event, blob_at(event.record), seq)
+            here = next((each for each in evidence.erased if each.lineage == event.lineage), None)
+        except errors.WorldDBError as error:
+            yield error.message
+            continue
+        shown = event.lineage.hex()[:12]
+        if here is None:
+            yield f"the evidence does not say that {shown} was erased"
+        elif not {blob for blob in here.blobs if blob[0] <= event.through}.issuperset(event.blobs):
+            yield f"the evidence for {shown} names other texts"
+        elif not event.through < min(seq, evidence.header.seq):
+            yield f"the evidence for {shown} is of a history that had not parted"
+        elif any(hashing.blob_id(text) != evidence.events.blob(at) for at, text in evidence.details.items()):
+            yield f"the evidence for {shown} gives another reason"
+        elif (here.everywhere, here.forbidden) != (event.everywhere, event.forbidden):
+            yield f"the evidence for {shown} says something else"
+
+
+class _Stored(msgspec.Struct, frozen=True, array_like=True, tag="erasure"):
+    through: int
+    header: bytes
+    events: bytes
+    details: list[tuple[int, bytes]]
+
+
+_DECODER: Final = msgspec.msgpack.Decoder(_Stored)
+
+
+class UntiedErasures:
+    """What earlier releases kept beside the log, in one transaction."""
+
+    def __init__(self, txn: lmdb.Transaction) -> None:
+        self._txn = txn
+
+    def replace(self, kept: Iterable[LaterErasure]) -> None:
+        """Keep these, given oldest first, and no others."""
+        for key in list(self.keys()):
+            self._txn.delete(key)
+        for each in kept:
+            stored = _Stored(each.through, each.header_bytes, each.events_bytes, sorted(each.details.items()))
+            self._txn.put(_FIRST + each.chain, codec.encode(stored))
+            for event in each.erased:
+                self._txn.put(_FIRST + event.lineage, each.chain)
+                for digest in event.forbidden:
+                    self._txn.put(_FIRST + digest + _FORBIDDEN, each.chain)
+
+    def forbids(self, digest: bytes) -> bool:
+        """True if the text of a keyed hash may not be written again."""
+        return self._txn.get(_FIRST + digest + _FORBIDDEN) is not None
+
+    def keys(self) -> Iterator[bytes]:
+        """Every key of them."""
+        with self._txn.cursor() as cursor:
+            within = cursor.set_range(_FIRST)
+            while within and cursor.key()[:1] == _FIRST:
+                yield bytes(cursor.key())
+                within = cursor.next()
+
+    def all(self) -> list[LaterErasure]:
+        """Every record that can be read, oldest first."""
+        found: list[LaterErasure] = []
+        for key in self.keys():
+            if len(key) == len(_FIRST) + ids.HASH_BYTES:
+                read = _read(key[len(_FIRST) :], bytes(self._txn.get(key, b"")))
+                found.extend([] if read is None else [read])
+        return sorted(found, key=lambda each: each.header.ingest_time)
+
+
+def _read(chain: bytes, stored: bytes) -> LaterErasure | None:
+    try:
+        found = _DECODER.decode(stored)
+        record = LaterErasure(found.through, found.header, found.events, dict(found.details))
+        return record if record.chain == chain and record.erased else None
+    except (msgspec.DecodeError, ValueError, errors.WorldDBError):
+        return None
