@@ -296,7 +296,7 @@ class LmdbLog(Log):
             return ""  # Each is told by what it says.
         if key == _FORMAT_KEY:
             return "" if stored == codec.encode((MAGIC, FORMAT)) else "the mark of the format is not what was written"
-        if key == _HEAD_KEY:
+        if key == HEAD_KEY:
             return ""  # It is held against the last commit.
         if key == SCRUB_KEY:
             return "" if len(stored) == _U64.size else "the mark of an unfinished erasure is not what was written"
