@@ -83,7 +83,7 @@ def load(path: Path) -> list[Record]:
         MalformedFile: the file breaks the format, or holds no record; record and path are named.
     """
     place = Place(path)
-    written = decoded(place, _decoded, input_files.whole(path))
+    written = decoded(place, _decoded, bytes(input_files.whole(path)))
     if not written:
         raise malformed(place, "it holds no question", "Name a file of LongMemEval")
     return [_record(Place(path, "record", index, f"$[{index}]"), each) for index, each in enumerate(written)]

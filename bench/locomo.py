@@ -175,7 +175,7 @@ def _questions(path: Path, conversations: Mapping[str, Conversation]) -> tuple[l
     """The questions with evidence, how many have none, and how many evidence ids name no turn."""
     questions = []
     left_out = unknown = 0
-    for record in decoded(Place(path), _decoded, input_files.whole(path)):
+    for record in decoded(Place(path), _decoded, bytes(input_files.whole(path))):
         turns = {_normal(name): name for name in texts_of(conversations[record.sample_id])}
         for asked in record.qa:
             told = _told(asked.evidence)

@@ -4,12 +4,15 @@ Positions count from 0 inside a session and are part of a record's key. So a rea
 empty one: the turns after it would be taken for others.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
 from worlddb import Turn
+from worlddb.tools.importers import input_files
 
 MAX_LABEL_BYTES: Final = 1024
 """Largest name of a conversation, session or speaker; names are parts of records' keys."""
@@ -77,21 +80,97 @@ class Source(Protocol):
         ...
 
 
-class Loaded(msgspec.Struct, frozen=True):
-    """A source held in memory."""
+MAX_PORTION_TURNS: Final = 4096
+MAX_PORTION_CHARACTERS: Final = 8 * 1024 * 1024
+MAX_SESSIONS: Final = 200_000
+"""Conversations of one file, and sessions of one conversation or of a file in lines: their names are kept in memory."""
 
-    loaded: list[Conversation]
 
-    @property
-    def conversations(self) -> list[str]:
-        return [conversation.name for conversation in self.loaded]
+class Part(NamedTuple):
+    """A conversation as a reader comes to it; ``speakers`` are those that are named beside the turns.
 
-    @property
-    def turns(self) -> int:
-        return sum(len(session.turns) for each in self.loaded for session in each.sessions)
+    Its portions come in order, with an empty one of each session without turns.
+    """
+
+    name: str
+    speakers: list[str]
+    portions: Iterator[Portion]
+
+
+def portions_of(conversation: str, session: str, at: int | None, turns: Iterable[Turn]) -> Iterator[Portion]:
+    """Divide a session into portions as large as they may be; a session without turns is an empty one."""
+    start, waiting, characters = 0, list[Turn](), 0
+    for turn in turns:
+        waiting.append(turn)
+        characters += len(turn.text)
+        if len(waiting) >= MAX_PORTION_TURNS or characters >= MAX_PORTION_CHARACTERS:
+            yield Portion(conversation, session, at, start, waiting)
+            start, waiting, characters = start + len(waiting), [], 0
+    if waiting or not start:
+        yield Portion(conversation, session, at, start, waiting)
+
+
+class Reread(msgspec.Struct, frozen=True):
+    """A source that is read again for its turns: its bytes are held meanwhile, its turns never all at once.
+
+    ``parts`` reads conversations from the decompressed bytes, whose SHA-256 is ``digest``.
+    """
+
+    format: str
+    path: Path
+    parts: Callable[[Path, bytearray], Iterator[Part]]
+    conversations: list[str]
+    turns: int
+    digest: bytes
 
     def portions(self) -> Iterator[Portion]:
-        for conversation in self.loaded:
-            for session in conversation.sessions:
-                if session.turns:
-                    yield Portion(conversation.name, session.name, session.at, 0, session.turns)
+        for part in self._again():
+            yield from (portion for portion in part.portions if portion.turns)
+
+    @property
+    def loaded(self) -> list[Conversation]:
+        """All of it at once, for what is known to be small."""
+        return [_collected(self.format, part) for part in self._again()]
+
+    def _again(self) -> Iterator[Part]:
+        data = input_files.whole(self.path)
+        if sha256(data).digest() != self.digest:
+            raise input_files.malformed(
+                input_files.Place(self.path),
+                "it is another file than when it was checked",
+                "Import it again when nobody writes to it: what is already there is not written twice",
+            )
+        yield from self.parts(self.path, data)
+
+
+def reread(
+    format: str,
+    path: Path,
+    parts: Callable[[Path, bytearray], Iterator[Part]],
+    turns_read: TurnsRead | None,
+    check: Callable[[Path, bytearray], None] | None = None,
+) -> Reread:
+    """Read a file to its end and keep none of its turns; raises what ``check`` and ``parts`` raise."""
+    data = input_files.whole(path)
+    if check is not None:
+        check(path, data)
+    names: list[str] = []
+    turns = 0
+    for part in parts(path, data):
+        if len(names) >= MAX_SESSIONS:
+            raise input_files.too_large(path, f"more than {MAX_SESSIONS:,} conversations")
+        names.append(part.name)
+        turns += sum(len(portion.turns) for portion in part.portions)
+        if turns_read is not None:
+            turns_read(turns)
+    return Reread(format, path, parts, names, turns, sha256(data).digest())
+
+
+def _collected(format: str, part: Part) -> Conversation:
+    speakers = dict.fromkeys(part.speakers)
+    sessions: dict[str, Session] = {}
+    for portion in part.portions:
+        session = sessions.setdefault(portion.session, Session(portion.session, portion.at, []))
+        session.turns.extend(portion.turns)
+        speakers |= dict.fromkeys(turn.speaker for turn in portion.turns)
+    return Conversation(format, part.name, [name for name in speakers if name], list(sessions.values()))

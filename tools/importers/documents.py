@@ -7,9 +7,12 @@ adds what is new, and a changed paragraph is a revision. What is no longer in th
 Plain text is a document of paragraphs separated by empty lines.
 """
 
+import codecs
+import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -22,6 +25,10 @@ DOCUMENT, SECTION, PARAGRAPH = "Document", "Section", "Paragraph"
 MAX_WRITTEN_KEY_BYTES: Final = 2_048
 MAX_BATCH_BLOCKS: Final = 4_096
 """Worlds that one commit writes."""
+MAX_SECTIONS: Final = 200_000
+"""Headings of one file; the paths of those that have been read are kept in memory."""
+PIECE_BYTES: Final = 1 << 20
+"""Read at a time."""
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,35 +55,61 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """A document that was checked to its end; ``blocks`` begin with the document itself."""
+    """A document that was checked to its end, and is read again block by block; ``root`` is the document itself.
+
+    ``turns`` counts its paragraphs, ``worlds`` its blocks that contain others. ``title`` is the heading that names the
+    document, if there is one.
+    """
 
     format: str
     name: str
     file: str
-    blocks: list[Block]
+    root: Block
+    turns: int
+    worlds: int
+    title: Block | None
+    read: Callable[[], Iterator[Block]]
 
     @property
     def conversations(self) -> list[str]:
         return [self.name]
 
     @property
-    def turns(self) -> int:
-        """The number of paragraphs."""
-        return sum(block.kind == PARAGRAPH for block in self.blocks)
-
-    @property
-    def title(self) -> Block | None:
-        """The heading that names the document, if there is one."""
-        return next((block for block in self.blocks if block.is_title), None)
-
-    @property
-    def worlds(self) -> set[tuple[str, ...]]:
-        """The names of the worlds that contain paragraphs."""
-        return {(self.format, self.name, *map(str, block.key)) for block in self.blocks if block.is_world}
+    def blocks(self) -> list[Block]:
+        """All of it at once, for what is known to be small."""
+        return [self.root, *self.read()]
 
     def portions(self) -> Iterator[conversation.Portion]:
         """Yield nothing: documents have no turns and are written by :func:`write`."""
         return iter(())
+
+
+def document_of(
+    path: Path,
+    format: str,
+    name: str,
+    root: Callable[[Block | None], Block],
+    read: Callable[[], Iterator[Block]],
+    turns_read: conversation.TurnsRead | None,
+) -> Document:
+    """Check the blocks of a file to the last, and keep none of them.
+
+    ``root`` makes the document itself, given its title. Raises what reading raises, and ``LimitExceeded`` for more
+    headings than can be kept.
+    """
+    turns, worlds, title = 0, 1, None
+    for block in read():
+        if block.kind == PARAGRAPH:
+            turns += 1
+        elif block.is_title:
+            title = block
+        else:
+            worlds += 1
+            if worlds > MAX_SECTIONS:
+                raise input_files.too_large(path, f"more than {MAX_SECTIONS:,} headings")
+    if turns_read is not None:
+        turns_read(turns)
+    return Document(format, name, input_files.file_name(path), checked(path, root(title)), turns, worlds, title, read)
 
 
 class Batches(Protocol):
@@ -97,25 +130,41 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
     Raises:
         RefusedError: the reconciler refused a part; what was committed before it stays.
     """
-    refs: list[Any] = []
+    containers: dict[int, Any] = {}
     is_apart = _has_title_apart(db.view(), document)
 
     def is_itself(block: Block) -> bool:
         return block.is_title and not is_apart
 
-    for first in range(0, len(document.blocks), MAX_BATCH_BLOCKS):
-        part = document.blocks[first : first + MAX_BATCH_BLOCKS]
-        made = list(refs)
+    for part in _parts(document):
+        made: dict[int, Any] = {}
         with db.batch() as tx:
-            for block in part:
-                world = into if block.parent < 0 else made[block.parent]
-                made.append(made[0] if is_itself(block) else _create(tx, document, block, world, revive))
+            for place, block in part:
+                inside = 0 if is_itself(block) else block.parent
+                world = into if inside < 0 else made[inside] if inside in made else containers[inside]
+                made[place] = world if is_itself(block) else _create(tx, document, block, world, revive)
         receipt = tx.receipt
         receipt.raise_if_refused()
         written = iter(receipt.refs)
-        for block in part:
-            refs.append(refs[0] if is_itself(block) else next(written))
-        yield sum(block.kind == PARAGRAPH for block in part), receipt
+        for place, block in part:
+            ref = containers[0] if is_itself(block) else next(written)
+            if block.kind != PARAGRAPH:
+                containers[place] = ref
+        yield sum(block.kind == PARAGRAPH for _, block in part), receipt
+
+
+def _parts(document: Document) -> Iterator[list[tuple[int, Block]]]:
+    """Yield the blocks with their places, as many at a time as one commit writes."""
+    part: list[tuple[int, Block]] = []
+    characters = 0
+    for place, block in enumerate(chain((document.root,), document.read())):
+        part.append((place, block))
+        characters += len(block.content)
+        if len(part) >= MAX_BATCH_BLOCKS or characters >= conversation.MAX_PORTION_CHARACTERS:
+            yield part
+            part, characters = [], 0
+    if part:
+        yield part
 
 
 def _has_title_apart(view: View, document: Document) -> bool:
@@ -136,7 +185,7 @@ def _is_without_title(world: World, document: Document) -> bool:
 
     The provenance of such a world holds no line.
     """
-    return world.type == DOCUMENT and world.name == document.blocks[0].name and "line" not in world.source
+    return world.type == DOCUMENT and world.name == document.root.name and "line" not in world.source
 
 
 def _create(tx: Any, document: Document, block: Block, world: Any, revive: bool) -> Any:
@@ -167,24 +216,35 @@ def _key(parts: tuple[Any, ...]) -> str:
     return written.decode()
 
 
-def text_of(path: Path) -> str:
-    """Read a text file, without byte order mark, with line feeds as line ends.
+def text_of(path: Path) -> Iterator[str]:
+    """Read a text file piece by piece, without byte order mark, with line feeds as line ends.
 
     Raises:
         MalformedFile: it is not UTF-8, or holds a NUL, as no text does.
     """
-    data = input_files.whole(path)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise input_files.malformed(
-            input_files.Place(path, "line", line), f"it is not valid UTF-8: {error.reason}"
-        ) from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise input_files.malformed(input_files.Place(path, "line", line), "it contains a NUL, so it is not text")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    ends = io.IncrementalNewlineDecoder(None, translate=True)
+    lines = 1
+    with input_files.opened(path) as stream:
+        data = stream.read(PIECE_BYTES).removeprefix(input_files.BOM)
+        while True:
+            try:
+                text = decoder.decode(data, final=not data)
+            except UnicodeDecodeError as error:
+                line = lines + error.object.count(b"\n", 0, error.start)
+                raise input_files.malformed(
+                    input_files.Place(path, "line", line), f"it is not valid UTF-8: {error.reason}"
+                ) from None
+            if "\0" in text:
+                line = lines + text.count("\n", 0, text.index("\0"))
+                raise input_files.malformed(
+                    input_files.Place(path, "line", line), "it contains a NUL, so it is not text"
+                )
+            yield ends.decode(text, final=not data)
+            if not data:
+                return
+            lines += data.count(b"\n")
+            data = stream.read(PIECE_BYTES)
 
 
 def name_of(path: Path, reading: conversation.Reading) -> str:
@@ -212,7 +272,7 @@ NAME: Final = "text"
 """Part of every record's key: changing it would import everything a second time."""
 SUFFIXES: Final = (".txt", ".text")
 
-_GAP: Final = re.compile(r"\n(?:[^\S\n]*\n)+|\f")
+_GAP: Final = re.compile(r"\n(?:[^\S\n]*+\n)++|\f")
 """Blank lines, or a form feed."""
 
 
@@ -228,24 +288,42 @@ def load(
         InputError: the file cannot be read.
     """
     name = name_of(path, reading)
-    blocks = [Block(kind=DOCUMENT, name=name, parent=-1, key=(), at=None, line=1)]
-    for place, (line, text) in enumerate(_paragraphs(text_of(path))):
-        block = Block(kind=PARAGRAPH, content=text, parent=0, key=(place,), at=None, line=line)
-        blocks.append(checked(path, block))
-    if turns_read is not None:
-        turns_read(len(blocks) - 1)
-    return Document(NAME, name, input_files.file_name(path), blocks)
+
+    def read() -> Iterator[Block]:
+        for place, (line, text) in enumerate(_paragraphs(path, text_of(path))):
+            yield checked(path, Block(kind=PARAGRAPH, content=text, parent=0, key=(place,), at=None, line=line))
+
+    root = Block(kind=DOCUMENT, name=name, parent=-1, key=(), at=None, line=1)
+    return document_of(path, NAME, name, lambda _: root, read, turns_read)
 
 
-def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (line, text) of each paragraph."""
-    begins, line = 0, 1
-    for gap in (*_GAP.finditer(text), None):
-        ends = len(text) if gap is None else gap.start()
-        piece = text[begins:ends]
-        if piece.strip():
-            before = len(piece) - len(piece.lstrip("\n"))
-            yield line + before, piece.strip("\n").rstrip()
-        after = ends if gap is None else gap.end()
-        line += text.count("\n", begins, after)
-        begins = after
+def _paragraphs(path: Path, pieces: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) of each paragraph.
+
+    What is not yet divided is held, in whole lines; of a gap the last line feed stays, since blank lines may follow.
+    """
+    whole, rest, line = "", "", 1
+    for piece in chain(pieces, (None,)):
+        lines, feed, rest = (rest, "", "") if piece is None else (rest + piece).rpartition("\n")
+        whole += lines + feed
+        begins = 0
+        for gap in _GAP.finditer(whole):
+            yield from _paragraph(line, whole[begins : gap.start()])
+            ends = gap.end() - (gap[0][0] == "\n")
+            line += whole.count("\n", begins, ends)
+            begins = ends
+        whole = whole[begins:]
+        held = whole if len(whole) > len(rest) else rest
+        if len(held) * 4 > MAX_CONTENT_BYTES:
+            size = len(held.encode())
+            if size > MAX_CONTENT_BYTES + PIECE_BYTES:
+                place = input_files.Place(path, "line", line)
+                problem = f"the paragraph has more than {MAX_CONTENT_BYTES:,} bytes"
+                raise input_files.malformed(place, problem, "Divide it by an empty line")
+    yield from _paragraph(line, whole)
+
+
+def _paragraph(line: int, piece: str) -> Iterator[tuple[int, str]]:
+    if piece.strip():
+        before = len(piece) - len(piece.lstrip("\n"))
+        yield line + before, piece.strip("\n").rstrip()

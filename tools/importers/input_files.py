@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, TypeVar
@@ -26,6 +26,7 @@ from worlddb import MAX_NAME_BYTES, InputError, LimitExceeded, MalformedFile, ch
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
+Written = TypeVar("Written", bound=Sized)
 
 _PLACE: Final = re.compile(r"(?P<what>.*) - at `(?P<path>\$.*)`", re.DOTALL)
 
@@ -105,9 +106,14 @@ def decoded(place: Place, decode: Callable[[Given], Made], given: Given) -> Made
 MAX_WHOLE_BYTES: Final = 1 << 30
 """Largest file read into memory at once, decompressed; streaming formats have no such limit."""
 
+MAX_TURN_BYTES: Final = 64 * 1024 * 1024
+"""Largest turn in its file, in JSON; longer lines and turns are refused before they are decoded."""
+BOM: Final = b"\xef\xbb\xbf"
+
 _CHUNK_BYTES: Final = 256 * 1024
-_ZSTD_BYTES: Final = 8 * 1024
-"""Small, because zstd may expand its input more than thirty thousand times in one piece."""
+_ZSTD_BYTES: Final = 512
+"""Small, because zstd may expand its input more than thirty thousand times in one piece: to 16 MiB then."""
+_GROWTH_BYTES: Final = 8 * 1024 * 1024
 _DAMAGE: Final = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError, EOFError)
 
 
@@ -206,20 +212,58 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             yield stream
 
 
-def whole(path: Path) -> bytes:
-    """Read the whole file, decompressed.
+def whole(path: Path) -> bytearray:
+    """Read the whole file, decompressed, and no more of it than may be.
 
     Raises:
         LimitExceeded: they are more than ``MAX_WHOLE_BYTES``; and as :func:`opened`.
     """
+    data = bytearray()
     with opened(path) as stream:
-        data = stream.read(MAX_WHOLE_BYTES + 1)
-    if len(data) > MAX_WHOLE_BYTES:
-        raise LimitExceeded(
-            f"{printable(path)} has more than {MAX_WHOLE_BYTES:,} bytes after decompression",
-            "Split it into several files",
-        )
+        # Piece by piece into one place: to join pieces would take the memory twice.
+        while piece := stream.read(min(_GROWTH_BYTES, MAX_WHOLE_BYTES + 1 - len(data))):
+            data += piece
+            if len(data) > MAX_WHOLE_BYTES:
+                raise too_large(path, f"more than {MAX_WHOLE_BYTES:,} bytes after decompression")
     return data
+
+
+def too_large(path: Path, what: str) -> LimitExceeded:
+    """Return the error for a file that holds more than one may."""
+    return LimitExceeded(f"{printable(path)} has {what}", "Split it into several files")
+
+
+def bounded(place: Place, written: Written) -> Written:
+    """Return what stands for a turn, if it is not too long to be decoded.
+
+    Raises:
+        MalformedFile: it is.
+    """
+    if len(written) > MAX_TURN_BYTES:
+        raise malformed(
+            place, f"it has {len(written):,} bytes, above the limit of {MAX_TURN_BYTES:,}", "Divide it into turns"
+        )
+    return written
+
+
+def check_unicode(place: Place, data: bytearray) -> None:
+    """See that bytes are UTF-8, without a copy of all of them.
+
+    Raises:
+        MalformedFile: they are not; the byte is named.
+    """
+    begin = 0
+    while begin < len(data):
+        part = data[begin : begin + _CHUNK_BYTES]
+        try:
+            part.decode()
+            begin += len(part)
+        except UnicodeDecodeError as error:
+            is_cut = error.end == len(part) and begin + len(part) < len(data) and error.start > 0
+            if not is_cut or len(part) - error.start > 3:
+                problem = f"byte {begin + error.start} (0x{part[error.start]:02x}) is not valid UTF-8"
+                raise malformed(place, problem, "Save the file as UTF-8") from None
+            begin += error.start
 
 
 def file_name(path: Path) -> str:

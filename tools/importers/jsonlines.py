@@ -19,10 +19,13 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, Turn, checked_text, parse_time
-from worlddb.tools.importers import input_files
+from worlddb.tools.importers import input_files, json_pieces
 from worlddb.tools.importers.conversation import (
     DEFAULT_READING,
     MAX_LABEL_BYTES,
+    MAX_PORTION_CHARACTERS,
+    MAX_PORTION_TURNS,
+    MAX_SESSIONS,
     Conversation,
     Portion,
     Reading,
@@ -34,15 +37,14 @@ NAME: Final = "jsonl"
 """Part of every record's key: changing it would import everything a second time."""
 
 DEFAULT_SESSION: Final = "default"
-MAX_LINE_BYTES: Final = 64 * 1024 * 1024
+MAX_LINE_BYTES: Final = input_files.MAX_TURN_BYTES
 MAX_EXTRA_BYTES: Final = 64 * 1024
 """Largest unknown fields of one turn, encoded."""
 MAX_EXTRA_DEPTH: Final = 32
 
-_PORTION_TURNS: Final = 4096
-_PORTION_CHARACTERS: Final = 8 * 1024 * 1024
+_MAX_WRITTEN_BYTES: Final = 16 * MAX_EXTRA_BYTES
+"""Largest field for provenance as it stands in a line, before it is decoded: blanks and escapes take room too."""
 _HEARD_EVERY: Final = 4096
-_BOM: Final = b"\xef\xbb\xbf"
 
 _Session: TypeAlias = tuple[str, str]
 """Names of a conversation and one of its sessions."""
@@ -54,15 +56,27 @@ class _Fields(msgspec.Struct, frozen=True, kw_only=True):
     at: int | str | None = None
     session: int | str | None = None
     name: str | None = None
-    source: dict[str, Any] | None = None
+    source: msgspec.Raw = msgspec.Raw(b"null")
     conversation: int | str | None = None
 
 
-_OBJECT: Final = msgspec.json.Decoder(dict[str, Any])
+class _Nothing(msgspec.Struct, frozen=True):
+    """An object of any fields."""
+
+
+class _KnownFields(_Fields, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The same, and nothing else."""
+
+
+_KNOWN_FIELDS: Final = msgspec.json.Decoder(_KnownFields)
+_FIELDS: Final = msgspec.json.Decoder(_Fields)
+_VALUE: Final = msgspec.json.Decoder()
+_OBJECT_BEGINS: Final = msgspec.json.Decoder(_Nothing)
+"""Says what is wrong with a line that is no object, or no JSON, and makes nothing of it."""
+_SOURCE: Final = msgspec.json.Decoder(dict[str, Any] | None)
 FIELDS: Final = _Fields.__struct_fields__
 """Known fields of a line."""
 _KNOWN: Final = frozenset(FIELDS)
-_FIELDS: Final = partial(msgspec.convert, type=_Fields)
 
 
 class Streamed(msgspec.Struct, frozen=True):
@@ -91,7 +105,7 @@ class Streamed(msgspec.Struct, frozen=True):
             session, turn = read
             waiting.setdefault(session, []).append(turn)
             turns, waiting_turns, characters = turns + 1, waiting_turns + 1, characters + len(turn.text)
-            if waiting_turns >= _PORTION_TURNS or characters >= _PORTION_CHARACTERS:
+            if waiting_turns >= MAX_PORTION_TURNS or characters >= MAX_PORTION_CHARACTERS:
                 # Keep the session that is being read, so that a session of usual size is one portion.
                 current = waiting.pop(session) if len(waiting) > 1 else []
                 yield from self._hand_on(waiting, starts)
@@ -146,6 +160,8 @@ def load(path: Path, turns_read: TurnsRead | None = None, reading: Reading = DEF
         at = turn.at if isinstance(turn.at, int) else None
         if sessions.setdefault(session, at) is None:
             sessions[session] = at
+        if len(sessions) > MAX_SESSIONS:
+            raise input_files.too_large(path, f"more than {MAX_SESSIONS:,} sessions")
         count += 1
         if turns_read is not None and count % _HEARD_EVERY == 0:
             turns_read(count)
@@ -179,7 +195,7 @@ def _turns(path: Path, reading: Reading) -> Generator[tuple[_Session, Turn]]:
                 )
             _check_unicode(place, line, offset)
             offset += len(line)
-            written = (line.removeprefix(_BOM) if number == 1 else line).strip()
+            written = (line.removeprefix(input_files.BOM) if number == 1 else line).strip()
             if written:
                 yield _turn(place, name, written, reading)
 
@@ -193,19 +209,20 @@ def _check_unicode(place: input_files.Place, line: bytes, offset: int) -> None:
 
 
 def _turn(place: input_files.Place, file: str, written: bytes, reading: Reading) -> tuple[_Session, Turn]:
-    found = input_files.decoded(place, _OBJECT.decode, written)
-    unknown = () if found.keys() <= _KNOWN else tuple(key for key in found if key not in _KNOWN)
-    if unknown and not reading.ignore_unknown:
-        problem = f"there is no field {unknown[0][:80]!r}; known are {', '.join(FIELDS)}"
-        remedy = "Rename or remove it, or keep what is not known as provenance alone: --ignore-unknown"
-        raise input_files.malformed(place.at(f"$.{unknown[0][:80]}"), problem, remedy)
-    fields: _Fields = input_files.decoded(place, _FIELDS, found)
+    extra: dict[str, Any] = {}
+    try:
+        fields: _Fields = _KNOWN_FIELDS.decode(written)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        # An unknown field, or what is wrong: told by the same order of questions as ever.
+        extra = _unknown(place, written, reading)
+        fields = input_files.decoded(place, _FIELDS.decode, written)
     session = str(DEFAULT_SESSION if fields.session is None else fields.session).strip() or DEFAULT_SESSION
     source: dict[str, Any] = {"file": file, "record": place.record, "path": "$"}
-    if unknown:
-        source["extra"] = _extra(place, {key: found[key] for key in unknown})
-    if fields.source:
-        source["given"] = _extra(place, {"source": fields.source})["source"]
+    if extra:
+        source["extra"] = _extra(place, extra)
+    given = _provenance(place.at("$.source"), _SOURCE, memoryview(fields.source))
+    if given:
+        source["given"] = _extra(place, {"source": given})["source"]
     named = "" if fields.conversation is None else str(fields.conversation).strip()
     conversation = named or reading.conversation or ""
     for key, text, limit in (
@@ -225,6 +242,39 @@ def _turn(place: input_files.Place, file: str, written: bytes, reading: Reading)
         session=session,
         source=source,
     )
+
+
+def _unknown(place: input_files.Place, written: bytes, reading: Reading) -> dict[str, Any]:
+    """Return the fields of a line that are not known, if they may be there.
+
+    One by one, because an object of many fields takes many times the memory of its line.
+    """
+    input_files.decoded(place, _OBJECT_BEGINS.decode, written)
+    found: dict[str, Any] = {}
+    size = 0
+    cursor = json_pieces.Cursor(written)
+    for key in cursor.members():
+        value = cursor.value()
+        if key in _KNOWN:
+            continue
+        if not reading.ignore_unknown:
+            problem = f"there is no field {key[:80]!r}; known are {', '.join(FIELDS)}"
+            remedy = "Rename or remove it, or keep what is not known as provenance alone: --ignore-unknown"
+            raise input_files.malformed(place.at(f"$.{key[:80]}"), problem, remedy)
+        size += len(key) + len(value)
+        if size > _MAX_WRITTEN_BYTES:
+            problem = f"{_listed(found)} and {key[:80]} take more than {_MAX_WRITTEN_BYTES:,} bytes"
+            raise input_files.malformed(place, problem, "Leave out what is not about the turn")
+        found[key] = _provenance(place.at(f"$.{key[:80]}"), _VALUE, value)
+    return found
+
+
+def _provenance(place: input_files.Place, decoder: msgspec.json.Decoder[Any], written: json_pieces.Data) -> Any:
+    """Decode what is kept as provenance, unless it is longer than can be kept."""
+    if len(written) > _MAX_WRITTEN_BYTES:
+        problem = f"it takes {len(written):,} bytes, above {_MAX_WRITTEN_BYTES:,}"
+        raise input_files.malformed(place, problem, "Leave out what is not about the turn")
+    return input_files.decoded(place, decoder.decode, written)
 
 
 def _time(place: input_files.Place, at: int | str) -> int:

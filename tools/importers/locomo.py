@@ -7,22 +7,32 @@ missing sessions are skipped, as the published file has some; a session without 
 were not said, so they are not read.
 """
 
-import json
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, InvalidTime, Turn, checked_text, parse_time
-from worlddb.tools.importers import input_files
-from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Conversation, Loaded, Session, TurnsRead
+from worlddb.tools.importers import input_files, json_pieces
+from worlddb.tools.importers.conversation import (
+    MAX_LABEL_BYTES,
+    Conversation,
+    Part,
+    Portion,
+    Reread,
+    TurnsRead,
+    portions_of,
+    reread,
+)
 
 NAME: Final = "locomo"
 """Part of every record's key: changing it would import everything a second time."""
 
 _SESSION: Final = re.compile(r"session_([0-9]{1,9})")
+_OF_SESSION: Final = re.compile(r"session_([0-9]{1,9})(_date_time)?")
 _MARKS: Final = re.compile(rb'"(conversation|sample_id|speaker_a)"\s*:')
 _DATE: Final = re.compile(r"(\d{1,2}):(\d{2}) ([ap]m) on (\d{1,2}) ([A-Za-z]+),? (\d{4})", re.ASCII)
 _MONTHS: Final = (
@@ -34,7 +44,7 @@ _SPACE: Final = " \t\r\n"
 
 class _Record(msgspec.Struct, frozen=True):
     sample_id: str
-    conversation: dict[str, msgspec.Raw]
+    conversation: msgspec.Raw
 
 
 class _Turn(msgspec.Struct, frozen=True):
@@ -44,9 +54,10 @@ class _Turn(msgspec.Struct, frozen=True):
     blip_caption: str | None = None
 
 
-_RECORDS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _RECORD: Final = msgspec.json.Decoder(_Record)
+_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _TURNS: Final = msgspec.json.Decoder(list[_Turn])
+_TURN: Final = msgspec.json.Decoder(_Turn)
 _TEXT: Final = msgspec.json.Decoder(str)
 
 
@@ -65,63 +76,101 @@ def recognises(head: bytes) -> bool:
     return "conversation" in first and "text" not in first
 
 
-def load(path: Path, turns_read: TurnsRead | None = None) -> Loaded:
-    """Read and check the whole file as a source."""
-    source = Loaded(read(path))
-    if turns_read is not None:
-        turns_read(source.turns)
-    return source
-
-
-def read(path: Path) -> list[Conversation]:
-    """Read every conversation of the file, in order.
+def load(path: Path, turns_read: TurnsRead | None = None) -> Reread:
+    """Read and check the whole file as a source.
 
     Raises:
         MalformedFile: naming file, record (from 0) and JSON path.
+        LimitExceeded: it is larger than a file may be that is held in memory.
         InputError: the file cannot be read.
     """
+    return reread(NAME, path, _parts, turns_read, _check)
+
+
+def read(path: Path) -> list[Conversation]:
+    """Read every conversation of the file, in order; raises as :func:`load`."""
+    return load(path).loaded
+
+
+def _check(path: Path, data: bytearray) -> None:
+    """See that all of it is JSON in UTF-8, in which no object has a key twice: the first one's turns would be lost."""
     place = input_files.Place(path)
-    text = _unicode(place, input_files.whole(path))
-    listed = text.startswith("[")
-    if not listed and not text.startswith("{"):
-        raise input_files.malformed(place, "it is neither a JSON list of conversations nor one conversation")
+    input_files.check_unicode(place, data)
+    cursor, listed = _begin(place, data)
+    current = 0
     try:
-        records = _RECORDS.decode(text) if listed else [msgspec.Raw(text.encode())]
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise _broken(place, text, error) from None
+        for index in cursor.elements() if listed else (0,):
+            current = index
+            cursor.skip()
+            current = index + listed
+        cursor.end()
+    except json_pieces.BrokenJson as error:
+        where = f"$[{current}]" if listed else "$"
+        if error.repeated is not None:
+            where += f"..{error.repeated[:80]}"
+        line, column = json_pieces.line_and_column(data, error.position)
+        problem = f"it is not readable JSON: {error}, near line {line}, column {column}"
+        raise input_files.malformed(input_files.Place(path, "record", current, where), problem) from None
+
+
+def _begin(place: input_files.Place, data: bytearray) -> tuple[json_pieces.Cursor, bool]:
+    """Return a cursor at the first record or the list of them, and whether it is a list."""
+    cursor = json_pieces.Cursor(data, len(input_files.BOM) if data.startswith(input_files.BOM) else 0)
+    first = cursor.peek()
+    if first not in (ord("["), ord("{")):
+        raise input_files.malformed(place, "it is neither a JSON list of conversations nor one conversation")
+    return cursor, first == ord("[")
+
+
+def _parts(path: Path, data: bytearray) -> Iterator[Part]:
+    cursor, listed = _begin(input_files.Place(path), data)
     seen: dict[str, int] = {}
-    conversations = []
-    for index, raw in enumerate(records):
+    for index in cursor.elements() if listed else (0,):
         at_record = input_files.Place(path, "record", index, f"$[{index}]" if listed else "$")
-        conversation = _conversation(at_record, raw)
-        if conversation.name in seen:
-            problem = f"conversation {conversation.name!r} is already record {seen[conversation.name]}"
+        part = _conversation(at_record, cursor.value())
+        yield part
+        if part.name in seen:
+            problem = f"conversation {part.name!r} is already record {seen[part.name]}"
             raise input_files.malformed(at_record.at(f"{at_record.path}.sample_id"), problem)
-        seen[conversation.name] = index
-        conversations.append(conversation)
-    return conversations
+        seen[part.name] = index
 
 
-def _conversation(place: input_files.Place, raw: msgspec.Raw) -> Conversation:
+def _conversation(place: input_files.Place, raw: json_pieces.Data) -> Part:
     record = input_files.decoded(place, _RECORD.decode, raw)
-    _no_repeats(place, raw)
-    parts = record.conversation
     name = _label(place.at(f"{place.path}.sample_id"), record.sample_id)
     inside = place.at(f"{place.path}.conversation")
+    held = memoryview(record.conversation)
+    if held[0] != ord("{"):
+        input_files.decoded(inside, _OBJECT.decode, held)
+    cursor = json_pieces.Cursor(held)
+    parts: dict[str, json_pieces.Data] = {}
+    for key in cursor.members():
+        value = cursor.value()
+        if key in ("speaker_a", "speaker_b") or _OF_SESSION.fullmatch(key):
+            parts[key] = value
     speakers = dict.fromkeys(
         input_files.decoded(inside.at(f"{inside.path}.{key}"), _TEXT.decode, parts[key]).strip()
         for key in ("speaker_a", "speaker_b")
         if key in parts
     )
-    sessions = []
+    return Part(name, list(speakers), _portions(inside, name, parts))
+
+
+def _portions(inside: input_files.Place, name: str, parts: dict[str, json_pieces.Data]) -> Iterator[Portion]:
     for _, key in sorted((int(found[1]), key) for key in parts if (found := _SESSION.fullmatch(key))):
         at = _session_time(inside, parts, f"{key}_date_time")
         session = inside.at(f"{inside.path}.{key}")
-        said = input_files.decoded(session, _TURNS.decode, parts[key])
-        turns = [_turn(session, position, turn) for position, turn in enumerate(said)]
-        speakers |= dict.fromkeys(turn.speaker for turn in turns)
-        sessions.append(Session(key, at, turns))
-    return Conversation(NAME, name, [speaker for speaker in speakers if speaker], sessions)
+        yield from portions_of(name, key, at, _turns(session, parts[key]))
+
+
+def _turns(session: input_files.Place, said: json_pieces.Data) -> Iterator[Turn]:
+    if said[0] != ord("["):
+        input_files.decoded(session, _TURNS.decode, said)
+    cursor = json_pieces.Cursor(said)
+    for position in cursor.elements():
+        place = session.at(f"{session.path}[{position}]")
+        turn = input_files.decoded(place, _TURN.decode, input_files.bounded(place, cursor.value()))
+        yield _turn(session, position, turn)
 
 
 def _label(place: input_files.Place, text: str) -> str:
@@ -150,7 +199,7 @@ def _turn(session: input_files.Place, position: int, turn: _Turn) -> Turn:
     return input_files.with_place(place, check)
 
 
-def _session_time(inside: input_files.Place, parts: dict[str, msgspec.Raw], key: str) -> int | None:
+def _session_time(inside: input_files.Place, parts: dict[str, json_pieces.Data], key: str) -> int | None:
     if key not in parts:
         return None
     place = inside.at(f"{inside.path}.{key}")
@@ -175,47 +224,3 @@ def parse_date_time(text: str) -> int:
     except ValueError as error:
         raise InvalidTime(f"the date {text[:80]!r} does not exist: {error}", remedy) from None
     return parse_time(moment)
-
-
-def _unicode(place: input_files.Place, data: bytes) -> str:
-    try:
-        return data.decode().removeprefix("\ufeff").strip(_SPACE)
-    except UnicodeDecodeError as error:
-        problem = f"byte {error.start} (0x{error.object[error.start]:02x}) is not valid UTF-8"
-        raise input_files.malformed(place, problem, "Save the file as UTF-8") from None
-
-
-def _no_repeats(place: input_files.Place, raw: msgspec.Raw) -> None:
-    """Refuse a JSON object that repeats a key: the first one's turns would be lost silently."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) != len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in made if keys.count(key) > 1)
-            raise input_files.malformed(place.at(f"{place.path}..{twice}"), f"the key {twice!r} is there twice")
-        return made
-
-    try:
-        json.loads(bytes(raw), object_pairs_hook=unique, parse_int=str, parse_float=str)
-    except (ValueError, RecursionError) as error:
-        raise input_files.malformed(place, f"it is not readable JSON: {error}") from None
-
-
-def _broken(place: input_files.Place, text: str, error: Exception) -> Exception:
-    """Return the error for invalid JSON, with the record in which it breaks."""
-    problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-    decoder, index, position = json.JSONDecoder(parse_int=str), 0, 1
-    try:
-        while True:
-            while text[position : position + 1] in (*_SPACE, ","):
-                position += 1
-            _, position = decoder.raw_decode(text, position)
-            index += 1
-    except (ValueError, RecursionError) as stop:
-        failed = getattr(stop, "pos", position)
-        line = text.count("\n", 0, failed) + 1
-        column = failed - text.rfind("\n", 0, failed)
-    return input_files.malformed(
-        input_files.Place(place.file, "record", index, f"$[{index}]"), f"{problem}, near line {line}, column {column}"
-    )

@@ -8,16 +8,27 @@ are not read.
 """
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from worlddb import MAX_CONTENT_BYTES, InvalidTime, Turn, checked_text, parse_time
-from worlddb.tools.importers import input_files
-from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Conversation, Loaded, Session, TurnsRead
+from worlddb.tools.importers import input_files, json_pieces
+from worlddb.tools.importers.conversation import (
+    MAX_LABEL_BYTES,
+    MAX_SESSIONS,
+    Part,
+    Portion,
+    Reread,
+    TurnsRead,
+    portions_of,
+    reread,
+)
 
 NAME: Final = "longmemeval"
 """Part of every record's key: changing it would import everything a second time."""
@@ -35,12 +46,16 @@ class _Turn(msgspec.Struct, frozen=True):
 
 class _Record(msgspec.Struct, frozen=True):
     question_id: str
-    haystack_session_ids: list[str]
-    haystack_sessions: list[list[_Turn]]
-    haystack_dates: list[str | None] | None = None
+    haystack_session_ids: msgspec.Raw
+    haystack_sessions: msgspec.Raw
+    haystack_dates: msgspec.Raw = msgspec.Raw(b"null")
 
 
-_RECORDS: Final = msgspec.json.Decoder(list[_Record])
+_RECORD: Final = msgspec.json.Decoder(_Record)
+_TURN: Final = msgspec.json.Decoder(_Turn)
+_IDS: Final = msgspec.json.Decoder(list[str])
+_DATES: Final = msgspec.json.Decoder(list[str | None] | None)
+_LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def recognises(head: bytes) -> bool:
@@ -48,25 +63,39 @@ def recognises(head: bytes) -> bool:
     return head[:1] == b"[" and _MARK.search(head) is not None
 
 
-def load(path: Path, turns_read: TurnsRead | None = None) -> Loaded:
+def load(path: Path, turns_read: TurnsRead | None = None) -> Reread:
     """Read every haystack of the file as a conversation.
 
     Raises:
         MalformedFile: the file breaks the format; record and path are named.
+        LimitExceeded: it is larger than a file may be that is held in memory.
     """
-    place = input_files.Place(path, "record", None, "$")
-    loaded: dict[str, Conversation] = {}
-    turns = 0
-    for index, record in enumerate(input_files.decoded(place, _RECORDS.decode, input_files.whole(path))):
-        inside = input_files.Place(path, "record", index, f"$[{index}]")
-        conversation = _conversation(inside, record)
-        if conversation.name in loaded:
-            raise input_files.malformed(inside, f"the question {conversation.name[:80]!r} is there twice")
-        loaded[conversation.name] = conversation
-        turns += sum(len(session.turns) for session in conversation.sessions)
-        if turns_read is not None:
-            turns_read(turns)
-    return Loaded(list(loaded.values()))
+    return reread(NAME, path, _parts, turns_read)
+
+
+def _parts(path: Path, data: bytearray) -> Iterator[Part]:
+    cursor = json_pieces.Cursor(data, len(input_files.BOM) if data.startswith(input_files.BOM) else 0)
+    if cursor.peek() != ord("["):
+        raise input_files.malformed(input_files.Place(path), "it is no JSON list of questions")
+    seen: set[str] = set()
+    current = 0
+    try:
+        for index in cursor.elements():
+            current = index
+            inside = input_files.Place(path, "record", index, f"$[{index}]")
+            part = _conversation(inside, cursor.value())
+            yield part
+            if part.name in seen:
+                raise input_files.malformed(inside, f"the question {part.name[:80]!r} is there twice")
+            seen.add(part.name)
+            current = index + 1
+        cursor.end()
+    except json_pieces.BrokenJson as error:
+        line, column = json_pieces.line_and_column(data, error.position)
+        raise input_files.malformed(
+            input_files.Place(path, "record", current, f"$[{current}]"),
+            f"it is not readable JSON: {error}, near line {line}, column {column}",
+        ) from None
 
 
 def parse_date(text: str) -> int:
@@ -91,35 +120,86 @@ def parse_date(text: str) -> int:
     return parse_time(moment)
 
 
-def _conversation(place: input_files.Place, record: _Record) -> Conversation:
+def _conversation(place: input_files.Place, raw: json_pieces.Data) -> Part:
+    record = input_files.decoded(place, _RECORD.decode, raw)
     name = input_files.with_place(
         place, lambda: checked_text(record.question_id, "question_id", MAX_LABEL_BYTES, empty=False)
     )
-    names, said = record.haystack_session_ids, record.haystack_sessions
-    dates = [None] * len(said) if record.haystack_dates is None else record.haystack_dates
-    if not len(names) == len(dates) == len(said):
+    names = _listed(place.at(f"{place.path}.haystack_session_ids"), _IDS, record.haystack_session_ids)
+    said = place.at(f"{place.path}.haystack_sessions")
+    held = memoryview(record.haystack_sessions)
+    if held[0] != ord("["):
+        input_files.decoded(said, _LIST.decode, held)
+    count = 0
+    cursor = json_pieces.Cursor(held)
+    for _ in cursor.elements():
+        cursor.value()
+        count += 1
+    dates = _listed(place.at(f"{place.path}.haystack_dates"), _DATES, record.haystack_dates)
+    if dates is None:
+        dates = [None] * len(names)
+    if not len(names) == len(dates) == count:
         raise input_files.malformed(
             place,
-            f"there are {len(said)} sessions, {len(dates)} dates and {len(names)} ids; their numbers must be equal",
+            f"there are {count} sessions, {len(dates)} dates and {len(names)} ids; their numbers must be equal",
         )
-    sessions: dict[str, Session] = {}
-    contents: dict[str, list[_Turn]] = {}
-    for position, (session, date, turns) in enumerate(zip(names, dates, said, strict=True)):
+    return Part(name, [], _portions(place, name, names, dates, held))
+
+
+T = TypeVar("T")
+
+
+def _listed(place: input_files.Place, decoder: msgspec.json.Decoder[T], raw: msgspec.Raw) -> T:
+    """Decode a list of ids or dates, unless it may be longer than one that is kept in memory."""
+    if bytes(raw).count(b",") > MAX_SESSIONS:
+        raise input_files.too_large(place.file, f"more than {MAX_SESSIONS:,} entries at {place.path}")
+    return input_files.decoded(place, decoder.decode, raw)
+
+
+def _portions(
+    place: input_files.Place, name: str, names: list[str], dates: list[str | None], held: json_pieces.Data
+) -> Iterator[Portion]:
+    """Yield the sessions in order, each once; of those that are listed again only that they are the same."""
+    contents: dict[str, bytes] = {}
+    cursor = json_pieces.Cursor(held)
+    for position in cursor.elements():
+        session, date = names[position], dates[position]
         inside = place.at(f"{place.path}.haystack_sessions[{position}]")
-        if session in sessions:
-            if contents[session] != turns:
+        label = input_files.with_place(inside, partial(checked_text, session, "a session's id", MAX_LABEL_BYTES))
+        turns = _Turns(inside, label, cursor.value())
+        if session in contents:
+            for _ in turns:
+                pass
+            if contents[session] != turns.digest.digest():
                 raise input_files.malformed(inside, f"the session {session[:80]!r} is there twice, with other turns")
             continue
-        contents[session] = turns
-        label = input_files.with_place(inside, partial(checked_text, session, "a session's id", MAX_LABEL_BYTES))
         at = (
             input_files.with_place(place.at(f"{place.path}.haystack_dates[{position}]"), partial(parse_date, date))
             if date
             else None
         )
-        sessions[session] = Session(label, at, [_turn(inside, label, each, turn) for each, turn in enumerate(turns)])
-    speakers = dict.fromkeys(turn.speaker for each in sessions.values() for turn in each.turns if turn.speaker)
-    return Conversation(NAME, name, list(speakers), list(sessions.values()))
+        yield from portions_of(name, label, at, turns)
+        contents[session] = turns.digest.digest()
+
+
+class _Turns:
+    """The turns of a session, one by one; after the last ``digest`` stands for all of them."""
+
+    def __init__(self, session: input_files.Place, label: str, said: json_pieces.Data) -> None:
+        self._session = session
+        self._label = label
+        self._said = said
+        self.digest = sha256()
+
+    def __iter__(self) -> Iterator[Turn]:
+        if self._said[0] != ord("["):
+            input_files.decoded(self._session, _LIST.decode, self._said)
+        cursor = json_pieces.Cursor(self._said)
+        for position in cursor.elements():
+            place = self._session.at(f"{self._session.path}[{position}]")
+            turn = input_files.decoded(place, _TURN.decode, input_files.bounded(place, cursor.value()))
+            self.digest.update(msgspec.msgpack.encode(turn))
+            yield _turn(self._session, self._label, position, turn)
 
 
 def _turn(session: input_files.Place, label: str, position: int, turn: _Turn) -> Turn:

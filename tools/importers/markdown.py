@@ -12,13 +12,14 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from worlddb import InvalidTime, parse_time
+from worlddb import MAX_CONTENT_BYTES, InvalidTime, LimitExceeded, parse_time
 from worlddb.tools.importers import conversation, documents, input_files
 
 NAME: Final = "markdown"
@@ -27,6 +28,13 @@ SUFFIXES: Final = (".md", ".markdown")
 
 MAX_DEPTH: Final = 64
 """Nesting of lists and quotations; deeper ones are read as plain text."""
+MAX_FRONT_LINES: Final = 10_000
+"""Lines in which front matter must end."""
+WINDOW_WEIGHT: Final = 20_000
+MAX_BLOCK_WEIGHT: Final = 160_000
+"""About the tokens that a window and the largest block may make: 20,000 lines of a list, 80,000 of code."""
+_MARKS: Final = re.compile(r"[\s>*+\-\d.)]*+")
+"""What may open blocks inside one another."""
 _FENCE: Final = "---"
 _FIELD: Final = re.compile(r"(?P<name>[A-Za-z_][\w-]*)\s*:\s*(?P<value>.*)")
 _DATED: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?!\S)")
@@ -70,31 +78,46 @@ def load(
         InputError: the file cannot be read.
     """
     name = documents.name_of(path, reading)
-    lines = documents.text_of(path).split("\n")
-    front = _front_matter(path, lines)
-    called, pieces = front.title or name, list(_pieces(lines, front.lines))
-    title = _title(pieces, called)
-    begins = _heading_date(path, title) if title is not None and front.at is None else front.at
-    blocks = [documents.Block(kind=documents.DOCUMENT, name=called, parent=-1, key=(), at=begins, line=1)]
-    blocks += _blocks(path, front, pieces, title)
-    if turns_read is not None:
-        turns_read(sum(block.kind == documents.PARAGRAPH for block in blocks))
-    return documents.Document(
-        NAME, name, input_files.file_name(path), [documents.checked(path, block) for block in blocks]
-    )
+    head = list(islice(_lines(path), MAX_FRONT_LINES))
+    front = _front_matter(path, head)
+    called = front.title or name
+
+    def read() -> Iterator[documents.Block]:
+        lines = islice(_lines(path), front.lines, None)
+        for block in _blocks(path, front, called, _pieces(path, lines, front.lines)):
+            yield documents.checked(path, block)
+
+    def root(title: documents.Block | None) -> documents.Block:
+        dated = None if title is None or front.at is not None else _heading_date(path, title.line, title.name)
+        begins = front.at if dated is None else dated
+        return documents.Block(kind=documents.DOCUMENT, name=called, parent=-1, key=(), at=begins, line=1)
+
+    return documents.document_of(path, NAME, name, root, read, turns_read)
 
 
-def _title(pieces: Iterable[_Piece], called: str) -> _Piece | None:
-    """Return the first heading if it repeats the name of the document."""
-    first = next((piece for piece in pieces if piece.level), None)
-    return first if first is not None and first.level == 1 and _folded(first.text) == _folded(called) else None
+def _lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a text without their ends, and what follows the last one."""
+    number, rest = 1, ""
+    for piece in documents.text_of(path):
+        *lines, rest = (rest + piece).split("\n")
+        yield from lines
+        number += len(lines)
+        if len(rest) > MAX_CONTENT_BYTES:
+            place = input_files.Place(path, "line", number)
+            raise input_files.malformed(place, f"the line has more than {MAX_CONTENT_BYTES:,} bytes", "Divide it")
+    yield rest
+
+
+def _is_title(heading: _Piece, called: str) -> bool:
+    """Return whether the first heading repeats the name of the document."""
+    return heading.level == 1 and _folded(heading.text) == _folded(called)
 
 
 def _folded(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def _blocks(path: Path, front: _Front, pieces: Iterable[_Piece], title: _Piece | None) -> Iterator[documents.Block]:
+def _blocks(path: Path, front: _Front, called: str, pieces: Iterable[_Piece]) -> Iterator[documents.Block]:
     """Yield sections and paragraphs, each with the open section above it."""
     opened = [_Section(0, 0, (), front.at)]
     paragraphs: Counter[tuple[str, ...]] = Counter()
@@ -115,10 +138,11 @@ def _blocks(path: Path, front: _Front, pieces: Iterable[_Piece], title: _Piece |
                 line=piece.line,
             )
             continue
+        is_title = not headings and _is_title(piece, called)
         alike = (*around.way, piece.text)
         way = (*around.way, f"{piece.text}#{headings[alike]}")
         headings[alike] += 1
-        begins = _heading_date(path, piece)
+        begins = _heading_date(path, piece.line, piece.text)
         section = _Section(piece.level, place, way, around.at if begins is None else begins)
         opened.append(section)
         yield documents.Block(
@@ -128,26 +152,81 @@ def _blocks(path: Path, front: _Front, pieces: Iterable[_Piece], title: _Piece |
             key=way,
             at=section.at,
             line=piece.line,
-            is_title=piece is title,
+            is_title=is_title,
         )
 
 
-def _pieces(lines: list[str], skipped: int) -> Iterator[_Piece]:
-    """Yield the headings and the blocks between them, in file order."""
+def _pieces(path: Path, lines: Iterator[str], skipped: int) -> Iterator[_Piece]:
+    """Yield the headings and the blocks between them, in file order.
+
+    A parser makes many tokens of few bytes, so it is given a window of the lines, up to a block that begins anew.
+
+    Raises:
+        LimitExceeded: a block does not end within the largest window.
+    """
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_DEPTH}).enable("table").disable(["inline", "text_join"])
-    tokens = parser.parse("\n".join(lines[skipped:]))
-    for place, token in enumerate(tokens):
-        if token.map is None:
+    window: list[str] = []
+    weight, most, is_more = 0, WINDOW_WEIGHT, True
+    while is_more:
+        while weight < most:
+            line = next(lines, None)
+            if line is None:
+                is_more = False
+                break
+            if not window and not line.strip(" \t"):
+                skipped += 1
+                continue
+            window.append(line)
+            weight += _weight(line)
+        tokens = parser.parse("\n".join(window))
+        cut = _begun_anew(tokens, window) if is_more else len(window)
+        if not cut and is_more:
+            most *= 2
+            if most > MAX_BLOCK_WEIGHT:
+                raise LimitExceeded(
+                    f"{input_files.printable(path)}, line {skipped + 1}: a block has more than {len(window):,} lines,"
+                    " more than can be taken apart",
+                    "Divide it by a heading",
+                )
             continue
-        first, last = (skipped + line for line in token.map)
+        yield from _of_tokens(tokens, window, cut, skipped)
+        skipped += cut
+        window = window[cut:]
+        weight, most = sum(map(_weight, window)), WINDOW_WEIGHT
+
+
+def _weight(line: str) -> int:
+    """Return about how many tokens a line makes, or as many as it may make, and something for its length."""
+    marks = _MARKS.match(line)
+    return 2 + 3 * (marks.end() if marks else 0) + 3 * line.count("|") + len(line) // 100
+
+
+def _begun_anew(tokens: list[Token], window: list[str]) -> int:
+    """Return the last line at which a block begins that no other can go on into; 0 if there is none.
+
+    What stands before such a line is taken apart the same way whatever follows, and so is what follows.
+    """
+    for token in reversed(tokens):
+        if token.level == 0 and token.map is not None and token.map[0]:
+            is_heading = token.type == "heading_open" and token.markup.startswith("#")
+            if is_heading or not window[token.map[0] - 1].strip(" \t"):
+                return int(token.map[0])
+    return 0
+
+
+def _of_tokens(tokens: list[Token], window: list[str], cut: int, skipped: int) -> Iterator[_Piece]:
+    for place, token in enumerate(tokens):
+        if token.map is None or token.map[0] >= cut:
+            continue
+        first, last = token.map
         if token.type == "heading_open" and token.level == 0:
             text = " ".join(tokens[place + 1].content.split())
             if text:
-                yield _Piece(int(token.tag[1:]), first + 1, text)
+                yield _Piece(int(token.tag[1:]), skipped + first + 1, text)
         elif _is_piece(token):
-            text = "\n".join(lines[first:last]).strip("\n").rstrip()
+            text = "\n".join(window[first:last]).strip("\n").rstrip()
             if text.strip():
-                yield _Piece(0, first + 1, text)
+                yield _Piece(0, skipped + first + 1, text)
 
 
 _WHOLE: Final = ("paragraph_open", "blockquote_open", "table_open", "fence", "code_block", "html_block")
@@ -180,9 +259,9 @@ def _front_matter(path: Path, lines: list[str]) -> _Front:
     return _Front(title, at, end + 1)
 
 
-def _heading_date(path: Path, heading: _Piece) -> int | None:
-    found = _DATED.match(heading.text)
-    return None if found is None else _date(input_files.Place(path, "line", heading.line), found[0])
+def _heading_date(path: Path, line: int, heading: str) -> int | None:
+    found = _DATED.match(heading)
+    return None if found is None else _date(input_files.Place(path, "line", line), found[0])
 
 
 def _date(place: input_files.Place, text: str) -> int:

@@ -152,13 +152,13 @@ def ingest_files(
     refs_by_code: dict[str, set[str]] = {}
     seq: int | None = None
     root: str | None = None
-    worlds: set[tuple[str, ...]] = set()
+    worlds = 0
     for _, name, source in loaded:
         for written in _written(db, name, source, into, restore_erased, extractor):
             if progress is not None:
                 progress(done, total, written.what)
             receipt = written.receipt
-            worlds |= written.worlds
+            worlds += written.worlds
             events += receipt.events
             commits += receipt.events > 0
             revised += receipt.revised
@@ -169,15 +169,15 @@ def ingest_files(
     if progress is not None:
         progress(done, total, "done")
     notes = {code: len(refs) for code, refs in refs_by_code.items()}
-    return IngestSummary(events, commits, len(worlds), done, seq, root, revised, notes)
+    return IngestSummary(events, commits, worlds, done, seq, root, revised, notes)
 
 
 class _Part(NamedTuple):
-    """A commit of an import: its label, its receipt, the worlds of its turns, and their number."""
+    """A commit of an import: its label and receipt, how many worlds begin with it, and how many turns it has."""
 
     what: str
     receipt: Ingested
-    worlds: set[tuple[str, ...]]
+    worlds: int
     turns: int
 
 
@@ -195,13 +195,17 @@ def _written(
 ) -> Iterator[_Part]:
     """Write a source part by part: turns through ``ingest``, documents as worlds inside worlds."""
     if isinstance(source, documents.Document):
+        worlds = source.worlds
         for turns, receipt in documents.write(db, source, into, revive):
-            yield _Part(source.name, receipt, source.worlds, turns)
+            yield _Part(source.name, receipt, worlds, turns)
+            worlds = 0
         return
+    seen: set[str] = set()
     for portion in source.portions():
         receipt = _ingest(db, format, portion, into, revive, extractor)
-        holds = {(format, portion.conversation), (format, portion.conversation, portion.session)}
-        yield _Part(f"{portion.conversation}, {portion.session}", receipt, holds, len(portion.turns))
+        worlds = (portion.conversation not in seen) + (not portion.start)
+        seen.add(portion.conversation)
+        yield _Part(f"{portion.conversation}, {portion.session}", receipt, worlds, len(portion.turns))
 
 
 def _distinct(paths: PathLike | Iterable[PathLike]) -> list[Path]:

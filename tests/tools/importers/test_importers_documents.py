@@ -229,7 +229,7 @@ def test_a_store_that_has_the_title_as_a_world_of_its_own_keeps_it_and_what_is_n
 ) -> None:
     path = written(tmp_path, "Field notes.md", TITLED)
     with monkeypatch.context() as before:
-        before.setattr(markdown, "_title", lambda pieces, called: None)
+        before.setattr(markdown, "_is_title", lambda heading, called: False)
         ingest_files(db, path)
     taken_in = ["Field notes", ["Field NOTES", ["Two herons.", "Nests", ["One nest."]]]]
     assert tree(db) == taken_in

@@ -124,7 +124,7 @@ def test_a_compressed_file_is_read_as_the_plain_one(write, tmp_path):
 
 
 def test_a_session_that_comes_back_goes_on_with_its_positions(write, monkeypatch):
-    monkeypatch.setattr(jsonlines, "_PORTION_TURNS", 3)
+    monkeypatch.setattr(jsonlines, "MAX_PORTION_TURNS", 3)
     path = write(*({"text": str(n), "session": "ab"[n % 2]} for n in range(8)))
     portions = list(jsonlines.load(path).portions())
     assert [(p.session, p.start, [turn.text for turn in p.turns]) for p in portions] == [
@@ -138,7 +138,7 @@ def test_a_session_that_comes_back_goes_on_with_its_positions(write, monkeypatch
 
 
 def test_sessions_one_after_another_are_one_portion_each(write, monkeypatch):
-    monkeypatch.setattr(jsonlines, "_PORTION_TURNS", 5)
+    monkeypatch.setattr(jsonlines, "MAX_PORTION_TURNS", 5)
     path = write(*({"text": str(n), "session": n // 3} for n in range(20)))
     portions = list(jsonlines.load(path).portions())
     assert [(p.session, p.start, len(p.turns)) for p in portions] == [
@@ -148,7 +148,7 @@ def test_sessions_one_after_another_are_one_portion_each(write, monkeypatch):
 
 
 def test_a_file_that_grew_has_the_same_turns_at_the_same_positions(write, monkeypatch):
-    monkeypatch.setattr(jsonlines, "_PORTION_TURNS", 3)
+    monkeypatch.setattr(jsonlines, "MAX_PORTION_TURNS", 3)
     lines = [{"text": str(n), "session": "abc"[n % 3]} for n in range(11)]
 
     def placed(path: Path) -> dict[tuple[str, int], str]:
@@ -164,7 +164,7 @@ def test_a_file_that_grew_has_the_same_turns_at_the_same_positions(write, monkey
 
 
 def test_a_portion_is_bounded_in_characters_too(write, monkeypatch):
-    monkeypatch.setattr(jsonlines, "_PORTION_CHARACTERS", 10)
+    monkeypatch.setattr(jsonlines, "MAX_PORTION_CHARACTERS", 10)
     source = jsonlines.load(write(*({"text": "x" * 6} for _ in range(5))))
     assert [len(portion.turns) for portion in source.portions()] == [2, 2, 1]
 
@@ -192,7 +192,7 @@ def test_a_file_that_is_rewritten_between_the_readings_raises_no_other_error(wri
 
 
 def test_portions_are_not_held_together_in_memory(write, monkeypatch):
-    monkeypatch.setattr(jsonlines, "_PORTION_TURNS", 10)
+    monkeypatch.setattr(jsonlines, "MAX_PORTION_TURNS", 10)
     alive: weakref.WeakSet[Any] = weakref.WeakSet()
     real = jsonlines._turn
 

@@ -113,7 +113,7 @@ def test_the_same_file_twice_is_one_import(write):
 
 
 def test_an_import_goes_on_after_it_was_killed_wherever_that_was(write, monkeypatch):
-    monkeypatch.setattr(jsonlines, "_PORTION_TURNS", 4)
+    monkeypatch.setattr(jsonlines, "MAX_PORTION_TURNS", 4)
     path = write("chat.jsonl", [("abc"[n % 3], str(n)) for n in range(20)])
     whole = Memory()
     ingest_files(whole, path)
