@@ -410,7 +410,7 @@ class Database(WriteCalls):
         with self._reader.snapshot() as snapshot:
             found = store_facts.counts(snapshot)
         index = self._reader.text.status()
-        index_bytes = sum(file.stat().st_size for file in self.path.glob("indexes/**/*") if file.is_file())
+        index_bytes = sum(file.stat().st_size for file in self._env.folder.glob("indexes/**/*") if file.is_file())
         return {
             "counts": found,
             "bytes": {"data": self._env.size_bytes(), "indexes": index_bytes},
@@ -685,13 +685,13 @@ class Database(WriteCalls):
         if omitted is not None:
             first_left_out(self._env, end, omitted)
         folder = folder_of(into)
-        copies.refuse_inside(self.path, folder)
+        copies.refuse_inside(self._env.folder, folder)
         target = open_environment(folder, author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
         try:
             if has_begun(target):
                 raise errors.PlaceTaken(f"{folder} already holds a store", "Name a new directory")
             # Before it is made: what breaks off leaves a part of it there.
-            copies.note_copy(self.path, copies.Copy("replay", str(folder.resolve()), end, self._reader.head()))
+            copies.note_copy(self._env.folder, copies.Copy("replay", str(folder.resolve()), end, self._reader.head()))
             if omitted is None:
                 return replay(self._env, target, end, progress)
             return suppose(self._env, target, end, omitted, self._deciding((), None), progress)
@@ -862,14 +862,14 @@ class Database(WriteCalls):
         self._reader.refuse_supposed(_NOT_EXPORTED)
         if head is not None and not proof:
             raise errors.InputError("A head was given, and no proof is wanted", "Leave one of the two out")
-        copies.refuse_inside(self.path, folder_of(path))
+        copies.refuse_inside(self._env.folder, folder_of(path))
         view = self._moment(ingested, seq)
         store_id, given = self._reader.store_id, self._given(view, ref)
         frames = bundle_export.bundle_frames(self._reader, given, view.seq, store_id, progress)
         if proof:
             frame = proofs.bundle_proof(self._reader, store_id, given, view.seq, view.seq if head is None else head)
             frames = chain(frames, (frame,))
-        made = bundle_contents.write_bundle(folder_of(path), frames, store=self.path, overwrite=overwrite)
+        made = bundle_contents.write_bundle(folder_of(path), frames, store=self._env.folder, overwrite=overwrite)
         self._note("bundle", path, view)
         return made
 
@@ -900,9 +900,9 @@ class Database(WriteCalls):
 
         The file is there whole or not at all; raises as :meth:`export`.
         """
-        copies.refuse_inside(self.path, folder_of(path))
+        copies.refuse_inside(self._env.folder, folder_of(path))
         lines = self.export_lines(ref, ingested=ingested, seq=seq, progress=progress)
-        made = bundle_contents.write_lines(folder_of(path), lines, store=self.path, overwrite=overwrite)
+        made = bundle_contents.write_lines(folder_of(path), lines, store=self._env.folder, overwrite=overwrite)
         self._note("JSON Lines", path, self._moment(ingested, seq))
         return made
 
@@ -976,7 +976,7 @@ class Database(WriteCalls):
 
         An erasure's receipt can then say that it did not reach them.
         """
-        copies.note_copy(self.path, copies.Copy(kind, str(folder_of(path).resolve()), view.seq, self.view().seq))
+        copies.note_copy(self._env.folder, copies.Copy(kind, str(folder_of(path).resolve()), view.seq, self.view().seq))
 
     def _moment(self, ingested: times.TimeLike | None, seq: int | None) -> View:
         view = self.view(ingested=ingested, seq=seq)
@@ -1026,7 +1026,7 @@ class Database(WriteCalls):
         seq = erasure.seq if isinstance(erasure, outcome.Receipt) else erasure
         limits.checked_number(seq, "erasure", 1, limits.HIGHEST_SEQ)
         with self._reader.snapshot() as snapshot:
-            return erasure_notes.receipt_of(snapshot, self._reader.store_id, seq, copies.noted_copies(self.path))
+            return erasure_notes.receipt_of(snapshot, self._reader.store_id, seq, copies.noted_copies(self._env.folder))
 
     def check_erasure(self, receipt: erasure_notes.ErasureReceipt | Mapping[str, Any]) -> erasure_notes.ErasureCheck:
         """Check that the log agrees with a receipt of an erasure and that the texts are gone.

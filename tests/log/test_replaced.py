@@ -231,6 +231,9 @@ def test_a_handle_on_a_relative_path_stays_with_its_store_when_the_working_direc
         monkeypatch.chdir(place / "elsewhere")
         assert db.create("Fact", "here").seq == 9
         assert db.view().recall("tea") and db.head().store_id == first
+        db.bookmark("here")
+        db.replay(place / "replayed")
+        assert (place / "store" / "copies.jsonl").exists()
         assert contents(place / "elsewhere" / "store") == before
 
 

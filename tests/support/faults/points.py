@@ -33,7 +33,7 @@ SEAMS: tuple[tuple[Any, str], ...] = (
     (Tables, "flush"),
     (Tables, "clear"),
     (LmdbLog, "append"),
-    (TextIndex, "apply"),
+    (TextIndex, "apply_up_to"),
     (text_index, "_fresh"),
 )
 
