@@ -15,6 +15,8 @@ BODY_SECONDS: Final = 30.0
 """Time limit for the body of a request."""
 BODIES_BYTES: Final = 33_554_432
 """Memory for the bodies of all requests of one key under way."""
+MAX_UNDER_WAY: Final = 250
+"""Requests of one key under way, open streams among them: half of the connections."""
 FREE_BYTES: Final = 65_536
 """Bytes of each body that count for nothing."""
 SINGLE: Final = frozenset(
@@ -125,42 +127,50 @@ class BodyTimeout:
 
 
 class _NoRoom(Exception):
-    """The large bodies under way leave no room for this one."""
+    """What is under way already leaves no room for a request; the text says why."""
 
 
-class BodyBudget:
-    """Refuses a large body while others hold all the memory that bodies may have: 429.
+class Budget:
+    """Refuses a request while those under way hold all that they may have: 429.
 
-    A body lies in memory from its first byte until its answer, several times over. The first ``FREE_BYTES`` of each are
-    not counted, so that common requests always pass.
+    A request is under way from the end of its body until its answer has ended, so that nobody is refused for the sake
+    of half-sent ones. A body lies in memory from its first byte on, several times over. The first ``FREE_BYTES`` of
+    each are not counted, so that common requests find room beside large ones.
     """
 
-    def __init__(self, app: ASGIApp, most: int = BODIES_BYTES) -> None:
+    def __init__(self, app: ASGIApp, most_bytes: int = BODIES_BYTES, most_requests: int = MAX_UNDER_WAY) -> None:
         self._app = app
-        self._left = most
+        self._bytes_left = most_bytes
+        self._requests_left = most_requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and count what its body holds until it is answered."""
+        """Pass the request on, and count what it holds until it is answered."""
         came = taken = 0
+        whole = False
 
         async def counted() -> Message:
-            nonlocal came, taken
+            nonlocal came, taken, whole
             message = await receive()
             came += len(message.get("body", b""))
             more = max(0, came - FREE_BYTES) - taken
-            if more > self._left:
-                raise _NoRoom
+            if more > self._bytes_left:
+                raise _NoRoom("Large requests hold all the memory that they may have; try again later")
             taken += more
-            self._left -= more
+            self._bytes_left -= more
+            if not whole and message["type"] == "http.request" and not message.get("more_body", False):
+                if not self._requests_left:
+                    raise _NoRoom("Too many requests are under way; wait for their answers, or close streams")
+                whole = True
+                self._requests_left -= 1
             return message
 
         try:
             await self._app(scope, counted, send)
-        except _NoRoom:
-            message = "Large requests hold all the memory that they may have; try again later"
-            await error_response(429, message, Retry_After=1)(scope, receive, send)
+        except _NoRoom as refusal:
+            await error_response(429, str(refusal), Retry_After=1)(scope, receive, send)
         finally:
-            self._left += taken
+            self._bytes_left += taken
+            self._requests_left += whole
 
 
 def error_response(status: int, message: str, **headers: Any) -> JSONResponse:

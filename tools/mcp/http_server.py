@@ -21,7 +21,9 @@ from worlddb import Database
 from worlddb.tools.mcp import access_keys, access_log, http_connections, http_guards, listening
 from worlddb.tools.mcp.tenants import Tenants
 
-QUEUED_CONNECTIONS: Final = 1_024
+ACCEPTED_AT_ONCE: Final = 32
+"""New connections that one turn of the loop takes up, so that it reads what they sent before too many others come."""
+QUEUED_CONNECTIONS: Final = 512
 """New connections that the system holds until the server takes them up."""
 FAREWELL_SECONDS: Final = 5
 """Time for running requests to finish at shutdown."""
@@ -30,8 +32,8 @@ FAREWELL_SECONDS: Final = 5
 class QuietServer(uvicorn.Server):
     """A server that shuts down on a signal without raising the signal again afterwards.
 
-    The system holds more new connections for it than it takes up in one turn of its loop. So a flood of them neither
-    fills the system's queue nor keeps it from reading what those before have sent.
+    The system holds more new connections for it than it takes up in one turn of its loop. So a flood neither fills the
+    system's queue at once, nor keeps it from reading what came on connections before.
     """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -89,7 +91,7 @@ def serve_http(
         server_header=False,
         proxy_headers=bool(admitted.proxies),
         forwarded_allow_ips=list(admitted.proxies),
-        backlog=listening.BACKLOG,
+        backlog=ACCEPTED_AT_ONCE,
         timeout_keep_alive=http_connections.IDLE_SECONDS,
         timeout_graceful_shutdown=FAREWELL_SECONDS,
     )

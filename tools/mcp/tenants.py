@@ -35,8 +35,6 @@ MAX_BODY_BYTES: Final = standard_streams.MAX_LINE_BYTES
 MAX_SESSIONS: Final = 200
 """Open sessions of one key, with those that have a request under way beyond it up to ``HARD_LIMIT``."""
 HARD_LIMIT: Final = 2 * MAX_SESSIONS
-MAX_UNDER_WAY: Final = 250
-"""Requests of one key at the same time, open streams among them: half of the connections."""
 SESSION_SECONDS: Final = 1800.0
 """Time after which an idle session ends."""
 MAX_THREADS: Final = 16
@@ -64,7 +62,6 @@ class OpenSessions:
         self._idle_seconds = idle_seconds
         self._most = most
         self._open: dict[str, _Session] = {}
-        self.under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; if it began a session too many, end the oldest idle one."""
@@ -86,11 +83,9 @@ class OpenSessions:
         is_stream = scope["method"] == "GET"
         session.streams += is_stream
         session.requests += not is_stream
-        self.under_way += 1
         try:
             await self._app(scope, receive, watch)
         finally:
-            self.under_way -= 1
             session.streams -= is_stream
             session.requests -= not is_stream
             session.used = time.monotonic()
@@ -138,7 +133,7 @@ class Tenant:
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         self._manager: StreamableHTTPSessionManager = server.session_manager
-        self.sessions = OpenSessions(http_guards.BodyBudget(self._manager.handle_request), SESSION_SECONDS)
+        self.sessions = OpenSessions(http_guards.Budget(self._manager.handle_request), SESSION_SECONDS)
         self.bucket = bucket
         self.ended = anyio.Event()
 
@@ -201,10 +196,6 @@ class Tenants:
         if wait:
             message = "Too many requests; try again later"
             await http_guards.error_response(429, message, Retry_After=ceil(wait))(scope, receive, send)
-            return
-        if tenant.sessions.under_way >= MAX_UNDER_WAY:
-            message = "Too many requests of this key are under way; wait for their answers, or close streams"
-            await http_guards.error_response(429, message, Retry_After=1)(scope, receive, send)
             return
         await tenant.sessions(scope, receive, send)
 

@@ -139,7 +139,7 @@ def test_every_limit_is_on_the_page() -> None:
         listening.UNREAD_SECONDS,
         access_keys.PER_SECOND,
         access_keys.PER_SECOND * access_keys.SECONDS_AT_ONCE,
-        tenants.MAX_UNDER_WAY,
+        http_guards.MAX_UNDER_WAY,
         tenants.MAX_THREADS,
         access_keys.MAX_KEYS,
     ]
