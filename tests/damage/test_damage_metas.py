@@ -15,6 +15,7 @@ import lmdb
 import pytest
 
 import worlddb
+from tests.support.faults.children import ended, start
 from worlddb import DamagedStore
 from worlddb.log.store.high_water import MARK_FILE, marked
 
@@ -176,6 +177,30 @@ def test_a_copied_a_restored_a_compacted_and_a_rewritten_store_are_opened(memory
         db.rebuild("tables")
         head = db.head().seq
     assert outcome(store, head) == "whole"
+
+
+def commit_and_erase(store: Path, count: int) -> None:
+    with worlddb.open(store, author="writer", embedder=None, timeout_seconds=60) as db:
+        for number in range(count):
+            made = db.create("Fact", f"commit {number}", content="x" * 200)
+            if number % 20 == 19:
+                db.erase(made.ref, reason="so that the file is written anew")
+
+
+def test_a_store_that_is_opened_while_others_write_to_it_is_never_taken_for_one_that_was_rolled_back(
+    memory: Path,
+) -> None:
+    store = store_of(memory / "store", 2)
+    writers = [start(commit_and_erase, store, 60) for _ in range(2)]
+    seen = opened = 0
+    with worlddb.open(store, author="held", embedder=None) as held:
+        while any(writer.is_alive() for writer in writers):
+            with worlddb.open(store, author="reader", embedder=None) as db:
+                head = db.head().seq
+            assert seen <= head <= held.head().seq
+            seen, opened = head, opened + 1
+    assert [ended(writer) for writer in writers] == [0, 0]
+    assert opened > 10 and outcome(store, 2 + 2 * 63) == "whole"
 
 
 def test_a_commit_whose_mark_cannot_be_written_is_a_commit(memory: Path) -> None:

@@ -86,7 +86,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
         keeping |= {"erasure_plan", "erasure_receipt", "check_erasure", "redecide"}
         reading = {"author", "path", "bookmarks", "follow", "full_ref", "head", "log", "proposals", "stats", "view"}
         reading |= {"steps", "checkpoint", "prove", "prove_consistency"}
-        reading |= {"export", "export_jsonl", "export_lines", "check_world"}
+        reading |= {"export", "export_jsonl", "export_lines", "check_world", "import_plan"}
         writing |= {"import_bundle", "embed", "reembed", "keep_up"}
         reading |= {"spaces", "background"}
         others = {"batch", "signed", "ingest", "embed", "recluster", "background_error"}
