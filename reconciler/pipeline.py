@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 import lmdb
+from msgspec.structs import replace
 
 from worlddb.log.model import errors, times
 from worlddb.log.model.clock import RELEASED_AT, Clock, Entropy
@@ -20,10 +21,10 @@ from worlddb.projections.tables.apply.log_marks import add_commit, refuse_suppos
 from worlddb.projections.tables.storage import rows, schema, transaction
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome, validation
-from worlddb.reconciler.decisions import bulk, configuration
+from worlddb.reconciler.decisions import bulk, configuration, model_evidence
 from worlddb.reconciler.dispatch import decide
 from worlddb.reconciler.edge_types.registry import Ontology
-from worlddb.reconciler.entity_resolution import equivalence, namesakes, resolver
+from worlddb.reconciler.entity_resolution import equivalence, namesakes
 from worlddb.reconciler.erasure import erasure_plan, extraction_guard
 from worlddb.reconciler.ingest.extraction import Ingest, commands_of
 from worlddb.reconciler.similarity.thresholds import Resolving
@@ -77,6 +78,8 @@ class Writer(NamedTuple):
     interiors: interiors.Interiors
     group: group_commit.Group[Task, outcome.Receipt] | None = None
     """Where threads that write at the same time meet, to share a transaction; ``None`` if each has its own."""
+    advisers: model_evidence.Advisers | None = None
+    """The models that are asked about new worlds before the store is locked."""
 
 
 def execute(
@@ -102,10 +105,20 @@ def _execute_once(
 ) -> outcome.Receipt:
     arriving = request if isinstance(request, inputs.Arrival) else None
     guard = extraction_guard.ExtractionGuard(writer.env, idempotency_key) if isinstance(request, Ingest) else None
-    task = Task(extract(request, guard), idempotency_key, arriving, progress, guard)
-    is_large = len(task.commands) >= LARGE_BATCH or arriving is not None
+    commands, failure = extract(request, guard), ""
+    if writer.advisers is not None and any(type(each) is cmd.Create and each.resolve == "all" for each in commands):
+        store = model_evidence.Store(writer.env, writer.ontology, writer.resolving, FreshNonces(writer.entropy))
+        commands, failure = model_evidence.advised(store, writer.advisers, commands, idempotency_key)
+    receipt = _execute_task(writer, Task(commands, idempotency_key, arriving, progress, guard))
+    if failure and receipt:
+        return replace(receipt, notes=(*receipt.notes, outcome.Note("not_compared", (failure,))))
+    return receipt
+
+
+def _execute_task(writer: Writer, task: Task) -> outcome.Receipt:
+    is_large = len(task.commands) >= LARGE_BATCH or task.arriving is not None
     # A caller of ``progress`` may stop the work half way, so others do not share its transaction.
-    if writer.group is not None and not is_large and progress is None:
+    if writer.group is not None and not is_large and task.progress is None:
         return writer.group.ask(task, partial(_execute_together, writer))
     with runner.collector_paused() if is_large else nullcontext():
         return _execute_alone(writer, task)
@@ -175,10 +188,7 @@ def resolve(ctx: context.Context, command: cmd.Command, resolving: Resolving) ->
     if command.resolve == "all":
         home = schema.ROOT_NODE if command.world is None else context.node_ref(ctx, command.world)
         setting = configuration.thresholds_for(ctx, resolving, command.type, home)
-        found = resolver.all_tiers(ctx, command, setting.thresholds)
-        return namesakes.Resolution(
-            keyed, [match._replace(evidence=match.evidence | setting.as_evidence()) for match in found]
-        )
+        return namesakes.Resolution(keyed, model_evidence.matches(ctx, command, setting))
     return namesakes.Resolution(keyed, namesakes.exact(ctx, command))
 
 

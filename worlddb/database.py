@@ -36,6 +36,7 @@ from worlddb.reconciler.backup import backups, snapshots
 from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, Rehearsed
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome, validation
+from worlddb.reconciler.decisions import model_evidence
 from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
 from worlddb.reconciler.edge_types.handler import EdgeHandler
 from worlddb.reconciler.edge_types.registry import Ontology
@@ -159,6 +160,7 @@ class Database(WriteCalls):
         clock: Clock,
         entropy: Entropy,
         ontology: Ontology,
+        tiebreaker: Tiebreaker | None,
     ) -> None:
         self.path = folder
         self.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False)
@@ -197,6 +199,9 @@ class Database(WriteCalls):
             tuple(handler.on_query_rewrite for handler in DEFAULT_ONTOLOGY),
             tuple((handler.name, handler.version) for handler in DEFAULT_ONTOLOGY),
         )
+        self._tiebreaker = tiebreaker
+        advisers = model_evidence.Advisers(self._reader.meaning_to_ask, self._reader.text_vectors, tiebreaker)
+        self._writer = self._writer._replace(advisers=advisers)
         self._windows = window.Windows(self._reader, clock, rules, ontology.codes)
         self._clock, self._told = clock, LastTold(self._reader)
 
@@ -292,7 +297,8 @@ class Database(WriteCalls):
         Every record is keyed by format, conversation, session and position (from ``start``), so the same input
         changes nothing, a longer one adds its tail, and changed text is a revision. ``extractor`` may add candidates;
         it is called before the store is locked. ``resolve`` says which tiers of the resolver run for speakers and
-        candidates, as in :meth:`create`: all of them by default. What was erased stays out, unless ``revive`` lets
+        candidates, as in :meth:`create`: all of them by default, so that texts are compared by meaning as far as there
+        are vectors. What was erased stays out, unless ``revive`` lets
         it come back.
 
         With ``embed`` the call also does the work that is otherwise due later: once the turns are committed, texts get
@@ -478,19 +484,16 @@ class Database(WriteCalls):
         nothing is written. One process at a time does it: another gets an answer that is ``busy``. At most about
         ``limit`` worlds are looked at.
 
-        ``tiebreaker`` chooses between the contenders for one world: a program, a person, a model. It is called while
-        the store is not locked, its answer is in the evidence, and nothing asks it again.
+        ``tiebreaker`` chooses between the contenders for one world: a program, a person, a model; by default the one
+        that the store was opened with. It is called while the store is not locked, its answer is in the evidence, and
+        nothing asks it again.
 
         Raises:
             InputError: ``limit`` is no number from 1 on, or the tiebreaker cannot be called or chose a stranger.
         """
         if limit is not None:
             limits.checked_number(limit, "limit", 1, limits.HIGHEST_SEQ)
-        if tiebreaker is not None and not callable(tiebreaker):
-            raise errors.InputError(
-                f"tiebreaker is {type(tiebreaker).__name__}, which cannot be called", "Give a function"
-            )
-        return self._recluster(limit, tiebreaker)
+        return self._recluster(limit, _callable_tiebreaker(tiebreaker))
 
     def keep_up(self, *, wait_seconds: float = 0.0) -> bool:
         """Embed new texts and recluster; true once both are done.
@@ -554,7 +557,7 @@ class Database(WriteCalls):
             self._reader.meaning(),
             after=self._looked_at,
             limit=limit,
-            tiebreaker=tiebreaker,
+            tiebreaker=tiebreaker or self._tiebreaker,
             stopped=stopped,
         )
         self._looked_at = max(self._looked_at, done.through)
@@ -1066,6 +1069,7 @@ def open(
     clock: Clock | None = None,
     entropy: Entropy | None = None,
     edge_types: Iterable[EdgeHandler] = (),
+    tiebreaker: Tiebreaker | None = None,
 ) -> Database:
     """Open the store in a directory; it is created if there is none, unless ``create=False``.
 
@@ -1085,6 +1089,9 @@ def open(
             servers: one process of a store does it at a time, and the others see to it that it is done.
         clock, entropy: where time and randomness come from; for tests and simulations.
         edge_types: the handlers of edge types of your own, for this process; see :meth:`Database.register`.
+        tiebreaker: chooses between the contenders for one world, where ``ingest``, ``create(resolve="all")`` or
+            :meth:`Database.recluster` finds some: a program, a person, a model. It is called before the store is
+            locked, once for each world that has contenders; what it says is recorded.
 
     Raises:
         NotAStore, NewerFormat, DamagedStore: what is there cannot be opened, and why.
@@ -1103,6 +1110,7 @@ def open(
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
         ontology=Ontology(DEFAULT_ONTOLOGY, edge_types),
+        tiebreaker=_callable_tiebreaker(tiebreaker),
     )
 
 
@@ -1110,6 +1118,12 @@ def _durability(given: Durability) -> Durability:
     if given not in get_args(Durability):
         raise errors.InputError(f"durability is {given!r:.80}", f"Give one of: {', '.join(get_args(Durability))}")
     return given
+
+
+def _callable_tiebreaker(tiebreaker: Tiebreaker | None) -> Tiebreaker | None:
+    if tiebreaker is not None and not callable(tiebreaker):
+        raise errors.InputError(f"tiebreaker is {type(tiebreaker).__name__}, which cannot be called", "Give a function")
+    return tiebreaker
 
 
 def _limit(limit: int | None) -> int | None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from worlddb.log.model import errors, events
 from worlddb.log.store import copies, durable, environment, high_water, lock, scratch, shared_environment
@@ -24,10 +24,14 @@ from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.query.lanes.text_lane import PresentTextLane
 from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
 from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot
-from worlddb.reconciler.background import reclustering, worker
+from worlddb.reconciler.background import worker
 from worlddb.reconciler.backup.backups import BackedUp, backup
+from worlddb.reconciler.embedding import nearest_texts
 from worlddb.reconciler.embedding.models import Models
-from worlddb.reconciler.embedding.vectors_of_texts import given_vector, query_vector
+from worlddb.reconciler.embedding.vectors_of_texts import given_vector, query_vector, text_vectors
+
+if TYPE_CHECKING:
+    from worlddb.projections.indexes.vector_rows import Matrix
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 """How long a write waits for another process's."""
@@ -366,7 +370,25 @@ class StoreReader:
         """
         self.told_of_pending()
 
-    def meaning(self) -> reclustering.NearestTexts | None:
+    def text_vectors(self, texts: Sequence[str]) -> Sequence[Matrix]:
+        """The vectors of texts in the space that answers, as they would be stored.
+
+        Raises:
+            InputError, ModelUnavailable: there is no such space, or no model that made it.
+        """
+        with self.snapshot() as snapshot:
+            space = space_in_use(snapshot.log, snapshot.tables)
+        if space is None:
+            raise errors.ModelUnavailable(NOTHING_EMBEDDED)
+        embedder = self._models.to_ask(space)
+        self._models.see_that_it_is_the_same(self.env, space, embedder)
+        return text_vectors(embedder, space, texts)
+
+    def meaning_to_ask(self) -> nearest_texts.NearestTexts | None:
+        """As :meth:`meaning`, if this handle may have a model for it."""
+        return self.meaning() if self._models.any else None
+
+    def meaning(self) -> nearest_texts.NearestTexts | None:
         """The embedding space that answers and its index, if texts have been embedded."""
         with self.snapshot() as snapshot:
             space = space_in_use(snapshot.log, snapshot.tables)
@@ -375,12 +397,12 @@ class StoreReader:
         index = self.vectors(space.number, space.row.dimension)
         head = self.head()
         # What somebody says of themselves is not who they are: whole texts are compared.
-        return reclustering.NearestTexts(
+        return nearest_texts.NearestTexts(
             space.number,
             space.row.dimension,
             space.name,
             space.model,
-            lambda vector, most: index.find(vector, head=head, limit=most, bonus=NO_STATEMENTS),
+            lambda vector, most, nodes: index.find(vector, head=head, limit=most, nodes=nodes, bonus=NO_STATEMENTS),
         )
 
     # -- indexes

@@ -79,7 +79,8 @@ class WriteCalls(ABC):
         is left as it is, unless ``anew`` says that another one is to begin under its key.
 
         ``resolve`` says how worlds of the same type and scope are found that this may be: "exact" by equal names, "all"
-        also by names that are spelled or sound alike, ``False`` not at all. They are proposed, never merged unasked.
+        also by names that are spelled or sound alike, by texts that are near in meaning, and by the tiebreaker of
+        ``open``, ``False`` not at all. They are proposed, never merged unasked.
         """
         command = cmd.Create(
             type=type,

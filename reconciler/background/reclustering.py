@@ -2,16 +2,16 @@
 
 It runs off the path of any commit. Commits name the worlds that they say something new about; those and their
 neighbourhood are looked at. It runs under the store's lease for background work: it reads in one transaction, judges in
-none, and proposes in a commit of its own, whose author is :data:`AUTHOR`. The embedding tier runs here alone, since
-vectors are made after the texts.
+none, and proposes in a commit of its own, whose author is :data:`AUTHOR`. Texts are compared by the vectors that are
+stored of them; what is compared before a write is in :mod:`worlddb.reconciler.decisions.model_evidence`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import blobs, codec
 from worlddb.log.model import events as ev
@@ -24,14 +24,12 @@ from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.background.worker import background_lease
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions.configuration import ThresholdSetting, thresholds_for
+from worlddb.reconciler.embedding import nearest_texts
 from worlddb.reconciler.entity_resolution import equivalence, namesakes, resolver
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.similarity.verdict import Ambiguous, Resolved, Tiebreaker, judge
-from worlddb.reconciler.transaction import ancestry, context, recorded_texts
+from worlddb.reconciler.transaction import ancestry, context
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
-
-if TYPE_CHECKING:
-    from worlddb.projections.indexes.vector_rows import Matrix, VectorHit
 
 HOPS: Final = 2
 
@@ -41,14 +39,7 @@ MAX_NEIGHBOURS: Final = 2_000
 MAX_EDGES: Final = 64
 """A world with more edges is not passed through: everybody in a conversation is not near to everybody else in it."""
 
-LABELLED_TYPES: Final = frozenset({"Scope", "Namespace", "Item", "Document", "Section", "Paragraph"})
-"""Types of which tools make worlds whose names are keys and titles: two that are spelled alike are two, such as the
-users "anna" and "anne"."""
-MADE_BY_TOOLS: Final = frozenset({"file", "channel"})
-"""What the provenance of such worlds names, one of them at least: the file, or the channel that they came by."""
-
 _NOBODY: Final = frozenset(map(canonical.type_digest, blocks.UNNAMED_TYPES)) | {canonical.NO_TYPE}
-_LABELLED: Final = frozenset(map(canonical.type_digest, LABELLED_TYPES))
 _ABOUT_ONE: Final = (ev.Created, ev.Revised, ev.Named, ev.Unnamed, ev.Embedded, ev.Filled)
 
 
@@ -106,18 +97,6 @@ def neighbourhood(tables: rows.Tables, nodes: Iterable[int]) -> list[int]:
     return sorted(node for node in reached if _is_somebody(tables, node))
 
 
-def is_label(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
-    """True for a world that a tool made as a place, with a key or a title for a name.
-
-    The type alone does not say so, for anybody may have worlds of it; where it came from does.
-    """
-    first = tables.version(node, 1)
-    if first.type not in _LABELLED:
-        return False
-    details = recorded_texts.details_at(log, first.seq, first.details)
-    return details is not None and not MADE_BY_TOOLS.isdisjoint(details.source)
-
-
 def _ends(tables: rows.Tables, node: int) -> list[int]:
     """The other ends of a world's edges; none if it has very many."""
     found = list(islice(_live_ends(tables, node), MAX_EDGES + 1))
@@ -143,24 +122,8 @@ MAX_NEW: Final = 256
 MAX_STAGED: Final = 1_000
 """How many proposals one commit stages."""
 
-MAX_NEAR: Final = 64
-"""How many texts of the nearest meaning are asked whether they are of somebody who may be meant."""
-
 MARK_COMMITS: Final = 1_000
 """After how many commits without a proposal it is recorded how far the looking has come."""
-
-
-class NearestTexts(NamedTuple):
-    """An embedding space and its index.
-
-    The index finds the nearest texts to a vector, their worlds and cosines.
-    """
-
-    space: int
-    dimension: int
-    name: str
-    model: str
-    find: Callable[[Matrix, int], list[VectorHit]]
 
 
 class Reclustering(NamedTuple):
@@ -190,7 +153,7 @@ class ComparedWorld(NamedTuple):
 
 def recluster(
     writer: Writer,
-    meaning: NearestTexts | None,
+    meaning: nearest_texts.NearestTexts | None,
     *,
     after: int = 0,
     limit: int | None = None,
@@ -227,7 +190,7 @@ def _progress(writer: Writer) -> tuple[int, int]:
 
 
 def _look(
-    writer: Writer, meaning: NearestTexts | None, after: int, head: int, *, every: bool
+    writer: Writer, meaning: nearest_texts.NearestTexts | None, after: int, head: int, *, every: bool
 ) -> tuple[list[ComparedWorld], int]:
     """The worlds around the next commits, compared, and the last of those commits."""
     with writer.env.read() as txn:
@@ -241,19 +204,19 @@ def _look(
 
 
 def _looks(
-    ctx: context.Context, writer: Writer, meaning: NearestTexts | None, nodes: list[int], *, every: bool
+    ctx: context.Context, writer: Writer, meaning: nearest_texts.NearestTexts | None, nodes: list[int], *, every: bool
 ) -> Iterator[ComparedWorld]:
     for node in nodes:
         body = ctx.body(node)
         if body is None:
             continue
         names = (body.name, *ctx.aliases(node))
-        if not _names_somebody(names) or is_label(ctx.draft.log, ctx.tables, node):
+        if not nearest_texts.names_somebody(names) or nearest_texts.is_label(ctx, node):
             continue
         setting = thresholds_for(ctx, writer.resolving, body.type, node)
         thresholds = setting.thresholds
         candidate = namesakes.Candidate(names, body.type, namesakes.scope_of(ctx, node), node)
-        near = {} if meaning is None else _near(ctx, node, meaning, thresholds.embedding)
+        near = {} if meaning is None else _near(ctx, candidate, meaning, thresholds.embedding)
         held = resolver.considered(ctx, candidate, thresholds, near, every=every)
         found = held.considered
         one = equivalence.class_of(ctx, node) if found else {}
@@ -262,37 +225,29 @@ def _looks(
             for each in found
             if each.node in one
             or equivalence.is_settled(ctx, node, each.node)
-            or is_label(ctx.draft.log, ctx.tables, each.node)
+            or nearest_texts.is_label(ctx, each.node)
         )
         yield ComparedWorld(ctx.lineage(node), held, setting, settled)
 
 
-def _near(ctx: context.Context, node: int, meaning: NearestTexts, least: float) -> dict[int, float]:
-    """Worlds whose newest text is near in meaning to that of a world's newest."""
-    tables = ctx.tables
+def _near(
+    ctx: context.Context, candidate: namesakes.Candidate, meaning: nearest_texts.NearestTexts, least: float
+) -> dict[int, float]:
+    """Worlds in scope whose newest text is near in meaning to that of a world's newest."""
+    tables, node = ctx.tables, candidate.node
+    assert node is not None, "a world that is there"
     place = vector_place(tables, meaning.space, node, tables.node(node).versions)
     stored = None if place is None else ctx.draft.log.blob(place.seq, place.position)
     vector = None if stored is None or place is None else codec.decode_blob(stored, place.seq)
     if not isinstance(vector, blobs.Vector):
         return {}
-    hits = meaning.find(whole_text(vector.values, meaning.dimension), MAX_NEAR)
-    near = [hit for hit in hits if hit.score >= least and hit.node != node]
-    newest = [hit for hit in near if tables.node(hit.node).versions == hit.version]
-    return {hit.node: hit.score for hit in newest if _is_named(ctx, hit.node)}
-
-
-def _is_named(ctx: context.Context, node: int) -> bool:
-    body = ctx.body(node)
-    return body is not None and _names_somebody((body.name, *ctx.aliases(node)))
-
-
-def _names_somebody(names: Sequence[str]) -> bool:
-    """False for a world without a name: it is a statement, and two near statements are two."""
-    return any(canonical.name_digest(name) != canonical.NO_NAME for name in names)
+    whole = whole_text(vector.values, meaning.dimension)
+    hits = meaning.find(whole, nearest_texts.MAX_NEAR, nearest_texts.looked_in(ctx, candidate.world))
+    return {other: cosine for other, (_, cosine) in nearest_texts.near_worlds(ctx, hits, least, node).items()}
 
 
 def _judged(
-    look: ComparedWorld, meaning: NearestTexts | None, tiebreaker: Tiebreaker | None
+    look: ComparedWorld, meaning: nearest_texts.NearestTexts | None, tiebreaker: Tiebreaker | None
 ) -> Iterator[tuple[bytes, bytes, dict[str, Any]]]:
     """(later lineage, earlier lineage, evidence) of each pair to propose."""
     found = judge(look.held.considered, look.setting.thresholds, tiebreaker, looked_at=look.held.looked_at)

@@ -31,6 +31,23 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     why: str = ""
 
 
+class ModelEvidence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What models said of a new world before the store was locked; worlds are lineages.
+
+    ``near`` are worlds of a text near in meaning, each with its version then and the cosine. ``asked`` are those that a
+    ``tiebreaker`` was to choose from, ``chosen`` whom it left. Of a command that is restored from the log, ``found``
+    has the proposals that all of it came to, with their evidence.
+    """
+
+    near: tuple[tuple[bytes, int, float], ...] = ()
+    space: str = ""
+    model: str = ""
+    asked: tuple[bytes, ...] = ()
+    chosen: tuple[bytes, ...] = ()
+    tiebreaker: str = ""
+    found: tuple[tuple[bytes, dict[str, Any]], ...] | None = None
+
+
 class Create(Command, frozen=True, kw_only=True):
     """Make a world.
 
@@ -38,7 +55,7 @@ class Create(Command, frozen=True, kw_only=True):
     which tiers of the resolver run: the exact one (``True`` or "exact"), "all", or none (``False``). They can only
     stage proposals, with worlds inside ``scope``, by default inside ``world``. ``revive`` lets a text come back to a
     world whose texts were erased. ``anew`` hands the key on if its world has ended by now: to another one, which is
-    made.
+    made. ``judged`` says that models were asked, and ``evidence`` what they said; a caller gives neither.
     """
 
     CODE: ClassVar[str] = "create"
@@ -55,6 +72,8 @@ class Create(Command, frozen=True, kw_only=True):
     revive: bool = False
     scope: Ref | None = None
     anew: bool = False
+    judged: bool = False
+    evidence: ModelEvidence | None = None
 
 
 class Revise(Command, frozen=True, kw_only=True):

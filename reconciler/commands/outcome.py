@@ -79,13 +79,14 @@ NOTES = {
     "tunings_differ": "for {} other thresholds of the resolver hold here, and stay so; see view.tunings()",
     "stays_rejected": "{} was rejected here; what the bundle proposes about the same pair was left out",
     "not_embedded": "it is written, but its texts have no vectors yet and nobody was looked for by their meaning: {}",
+    "not_compared": "it is written, but nobody was looked for by the meaning of its texts: {}",
     "waits_here": "{} waits for a decision here; what the bundle proposes about the same pair was left out",
     "derived": "{} was created by the handler of an edge, and says so in its provenance",
     "proposal_staged": "{} was staged: review it with proposals, accept or reject",
 }
 
 
-NAMING = frozenset({"types_registered", "types_differ", "not_embedded"})
+NAMING = frozenset({"types_registered", "types_differ", "not_embedded", "not_compared"})
 """The notes whose ``refs`` are names, or a reason."""
 
 

@@ -168,6 +168,20 @@ def refuse_changed(space: OpenSpace, embedder: Embedder, kept: tuple[str, Vector
         )
 
 
+def text_vectors(embedder: Embedder, space: OpenSpace, texts: Sequence[str]) -> list[Vectors]:
+    """The vectors of whole texts in a space, to the precision in which they would be stored.
+
+    Raises:
+        InputError: the space was made by another model, or the embedder gave what is no vector.
+        ModelUnavailable: the model is not there, or failed.
+    """
+    import numpy as np
+
+    check_model(space, embedder)
+    found = unit_vectors(embedder, np.frombuffer(space.mean, dtype="<f4"), texts, query=False)
+    return [vector_rows.whole_text(row.tobytes(), space.row.dimension) for row in found.astype("<f2")]
+
+
 def query_vector(embedder: Embedder, space: OpenSpace, text: str) -> Vectors:
     """The vector of a question in a space.
 

@@ -13,7 +13,7 @@ from worlddb.reconciler.commands.commands import Create
 from worlddb.reconciler.entity_resolution import candidate_search, namesakes
 from worlddb.reconciler.similarity import name_guards, scores
 from worlddb.reconciler.similarity.thresholds import Thresholds
-from worlddb.reconciler.similarity.verdict import Ambiguous, Considered, Resolved, Verdict, judge
+from worlddb.reconciler.similarity.verdict import Ambiguous, Considered, Resolved, Tiebreaker, Verdict, judge
 from worlddb.reconciler.transaction.context import Context
 
 MAX_WEIGHED: Final = 32
@@ -26,9 +26,18 @@ MAX_KEPT_APART: Final = 2
 """How many forms that a guard keeps apart from the candidate's are looked up all the same, to be shown."""
 
 
-def all_tiers(ctx: Context, command: Create, thresholds: Thresholds) -> tuple[namesakes.Match, ...]:
-    """The matches of all tiers: one world, several equally likely ones, or nobody."""
-    found = verdict(ctx, command, thresholds)
+def all_tiers(
+    ctx: Context,
+    command: Create,
+    thresholds: Thresholds,
+    near: Mapping[int, float] | None = None,
+    tiebreaker: Tiebreaker | None = None,
+) -> tuple[namesakes.Match, ...]:
+    """The matches of all tiers: one world, several equally likely ones, or nobody.
+
+    ``near`` has the cosines of worlds whose texts are near in meaning.
+    """
+    found = verdict(ctx, command, thresholds, near, tiebreaker)
     if isinstance(found, Resolved):
         return (namesakes.Match(found.match.node, found.evidence),)
     if isinstance(found, Ambiguous):
@@ -36,10 +45,17 @@ def all_tiers(ctx: Context, command: Create, thresholds: Thresholds) -> tuple[na
     return ()
 
 
-def verdict(ctx: Context, command: Create, thresholds: Thresholds) -> Verdict:
+def verdict(
+    ctx: Context,
+    command: Create,
+    thresholds: Thresholds,
+    near: Mapping[int, float] | None = None,
+    tiebreaker: Tiebreaker | None = None,
+) -> Verdict:
     """Judge a candidate by all tiers, stopping at the exact one if that finds anybody."""
-    held = considered(ctx, namesakes.candidate_of(ctx, command), thresholds)
-    return judge(held.considered, thresholds, looked_at=held.looked_at)
+    candidate = namesakes.candidate_of(ctx, command)
+    held = considered(ctx, candidate, thresholds, near, every=tiebreaker is not None)
+    return judge(held.considered, thresholds, tiebreaker, looked_at=held.looked_at)
 
 
 class Comparisons(NamedTuple):

@@ -6,7 +6,7 @@ key's meaning is read from what the command came to. References become full ids 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import blobs, codec, errors, hashing, ids
@@ -139,6 +139,8 @@ class _Commit:
             texts = self._found()
         else:
             texts = self._vectors() if kind is cmd.Embed else self._texts(kind, entry, ref)
+        if fields.get("judged"):
+            texts["evidence"] = cmd.ModelEvidence(found=tuple(self._proposed(ref)))
         if entry[1] != ev.NONE:
             self._written[ref] = entry[1]
         return kind(**fields, **texts)
@@ -213,6 +215,12 @@ class _Commit:
         """What another look had found, from its own proposals."""
         staged = [event for event in self._events.events if isinstance(event, ev.Proposed)]
         return {"items": tuple((event.source, event.target, self._evidence(event.details)) for event in staged)}
+
+    def _proposed(self, lineage: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
+        """Whom a new world may be, by its own proposals, and why."""
+        for event in self._events.events:
+            if isinstance(event, ev.Proposed) and event.source == lineage:
+                yield self._renamed.get(event.target, event.target), self._evidence(event.details)
 
     def _evidence(self, position: int) -> dict[str, Any]:
         stored = self._log.blob(self._seq, position)

@@ -97,6 +97,11 @@ class ByTier:
         return [found for found in ranked if ranked[0].score - found.score <= self._margin]
 
 
+def name_of(tiebreaker: Tiebreaker) -> str:
+    """The name of a tiebreaker, as the evidence has it."""
+    return str(getattr(tiebreaker, "__qualname__", type(tiebreaker).__qualname__))
+
+
 def judge(
     considered: Sequence[Considered],
     thresholds: Thresholds,
@@ -130,7 +135,7 @@ def judge(
     if looked_at:
         evidence["looked_at"] = dict(looked_at)
     if tiebreaker is not None:
-        evidence["tiebreaker"] = getattr(tiebreaker, "__qualname__", type(tiebreaker).__qualname__)
+        evidence["tiebreaker"] = name_of(tiebreaker)
     if not left:
         return New(evidence)
     best = left[0]

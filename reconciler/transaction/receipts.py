@@ -36,11 +36,19 @@ def _texts(kind: type[cmd.Command]) -> tuple[str, ...]:
     return tuple(name for name in kind.__struct_fields__ if name in body or name in apart)
 
 
+_BESIDE: Final = "evidence"
+"""What models said of a new world: what came of it is in the proposals."""
+_JUDGED: Final = "judged"
+"""Whether they said anything. A command for which none did is recorded without it, as before there were any."""
+
 _TEXTS = {kind: _texts(kind) for kind in cmd.ALL}
 REST_FIELDS: Final = {
-    kind: tuple(name for name in kind.__struct_fields__ if name not in _TEXTS[kind]) for kind in cmd.ALL
+    kind: tuple(name for name in kind.__struct_fields__ if name not in _TEXTS[kind] and name != _BESIDE)
+    for kind in cmd.ALL
 }
 """The fields that are recorded as they are, in the order in which they are."""
+_ALWAYS = {kind: tuple(name for name in REST_FIELDS[kind] if name != _JUDGED) for kind in cmd.ALL}
+"""Those of them that every command of the kind is recorded with."""
 
 
 def _getter(names: Sequence[str]) -> Callable[[cmd.Command], tuple[Any, ...]]:
@@ -49,12 +57,11 @@ def _getter(names: Sequence[str]) -> Callable[[cmd.Command], tuple[Any, ...]]:
 
 
 _DEFAULTS = {
-    kind: [field.default for name in REST_FIELDS[kind] for field in fields(kind) if field.name == name]
-    for kind in cmd.ALL
+    kind: [field.default for name in _ALWAYS[kind] for field in fields(kind) if field.name == name] for kind in cmd.ALL
 }
 """Of every one of these fields."""
 _GET_TEXTS = {kind: _getter(_TEXTS[kind]) for kind in cmd.ALL}
-_GET_REST = {kind: _getter(REST_FIELDS[kind]) for kind in cmd.ALL}
+_GET_REST = {kind: _getter(_ALWAYS[kind]) for kind in cmd.ALL}
 _KEY_AT = {kind: REST_FIELDS[kind].index("key") for kind in cmd.ALL if "key" in REST_FIELDS[kind]}
 _MAY_GIVE_EMPTY = (cmd.Revise, cmd.Reassert)
 
@@ -80,7 +87,8 @@ def record(command: cmd.Command, names: list[str], body: int, details: int, secr
     ``[code, body, details, names of the texts that were given, then the other fields in order]``, where the names are
     what :func:`given` says.
     """
-    return [command.CODE, body, details, names, *_rest(command, secret)]
+    judged = [True] if type(command) is cmd.Create and command.judged else []
+    return [command.CODE, body, details, names, *_rest(command, secret), *judged]
 
 
 def record_plain(command: cmd.Create | cmd.Link, names: list[str], body: int, details: int) -> list[Any]:
@@ -90,14 +98,14 @@ def record_plain(command: cmd.Create | cmd.Link, names: list[str], body: int, de
 
 
 def matches(recorded: Sequence[Any], command: cmd.Command, secret: bytes) -> bool:
-    """True if everything but the texts is the same; for those see :func:`has_texts`.
+    """True if everything but the texts, and what models said, is the same; for the texts see :func:`has_texts`.
 
     Fields that the command had not yet when it was recorded have to be at their defaults.
     """
     if recorded[0] != command.CODE:
         return False
     plain: list[Any] = msgspec.msgpack.decode(msgspec.msgpack.encode([given(command), *_rest(command, secret)]))
-    known = list(recorded[3:])
+    known = list(recorded[3 : 4 + len(_ALWAYS[type(command)])])
     since = plain[len(known) :]
     return plain[: len(known)] == known and since == _DEFAULTS[type(command)][len(plain) - 1 - len(since) :]
 

@@ -16,8 +16,9 @@ from worlddb import Database, Extraction, InputError, ManualClock, ModelUnavaila
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.background import reclustering
-from worlddb.reconciler.background.reclustering import LABELLED_TYPES, MAX_EDGES, neighbourhood
+from worlddb.reconciler.background.reclustering import MAX_EDGES, neighbourhood
 from worlddb.reconciler.background.worker import background_lease
+from worlddb.reconciler.embedding.nearest_texts import LABELLED_TYPES
 from worlddb.tools.importers.run import ingest_files
 
 

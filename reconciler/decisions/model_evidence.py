@@ -1,0 +1,253 @@
+"""Ask models about new worlds before the store is locked (paper §3.1: the embedding tier and the tiebreaker).
+
+Of each new world that all tiers are to resolve, its text is embedded and compared with those in the index, and a
+caller's tiebreaker chooses between the contenders. What they say travels with the command. Under the lock it is weighed
+with what is there by then, and nobody is asked again: not by a retry, and not when the commit is decided once more,
+which finds in the log that models were asked, and in its proposals what came of it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from threading import Lock
+from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from worlddb.log.model import errors
+from worlddb.log.store.environment import Environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.storage import rows, schema
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.decisions import configuration
+from worlddb.reconciler.edge_types.registry import Ontology
+from worlddb.reconciler.embedding import nearest_texts
+from worlddb.reconciler.entity_resolution import namesakes, resolver
+from worlddb.reconciler.similarity import thresholds, verdict
+from worlddb.reconciler.transaction import context, receipts
+from worlddb.reconciler.transaction.draft import Draft, Nonces
+from worlddb.reconciler.transaction.interiors import Interiors
+
+AUTHOR: Final = "worlddb.advisers"
+"""The author of the draft in which is looked; it is never committed."""
+
+
+class Advisers:
+    """The models of a handle that are asked about new worlds; several threads may ask.
+
+    ``meaning`` gives the index of the space in use, if there are texts in it and a model; ``embed`` a vector of that
+    space for each text, as it would be stored.
+    """
+
+    def __init__(
+        self,
+        meaning: Callable[[], nearest_texts.NearestTexts | None],
+        embed: Callable[[Sequence[str]], Sequence[Any]],
+        tiebreaker: verdict.Tiebreaker | None,
+    ) -> None:
+        self.meaning = meaning
+        self.embed = embed
+        self.tiebreaker = tiebreaker
+        self.interiors = Interiors()
+        """The insides of worlds that were looked in, for one thread at a time."""
+        self.looking = Lock()
+
+
+class Advised(NamedTuple):
+    """Commands with what models said of them, and why none compared their texts, if one failed."""
+
+    commands: list[cmd.Command]
+    failure: str = ""
+
+
+class Store(NamedTuple):
+    """The store that is looked at, and what decides in it."""
+
+    env: Environment
+    ontology: Ontology
+    resolving: thresholds.Resolving
+    nonces: Nonces
+
+
+class _Newcomer(NamedTuple):
+    """A new world to ask about: its command, and whom it is looked for among."""
+
+    at: int
+    candidate: namesakes.Candidate
+    thresholds: thresholds.Thresholds
+    text: str
+    inside: list[int] | None
+    """The worlds whose texts are compared with its own; ``None`` for all."""
+
+
+def advised(store: Store, advisers: Advisers, commands: list[cmd.Command], key: str | None) -> Advised:
+    """Ask the models of a handle about the new worlds of a request; reads, and locks nothing.
+
+    Raises:
+        InputError: the tiebreaker chose somebody who was no contender.
+    """
+    with advisers.looking, store.env.read() as txn:
+        ctx = _context(store, txn, advisers.interiors)
+        digest = receipts.key_digest(ctx.secret, key)
+        if digest and ctx.tables.keys.get(digest) is not None:
+            return Advised(commands)
+        asks = advisers.tiebreaker is not None
+        newcomers = [each for each in _newcomers(ctx, store, commands) if asks or not _is_known(ctx, each)]
+    meaning = advisers.meaning() if any(each.text for each in newcomers) else None
+    hits, failure = _hits(advisers, meaning, newcomers)
+    if meaning is None and not asks:
+        return Advised(commands, failure)
+    told = list(commands)
+    with advisers.looking, store.env.read() as txn:
+        ctx = _context(store, txn, advisers.interiors)
+        compared = [_compared(ctx, each, hits.get(each.at, ()), every=asks) for each in newcomers]
+    for each, held, near in compared:
+        evidence = _judged(each, held, near, meaning, advisers.tiebreaker)
+        if evidence is not None:
+            told[each.at] = replace(told[each.at], judged=True, evidence=evidence)
+    return Advised(told, failure)
+
+
+def matches(
+    ctx: context.Context, command: cmd.Create, setting: configuration.ThresholdSetting
+) -> list[namesakes.Match]:
+    """Whom a new world may be, by all tiers and what models said of it."""
+    evidence = command.evidence
+    if evidence is None:
+        return [_told(match, setting) for match in resolver.all_tiers(ctx, command, setting.thresholds)]
+    if evidence.found is not None:
+        nodes = ((ctx.tables.node_of(lineage), why) for lineage, why in evidence.found)
+        return [
+            namesakes.Match(node, why) for node, why in nodes if node is not None and not ctx.tables.node(node).ended
+        ]
+    near = {}
+    for lineage, version, cosine in evidence.near:
+        node = ctx.tables.node_of(lineage)
+        if node is not None and ctx.tables.node(node).versions == version:
+            near[node] = cosine
+    choice = _Choice(evidence, setting.thresholds.margin) if evidence.asked else None
+    found = resolver.all_tiers(ctx, command, setting.thresholds, near, choice)
+    compared = {"space": evidence.space, "model": evidence.model} if near else {}
+    return [_told(match._replace(evidence=match.evidence | compared), setting) for match in found]
+
+
+def _told(match: namesakes.Match, setting: configuration.ThresholdSetting) -> namesakes.Match:
+    return match._replace(evidence=match.evidence | setting.as_evidence())
+
+
+def _context(store: Store, txn: Any, interiors: Interiors) -> context.Context:
+    log, tables = LmdbLog(txn), rows.Tables(txn)
+    draft = Draft(log, tables, log.head(), store.nonces, ingest_time=0, wall_time=0, author=AUTHOR)
+    ctx = context.Context(draft, store.ontology, receipts.secret_of(log))
+    ctx.interiors = interiors
+    return ctx
+
+
+def _newcomers(ctx: context.Context, store: Store, commands: list[cmd.Command]) -> Iterator[_Newcomer]:
+    """The worlds of a request that will be new, and have somewhere to be looked for."""
+    for at, command in enumerate(commands):
+        if type(command) is not cmd.Create or command.resolve != "all":
+            continue
+        scope = _node(ctx, commands, command.world if command.scope is None else command.scope)
+        names = (command.name, *command.aliases)
+        if scope is None or not nearest_texts.names_somebody(names) or _keyed(ctx, command) is not None:
+            continue
+        home = _node(ctx, commands, command.world)
+        setting = configuration.thresholds_for(ctx, store.resolving, command.type, scope if home is None else home)
+        candidate = namesakes.Candidate(names, command.type, scope)
+        inside = nearest_texts.looked_in(ctx, scope) if command.content else None
+        yield _Newcomer(at, candidate, setting.thresholds, command.content, inside)
+
+
+def _node(ctx: context.Context, commands: list[cmd.Command], ref: cmd.Ref | None) -> int | None:
+    """The world that a reference stands for; ``None`` if that is yet to be made, or unknown."""
+    if ref is None:
+        return schema.ROOT_NODE
+    if isinstance(ref, int):
+        made = commands[ref] if 0 <= ref < len(commands) else None
+        return _keyed(ctx, made) if isinstance(made, cmd.Create) else None
+    try:
+        return context.node_ref(ctx, ref)
+    except errors.InputError:
+        return None
+
+
+def _keyed(ctx: context.Context, command: cmd.Create) -> int | None:
+    if command.key is None:
+        return None
+    return ctx.keyed_world(command.key, anew=command.anew, revive=command.revive).node
+
+
+def _is_known(ctx: context.Context, newcomer: _Newcomer) -> bool:
+    """True if somebody has the very name, so that no other tier is asked."""
+    inside = namesakes.Inside(newcomer.candidate.world)
+    return next(namesakes.holders_of(ctx, newcomer.candidate, inside), None) is not None
+
+
+def _hits(
+    advisers: Advisers, meaning: nearest_texts.NearestTexts | None, newcomers: Sequence[_Newcomer]
+) -> tuple[dict[int, Sequence[Any]], str]:
+    """The nearest texts to that of each newcomer who has one, by the position of the command."""
+    written = [each for each in newcomers if each.text]
+    if meaning is None or not written:
+        return {}, ""
+    try:
+        vectors = advisers.embed([each.text for each in written])
+    except (errors.ModelUnavailable, errors.InputError) as error:
+        return {}, str(error)
+    found = zip(written, vectors, strict=True)
+    return {each.at: meaning.find(vector, nearest_texts.MAX_NEAR, each.inside) for each, vector in found}, ""
+
+
+def _compared(
+    ctx: context.Context, newcomer: _Newcomer, hits: Sequence[Any], *, every: bool
+) -> tuple[_Newcomer, resolver.Comparisons, tuple[tuple[bytes, int, float], ...]]:
+    """Compare a newcomer with those whom it may be; those of them that are near in meaning come with it."""
+    near = nearest_texts.near_worlds(ctx, hits, newcomer.thresholds.embedding)
+    cosines = {node: cosine for node, (_, cosine) in near.items() if not nearest_texts.is_label(ctx, node)}
+    held = resolver.considered(ctx, newcomer.candidate, newcomer.thresholds, cosines, every=every)
+    kept = {each.node for each in held.considered if each.embedding}
+    told = tuple((ctx.lineage(node), version, cosine) for node, (version, cosine) in near.items() if node in kept)
+    return newcomer, held, told
+
+
+def _judged(
+    newcomer: _Newcomer,
+    held: resolver.Comparisons,
+    near: tuple[tuple[bytes, int, float], ...],
+    meaning: nearest_texts.NearestTexts | None,
+    tiebreaker: verdict.Tiebreaker | None,
+) -> cmd.ModelEvidence | None:
+    """What models say of a newcomer; ``None`` if that is nothing."""
+    asked: list[bytes] = []
+    chosen: list[bytes] = []
+
+    def ask(contenders: Sequence[verdict.Contender]) -> Sequence[verdict.Contender]:
+        left = tiebreaker(contenders) if tiebreaker is not None and contenders else []
+        asked.extend(bytes.fromhex(each.considered.ref) for each in contenders)
+        chosen.extend(bytes.fromhex(each.considered.ref) for each in left)
+        return left
+
+    if tiebreaker is not None:
+        verdict.judge(held.considered, newcomer.thresholds, ask)
+    if not near and not asked:
+        return None
+    space, model = ("", "") if meaning is None or not near else (meaning.name, meaning.model)
+    named = verdict.name_of(tiebreaker) if tiebreaker is not None and asked else ""
+    return cmd.ModelEvidence(
+        near=near, space=space, model=model, asked=tuple(asked), chosen=tuple(chosen), tiebreaker=named
+    )
+
+
+class _Choice:
+    """A tiebreaker's answer, given again; where somebody came meanwhile whom it never saw, the default one decides."""
+
+    def __init__(self, evidence: cmd.ModelEvidence, margin: float) -> None:
+        self._evidence = evidence
+        self._margin = margin
+        self.__qualname__ = evidence.tiebreaker
+
+    def __call__(self, contenders: Sequence[verdict.Contender]) -> Sequence[verdict.Contender]:
+        refs = {bytes.fromhex(each.considered.ref): each for each in contenders}
+        if refs.keys() <= set(self._evidence.asked):
+            return [refs[ref] for ref in self._evidence.chosen if ref in refs]
+        self.__qualname__ = verdict.ByTier.__qualname__
+        return verdict.ByTier(self._margin)(contenders)
