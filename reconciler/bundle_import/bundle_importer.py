@@ -5,6 +5,7 @@ that no handler could see, those of both stores together.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Final
 
 from worlddb.log.model import errors, ids
@@ -101,9 +102,10 @@ def _worlds_in(outside: Sequence[outside_effects.OutsideEffect]) -> list[bytes]:
 
 def _refuse_forbidden(ctx: context.Context, events: Sequence[ev.AnyEvent]) -> None:
     """Refuse a bundle with a text that may not be written again."""
-    bodies = [ctx.draft.blobs.body(event.body) for event in events if isinstance(event, ev.Created | ev.Revised)]
-    filled = [ctx.draft.blobs.earlier(*place) for place in ctx.draft.blobs.fills]
-    for body in (*bodies, *filled):
+    # One by one: together they would take as much memory as the bundle.
+    bodies = (ctx.draft.blobs.body(event.body) for event in events if isinstance(event, ev.Created | ev.Revised))
+    filled = (ctx.draft.blobs.earlier(*place) for place in ctx.draft.blobs.fills)
+    for body in chain(bodies, filled):
         if body is not None:
             ctx.refuse_forbidden(body.name, body.content)
     for event in events:

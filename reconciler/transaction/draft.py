@@ -57,6 +57,10 @@ class FreshNonces:
         return self._entropy.bytes(ids.NONCE_BYTES)
 
 
+_KEPT_DECODED_BYTES: Final = 4096
+"""Blobs that come as they are stored are kept decoded too, up to this size."""
+
+
 class DraftBlobs:
     """The blobs of a draft, by position: as they will be stored, their ids, and what they say.
 
@@ -77,8 +81,12 @@ class DraftBlobs:
         return self._put(blob_id(stored), stored, blob)
 
     def add_stored(self, identifier: bytes, stored: bytes | None) -> int:
-        """Keep a stored blob under the id that it came with; ``None`` keeps only its place."""
-        return self._put(identifier, stored, None if stored is None else codec.decode_blob(stored, 0))
+        """Keep a stored blob under the id that it came with; ``None`` keeps only its place.
+
+        A long one is decoded whenever it is asked for: its text would take the memory a second time.
+        """
+        is_short = stored is not None and len(stored) <= _KEPT_DECODED_BYTES
+        return self._put(identifier, stored, codec.decode_blob(stored, 0) if stored is not None and is_short else None)
 
     def fill(self, seq: int, position: int, stored: bytes) -> None:
         """Put a blob into the place that an earlier commit kept for it."""
@@ -111,12 +119,16 @@ class DraftBlobs:
         return self.ids[position]
 
     def body(self, position: int) -> blobs.Body | None:
-        found = self._decoded[position]
+        found = self._said(position)
         return found if isinstance(found, blobs.Body) else None
 
     def details(self, position: int) -> blobs.Details | None:
-        found = self._decoded[position]
+        found = self._said(position)
         return found if isinstance(found, blobs.Details) else None
+
+    def _said(self, position: int) -> blobs.Blob | None:
+        found, stored = self._decoded[position], self.stored[position]
+        return codec.decode_blob(stored, 0) if found is None and stored is not None else found
 
 
 class Draft:
