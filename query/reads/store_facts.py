@@ -74,14 +74,19 @@ def marked_commit(snapshot: Snapshot, name: str, seq: int) -> int:
 
 
 def bookmarks_known(snapshot: Snapshot, seq: int) -> list[records.Bookmark]:
-    """Every bookmark as known at commit ``seq``, in the order in which they were set."""
+    """Every bookmark as known at commit ``seq``, in the order in which they were set.
+
+    One whose name was erased is none any more.
+    """
     found = []
     for set_by, row in log_marks.bookmarks_at(snapshot.tables, seq):
         body = LoggedBlobs(snapshot.log, set_by, snapshot.log.events(set_by)).body(row.body)
+        if body is None:
+            continue
         header = snapshot.log.header(set_by)
         found.append(
             records.Bookmark(
-                name="" if body is None else body.name,
+                name=body.name,
                 seq=row.marked,
                 ingested=snapshot.log.header(row.marked).ingest_time,
                 set_by=set_by,

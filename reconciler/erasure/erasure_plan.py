@@ -7,14 +7,16 @@ of these. One pass over the log finds them, however many worlds are erased at on
 repeats in other words what it sums up, and an extracted world bears a name from a turn.
 """
 
+import re
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from worlddb.log.model import codec, errors
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Cause
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, normalised
 from worlddb.projections.tables.reads.lookup import find_node
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.commands.commands import Erase
@@ -127,9 +129,59 @@ def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs
             )
     targets = _without_repeated(targets)
     _add_derived(log, tables, commands, targets)
+    marks: dict[int, list[inputs.BlobPlace]] = {}
+    for command, own in zip(commands, targets, strict=True):
+        if command.everywhere and own:
+            reached = [target.node for target in own if not target.derived]
+            taken = {place for each in marks.values() for place in each}
+            naming = {place for mark in marks_naming(log, tables, reached) for place in mark.blobs}
+            marks[own[0].node] = sorted(naming - taken)
     return inputs.PlannedErasure(
-        named, targets, blobs_of(log, tables, seq, [target.node for own in targets for target in own])
+        named, targets, blobs_of(log, tables, seq, [target.node for own in targets for target in own]), marks
     )
+
+
+class MarkNaming(NamedTuple):
+    """A bookmark that names somebody: its name, and the blobs of its name and its reason."""
+
+    name: str
+    blobs: tuple[inputs.BlobPlace, ...]
+
+
+def marks_naming(log: LmdbLog, tables: rows.Tables, nodes: Collection[int]) -> Iterator[MarkNaming]:
+    """The bookmarks whose names or reasons hold a name or an alias of some worlds, in the order of the log."""
+    sought = sought_names(log, tables, nodes)
+    set_by = sorted({int.from_bytes(key[NAME_DIGEST_BYTES:], "big") for key, _ in tables.bookmarks.scan(b"")})
+    for seq in set_by if sought else ():
+        for event in log.events(seq).events:
+            if isinstance(event, ev.Bookmarked) and sought is not None:
+                body = recorded_texts.body_at(log, seq, event.body)
+                details = recorded_texts.details_at(log, seq, event.details)
+                said = f"{'' if body is None else body.name} {'' if details is None else details.why}"
+                if sought.search(normalised(said)):
+                    kept = ((seq, event.body, body), (seq, event.details, details))
+                    blobs = tuple((at, position) for at, position, text in kept if text is not None)
+                    yield MarkNaming("" if body is None else body.name, blobs)
+
+
+def sought_names(log: LmdbLog, tables: rows.Tables, nodes: Collection[int]) -> re.Pattern[str] | None:
+    """What finds the names and aliases that worlds ever had in a normalised text; ``None`` if they have none."""
+    names = sorted({name for node in nodes for name in _names(log, tables, node) if name})
+    if not names:
+        return None
+    # Scripts without spaces have no ends of words; elsewhere "Al" does not occur in "also".
+    return re.compile("|".join(rf"\b{re.escape(name)}\b" if name.isascii() else re.escape(name) for name in names))
+
+
+def _names(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[str]:
+    for _, row in tables.version_rows(node):
+        body = recorded_texts.body_at(log, row.seq, row.position)
+        if body is not None:
+            yield normalised(body.name)
+    for _, given in tables.aliases(node):
+        details = recorded_texts.details_at(log, given.seq, given.details)
+        if details is not None and given.position < len(details.aliases):
+            yield normalised(details.aliases[given.position])
 
 
 def _without_repeated(targets: list[list[inputs.ErasureTarget]]) -> list[list[inputs.ErasureTarget]]:
@@ -171,8 +223,9 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
         blobs = found.blobs.get(target.node, [])
         bodies = forbidden_by(ctx.draft.log, target, blobs) if command.forbid else []
         forbidden = sorted({ctx.forbidden_digest(recorded_texts.text_of(body)) for body in bodies})
-        if blobs:
-            ctx.draft.emit(ev.Erased(lineage, blobs, details, target.everywhere, forbidden))
+        gone = sorted([*blobs, *found.marks.get(target.node, [])])
+        if gone:
+            ctx.draft.emit(ev.Erased(lineage, gone, details, target.everywhere, forbidden))
             changed = True
         if any(not body.content for body in bodies):
             ctx.note("name_forbidden", lineage)

@@ -44,9 +44,11 @@ class PlannedErasure(NamedTuple):
     """The effect of a request's erasures, found before anything is decided.
 
     ``named`` has the world that each command names, ``targets`` all worlds that it reaches, ``blobs`` the blobs of each
-    target.
+    target. ``marks`` are the blobs of bookmarks whose names or reasons hold a name of what a command reaches
+    everywhere, under its first target.
     """
 
     named: list[int]
     targets: list[list[ErasureTarget]]
     blobs: dict[int, list[BlobPlace]]
+    marks: dict[int, list[BlobPlace]]

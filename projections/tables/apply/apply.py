@@ -29,6 +29,7 @@ def erased(on: deferred_rows.DeferredRows, event: ev.Erased) -> None:
         _forget(tables, given.name + number)
         tables.put_alias(node, alias, given._replace(name=canonical.NO_NAME))
     blocks.forget_names(tables, node)
+    log_marks.forget_bookmarks(tables, event.blobs)
     tables.erasures.put(number, schema.ERASURE.pack(on.seq, event.details))
     _forbid(on, event.forbidden)
 

@@ -13,7 +13,7 @@ quick. A commit completes as many subtrees of two or more leaves as its sequence
 one row under that number, the smallest first, so that every second commit adds one row at the end of the table.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from worlddb.log.model import blobs, codec, errors, hashing, ids
@@ -30,6 +30,20 @@ def apply_bookmarked(on: DeferredRows, event: ev.Bookmarked) -> None:
     digest = NO_NAME if body is None else name_digest(body.name)
     row = schema.BookmarkRow(event.seq, event.body, event.details)
     on.tables.bookmarks.put(digest + schema.U64.pack(on.seq), schema.BOOKMARK.pack(*row))
+
+
+def forget_bookmarks(tables: rows.Tables, erased: Collection[tuple[int, int]]) -> None:
+    """Forget the names of bookmarks whose texts are among erased blobs, by commit and position."""
+    gone = set(erased)
+    for key, value in list(tables.bookmarks.scan(b"")):
+        seq, row = _read(key, value)
+        nameless = NO_NAME + schema.U64.pack(seq)
+        if key != nameless and (seq, row.body) in gone:
+            tables.bookmarks.put(key, None)
+            there = tables.bookmarks.get(nameless)
+            # Of several that one commit set, a replay would leave the last.
+            if there is None or _read(nameless, there)[1].body < row.body:
+                tables.bookmarks.put(nameless, value)
 
 
 def bookmark_at(tables: rows.Tables, name: str, seq: int) -> tuple[int, schema.BookmarkRow] | None:

@@ -175,6 +175,7 @@ def _planned(plan: ErasurePlan, others: dict[str, str]) -> dict[str, Any]:
         "derived": list(plan.derived),
         "texts": plan.texts,
         "mentions": list(plan.mentions),
+        "bookmarks": list(plan.bookmarks),
         "contents_forbidden": plan.contents_forbidden,
         "names_forbidden": list(plan.names_forbidden),
         "identities": others,
@@ -229,7 +230,10 @@ def _write_forbidden(page: Page, plan: ErasurePlan) -> None:
 
 
 def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
-    """List the worlds whose text still mentions the name; they are erased only if asked for."""
+    """List the bookmarks and worlds whose text still mentions the name; they are erased only if asked for."""
+    if plan.bookmarks:
+        names = ", ".join(wire.one_line(name, 60) for name in plan.bookmarks[:_SHOWN])
+        page.line(("the name also occurs in bookmarks, which go with --everywhere alone: ", "warn"), names)
     if not plan.mentions:
         return
     page.line(
