@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.query.reads.test_isolation_vectors import LetterCounts
 from tests.support.bundling import told_store
 from tests.support.faults import forge
 from tests.support.faults.damaged import verified
+from tests.support.running import Here
 from worlddb import ManualClock
 from worlddb.log.model import codec
 from worlddb.log.model.codec import chain_hash, events_hash
@@ -281,6 +283,37 @@ def test_an_upgrade_lists_what_older_releases_kept_beside_the_log_once(tmp_path:
     assert forge.pairs(then) == before
     with worlddb.open(then, author="ada") as db:
         assert not db.verify().ok
+
+
+def test_the_command_lists_what_it_took_into_the_log_and_what_stays_outside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    then, _ = older_copy(tmp_path)
+    shutil.copytree(then, tmp_path / "twin")
+    shown = Here(capsys, then)("upgrade")
+    assert shown.code == 0 and "erased by ada in commit 4" in shown.out and "request 7" in shown.out
+    told = Here(capsys, tmp_path / "twin").json("upgrade")
+    assert [(each["seq"], each["author"], each["reasons"]) for each in told["listed"]] == [(4, "ada", ["request 7"])]
+    lineage, place = missing_text(then)
+    forge.rewrite(then, record(lineage, [place], through=place[0]).items())
+    again = Here(capsys, then)("upgrade")
+    assert again.code == 0 and "1 record beside the log cannot be listed" in again.out + again.err
+
+
+def test_a_copy_of_an_older_copy_keeps_what_lay_beside_the_log_until_it_is_upgraded(tmp_path: Path) -> None:
+    then, ref = older_copy(tmp_path)
+    with worlddb.open(then, author="ada") as db:
+        db.rebuild("tables")
+        db.backup(tmp_path / "backup")
+        db.replay(tmp_path / "again")
+    worlddb.restore(tmp_path / "backup", tmp_path / "restored")
+    for name in ("again", "restored"):
+        assert not isinstance(found := verified(tmp_path / name), worlddb.Verified) or not found.ok
+        assert len(worlddb.upgrade(tmp_path / name).listed) == 1
+        with worlddb.open(tmp_path / name, author="ada") as db:
+            assert db.verify(deep=True).findings == ()
+            world = db.view().get(ref)
+            assert world is not None and world.erasure is not None and world.erasure.reason == "request 7"
 
 
 def test_an_upgrade_refuses_a_record_that_cannot_be_of_this_log(store: Path) -> None:
