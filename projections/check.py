@@ -9,6 +9,7 @@ import lmdb
 from worlddb.log.model import checkpoint, errors, ids, merkle
 from worlddb.log.store import environment, scratch, verify
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.indexes.index_check import index_findings
 from worlddb.projections.runner import apply_commit
 from worlddb.projections.tables.apply.log_marks import LogTree
 from worlddb.projections.tables.storage import rows, schema
@@ -25,11 +26,11 @@ def verify_store(
     origin: str = "",
     anchor: checkpoint.Anchor | None = None,
 ) -> tuple[verify.Totals, list[verify.Finding], str]:
-    """Verify the data file's structure, every commit, the head and the tables' root.
+    """Verify the data file's structure, every commit, the head, the tables' root and the indexes' witnesses.
 
-    With ``deep`` also every table pair. With ``anchor`` the log is held against that checkpoint, whose origin must be
-    ``origin``; the third value is how it stands to it, and empty without. The findings are sorted by commit. Pages come
-    first: where they are damaged, nothing is read through LMDB.
+    With ``deep`` also every table pair, and every entry of an index. With ``anchor`` the log is held against that
+    checkpoint, whose origin must be ``origin``; the third value is how it stands to it, and empty without. The findings
+    are sorted by commit. Pages come first: where they are damaged, nothing is read through LMDB.
     """
     findings = verify.page_findings(env.damaged_pages())
     if findings:
@@ -48,6 +49,8 @@ def verify_store(
         findings.extend(compare_with_replay(env, last, progress))
     if not findings:
         findings.extend(tree_findings(env, last))
+    if not findings:
+        findings.extend(verify.Finding(0, found.problem) for found in index_findings(env, deep=deep))
     verdict = ""
     if anchor is not None:
         verdict, disagreements = verify.anchor_findings(env.read, origin, anchor)

@@ -17,7 +17,7 @@ from worlddb.log.model.events import NONE, Erased, StoreCreated
 from worlddb.log.store import copies, environment, group_commit
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections import runner, scrub
-from worlddb.projections.tables.apply.log_marks import add_commit, refuse_supposed
+from worlddb.projections.tables.apply.log_marks import add_commit, refuse_supposed, secret_of
 from worlddb.projections.tables.storage import rows, schema, transaction
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome, validation
@@ -312,7 +312,7 @@ def _decide(writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task) -> ou
     commands = task.commands
     if task.guard is not None:
         task.guard.see_that_it_holds(log)
-    secret = receipts.secret_of(log)
+    secret = secret_of(log)
     key = receipts.key_digest(secret, task.idempotency_key)
     repeated = tables.keys.get(key) if key else None
     if repeated is not None:

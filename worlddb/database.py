@@ -21,6 +21,7 @@ from worlddb.log.store.verify import Finding
 from worlddb.projections.check import verify_store
 from worlddb.projections.runner import Progress
 from worlddb.projections.scrub import finish_erasures
+from worlddb.projections.tables.apply import log_marks
 from worlddb.projections.tables.storage.transaction import CommitCache
 from worlddb.query.export import bundle_export, json_lines
 from worlddb.query.history.journal import Entry, LastTold, commit_entries, followed, journal
@@ -573,9 +574,9 @@ class Database(WriteCalls):
         keys: Sequence[str] = (),
         progress: Progress | None = None,
     ) -> Verified:
-        """Check the file's structure, chain, events, blobs and the tables' root.
+        """Check the file's structure, chain, events, blobs, the tables' root and the indexes' witnesses.
 
-        ``deep`` also replays the log and compares every table.
+        ``deep`` also replays the log and compares every table, and every entry of an index.
 
         ``head`` is the text of a checkpoint that was kept elsewhere: the log must begin with what it stands for, so
         that one that was rewritten with fresh hashes or cut short is found. Each verifier key in ``keys`` must have
@@ -731,7 +732,7 @@ class Database(WriteCalls):
     def _deciding(self, edge_types: Iterable[EdgeHandler], resolver: Thresholds | ByType | None) -> decider.Decider:
         """The handlers and thresholds of this handle, some replaced by the caller's."""
         with self._env.read() as txn:
-            secret = receipts.secret_of(LmdbLog(txn))
+            secret = log_marks.secret_of(LmdbLog(txn))
         resolving = self._writer.resolving if resolver is None else Resolving(resolver, instead=True)
         return decider.Decider(self._ontology.deciding_with(edge_types), resolving, secret)
 

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from worlddb.log.model import errors, events
 from worlddb.log.store import copies, durable, environment, high_water, lock, scratch, shared_environment
 from worlddb.log.store.log import EMPTY_HEAD, OPENING_KEYS, Head, LmdbLog
-from worlddb.projections.indexes import catchup, composed_vectors, composition, text_index, text_snapshot, vector_index
+from worlddb.projections.indexes import (
+    catchup,
+    composed_vectors,
+    composition,
+    text_index,
+    text_snapshot,
+    vector_index,
+    witness,
+)
 from worlddb.projections.indexes.vector_rows import NO_STATEMENTS, VectorRow
 from worlddb.projections.runner import rebuild, rebuild_unless_level
 from worlddb.projections.tables.apply.log_marks import described, identity_of, refuse_supposed
@@ -231,6 +239,8 @@ class StoreReader:
         with self.snapshot() as snapshot:
             first = snapshot.log.events(1).events[0]
             self.store_id = identity_of(snapshot.log, snapshot.tables)
+            self._secret = witness.secret_in(snapshot.log)
+            """Seals the indexes."""
             self.supposes = described(snapshot.log, snapshot.tables)
             """What the store supposes, if it is hypothetical; empty otherwise."""
         assert isinstance(first, events.StoreCreated)
@@ -242,6 +252,7 @@ class StoreReader:
             self.store_id,
             partial(self._feed, catchup.text_documents),
             self.chain_at,
+            self._secret,
         )
 
     @contextmanager
@@ -440,7 +451,9 @@ class StoreReader:
         found = self._vectors.get(space)
         if found is None:
             feed = partial(self._feed, partial(_vector_rows, space))
-            found = vector_index.VectorFollower(self._folder(space), self.store_id, dimension, feed, self.chain_at)
+            found = vector_index.VectorFollower(
+                self._folder(space), self.store_id, dimension, feed, self.chain_at, self._secret
+            )
             self._vectors[space] = found
         return found
 
@@ -459,7 +472,7 @@ class StoreReader:
         found = self._composed.get((space, pool))
         if found is None:
             folder = self.env.folder / environment.INDEX_FOLDER / f"{_COMPOSED}{space}-{pool}"
-            place = composed_vectors.KeptPlace(folder, self.store_id, self.head, self.chain_at)
+            place = composed_vectors.KeptPlace(folder, self.store_id, self.head, self.chain_at, self._secret)
             found = self._composed.setdefault(
                 (space, pool), composed_vectors.ComposedFollower(space, dimension, composition.POOLS[pool], place)
             )

@@ -46,6 +46,7 @@ BUNDLE: Final = _tag("worlddb/bundle/1")
 HANDLER: Final = _tag("worlddb/handler/1")
 EXTRACTED: Final = _tag("worlddb/extracted/1")
 SUPPOSED: Final = _tag("worlddb/supposed/1")
+INDEX: Final = _tag("worlddb/index/1")
 
 GENESIS: Final = bytes(HASH_BYTES)
 """What the first commit names as its predecessor."""

@@ -17,9 +17,9 @@ from typing import Final, NamedTuple
 from worlddb.log.model import blobs, codec, errors
 from worlddb.log.model.events import Created, Embedded, Filled, Imported, Revised
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.indexes import analysis, boundaries, tail, text_snapshot
+from worlddb.projections.indexes import analysis, boundaries, tail, text_snapshot, witness
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
-from worlddb.projections.indexes.text_index import TextIndex, damaged_files, locked, reset
+from worlddb.projections.indexes.text_index import PASSED, TextIndex, damaged_files, locked, reset
 from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.tables.reads import asof, lookup
 from worlddb.projections.tables.storage.rows import Tables
@@ -49,8 +49,11 @@ class TextFollower:
     Any number of processes and threads may have one for the same folder. Making one opens nothing.
     """
 
-    def __init__(self, folder: Path, store_id: bytes, feed: tail.Feed, chain_at: ChainAt) -> None:
+    def __init__(
+        self, folder: Path, store_id: bytes, feed: tail.Feed, chain_at: ChainAt, secret: bytes = witness.NO_SECRET
+    ) -> None:
         self._folder = folder
+        self._witness = witness.SegmentWitness(folder, secret, (PASSED,))
         self._store_id = store_id
         self._feed = feed
         self._chain_at = chain_at
@@ -279,9 +282,11 @@ class TextFollower:
         base = self._base(index)
         if base >= head:
             return base
-        if base == 0 and index.marker is not None:
+        if index.marker is not None and (base == 0 or not self._witness.fits()):
+            # Nothing is added to what another store, or somebody else, has written.
             with text_snapshot.told_as(text_snapshot.IndexUnwritable):
                 reset(self._folder)
+            base = 0
         walk = boundaries.Walk(base)
 
         def up_to_boundary() -> Iterator[TextDocument]:
@@ -303,6 +308,7 @@ class TextFollower:
             return Marker(self._store_id, walk.boundary, chain)
 
         index.apply_up_to(up_to_boundary(), reached)
+        self._witness.write()
         return walk.boundary
 
 

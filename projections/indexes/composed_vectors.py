@@ -13,23 +13,27 @@ import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from blake3 import blake3
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Vector as VectorBlob
 from worlddb.log.store.durable import sync_file
-from worlddb.projections.indexes import fields, text_index, text_snapshot, vector_rows
+from worlddb.projections.indexes import fields, text_index, text_snapshot, vector_rows, witness
 from worlddb.projections.indexes.composition import Composition
 from worlddb.projections.tables.reads.asof import Moment, space_row, vector_place
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from worlddb.log.store.log import LmdbLog
     from worlddb.projections.indexes.composition import Anchors, Pool, Vector
     from worlddb.projections.indexes.vector_rows import Matrix, Numbers
     from worlddb.projections.tables.storage.rows import Tables
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Raised with any change of the file, or of how worlds are composed: one of another format is made anew."""
 
 _FILE: Final = "composed.npz"
@@ -49,8 +53,8 @@ class Kept(NamedTuple):
         return Moment(self.marker.seq, self.valid)
 
 
-def load(folder: Path, dimension: int) -> Kept | None:
-    """Load the composition in a folder; ``None`` if there is none that can be read."""
+def load(folder: Path, dimension: int, secret: bytes = witness.NO_SECRET) -> Kept | None:
+    """Load the composition in a folder; ``None`` if there is none that can be read and was sealed under the secret."""
     import numpy as np
 
     try:
@@ -59,6 +63,8 @@ def load(folder: Path, dimension: int) -> Kept | None:
             nodes, filled, matrix, turns = (stored[name] for name in ("nodes", "filled", "matrix", "turns"))
         marker = fields.Marker(bytes.fromhex(told["store"]), int(told["seq"]), bytes.fromhex(told["chain"]))
         whole = nodes.shape == filled.shape and matrix.shape == (int(filled.sum()), dimension)
+        if told["seal"] != _seal(secret, told, nodes, filled, matrix, turns):
+            return None
         if told["format"] != FORMAT or not whole or matrix.dtype != np.float32 or turns.shape[1:] != (2,):
             return None
         rows = iter(matrix)
@@ -70,7 +76,15 @@ def load(folder: Path, dimension: int) -> Kept | None:
         return None
 
 
-def write(folder: Path, kept: Kept, dimension: int) -> None:
+def _seal(secret: bytes, told: dict[str, Any], *arrays: NDArray[Any]) -> str:
+    """The seal of a stored composition: over what is told of it, and over its arrays."""
+    parts = {f"{at}": blake3(array.tobytes()).digest() for at, array in enumerate(arrays)}
+    rest = {name: value for name, value in told.items() if name != "seal"}
+    parts["told"] = json.dumps(rest, sort_keys=True).encode()
+    return witness.seal(secret, witness.COMPOSED, parts).hex()
+
+
+def write(folder: Path, kept: Kept, dimension: int, secret: bytes = witness.NO_SECRET) -> None:
     """Put another file in the place of the one that is there.
 
     Raises:
@@ -81,24 +95,25 @@ def write(folder: Path, kept: Kept, dimension: int) -> None:
     nodes = sorted(kept.effective)
     vectors = [kept.effective[node] for node in nodes]
     there = [vector for vector in vectors if vector is not None]
-    told = {
+    told: dict[str, Any] = {
         "format": FORMAT,
         "store": kept.marker.store_id.hex(),
         "seq": kept.marker.seq,
         "chain": kept.marker.chain.hex(),
         "valid": kept.valid,
     }
+    arrays = (
+        np.array(nodes, dtype=np.int64),
+        np.array([vector is not None for vector in vectors], dtype=bool),
+        np.stack(there) if there else np.zeros((0, dimension), dtype=np.float32),
+        np.array(kept.turns, dtype=np.int64).reshape(-1, 2),
+    )
+    told["seal"] = _seal(secret, told, *arrays)
     folder.mkdir(parents=True, exist_ok=True)
     fresh = folder / f"{_FILE}.new"
     with fresh.open("wb") as file:
-        np.savez(
-            file,
-            told=np.frombuffer(json.dumps(told).encode(), dtype=np.uint8),
-            nodes=np.array(nodes, dtype=np.int64),
-            filled=np.array([vector is not None for vector in vectors], dtype=bool),
-            matrix=np.stack(there) if there else np.zeros((0, dimension), dtype=np.float32),
-            turns=np.array(kept.turns, dtype=np.int64).reshape(-1, 2),
-        )
+        told_bytes = np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
+        np.savez(file, told=told_bytes, nodes=arrays[0], filled=arrays[1], matrix=arrays[2], turns=arrays[3])
     # A file that was not synced may have its length after a crash, and zeros in it.
     sync_file(fresh)
     os.replace(fresh, folder / _FILE)
@@ -123,6 +138,7 @@ class KeptPlace(NamedTuple):
     store_id: bytes
     head: Callable[[], int]
     chain_at: Callable[[int], bytes | None]
+    secret: bytes = witness.NO_SECRET
 
 
 class ComposedFollower:
@@ -191,7 +207,8 @@ class ComposedFollower:
                     # after it, since it may hold something of the texts.
                     if chain is not None and self._place.head() == seq:
                         marker = fields.Marker(self._place.store_id, seq, chain)
-                        write(self._place.folder, Kept(marker, valid, known.effective, known.turns()), self._dimension)
+                        kept = Kept(marker, valid, known.effective, known.turns())
+                        write(self._place.folder, kept, self._dimension, self._place.secret)
             except (text_snapshot.IndexUnwritable, OSError):
                 pass
 
@@ -202,7 +219,7 @@ class ComposedFollower:
 
     def _loaded(self, log: LmdbLog, moment: Moment) -> Composition | None:
         """The stored composition, if it is of this history and of no later moment."""
-        kept = load(self._place.folder, self._dimension)
+        kept = load(self._place.folder, self._dimension, self._place.secret)
         if kept is None or kept.marker.store_id != self._place.store_id or kept.valid > moment.valid:
             return None
         if kept.marker.seq > moment.seq or log.chain(kept.marker.seq) != kept.marker.chain:

@@ -66,12 +66,12 @@ class FewTexts:
         return known[1]
 
     def _take_in(self, place: int, document: fields.TextDocument) -> None:
-        tokens = Counter(_tokens(document))
+        found = Counter(tokens(document))
         lengths: Counter[str] = Counter()
-        for (field, _), often in tokens.items():
+        for (field, _), often in found.items():
             lengths[field] += often
         rounded = {field: fields.rounded_length(length) for field, length in lengths.items()}
-        for token, often in tokens.items():
+        for token, often in found.items():
             self.postings.setdefault(token, []).append((place, often * _SHAPES + rounded[token[0]]))
         self.totals.append(self.totals[-1] + lengths)
         self.documents.append(document)
@@ -147,7 +147,7 @@ class SeenTexts:
         return {field: fields.float32(total / self._count) for field, total in self._texts.totals[self._count].items()}
 
 
-def _tokens(document: fields.TextDocument) -> Iterator[_Token]:
+def tokens(document: fields.TextDocument) -> Iterator[_Token]:
     """Split a text into tokens, each with its field.
 
     The fields are as :func:`worlddb.projections.indexes.fields.to_document` hands them over.

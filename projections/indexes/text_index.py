@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tantivy import Index, IndexWriter
 
 _META: Final = "meta.json"
-_PASSED: Final = ".passed"
+PASSED: Final = ".passed"
 """Beside the index: the marker in it, and the one that it has come to since without another text."""
 _FOOTER_MAGIC: Final = (1337).to_bytes(4, "little")
 _LOAD_ATTEMPTS: Final = 3
@@ -170,7 +170,7 @@ def _passed(folder: Path, marker: fields.Marker | None) -> fields.Marker | None:
     """
     with suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
         within, through = msgspec.msgpack.decode(
-            (folder / _PASSED).read_bytes(), type=tuple[fields.Marker, fields.Marker]
+            (folder / PASSED).read_bytes(), type=tuple[fields.Marker, fields.Marker]
         )
         if within == marker:
             return through
@@ -179,9 +179,9 @@ def _passed(folder: Path, marker: fields.Marker | None) -> fields.Marker | None:
 
 def _pass(folder: Path, within: fields.Marker, through: fields.Marker) -> None:
     """Say that nothing lies between the marker in the index and another."""
-    aside = folder / f"{_PASSED}.new"
+    aside = folder / f"{PASSED}.new"
     aside.write_bytes(msgspec.msgpack.encode((within, through)))
-    aside.replace(folder / _PASSED)
+    aside.replace(folder / PASSED)
 
 
 def _is_whole(file: Path) -> bool:

@@ -214,6 +214,33 @@ class TextView:
         """How many of all hits are likely to have enough among them that belong to some nodes."""
         return int(LIKELY * (limit + TIE_ROOM) * self._searcher.num_docs / len(nodes))
 
+    def entries(self) -> list[tuple[int, int, int]]:
+        """(node, version, commit) of every document.
+
+        Raises:
+            IndexUnreadable: the folder is damaged.
+        """
+        from tantivy import Query
+
+        with told_as(IndexUnreadable):
+            found = self._searcher.search(Query.all_query(), max(1, self._searcher.num_docs), count=False).hits
+            return list(zip(*_columns(self._searcher, found, fields.NODE, fields.VERSION, fields.SEQ), strict=True))
+
+    def having(self, field: str, token: str) -> dict[tuple[int, int], float]:
+        """The score for a token of each (node, version) that has it in a field.
+
+        Raises:
+            IndexUnreadable: the folder is damaged.
+        """
+        from tantivy import Query
+
+        with told_as(IndexUnreadable):
+            query = Query.term_query(fields.schema(), field, token, "freq")
+            most = max(1, self._searcher.doc_freq(field, token))
+            found = self._searcher.search(query, most, count=False).hits
+            pairs = zip(*_columns(self._searcher, found, fields.NODE, fields.VERSION), strict=True)
+            return dict(zip(pairs, (score for score, _ in found), strict=True))
+
     def held(self, documents: Iterable[fields.TextDocument]) -> set[tuple[int, int]]:
         """Which nodes and versions are here, of those nodes that the documents belong to."""
         from tantivy import Query

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from worlddb.log.store.durable import sync_file, sync_folder
-from worlddb.projections.indexes import fields, vector_rows
+from worlddb.projections.indexes import fields, vector_rows, witness
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Matrix, Numbers
@@ -71,7 +71,7 @@ class Searched:
         self.index = index
         self.is_graph = hasattr(index, "hnsw")
         self._list = import_module("faiss").downcast_index(index.storage) if self.is_graph else index
-        self._rows = _rows_of(self._list)
+        self.rows = _rows_of(self._list)
         self._passing: tuple[Numbers, Any] | None = None
 
     @property
@@ -114,7 +114,7 @@ class Searched:
 
         # FAISS itself would wake all of its threads for each row that it gives.
         parts = [
-            vector_rows.cosines(self._rows[places[first : first + vector_rows.CHUNK]].astype(np.float32), query)
+            vector_rows.cosines(self.rows[places[first : first + vector_rows.CHUNK]].astype(np.float32), query)
             for first in range(0, len(places), vector_rows.CHUNK)
         ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
@@ -191,13 +191,14 @@ def _one_thread() -> Iterator[None]:
         faiss.omp_set_num_threads(before)
 
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Raised with any change of the files: a base of another format is made anew."""
 
 _CURRENT: Final = "current.json"
 _ROWS: Final = "rows.npy"
 _ORDER: Final = "order.npy"
 _VECTORS: Final = "vectors.faiss"
+_FILES: Final = (_ROWS, _ORDER, _VECTORS)
 
 
 class Base:
@@ -272,6 +273,15 @@ class Base:
         """(world, version, commit) of every vector, in the order in which they were added."""
         return self._vectors.numbers
 
+    def rows(self, first: int, end: int) -> Matrix:
+        """The rows of some places as they lie on disk, in 16 bits."""
+        found: Matrix = self._vectors.rows[first:end]
+        return found
+
+    def order(self) -> Numbers:
+        """The places of the rows, sorted by world and version."""
+        return self._order
+
     def copied_index(self, dimension: int, *, graph: bool) -> Any:
         """Copy these vectors into an index in memory, to add more to.
 
@@ -311,6 +321,31 @@ def load(folder: Path) -> Base | None:
     return Base(base, marker, rows, order, index)
 
 
+def fits(folder: Path, secret: bytes) -> bool:
+    """True if the base in force is as it was written; reads all of it."""
+    try:
+        told = json.loads((folder / _CURRENT).read_text("utf-8"))
+        digests = {name: witness.digest_of(folder / str(told["base"]) / name) for name in _FILES}
+        sealed = witness.seal(secret, witness.VECTORS, _sealed(told, digests)).hex()
+        return bool(told["seal"] == sealed)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def is_older(folder: Path) -> bool:
+    """True if the base was written by an earlier release, which made others; it is made anew by and by."""
+    try:
+        return int(json.loads((folder / _CURRENT).read_text("utf-8"))["format"]) < FORMAT
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _sealed(told: dict[str, Any], digests: witness.Digests) -> witness.Digests:
+    """What the seal is over: the files, and all that is told of them."""
+    rest = {name: value for name, value in told.items() if name not in ("seal", "files")}
+    return {**digests, _CURRENT: json.dumps(rest, sort_keys=True).encode()}
+
+
 def stamp_of(folder: Path) -> tuple[int, int] | None:
     """A stamp that changes whenever another base is in force."""
     try:
@@ -328,11 +363,12 @@ def write(
     *,
     graph: bool,
     after: Base | None = None,
+    secret: bytes = witness.NO_SECRET,
 ) -> None:
     """Put another base in force, and remove older ones.
 
     It has the vectors of ``after``, if it is given, and these. Each part is some vectors' worlds, versions and commits,
-    and their rows, which have ``dimension`` numbers.
+    and their rows, which have ``dimension`` numbers. ``secret`` seals the files.
 
     Raises:
         OSError: the folder cannot be written; the base in force stays as it was.
@@ -357,9 +393,10 @@ def write(
     np.save(base / _ROWS, np.asfortranarray(numbers, dtype=np.int64), allow_pickle=False)
     np.save(base / _ORDER, np.lexsort((numbers[:, 1], numbers[:, 0])).astype(np.int64), allow_pickle=False)
     # A file that was not synced may have its length after a crash, and zeros in it: nothing else would show that.
-    for name in (_ROWS, _ORDER, _VECTORS):
+    for name in _FILES:
         sync_file(base / name)
     sync_folder(base)
+    digests = {name: witness.digest_of(base / name) for name in _FILES}
     told = {
         "format": FORMAT,
         "base": base.name,
@@ -367,7 +404,9 @@ def write(
         "seq": marker.seq,
         "chain": marker.chain.hex(),
         "dimension": dimension,
+        "files": {name: digest.hex() for name, digest in digests.items()},
     }
+    told["seal"] = witness.seal(secret, witness.VECTORS, _sealed(told, digests)).hex()
     fresh = folder / f"{_CURRENT}.new"
     fresh.write_text(json.dumps(told), "utf-8")
     sync_file(fresh)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from worlddb.log.model.errors import UnavailableError, WriterBusy
-from worlddb.projections.indexes import fields, vector_base, vector_rows, vector_tail
+from worlddb.projections.indexes import fields, vector_base, vector_rows, vector_tail, witness
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Matrix, Numbers
@@ -38,8 +38,15 @@ class VectorFollower:
     """Searches one space's vectors up to the head. Threads and processes may share a folder."""
 
     def __init__(
-        self, folder: Path, store_id: bytes, dimension: int, feed: vector_tail.Feed, chain_at: ChainAt
+        self,
+        folder: Path,
+        store_id: bytes,
+        dimension: int,
+        feed: vector_tail.Feed,
+        chain_at: ChainAt,
+        secret: bytes = witness.NO_SECRET,
     ) -> None:
+        self._secret = secret
         self._folder = folder
         self._store_id = store_id
         self._dimension = dimension
@@ -164,12 +171,12 @@ class VectorFollower:
                 # Read again under the lock. Whoever erases takes it after the commit: a vector in memory may be erased
                 # by now, and one that is read here and erased meanwhile is deleted with the base.
                 base = self._in_force()
+                if base is not None and not vector_base.fits(self._folder, self._secret):
+                    base = None  # Nothing is added to what somebody else has written.
                 start = 0 if base is None else base.marker.seq
                 if start < marker.seq:
-                    parts = self._parts(start, marker.seq)
-                    vector_base.write(
-                        self._folder, marker, vector_rows.width(self._dimension), parts, graph=graph, after=base
-                    )
+                    parts, width = self._parts(start, marker.seq), vector_rows.width(self._dimension)
+                    vector_base.write(self._folder, marker, width, parts, graph=graph, after=base, secret=self._secret)
         except (OSError, Timeout):
             return False
         return True

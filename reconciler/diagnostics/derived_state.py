@@ -14,6 +14,7 @@ from worlddb.log.store import environment, verify
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections import check, runner
 from worlddb.projections.indexes import fields, vector_base
+from worlddb.projections.indexes.index_check import index_findings
 from worlddb.projections.indexes.text_index import TextIndex, damaged_files, stamp_of
 from worlddb.projections.tables.apply import log_marks, settings
 from worlddb.projections.tables.reads.asof import space_in_use, spaces
@@ -95,6 +96,12 @@ def _derived_wrong(folder: Path, finding: verify.Finding) -> symptom.Symptom:
     )
 
 
+def contents(env: environment.Environment, deep: bool) -> Iterator[symptom.Symptom]:
+    """Do the indexes hold what the log says: by their witnesses, and with ``deep`` entry by entry."""
+    for found in index_findings(env, deep=deep):
+        yield _index_damaged(env.folder, found.folder, found.problem, found.name)
+
+
 def text_index(env: environment.Environment) -> Iterator[symptom.Symptom]:
     """Is the text index whole, of this store, and near the head."""
     folder = env.folder / environment.INDEX_FOLDER / "text"
@@ -121,6 +128,8 @@ def vector_indexes(env: environment.Environment) -> Iterator[symptom.Symptom]:
             continue  # A short list of vectors needs none.
         _must_be_ours(folder)
         base = vector_base.load(folder)
+        if base is None and vector_base.is_older(folder):
+            continue  # Of an earlier release: it is left aside, and made anew with the next vectors.
         if base is None:
             yield _index_damaged(env.folder, folder, "It cannot be read", "vectors")
         else:

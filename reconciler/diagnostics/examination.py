@@ -121,8 +121,11 @@ def _opened(
     if not going.check("tables", partial(derived_state.tables, env, deep and whole, progress)):
         going.skip("indexes, vectors and handlers", "they are looked up in the tables")
         return
-    going.check("text index", partial(derived_state.text_index, env))
-    going.check("vector indexes", partial(derived_state.vector_indexes, env))
+    readable = going.check("text index", partial(derived_state.text_index, env))
+    if going.check("vector indexes", partial(derived_state.vector_indexes, env)) and readable:
+        going.check("index contents", partial(derived_state.contents, env, deep))
+    else:
+        going.skip("index contents", "an index is damaged, as is told with what is wrong")
     going.check("vectors", partial(derived_state.vectors_pending, env))
     going.check("models", partial(derived_state.models, env))
     going.check("handlers", partial(derived_state.handlers, env, ontology))

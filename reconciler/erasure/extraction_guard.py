@@ -10,6 +10,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.model import hashing
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply import log_marks
 from worlddb.projections.tables.apply.apply import erasure_of
 from worlddb.projections.tables.reads.asof import newest_version
 from worlddb.projections.tables.storage.rows import Tables
@@ -39,7 +40,7 @@ class ExtractionGuard:
         """
         with self._env.read() as txn:
             log, tables = LmdbLog(txn), Tables(txn)
-            secret = receipts.secret_of(log)
+            secret = log_marks.secret_of(log)
             digest = receipts.key_digest(secret, self._key)
             committed = tables.keys.get(digest) if digest else None
             if committed is None:

@@ -15,7 +15,7 @@ from msgspec.structs import fields
 
 from worlddb.log.model import blobs, codec, errors, hashing, limits
 from worlddb.log.model.codec import Note as StoredNote
-from worlddb.log.model.events import NONE, Revised, StoreCreated
+from worlddb.log.model.events import NONE, Revised
 from worlddb.log.store.log import LmdbLog
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands.outcome import NAMING, Committed, Note, Outcome, Receipt, Refusal, Refused, Staged
@@ -222,17 +222,6 @@ def texts_of(log: LmdbLog, seq: int, entry: list[Any]) -> dict[str, Any]:
             texts |= {"why": blob.why, "source": blob.source, "properties": blob.properties}
             texts["aliases"] = tuple(blob.aliases)
     return texts
-
-
-def secret_of(log: LmdbLog) -> bytes:
-    """The secret under which the store hashes callers' keys."""
-    first = log.events(1).events[0]
-    assert isinstance(first, StoreCreated)
-    stored = log.blob(1, first.secret)
-    blob = None if stored is None else codec.decode_blob(stored, 1)
-    if not isinstance(blob, blobs.Secret):
-        raise errors.DamagedStore("The store's secret is missing", "Restore the store from a backup", seq=1)
-    return blob.secret
 
 
 class CommitSummary(NamedTuple):

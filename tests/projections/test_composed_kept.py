@@ -102,15 +102,18 @@ def test_what_is_kept_of_a_later_time_is_not_used_for_an_earlier_one(store: Path
     assert found == anew(store)
 
 
-@pytest.mark.parametrize("damage", ["gone", "torn", "empty", "other", "format", "dimension", "store", "history"])
+@pytest.mark.parametrize(
+    "damage", ["gone", "torn", "empty", "other", "format", "dimension", "store", "history", "altered"]
+)
 def test_what_cannot_be_read_or_is_of_something_else_is_composed_anew(
     store: Path, counted: list[int], damage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(store) as db:
         first = bits(db)
+        secret = db._reader._secret
     file = store / KEPT / "composed.npz"
     held = file.read_bytes()
-    kept = composed_vectors.load(store / KEPT, LetterCounts.dimension)
+    kept = composed_vectors.load(store / KEPT, LetterCounts.dimension, secret)
     assert kept is not None
     if damage == "gone":
         file.unlink()
@@ -119,14 +122,17 @@ def test_what_cannot_be_read_or_is_of_something_else_is_composed_anew(
     elif damage == "format":
         with monkeypatch.context() as patched:
             patched.setattr(composed_vectors, "FORMAT", 99)
-            composed_vectors.write(store / KEPT, kept, LetterCounts.dimension)
+            composed_vectors.write(store / KEPT, kept, LetterCounts.dimension, secret)
     elif damage == "dimension":
         short = {node: None if vector is None else vector[:4] for node, vector in kept.effective.items()}
-        composed_vectors.write(store / KEPT, kept._replace(effective=short), 4)
+        composed_vectors.write(store / KEPT, kept._replace(effective=short), 4, secret)
+    elif damage == "altered":
+        turned = {node: None if vector is None else -vector for node, vector in kept.effective.items()}
+        composed_vectors.write(store / KEPT, kept._replace(effective=turned), LetterCounts.dimension)
     else:
         other: dict[str, Any] = {"store_id": b"s" * 16} if damage == "store" else {"chain": b"c" * 32}
         composed_vectors.write(
-            store / KEPT, kept._replace(marker=replace(kept.marker, **other)), LetterCounts.dimension
+            store / KEPT, kept._replace(marker=replace(kept.marker, **other)), LetterCounts.dimension, secret
         )
     counted.clear()
     with opened(store) as db:

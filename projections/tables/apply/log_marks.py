@@ -24,6 +24,17 @@ from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, NO_NAM
 from worlddb.projections.tables.storage import rows, schema, transaction
 
 
+def secret_of(log: LmdbLog) -> bytes:
+    """The secret under which the store hashes callers' keys and seals its indexes."""
+    first = log.events(1).events[0]
+    assert isinstance(first, ev.StoreCreated)
+    stored = log.blob(1, first.secret)
+    blob = None if stored is None else codec.decode_blob(stored, 1)
+    if not isinstance(blob, blobs.Secret):
+        raise errors.DamagedStore("The store's secret is missing", "Restore the store from a backup", seq=1)
+    return blob.secret
+
+
 def apply_bookmarked(on: DeferredRows, event: ev.Bookmarked) -> None:
     """Keep what the name stands for from this commit on."""
     body = on.blobs.body(event.body)

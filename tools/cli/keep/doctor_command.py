@@ -11,7 +11,9 @@ from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, P
 def _arguments(parser: Parser) -> None:
     parser.add_argument("place", metavar="STORE", nargs="?", help="the store's directory, as --store")
     parser.add_argument(
-        "--deep", action="store_true", help="also replay the log and compare every table with the result"
+        "--deep",
+        action="store_true",
+        help="also replay the log and compare every table and every entry of an index with the result",
     )
 
 

@@ -1,0 +1,243 @@
+"""Compare the text index and the vector indexes with the log.
+
+An index that cannot be read, or is of another store or history, answers nothing and is made anew: it is no finding
+here. One that answers must hold what the log says, and nothing else. The common check looks at the witnesses
+(:mod:`.witness`); the deep one, and the common one where no witness fits, compares every document and every vector.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from worlddb.log.store.environment import INDEX_FOLDER, Environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.indexes import (
+    catchup,
+    fields,
+    tail,
+    text_index,
+    text_snapshot,
+    vector_base,
+    vector_rows,
+    witness,
+)
+from worlddb.projections.tables.apply.log_marks import identity_of
+from worlddb.projections.tables.reads.asof import dropped_at, spaces
+from worlddb.projections.tables.storage.rows import Tables
+
+if TYPE_CHECKING:
+    from worlddb.projections.indexes.vector_rows import Numbers
+
+ATTEMPTS: Final = 3
+"""How often to look again at an index that another process writes meanwhile."""
+NAMED: Final = 8
+"""How many worlds a finding names."""
+FEED_COMMITS: Final = 256
+PART: Final = 16_384
+
+Row = TypeVar("Row")
+
+
+class IndexFinding(NamedTuple):
+    """What is wrong with an index: its folder, what `rebuild` calls it, and the fault in words."""
+
+    folder: Path
+    name: str
+    problem: str
+
+
+class Fault(NamedTuple):
+    """A kind of fault, and the (world's number, commit) of what it is about."""
+
+    what: str
+    about: Collection[tuple[int, int]] = ()
+
+
+def index_findings(env: Environment, *, deep: bool) -> list[IndexFinding]:
+    """What is wrong with the indexes that answer questions; the tables must be level with the log.
+
+    Nothing is looked at while an erasure still has to reach the files.
+    """
+    with env.read() as txn:
+        log, tables = LmdbLog(txn), Tables(txn)
+        if log.scrub_due() is not None:
+            return []
+        secret, dimensions = (
+            witness.secret_in(log),
+            {number: row.dimension for number, row in spaces(tables) if dropped_at(tables, number) is None},
+        )
+    found = _settled(partial(_text, env, env.folder / INDEX_FOLDER / "text", secret, deep))
+    for number, dimension in sorted(dimensions.items()):
+        folder = env.folder / INDEX_FOLDER / f"vectors-{number}"
+        found += _settled(partial(_vectors, env, folder, secret, number, dimension, deep))
+    return found
+
+
+def _settled(look: Callable[[], tuple[list[IndexFinding], bool]]) -> list[IndexFinding]:
+    """What a look finds at an index that did not change meanwhile."""
+    found: list[IndexFinding] = []
+    for _ in range(ATTEMPTS):
+        found, changed = look()
+        if not found or not changed:
+            break
+    return found
+
+
+def _text(env: Environment, folder: Path, secret: bytes, deep: bool) -> tuple[list[IndexFinding], bool]:
+    stamp = text_index.stamp_of(folder)
+    view = None if stamp is None else text_index.load(folder)
+    if view is None or view.marker is None or not _is_ours(env, view.marker):
+        return [], False
+    if not deep and witness.SegmentWitness(folder, secret, (text_index.PASSED,)).fits():
+        return [], False
+    documents = _fed(env, catchup.text_documents, view.marker.seq)
+    try:
+        faults = _text_faults(view, documents)
+    except text_snapshot.IndexUnreadable as error:
+        faults = [Fault(f"cannot be read to its end ({error})")]
+    found = [IndexFinding(folder, "text", _told(env, "the text index", "text", fault)) for fault in faults]
+    return found, stamp != text_index.stamp_of(folder)
+
+
+def _text_faults(view: text_snapshot.TextView, documents: Iterable[fields.TextDocument]) -> list[Fault]:
+    expected: dict[tuple[int, int], int] = {}
+    tokens: set[tuple[str, str]] = set()
+
+    def noted() -> Iterator[fields.TextDocument]:
+        for document in documents:
+            if expected.setdefault((document.node, document.version), document.seq) == document.seq:
+                tokens.update(tail.tokens(document))
+                yield document
+
+    anew = text_index.TextIndex.in_memory()
+    anew.apply(noted(), fields.Marker(b"", 0, b""))
+    entries = Counter(view.entries())
+    wanted = {(node, version, seq) for (node, version), seq in expected.items()}
+    missing, foreign = wanted - set(entries), set(entries) - wanted
+    twice = {entry for entry, count in entries.items() if count > 1}
+    faults = [
+        Fault("lacks texts that the log has", _places(missing)),
+        Fault("holds texts that the log does not have", _places(foreign)),
+        Fault("holds texts more than once", _places(twice)),
+    ]
+    faults = [fault for fault in faults if fault.about]
+    apart, otherwise = _differing(view, anew.view, tokens)
+    apart -= {entry[:2] for entry in missing | foreign | twice}
+    if apart:
+        faults.append(
+            Fault("holds other words than the texts have", {(node, expected[node, at]) for node, at in apart})
+        )
+    elif otherwise and not faults:
+        # One text that is longer or shorter changes the average length, and with it the score of every text.
+        faults.append(Fault("counts the words of a text otherwise than the text has them"))
+    return faults
+
+
+def _differing(
+    view: text_snapshot.TextView, anew: text_snapshot.TextView | None, tokens: Collection[tuple[str, str]]
+) -> tuple[set[tuple[int, int]], bool]:
+    """The documents that have a token in one of two indexes alone, and whether any other scores differ.
+
+    Scores of the same documents are the same to the last bit, unless a frequency or a length differs.
+    """
+    apart: set[tuple[int, int]] = set()
+    otherwise = False
+    for field, token in sorted(tokens):
+        here, there = view.having(field, token), {} if anew is None else anew.having(field, token)
+        apart |= here.keys() ^ there.keys()
+        otherwise = otherwise or here != there
+    return apart, otherwise
+
+
+def _vectors(
+    env: Environment, folder: Path, secret: bytes, space: int, dimension: int, deep: bool
+) -> tuple[list[IndexFinding], bool]:
+    stamp = vector_base.stamp_of(folder)
+    base = None if stamp is None else vector_base.load(folder)
+    if base is None or not _is_ours(env, base.marker):
+        return [], False
+    what = f"the vector index of space {space}"
+    faults: list[Fault] = []
+    fits = vector_base.fits(folder, secret)
+    if deep or not fits:
+        rows = _fed(env, partial(_rows_of_space, space), base.marker.seq)
+        faults = _vector_faults(base, rows, dimension)
+    if not fits and not faults:
+        faults = [Fault("is not as it was written")]
+    found = [IndexFinding(folder, "vectors", _told(env, what, "vectors", fault)) for fault in faults]
+    return found, stamp != vector_base.stamp_of(folder)
+
+
+def _vector_faults(base: vector_base.Base, rows: Iterator[vector_rows.VectorRow], dimension: int) -> list[Fault]:
+    import numpy as np
+
+    numbers, place, unlike = base.numbers(), 0, set()
+    while part := list(islice(rows, PART)):
+        expected, matrix = vector_rows.expanded(part, dimension)
+        end = min(place + len(expected), base.count)
+        count = max(0, end - place)
+        same = np.zeros(len(expected), dtype=bool)
+        if count:
+            same[:count] = (numbers[place:end] == expected[:count]).all(axis=1)
+            same[:count] &= (base.rows(place, end) == matrix[:count].astype("<f2")).all(axis=1)
+        unlike |= _about(expected[~same])
+        place += len(expected)
+    faults = [Fault("lacks vectors that the log has, or has others", unlike)] if unlike else []
+    if base.count > place:
+        faults.append(Fault("holds vectors that the log does not have", _about(numbers[place:])))
+    order = np.lexsort((numbers[:, 1], numbers[:, 0]))
+    if not faults and not np.array_equal(order, base.order()):
+        faults.append(Fault("lists its vectors in another order than that of their worlds"))
+    return faults
+
+
+def _about(numbers: Numbers) -> set[tuple[int, int]]:
+    return {(int(node), int(seq)) for node, _, seq in numbers.tolist()}
+
+
+def _places(entries: Iterable[tuple[int, int, int]]) -> set[tuple[int, int]]:
+    return {(node, seq) for node, _, seq in entries}
+
+
+def _rows_of_space(
+    space: int, log: LmdbLog, tables: Tables, after: int, through: int
+) -> Iterable[vector_rows.VectorRow]:
+    return catchup.vector_rows(log, tables, space, after, through)
+
+
+def _fed(env: Environment, read: Callable[[LmdbLog, Tables, int, int], Iterable[Row]], through: int) -> Iterator[Row]:
+    """What an index takes of the commits up to one, a few commits in each transaction."""
+    for first in range(0, through, FEED_COMMITS):
+        with env.read() as txn:
+            rows = list(read(LmdbLog(txn), Tables(txn), first, min(first + FEED_COMMITS, through)))
+        yield from rows
+
+
+def _is_ours(env: Environment, marker: fields.Marker) -> bool:
+    with env.read() as txn:
+        log = LmdbLog(txn)
+        if marker.store_id != identity_of(log, Tables(txn)) or not 0 < marker.seq <= log.head().seq:
+            return False
+        return log.chain(marker.seq) == marker.chain
+
+
+def _told(env: Environment, what: str, name: str, fault: Fault) -> str:
+    """The fault in words, with the worlds and commits that it is about, and what mends it."""
+    about = sorted(fault.about, key=lambda each: (each[1], each[0]))
+    places = ""
+    if about:
+        with env.read() as txn:
+            tables = Tables(txn)
+            last = tables.progress().next_node
+            names = [
+                f"{tables.node(node).lineage.hex()[:12]} of commit {seq}" if 0 < node < last else f"commit {seq}"
+                for node, seq in about[:NAMED]
+            ]
+        more = f" and {len(about) - NAMED} more" if len(about) > NAMED else ""
+        places = f": {', '.join(names)}{more}"
+    return f"{what} {fault.what}{places}; `worlddb rebuild {name}` makes it anew from the log"

@@ -1,0 +1,124 @@
+"""Witnesses of index files: what they were when an index was last written, under the store's secret.
+
+Searches trust an index: nothing in it is compared with the log when a question is asked. A witness lists the files by
+their BLAKE3 hashes and is sealed with a keyed hash, so that whoever can write to the index alone cannot make one that
+fits. Checks look at it, and whoever writes to an index, so that nothing is built on files that somebody has altered; a
+search does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from blake3 import blake3
+
+from worlddb.log.model import errors, hashing
+from worlddb.projections.tables.apply.log_marks import secret_of
+
+if TYPE_CHECKING:
+    from worlddb.log.store.log import LmdbLog
+
+NO_SECRET: Final = bytes(32)
+"""Seals what belongs to no store, and in a store that has lost its secret."""
+TEXT: Final = "text"
+VECTORS: Final = "vectors"
+COMPOSED: Final = "composed"
+
+_BESIDE: Final = ".witness"
+_META: Final = "meta.json"
+_CHUNK: Final = 1 << 20
+
+Digests = Mapping[str, bytes]
+"""The hash of each file, by its name."""
+Looks = tuple[int, int, int, int]
+
+
+def digest_of(file: Path) -> bytes:
+    """The hash of a file's bytes."""
+    found = blake3()
+    with file.open("rb") as opened:
+        while part := opened.read(_CHUNK):
+            found.update(part)
+    return found.digest()
+
+
+def seal(secret: bytes, kind: str, digests: Digests) -> bytes:
+    """The keyed hash over an index's kind, and the names and hashes of its files."""
+    fields = [part for name in sorted(digests) for part in (name.encode(), digests[name])]
+    return hashing.keyed(secret, hashing.INDEX, kind.encode(), *fields)
+
+
+def secret_in(log: LmdbLog) -> bytes:
+    """The secret that seals a store's indexes; that it is missing is not the indexes' matter."""
+    try:
+        return secret_of(log)
+    except errors.DamagedStore:
+        return NO_SECRET
+
+
+class SegmentWitness:
+    """The witness beside an index of Tantivy's.
+
+    ``marks`` are names of further files that belong to the index and may be missing. A file that has been looked at is
+    looked at again only if its inode, size or times have changed.
+    """
+
+    def __init__(self, folder: Path, secret: bytes, marks: Collection[str] = ()) -> None:
+        self._folder = folder
+        self._secret = secret
+        self._marks = marks
+        self._seen: dict[str, tuple[Looks, bytes]] = {}
+
+    def fits(self) -> bool:
+        """True if the index is as it was when the witness was written."""
+        digests = self._sealed()
+        try:
+            return digests is not None and digests == {name: self._digest(name) for name in self._names()}
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
+    def write(self) -> None:
+        """Say what the index is now, just after it was written; nobody else may be writing it.
+
+        A segment never changes, so of those that the last witness knew its word is taken. What cannot be written is
+        left away: whoever checks compares with the log then.
+        """
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            known = self._sealed() or {}
+            for name in (_META, *self._marks):
+                known.pop(name, None)
+            digests = {name: known.get(name) or self._digest(name) for name in self._names()}
+            aside = self._folder / f"{_BESIDE}.new"
+            aside.write_bytes(msgspec.msgpack.encode((digests, seal(self._secret, TEXT, digests))))
+            aside.replace(self._folder / _BESIDE)
+
+    def _sealed(self) -> dict[str, bytes] | None:
+        """What the witness says, if it was sealed under the secret."""
+        with suppress(OSError, msgspec.MsgspecError):
+            stored = (self._folder / _BESIDE).read_bytes()
+            digests, sealed = msgspec.msgpack.decode(stored, type=tuple[dict[str, bytes], bytes])
+            if sealed == seal(self._secret, TEXT, digests):
+                return digests
+        return None
+
+    def _digest(self, name: str) -> bytes:
+        looks = os.stat(self._folder / name)
+        now = looks.st_ino, looks.st_size, looks.st_mtime_ns, looks.st_ctime_ns
+        seen = self._seen.get(name)
+        if seen is None or seen[0] != now:
+            seen = self._seen[name] = now, digest_of(self._folder / name)
+        return seen[1]
+
+    def _names(self) -> list[str]:
+        """Tantivy's list of segments, the files of those that it names, and the marks that are there."""
+        told = json.loads((self._folder / _META).read_bytes())
+        live = {segment["segment_id"].replace("-", "") for segment in told["segments"]}
+        there = [file.name for file in self._folder.iterdir()]
+        segments = sorted(name for name in there if name.partition(".")[0] in live)
+        return [_META, *segments, *(name for name in self._marks if name in there)]
