@@ -12,8 +12,8 @@ from typing import Final, Self
 
 from worlddb.projections.indexes.fields import TextDocument
 
-STRETCH_DOCUMENTS: Final = 128
-STRETCH_CHARACTERS: Final = 50_000
+STRETCH_DOCUMENTS: Final = 64
+STRETCH_CHARACTERS: Final = 30_000
 STRETCH_COMMITS: Final = 1_024
 """What ends a stretch: so many texts, so much text, or so many commits, which are read when a store is opened. Other
 numbers divide the log elsewhere, so :data:`worlddb.projections.indexes.analysis.FORMAT` goes up with them."""

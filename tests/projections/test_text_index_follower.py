@@ -287,7 +287,7 @@ def test_a_process_that_does_not_get_the_lock_searches_the_tail(
         with pytest.raises(WriterBusy):
             texts.rebuild(log.head)
     assert texts.catch_up(log.head)
-    assert texts.status() == Status(512, 512)
+    assert texts.status() == Status(576, 576)
 
 
 def test_a_folder_that_cannot_be_written_slows_reads_and_does_not_fail_them(tmp_path: Path) -> None:
@@ -411,4 +411,4 @@ def test_a_process_killed_while_it_catches_up_leaves_whole_batches_and_no_lock(t
         assert left.count == left.marker.seq >= 512
     texts, head = follower(tmp_path, log), left.count + 500
     assert texts.catch_up(head)
-    assert texts.status() == Status(head - head % 128, head - head % 128)
+    assert texts.status() == Status(head - head % 64, head - head % 64)

@@ -77,7 +77,7 @@ def checkpoint(db: Database) -> int:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("texts", [100, TEXTS])
+@pytest.mark.parametrize("texts", [60, TEXTS])
 def test_a_store_that_was_never_indexed_on_disk_answers_as_a_rebuilt_one(tmp_path: Path, seed: int, texts: int) -> None:
     speaker = Speaker(seed)
     questions = [speaker.question() for _ in range(QUESTIONS)]
