@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from worlddb.log.model import errors
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply import log_marks
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions import configuration
@@ -136,7 +137,7 @@ def _told(match: namesakes.Match, setting: configuration.ThresholdSetting) -> na
 def _context(store: Store, txn: Any, interiors: Interiors) -> context.Context:
     log, tables = LmdbLog(txn), rows.Tables(txn)
     draft = Draft(log, tables, log.head(), store.nonces, ingest_time=0, wall_time=0, author=AUTHOR)
-    ctx = context.Context(draft, store.ontology, receipts.secret_of(log))
+    ctx = context.Context(draft, store.ontology, log_marks.secret_of(log))
     ctx.interiors = interiors
     return ctx
 
