@@ -8,7 +8,7 @@ stored of them; what is compared before a write is in :mod:`worlddb.reconciler.d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple
@@ -34,7 +34,7 @@ from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 HOPS: Final = 2
 
 MAX_NEIGHBOURS: Final = 2_000
-"""How many worlds are looked at around what is new, that itself included if it is no more."""
+"""How many worlds are looked at around what a commit says that is new, that itself included if it is no more."""
 
 MAX_EDGES: Final = 64
 """A world with more edges is not passed through: everybody in a conversation is not near to everybody else in it."""
@@ -44,9 +44,9 @@ _ABOUT_ONE: Final = (ev.Created, ev.Revised, ev.Named, ev.Unnamed, ev.Embedded, 
 
 
 class ChangedWorlds(NamedTuple):
-    """The worlds that commits say something new about, and the last of the commits.
+    """Worlds that lie around what commits say something new about, and the last of the commits.
 
-    The worlds are in commit order.
+    The worlds are in the order of the commits, those of one commit in log order.
     """
 
     nodes: tuple[int, ...]
@@ -54,17 +54,20 @@ class ChangedWorlds(NamedTuple):
 
 
 def changed_worlds(log: LmdbLog, tables: rows.Tables, after: int, head: int, most: int) -> ChangedWorlds:
-    """Find the worlds changed by the commits after one.
+    """Find the worlds changed by the commits after one, with what lies around them.
 
-    It takes whole commits, until about ``most`` worlds are found.
+    It takes whole commits, until about ``most`` worlds are changed or very many are to be looked at. What lies around
+    one commit is bounded by itself: others' commits take no place in it.
     """
     found: dict[int, None] = {}
+    changed = 0
     through = after
     for through in range(after + 1, head + 1):
-        for event in log.events(through).events:
-            numbers = (tables.node_of(lineage) for lineage in _named(event))
-            found.update((node, None) for node in numbers if node is not None)
-        if len(found) >= most:
+        named = (tables.node_of(lineage) for event in log.events(through).events for lineage in _named(event))
+        news = dict.fromkeys(node for node in named if node is not None)
+        found |= dict.fromkeys(neighbourhood(tables, news))
+        changed += len(news)
+        if changed >= most or len(found) >= MAX_NEIGHBOURS:
             break
     return ChangedWorlds(tuple(found), through)
 
@@ -173,7 +176,11 @@ def recluster(
         while leased and through < head and (limit is None or looked_at < limit) and not stopped():
             looks, reached = _look(writer, meaning, through, head, every=tiebreaker is not None)
             judged = (pair for look in looks for pair in _judged(look, meaning, tiebreaker))
-            pairs = list({frozenset(pair[:2]): pair for pair in judged}.values())
+            # The first look at a pair counts, wherever one transaction ends and the next begins.
+            found: dict[frozenset[bytes], tuple[bytes, bytes, dict[str, Any]]] = {}
+            for pair in judged:
+                found.setdefault(frozenset(pair[:2]), pair)
+            pairs = list(found.values())
             looked_at, through = looked_at + len(looks), reached
             for command in _commands(pairs, marked, reached):
                 receipt = execute(writer._replace(author=AUTHOR, group=None), [command])
@@ -200,11 +207,16 @@ def _look(
         draft = Draft(log, tables, log.head(), nonces, ingest_time=0, wall_time=0, author=AUTHOR)
         ctx = context.Context(draft, writer.ontology, b"")
         ctx.ancestry = ancestry.Ancestry(ctx.containers, partial(namesakes.members_of, ctx))
-        return list(_looks(ctx, writer, meaning, neighbourhood(tables, fresh.nodes), every=every)), fresh.through
+        return list(_looks(ctx, writer, meaning, fresh.nodes, every=every)), fresh.through
 
 
 def _looks(
-    ctx: context.Context, writer: Writer, meaning: nearest_texts.NearestTexts | None, nodes: list[int], *, every: bool
+    ctx: context.Context,
+    writer: Writer,
+    meaning: nearest_texts.NearestTexts | None,
+    nodes: Sequence[int],
+    *,
+    every: bool,
 ) -> Iterator[ComparedWorld]:
     for node in nodes:
         body = ctx.body(node)

@@ -3,6 +3,7 @@
 A statement may begin before the one that it corrects had begun, or take a place that another takes from later on.
 """
 
+from collections import Counter
 from typing import Final, NamedTuple
 
 from worlddb.log.model.times import FOREVER, Interval
@@ -11,7 +12,7 @@ from worlddb.reconciler.edge_types.handler import HandledEdge, HandlerContext
 SUPERSEDES: Final = "supersedes"
 CONTRADICTS: Final = "contradicts"
 MAX_CONFLICTS_TOLD: Final = 20
-"""How many of the worlds that one contradicted are told of when it ends."""
+"""How many of the worlds that one contradicted are told of when it ends, of each world that says so."""
 
 
 class Takeover(NamedTuple):
@@ -133,13 +134,15 @@ def note_conflicts_left(ctx: HandlerContext, world: int, at: int, by: bytes) -> 
     its place that it contradicts the other one. What takes it is not told of itself.
     """
     lost = [piece for span in ctx.spans(world) if not (piece := span.intersect(Interval(at, FOREVER))).is_empty]
-    told = 0
+    told: Counter[int] = Counter()
     for incoming in (False, True):
         for edge in ctx.edges(world, CONTRADICTS, incoming=incoming) if lost else ():
             other = edge.source if incoming else edge.target
-            if ctx.lineage(other) == by or told == MAX_CONFLICTS_TOLD or not _is_open(ctx, edge, other, lost):
+            if ctx.lineage(other) == by or told[edge.home] == MAX_CONFLICTS_TOLD:
                 continue
-            told += 1
+            if not _is_open(ctx, edge, other, lost):
+                continue
+            told[edge.home] += 1
             ctx.note("conflict_left", ctx.lineage(world), ctx.lineage(other))
 
 

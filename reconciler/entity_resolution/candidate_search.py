@@ -29,12 +29,12 @@ class Search:
         self.inside = namesakes.Inside(world)
         self.fuzzy = thresholds.fuzzy
         self.least = min(thresholds.fuzzy, thresholds.phonetic)
-        self.forms = 0
-        """How many forms were looked at."""
+        self.looked_at: list[list[str]] = []
+        """The forms that were looked at, for each form of the candidate; some may be nobody's inside."""
         self.blocks_in_part = 0
         """Of how many blocks only what is nearest was looked at."""
-        self.forms_left = 0
-        """How many forms that may be alike were looked at and not weighed."""
+        self.left: list[str] = []
+        """Forms that may be alike and were not weighed; some may be nobody's inside."""
         self.kept_apart = 0
         """How many forms are alike but for what a guard says."""
 
@@ -46,15 +46,20 @@ class Search:
         """
         return not self.inside.is_everywhere
 
-    def as_evidence(self) -> dict[str, int]:
-        """The counts for the evidence, without zeros."""
+    def as_evidence(self, ctx: Context) -> dict[str, int]:
+        """The counts for the evidence, without zeros, of what is inside alone."""
         told = {
-            "forms": self.forms,
+            "forms": sum(self._inside(ctx, texts) for texts in self.looked_at),
             "kept_apart": self.kept_apart,
             "blocks_in_part": self.blocks_in_part,
-            "forms_left": self.forms_left,
+            "forms_left": self._inside(ctx, self.left),
         }
         return {name: count for name, count in told.items() if count}
+
+    def _inside(self, ctx: Context, texts: list[str]) -> int:
+        if self.inside.is_everywhere:
+            return len(texts)
+        return sum(self.inside.has_holder(ctx, text) for text in texts)
 
 
 def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[tuple[float, str]]:
@@ -100,9 +105,9 @@ def _looked_at(ctx: Context, form: canonical.Form, search: Search) -> _Looked:
             names = listed.names(ctx.tables)
             seen |= names.forms
             same_sound += names.sounds.get(form.sound, ())
-    search.forms += len(seen)
     search.blocks_in_part += missing
-    return _Looked(_decoded(seen), _decoded(value or key for key, value in seen.items()), _decoded(same_sound))
+    search.looked_at.append(texts := _decoded(seen))
+    return _Looked(texts, _decoded(value or key for key, value in seen.items()), _decoded(same_sound))
 
 
 def _around(ctx: Context, place: blocks.Place, search: Search) -> blocks.Around:

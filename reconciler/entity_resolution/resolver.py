@@ -12,7 +12,7 @@ from worlddb.projections.tables.names.canonical import Form, form_of, forms
 from worlddb.reconciler.commands.commands import Create
 from worlddb.reconciler.entity_resolution import candidate_search, namesakes
 from worlddb.reconciler.similarity import name_guards, scores
-from worlddb.reconciler.similarity.thresholds import Thresholds
+from worlddb.reconciler.similarity.thresholds import TIERS, Thresholds
 from worlddb.reconciler.similarity.verdict import Ambiguous, Considered, Resolved, Tiebreaker, Verdict, judge
 from worlddb.reconciler.transaction.context import Context
 
@@ -95,7 +95,12 @@ def considered(
     _weigh_alike(ctx, candidate, search, found, thresholds.margin if not every else 1.0)
     if not search.by_given_name:
         found = [each for each in found if not each.likeness.given_name or each.embedding]
-    return Comparisons(found, search.as_evidence())
+    return Comparisons(found, search.as_evidence(ctx) if _is_anybody_near(found, thresholds) else {})
+
+
+def _is_anybody_near(found: list[Considered], thresholds: Thresholds) -> bool:
+    """True if a tier is confident of somebody, so that there will be evidence to keep."""
+    return any(each.score(tier) >= getattr(thresholds, tier) for each in found for tier in TIERS[1:])
 
 
 def _weigh_alike(
@@ -124,7 +129,9 @@ def _weigh_alike(
         if best - bound > margin and weighed >= MIN_WEIGHED:
             return
         if weighed >= MAX_WEIGHED:
-            search.forms_left = len(alike) - position
+            if not search.inside.is_everywhere and not search.inside.has_holder(ctx, text):
+                continue
+            search.left = [text for _, text in alike[position:]]
             return
         if _are_kept_apart(mine, text) and (search.inside.is_everywhere or search.inside.has_holder(ctx, text)):
             search.kept_apart += 1
