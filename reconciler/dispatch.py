@@ -172,6 +172,10 @@ def _for_world(
     return lambda ctx, command, details: draft.Decision(set_it(ctx, command, details))
 
 
+def trust(ctx: context.Context, command: cmd.Trust, details: int) -> draft.Decision:
+    return draft.Decision(*configuration.set_trust(ctx, command, details))
+
+
 # -- vectors
 
 
@@ -213,6 +217,7 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.Recluster: recluster,
     cmd.Tune: _for_world(configuration.set_thresholds),
     cmd.Untune: _for_world(configuration.take_thresholds_back),
+    cmd.Trust: trust,
     cmd.UseSpace: change_space,
     cmd.DropSpace: change_space,
 }

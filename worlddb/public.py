@@ -57,6 +57,7 @@ from worlddb.offline import (
     upgrade,
 )
 from worlddb.projections.indexes.composition import POOLS
+from worlddb.projections.tables.apply.trust_levels import LEVELS as TRUST_LEVELS
 from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
 from worlddb.query.graph_query.planner import BoundQuery
 from worlddb.query.graph_query.query_value import Query
@@ -67,6 +68,7 @@ from worlddb.query.question.question import FUSIONS, LANES
 from worlddb.query.recall.reranking import Reranker, rerank
 from worlddb.query.recall.retrieve import HitGroup, group_hits
 from worlddb.query.records.records import (
+    Basis,
     Bookmark,
     Composed,
     Edge,
@@ -79,6 +81,7 @@ from worlddb.query.records.records import (
     Learned,
     Proposal,
     Recall,
+    Trusted,
     Tuning,
     Valid,
     Version,
@@ -141,11 +144,13 @@ __all__ = [
     "MAX_PROOF_BYTES",
     "MENTION_KINDS",
     "POOLS",
+    "TRUST_LEVELS",
     "AcyclicHandler",
     "AlteredRecord",
     "AmbiguousReference",
     "BackedUp",
     "BackupMismatch",
+    "Basis",
     "Batch",
     "Blame",
     "BlamedEdge",
@@ -260,6 +265,7 @@ __all__ = [
     "Thresholds",
     "Tiebreaker",
     "TimeLike",
+    "Trusted",
     "Tuning",
     "Turn",
     "UnavailableError",

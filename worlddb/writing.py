@@ -6,7 +6,7 @@ The batch is here too: many commands as one commit.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from worlddb.log.model import errors, ids, times
@@ -361,6 +361,28 @@ class WriteCalls(ABC):
         """
         return self._execute([cmd.Untune(type=type, world=self._ref_if_any(world), why=why)], idempotency_key)
 
+    def trust(
+        self,
+        level: str | None,
+        *,
+        author: str | None = None,
+        source: Mapping[str, Any] | None = None,
+        world: Any = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Say how far something is trusted: ``none``, ``low``, ``fair`` or ``full``; ``None`` takes that back.
+
+        It is said of an ``author``, of one field of the ``source`` that comes with what is written (such as
+        ``{"file": "notes.md"}``; ``imported.store`` is the store that a bundle came from), of a ``world`` with all that
+        it contains, or, where none of these is given, of everything of which nothing else is said. Recalls filter and
+        rank by it (``min_trust``, ``trust_weight``). The same again is no event. The receipt's ``ref`` is the world's.
+
+        Raises:
+            InputError: there is no such level, or more than one thing was named.
+        """
+        return self._execute([_trust_command(level, author, source, self._ref_if_any(world), why)], idempotency_key)
+
     def use_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
         """Let another embedding space answer; it must have vectors for all that the present one has.
 
@@ -441,3 +463,23 @@ class Batch(WriteCalls):
                 )
             return ref.position
         return ids.as_ref(ref)
+
+
+def _trust_command(level: str | None, author: str | None, source: Any, world: Any, why: str) -> cmd.Trust:
+    named = [name for name, given in (("author", author), ("source", source), ("world", world)) if given is not None]
+    if len(named) > 1:
+        raise errors.InputError(f"Trust was said of {' and '.join(named)} at once", "Say it of one at a time")
+    of: Any = named[0] if named else "rest"
+    field, value = "", author
+    if source is not None:
+        if not isinstance(source, Mapping) or len(source) != 1:
+            raise errors.InputError("source does not name one field", 'Give one, such as {"file": "notes.md"}')
+        ((field, value),) = source.items()
+        value = value if isinstance(value, str) else str(value)
+    if level == "":
+        raise errors.InputError(
+            "There is no level of trust ''", "Give one of: none, low, fair, full; None takes it back"
+        )
+    said: Any = "" if level is None else level
+    name: Any = "" if value is None else value
+    return cmd.Trust(of=of, level=said, type=field, name=name, world=world, why=why)

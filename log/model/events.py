@@ -389,6 +389,27 @@ class ErasedElsewhere(Event, frozen=True, tag="erased_elsewhere"):
     listed: bool
 
 
+TrustOf = Literal["author", "source", "world", "rest"]
+"""What a level of trust is said of: an author, a field of sources, a world with its interior, or all the rest."""
+
+TrustLevel = Literal["none", "low", "fair", "full", ""]
+"""How far it is trusted, from the least on; empty: what was said of it is taken back."""
+
+
+class Trusted(Event, frozen=True, tag="trusted"):
+    """An operator said how far a source is trusted, from this commit on.
+
+    ``world`` is set only ``of`` a world. The author, or the field of sources and its value, are type and name of the
+    blob ``body``.
+    """
+
+    of: TrustOf
+    world: bytes
+    body: int
+    level: TrustLevel
+    details: int
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -420,4 +441,5 @@ AnyEvent = (
     | SpaceChosen
     | SpaceDropped
     | ErasedElsewhere
+    | Trusted
 )

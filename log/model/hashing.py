@@ -45,6 +45,7 @@ FORBIDDEN: Final = _tag("worlddb/forbidden/1")
 BUNDLE: Final = _tag("worlddb/bundle/1")
 HANDLER: Final = _tag("worlddb/handler/1")
 EXTRACTED: Final = _tag("worlddb/extracted/1")
+TRUSTED: Final = _tag("worlddb/trusted/1")
 SUPPOSED: Final = _tag("worlddb/supposed/1")
 INDEX: Final = _tag("worlddb/index/1")
 

@@ -4,7 +4,7 @@ Times are ISO 8601 in UTC, ``null`` where an interval is open; references are he
 are listed in ``docs/bundles.md``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any, Final
 
 from worlddb.log.model import ids, times
@@ -13,6 +13,7 @@ from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES
 from worlddb.query.export.interior_walk import Interior, interior_of
 from worlddb.query.reads import build
 from worlddb.query.records.records import Valid
+from worlddb.query.snapshot import provenance
 from worlddb.query.snapshot.snapshot import SnapshotSource
 from worlddb.query.snapshot.visible import Place, VisibleSnapshot
 
@@ -48,7 +49,7 @@ def lines_of(
             "hash": _hash(VisibleSnapshot(snapshot, place), node),
         }
     yield heading
-    nodes = sorted(inside.nodes)
+    nodes, within = sorted(inside.nodes), frozenset(inside.nodes)
     edges = sorted((found for each in inside.edges.values() for found in each), key=lambda found: found.edge)
 
     def report(done: int) -> None:
@@ -58,7 +59,7 @@ def lines_of(
     for first in range(0, len(nodes), PAGE):
         with reader.snapshot() as snapshot:
             visible = VisibleSnapshot(snapshot, place)
-            lines = [_world(visible, node) for node in nodes[first : first + PAGE]]
+            lines = [_world(visible, node, within) for node in nodes[first : first + PAGE]]
         yield from lines
         report(first + len(lines))
     for first in range(0, len(edges), PAGE):
@@ -75,9 +76,11 @@ def lines_of(
     yield {"kind": "end", "worlds": len(nodes), "edges": len(edges), "proposals": count}
 
 
-def _world(snapshot: VisibleSnapshot, node: int) -> Line:
+def _world(snapshot: VisibleSnapshot, node: int, within: Container[int]) -> Line:
     moment = snapshot.place.moment
     row = snapshot.tables.node(node)
+    newest = asof.newest_version(snapshot.tables, node, moment.seq)
+    bases, more = ((), False) if newest is None else provenance.rests_on(snapshot, node, newest.row, within)
     versions = [build.version(snapshot, node, seen) for seen in asof.versions_as_of(snapshot.tables, node, moment.seq)][
         ::-1
     ]
@@ -88,6 +91,8 @@ def _world(snapshot: VisibleSnapshot, node: int) -> Line:
         "created_at": _time(row.t_create),
         "ended": bool(row.ended) and row.ended <= moment.seq,
         "aliases": list(build.aliases(snapshot, node, moment.seq)),
+        "rests_on": [_record(basis, ("trust",)) for basis in bases],
+        "rests_on_more": more,
         "versions": [_record(version, ("erased", "erasure")) for version in versions],
     }
 

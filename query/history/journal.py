@@ -173,7 +173,7 @@ def _ids(event: ev.Event) -> list[bytes]:
 def _entry(
     seq: int, index: int, time: int, author: str, event: Any, refs: tuple[str, ...], blobs: LoggedBlobs
 ) -> Entry:
-    body = blobs.body(event.body) if hasattr(event, "body") else None
+    body = blobs.body(event.body) if getattr(event, "body", ev.NONE) != ev.NONE else None
     position = getattr(event, "details", ev.NONE)
     details = blobs.details(position) if position != ev.NONE else None
     data = {

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from worlddb.log.model import errors, limits
 from worlddb.log.model.times import DAYS, MONTHS
 from worlddb.projections.indexes.analysis import is_remark
+from worlddb.projections.tables.apply.trust_levels import LEVELS
 from worlddb.query.question.question_dates import Span, Times, parse_times
 from worlddb.query.snapshot.valid_period import Choice
 
@@ -254,6 +255,13 @@ class Request(NamedTuple):
     fusion: str
     group: int | None = None
     neighbours: int = 0
+    min_trust: str | None = None
+    trust_weight: float = 0.0
+
+    @property
+    def least_trust(self) -> int:
+        """The number of the least level of trust that is let through."""
+        return 0 if self.min_trust is None else LEVELS.index(self.min_trust)
 
     @property
     def compared_text(self) -> str:
@@ -269,7 +277,7 @@ class Request(NamedTuple):
         """Refuse a request that cannot be answered.
 
         Raises:
-            InputError: ``k``, ``group`` or ``neighbours`` is out of bounds, or there is no such lane or fusion.
+            InputError: a number is out of bounds, or there is no such lane, fusion or level of trust.
         """
         limits.checked_number(self.k, "k", 1, MAX_K)
         if self.group is not None:
@@ -282,3 +290,9 @@ class Request(NamedTuple):
             raise errors.InputError("No lane was named", f"Name some of: {', '.join(LANES)}")
         if self.fusion not in FUSIONS:
             raise errors.InputError(f"There is no fusion {self.fusion!r:.80}", f"Name one of: {', '.join(FUSIONS)}")
+        if self.min_trust is not None and self.min_trust not in LEVELS:
+            raise errors.InputError(
+                f"There is no level of trust {self.min_trust!r:.80}", f"Name one of: {', '.join(LEVELS)}"
+            )
+        if type(self.trust_weight) not in (int, float) or not 0 <= self.trust_weight <= 1:
+            raise errors.InputError(f"trust_weight is {self.trust_weight!r:.80}, not a number from 0 to 1", "Give one")

@@ -12,7 +12,7 @@ from worlddb.log.model import blobs, times
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import STATUS_NAMES, EdgePlace, EdgeRow, ProposalRow
 from worlddb.query.records import records
-from worlddb.query.snapshot import valid_period, visible
+from worlddb.query.snapshot import provenance, valid_period, visible
 from worlddb.query.snapshot.edge_rules import Spec, holds
 
 
@@ -195,6 +195,10 @@ def world_of(
     text = body or _ERASED
     details = snapshot.details(seen.row.seq, seen.row.details)
     header = snapshot.header(seen.row.seq)
+    bases: tuple[records.Basis, ...] = ()
+    more = False
+    if snapshot.is_made_of_others(node, seen.row):
+        bases, more = provenance.rests_on(snapshot, node, seen.row)
     return records.World(
         ref=row.lineage.hex(),
         version=seen.row.body.hex(),
@@ -214,6 +218,9 @@ def world_of(
         erased=body is None,
         erasure=None if body is not None else snapshot.erasure(node),
         conflicts=conflicts(snapshot, node, moment, spec, period),
+        rests_on=bases,
+        rests_on_more=more,
+        trust=provenance.trust_in(snapshot).name(node, seen.row) if snapshot.says_trust else None,
     )
 
 

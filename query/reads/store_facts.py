@@ -4,7 +4,7 @@ from typing import Any
 
 from worlddb.log.model import errors, limits
 from worlddb.projections.runner import LoggedBlobs
-from worlddb.projections.tables.apply import log_marks, settings
+from worlddb.projections.tables.apply import log_marks, settings, trust_levels
 from worlddb.projections.tables.reads.asof import edge_known
 from worlddb.query.records import records
 from worlddb.query.snapshot.snapshot import Snapshot
@@ -34,6 +34,30 @@ def _record(snapshot: VisibleSnapshot, known: settings.Tuning) -> records.Tuning
         ended=row.ended if row.ended <= snapshot.place.moment.seq else 0,
         why=snapshot.details(known.seq, row.details).why,
     )
+
+
+def trusts(snapshot: VisibleSnapshot) -> list[records.Trusted]:
+    """How far what is trusted, in log order; of a confined view only what is said of worlds inside."""
+    found = []
+    for said in sorted(snapshot.trusts(), key=lambda said: (said.seq, said.kind, said.digest)):
+        is_named = said.kind == "world" and snapshot.tables.node_of(said.digest) is not None
+        if snapshot.place.is_confined and not is_named:
+            continue
+        header = snapshot.header(said.seq)
+        body = snapshot.body_at(said.seq, said.row.body)
+        found.append(
+            records.Trusted(
+                of=said.kind,
+                field="" if body is None else body.type,
+                name=said.digest.hex() if said.kind == "world" else "" if body is None else body.name,
+                level=trust_levels.LEVELS[said.row.level],
+                seq=said.seq,
+                ingested_at=header.ingest_time,
+                author=header.author,
+                why=snapshot.details(said.seq, said.row.details).why,
+            )
+        )
+    return found
 
 
 def counts(snapshot: Snapshot) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from worlddb.query.reads import build
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import ranking, retrieve, scoring
 from worlddb.query.records import records
-from worlddb.query.snapshot import edge_rules, valid_period, visible
+from worlddb.query.snapshot import edge_rules, provenance, visible
 from worlddb.query.snapshot.snapshot import Scope
 
 MAX_OTHERS: Final = 20
@@ -30,17 +30,20 @@ def hit_of(
     window: Window,
     snapshot: visible.VisibleSnapshot,
     scope: Scope,
-    text: str,
-    choice: valid_period.Choice,
+    request: Request,
     found: ranking.Ranked,
 ) -> records.Hit:
     """A ranked candidate as a record; its ``world`` is the first container that is searched."""
     node, seen, _ = found.passed
+    text, choice = request.question.text, request.choice
     world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period)
     containers = [place.source for place in snapshot.placings(node)]
     container = next(filter(scope.sees, containers), containers[0] if containers else None)
     each = choice.each(snapshot.tables, node, window.place.moment) if choice.is_of_several else ()
     others = [other for other in each if other.number != seen.number]
+    if others and request.least_trust and snapshot.says_trust:
+        trust = provenance.trust_in(snapshot)
+        others = [other for other in others if trust.is_at_least(node, other.row, request.least_trust)]
     return records.Hit(
         ref=world.ref,
         version=world.version,
@@ -60,6 +63,9 @@ def hit_of(
         scores={lane: round(part, 6) for lane, part in found.parts.items()},
         others=tuple(build.version(snapshot, node, other) for other in others[:MAX_OTHERS]),
         others_left=max(0, len(others) - MAX_OTHERS),
+        rests_on=world.rests_on,
+        rests_on_more=world.rests_on_more,
+        trust=world.trust,
     )
 
 
@@ -67,13 +73,12 @@ def group_of(
     window: Window,
     snapshot: visible.VisibleSnapshot,
     scope: Scope,
-    text: str,
-    choice: valid_period.Choice,
+    request: Request,
     found: retrieve.Grouped,
 ) -> records.Group:
     """A group as a record, named as in the version that the view shows, else in the newest."""
     tables, moment = snapshot.tables, window.place.moment
-    seen = choice.seen(tables, found.node, moment) or newest_version(tables, found.node, moment.seq)
+    seen = request.choice.seen(tables, found.node, moment) or newest_version(tables, found.node, moment.seq)
     body = None if seen is None else snapshot.body(seen.row)
     return records.Group(
         ref=tables.node(found.node).lineage.hex(),
@@ -81,7 +86,7 @@ def group_of(
         name="" if body is None else body.name,
         score=round(found.score, 6),
         count=found.size,
-        hits=tuple(hit_of(window, snapshot, scope, text, choice, hit) for hit in found.hits),
+        hits=tuple(hit_of(window, snapshot, scope, request, hit) for hit in found.hits),
     )
 
 

@@ -15,7 +15,7 @@ from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, typ
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, EdgePlace, EdgeRow
 from worlddb.query.question.question import Question
-from worlddb.query.snapshot import edge_rules, valid_period, visible
+from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.snapshot.snapshot import Inhabitants, Scope
 
 SMALL_WORLD: Final = 2_000
@@ -62,7 +62,11 @@ class Passed(NamedTuple):
 class Gate:
     """What the view lets through: valid in it, and inside the world that is searched."""
 
-    def __init__(self, snapshot: visible.VisibleSnapshot, inside: int, choice: valid_period.Choice) -> None:
+    def __init__(
+        self, snapshot: visible.VisibleSnapshot, inside: int, choice: valid_period.Choice, least_trust: int = 0
+    ) -> None:
+        # Where nothing was ever said of trust, everything passes without a look at what it rests on.
+        self._least_trust = least_trust if snapshot.says_trust else 0
         self._tables = snapshot.tables
         self._whole = snapshot.whole
         self._moment, self._top = snapshot.place
@@ -108,11 +112,18 @@ class Gate:
     def _visible(self, node: int) -> SeenVersion | None:
         if not self._holds(node):
             return None
-        return self.choice.seen(self._tables, node, self._moment)
+        seen = self.choice.seen(self._tables, node, self._moment)
+        return seen if seen is None or self.trusts(node, seen) else None
 
     def _holds(self, node: int) -> bool:
         members = self._members if self._listed_to else self.members
         return self._scope.holds(node) if members is None else node in members
+
+    def trusts(self, node: int, seen: SeenVersion) -> bool:
+        """True if a version is trusted as far as is asked for."""
+        if not self._least_trust:
+            return True
+        return provenance.trust_in(self._snapshot).is_at_least(node, seen.row, self._least_trust)
 
     def _version(self, node: int, number: int) -> SeenVersion | None:
         """A version of a world, if it is one that the view shows: the only one, or one of a span."""
@@ -120,6 +131,8 @@ class Gate:
         if key in self._numbered:
             return self._numbered[key]
         seen = self.choice.numbered(self._tables, node, number, self._moment) if self._holds(node) else None
+        if seen is not None and not self.trusts(node, seen):
+            seen = None
         if seen is not None and not self._is_of_several:
             self._seen[node] = seen
         self._numbered[key] = seen
@@ -203,6 +216,12 @@ class Named(NamedTuple):
 
 
 NOBODY: Final = Named(frozenset(), frozenset(), ())
+
+
+def lost_for_trust(snapshot: visible.VisibleSnapshot, passed: Passed, score: float, weight: float) -> float:
+    """What a hit loses of its score for want of trust: with a weight of 1, all of it where there is none."""
+    share = provenance.trust_in(snapshot).share(passed.node, passed.seen.row)
+    return weight * (1 - share) * abs(score)
 
 
 def entities_named(snapshot: visible.VisibleSnapshot, question: Question, spec: edge_rules.Spec) -> Named:

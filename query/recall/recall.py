@@ -189,7 +189,7 @@ def _shown(
 ) -> tuple[tuple[records.Hit, ...], tuple[records.Group, ...]]:
     """The hits as records, and the groups of them, if groups are asked for."""
     scope = Scope(snapshot.tables, searched_world(window, snapshot, request), snapshot.place.moment)
-    asked = (window, snapshot, scope, request.question.text, request.choice)
+    asked = (window, snapshot, scope, request)
     if found.groups is None:
         return tuple(answer.hit_of(*asked, ranked) for ranked in found.ranked), ()
     groups = tuple(answer.group_of(*asked, group) for group in found.groups)
@@ -202,7 +202,10 @@ def _held_then(window: Window, snapshot: visible.VisibleSnapshot, request: Reque
     if not named:
         return False
     earlier = candidates.Gate(
-        snapshot, searched_world(window, snapshot, request), valid_period.Choice(include_superseded=True)
+        snapshot,
+        searched_world(window, snapshot, request),
+        valid_period.Choice(include_superseded=True),
+        request.least_trust,
     )
     return held_then(snapshot, earlier, found.shown(), named)
 

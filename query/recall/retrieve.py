@@ -29,6 +29,8 @@ NEWER: Final = "newer"
 """What a hit owes to an older one that it contradicts, among its scores."""
 SUPERSEDED: Final = "superseded"
 """As much of a hit that is shown because one before it has taken its place."""
+TRUST: Final = "trust"
+"""What a hit loses for want of trust, among its scores."""
 _SUPERSEDES: Final = EDGE_TYPE_CODES["supersedes"]
 _MAX_SUPERSEDED: Final = 3
 """How many worlds are shown behind the one that took their place."""
@@ -323,13 +325,33 @@ def _find(
 
     Where groups are wanted, all candidates that were ranked.
     """
-    gate = candidates.Gate(snapshot, searched_world(window, snapshot, request), request.choice)
-    found = _ranked(snapshot, gate, request, about, lanes)
+    gate = candidates.Gate(snapshot, searched_world(window, snapshot, request), request.choice, request.least_trust)
+    if request.trust_weight and snapshot.says_trust:
+        wider = request._replace(k=min(MAX_K, _MORE * request.k))
+        found = _by_trust(snapshot, _ranked(snapshot, gate, wider, about, lanes), request.trust_weight)
+    else:
+        found = _ranked(snapshot, gate, request, about, lanes)
     ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k, found.find)
     if request.choice.earlier and request.question.asks_for_change:
-        before = candidates.Gate(snapshot, gate.inside, valid_period.Choice(include_superseded=True))
+        before = candidates.Gate(
+            snapshot, gate.inside, valid_period.Choice(include_superseded=True), request.least_trust
+        )
         ranked = with_superseded(snapshot, before, ranked, request.k)
     return found._replace(ranked=ranked if request.group is not None else ranked[: request.k])
+
+
+def _by_trust(snapshot: visible.VisibleSnapshot, found: Found, weight: float) -> Found:
+    """The hits in the order of their scores less what their lack of trust takes away."""
+
+    def weighed(each: ranking.Ranked | None) -> ranking.Ranked | None:
+        lost = 0.0 if each is None else candidates.lost_for_trust(snapshot, each.passed, each.score, weight)
+        if each is None or not lost:
+            return each
+        return each._replace(score=each.score - lost, parts=each.parts | {TRUST: -lost})
+
+    ranked = [each for each in map(weighed, found.ranked) if each is not None]
+    ranked.sort(key=lambda each: -round(each.score, 6))
+    return found._replace(ranked=ranked, find=lambda node: weighed(found.find(node)))
 
 
 def _ranked(

@@ -108,6 +108,43 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class Basis(msgspec.Struct, frozen=True, kw_only=True):
+    """A world that another one rests on, in the version that this was made of, and who said it.
+
+    ``steps`` is 1 for what it was made of itself, and more for what that was made of. ``trust`` is as a world's. One
+    whose text was ``erased`` has neither type nor name.
+    """
+
+    ref: str
+    version: str
+    type: str
+    name: str
+    steps: int
+    seq: int
+    ingested_at: int
+    author: str
+    source: dict[str, Any]
+    trust: str | None
+    erased: bool
+
+
+class Trusted(msgspec.Struct, frozen=True, kw_only=True):
+    """How far an operator trusts a source: ``none``, ``low``, ``fair`` or ``full``, since commit ``seq``.
+
+    ``of`` is ``author``, ``source``, ``world`` or ``rest`` (all of which nothing else is said); ``field`` is that of a
+    source, ``name`` the author, the field's value or the reference of the world.
+    """
+
+    of: str
+    field: str
+    name: str
+    level: str
+    seq: int
+    ingested_at: int
+    author: str
+    why: str
+
+
 class World(msgspec.Struct, frozen=True, kw_only=True):
     """A world as a view sees it.
 
@@ -115,6 +152,9 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     shown. ``closed`` says that the version is not valid at the view's valid time (only seen with
     ``include_superseded``), ``ended`` that the lineage takes no further versions. ``conflicts`` are the worlds that
     contradict it while both are valid. ``erased`` worlds have no text left; ``erasure`` says more.
+
+    ``rests_on`` is what it was made of, at any remove, the nearest first, and ``rests_on_more`` says that there is more
+    than the 64 that are shown. ``trust`` is the least level of what is said of it and of that, ``None`` if nothing is.
     """
 
     ref: str
@@ -135,6 +175,9 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     erased: bool
     erasure: Erasure | None
     conflicts: tuple[str, ...]
+    rests_on: tuple[Basis, ...] = ()
+    rests_on_more: bool = False
+    trust: str | None = None
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
@@ -301,7 +344,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
     Where it was asked what was valid at some instant of a span, the hit is the version that answers best, and
     ``others`` are the world's other versions that were valid in the span, newest first: the newest 20 of them, and
-    ``others_left`` more.
+    ``others_left`` more. ``rests_on``, ``rests_on_more`` and ``trust`` are as those of a :class:`World`.
     """
 
     ref: str
@@ -322,6 +365,9 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     scores: dict[str, float]
     others: tuple[Version, ...]
     others_left: int
+    rests_on: tuple[Basis, ...] = ()
+    rests_on_more: bool = False
+    trust: str | None = None
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,13 +13,14 @@ lookups by prefix, counts and error messages, cannot tell that there is more.
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from worlddb.log.model import blobs, codec
 from worlddb.log.model.events import NONE
 from worlddb.projections.indexes import fields, vector_rows
-from worlddb.projections.tables.apply import settings
+from worlddb.projections.tables.apply import settings, trust_levels
+from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import Scannable, Seekable, TableReads
 from worlddb.projections.tables.storage import proposal_rows, rows, schema, transaction, write_buffer
@@ -263,6 +264,9 @@ class _Seen:
             self._look(prefix)
 
 
+SUMMARY_TYPE: Final = type_digest("Summary")
+"""Of worlds that say in short what those say that they contain (paper §6)."""
+_DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
 MOST_BODIES: Final = 64
 """How many bodies are kept for as long as one read takes."""
 
@@ -282,7 +286,7 @@ class Place(NamedTuple):
 class VisibleSnapshot:
     """The tables and texts that one read of a view may see; texts are found by visible rows."""
 
-    __slots__ = ("_bodies", "_interiors", "_placings", "_snapshot", "place", "tables")
+    __slots__ = ("_bodies", "_interiors", "_placings", "_says_trust", "_snapshot", "kept", "place", "tables")
 
     def __init__(
         self,
@@ -302,6 +306,9 @@ class VisibleSnapshot:
         self._placings: dict[int, list[schema.EdgePlace]] = {}
         self._interiors = None if place.is_confined else interiors
         self._bodies: dict[bytes, blobs.Body | None] = {}
+        self._says_trust: bool | None = None
+        self.kept: dict[type, Any] = {}
+        """What those who read through this make once, for as long as the read takes."""
         self.place = place
         self.tables: TableReads = snapshot.tables
         if place.is_confined:
@@ -324,6 +331,12 @@ class VisibleSnapshot:
         if len(self._bodies) < MOST_BODIES:
             self._bodies[row.body] = found
         return found
+
+    def body_at(self, seq: int, position: int) -> blobs.Body | None:
+        """A body that a commit left for itself and for no world, such as the name of a setting."""
+        stored = None if position == NONE else self._snapshot.log.blob(seq, position)
+        found = None if stored is None else codec.decode_blob(stored, seq)
+        return found if isinstance(found, blobs.Body) else None
 
     def placings(self, node: int) -> list[schema.EdgePlace]:
         """The edges by which worlds contain a node at the moment, in log order; looked up once."""
@@ -438,6 +451,41 @@ class VisibleSnapshot:
         if not self.place.is_confined or self._is_inside(known.world):
             return known
         return known._replace(world=self.place.top, row=known.row._replace(details=NONE))
+
+    def is_made_of_others(self, node: int, row: schema.VersionRow) -> bool:
+        """True if a world may rest on others: nearly none does, and this is quick to say."""
+        if row.type == SUMMARY_TYPE:
+            return True
+        return next(iter(self.tables.outgoing(node, _DERIVED_FROM, known_by=self.place.moment.seq)), None) is not None
+
+    @property
+    def says_trust(self) -> bool:
+        """True if it was ever said how far anything is trusted."""
+        if self._says_trust is None:
+            self._says_trust = next(iter(self._snapshot.tables.trusts.scan(b"")), None) is not None
+        return self._says_trust
+
+    def trusts(self) -> list[trust_levels.Said]:
+        """How far what is trusted; of worlds, what is said of those inside and of those around all that is seen."""
+        known = trust_levels.trusts_known(self._snapshot.tables, self.place.moment.seq) if self.says_trust else []
+        if not self.place.is_confined:
+            return known
+        heeded = {
+            lineage for level in settings.levels(self.place.top, self._above) for lineage in self.lineages_heeded(level)
+        }
+        return [
+            said
+            for said in known
+            if said.kind != "world" or said.digest in heeded or self.tables.node_of(said.digest) is not None
+        ]
+
+    def containers_heeded(self, node: int) -> list[int]:
+        """The containers of a world of which what is said holds for it, for this view."""
+        return self._above(node)
+
+    def lineages_heeded(self, nodes: Iterable[int]) -> list[bytes]:
+        """The lineages of such containers, whether or not they can be seen."""
+        return [self._snapshot.tables.node(node).lineage for node in nodes]
 
     def _is_inside(self, node: int) -> bool:
         return self.tables.node_of(self._snapshot.tables.node(node).lineage) is not None

@@ -383,6 +383,15 @@ class View:
         with self._snapshot() as snapshot:
             return tunings(snapshot, None if world is None else self._named(snapshot, world), ended=include_ended)
 
+    def trusts(self) -> list[records.Trusted]:
+        """How far what is trusted, as known to the view, in the order in which it was said.
+
+        A confined view lists what is said of worlds inside, and nothing that is said of authors, of sources and of what
+        lies outside; where that holds for what it sees, it counts all the same.
+        """
+        with self._snapshot() as snapshot:
+            return store_facts.trusts(snapshot)
+
     def recall(
         self,
         text: str,
@@ -398,6 +407,8 @@ class View:
         overlaps: valid_period.Span | None = None,
         group: int | None = None,
         neighbours: int = 0,
+        min_trust: str | None = None,
+        trust_weight: float = 0.0,
     ) -> records.Recall:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
@@ -413,10 +424,14 @@ class View:
             during, overlaps: of each world what is valid throughout a span, or at some instant of it. A hit of the
                 latter has all that was valid in the span, and the answer to the former says what it left out.
             neighbours: of so many of the best hits of each lane, what an edge joins to them may be a hit too.
+            min_trust: only what is trusted so far: ``none``, ``low``, ``fair`` or ``full``, by the least of what was
+                said (``db.trust``) of a world and of all that it rests on. What nothing was said of is fully trusted.
+            trust_weight: how much of a hit's score a lack of trust takes away, from 0 to 1: all of it where there is no
+                trust, two thirds where it is low, one third where it is fair. Four times ``k`` hits are ranked by it.
 
         Raises:
-            InputError: ``k`` or ``group`` is not between 1 and 10,000, ``neighbours`` not between 0 and 10,000, or
-                there is no such lane or fusion.
+            InputError: ``k`` or ``group`` is not between 1 and 10,000, ``neighbours`` not between 0 and 10,000,
+                ``trust_weight`` not between 0 and 1, or there is no such lane, fusion or level of trust.
         """
         if isinstance(lanes, str) or not isinstance(lanes, Iterable):
             raise errors.InputError(
@@ -428,7 +443,9 @@ class View:
         by_default = include_superseded is None and period is None
         earlier = question.asks_for_change if by_default else bool(include_superseded)
         choice = valid_period.Choice(bool(include_superseded), period, earlier)
-        request = Request(question, world, k, exact, choice, tuple(lanes), fusion, group, neighbours)
+        request = Request(
+            question, world, k, exact, choice, tuple(lanes), fusion, group, neighbours, min_trust, trust_weight
+        )
         return recall(self._window, request)
 
     def query(

@@ -263,6 +263,20 @@ class Tune(Command, frozen=True, kw_only=True):
     world: Ref | None = None
 
 
+class Trust(Command, frozen=True, kw_only=True):
+    """Say how far something is trusted, or take back what was said.
+
+    It is an author (``name``), a field (``type``) of sources with a value (``name``), a world, or all the rest.
+    """
+
+    CODE: ClassVar[str] = "trust"
+    of: ev.TrustOf
+    level: ev.TrustLevel
+    type: str = ""
+    name: str = ""
+    world: Ref | None = None
+
+
 class Untune(Command, frozen=True, kw_only=True):
     """Take back what was set for a type in a world."""
 
@@ -340,6 +354,7 @@ ALL: tuple[type[Command], ...] = (
     Recluster,
     Tune,
     Untune,
+    Trust,
     UseSpace,
     DropSpace,
 )

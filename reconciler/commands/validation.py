@@ -6,9 +6,10 @@ blocks nobody, and later stages may rely on it.
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from worlddb.log.model import errors, ids, limits, times
+from worlddb.log.model import events as ev
 from worlddb.projections.tables.names.canonical import normalised
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.reconciler.commands import commands as cmd
@@ -199,6 +200,18 @@ def _tuned(command: cmd.Tune | cmd.Untune) -> None:
         _ref(command.world, "world")
 
 
+def _trust(command: cmd.Trust) -> None:
+    if command.level not in get_args(ev.TrustLevel):
+        levels = ", ".join(filter(None, get_args(ev.TrustLevel)))
+        raise errors.InputError(f"There is no level of trust {command.level!r:.80}", f"Give one of: {levels}")
+    if command.of in ("author", "source"):
+        limits.checked_text(command.name, command.of, limits.MAX_NAME_BYTES, empty=False)
+    if command.of == "source":
+        limits.checked_text(command.type, "the field of the source", limits.MAX_TYPE_BYTES, empty=False)
+    if command.world is not None:
+        _ref(command.world, "world")
+
+
 def _embed(command: cmd.Embed) -> None:
     limits.checked_text(command.space, "space", limits.MAX_NAME_BYTES, empty=False)
     limits.checked_text(command.model, "model", limits.MAX_NAME_BYTES, empty=False)
@@ -252,6 +265,7 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Recluster: _recluster,
     cmd.Tune: _tune,
     cmd.Untune: _tuned,
+    cmd.Trust: _trust,
     cmd.UseSpace: _space,
     cmd.DropSpace: _space,
 }

@@ -7,7 +7,8 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, ids, limits
 from worlddb.log.model import events as ev
-from worlddb.projections.tables.apply import settings
+from worlddb.log.model.blobs import Body
+from worlddb.projections.tables.apply import settings, trust_levels
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.functional import NEVER_FUNCTIONAL
@@ -164,6 +165,33 @@ def take_thresholds_back(ctx: Context, command: cmd.Untune, details: int) -> byt
         )
     ctx.draft.emit(ev.Untuned(ctx.lineage(world), command.type, details))
     return ctx.lineage(world)
+
+
+def set_trust(ctx: Context, command: cmd.Trust, details: int) -> tuple[bytes, int]:
+    """Say how far something is trusted; returns the world that it is about, and the position of its name.
+
+    To say the same again is no event.
+    """
+    world = ROOT_NODE if command.of != "world" or command.world is None else node_ref(ctx, command.world)
+    lineage = ctx.lineage(world)
+    about = lineage if command.of == "world" else b""
+    digest = trust_levels.digest_of(command.of, about, Body(b"", command.type, command.name, ""))
+    known = trust_levels.said_of(ctx.tables, command.of, digest, ctx.draft.seq)
+    before = None if known is None else known.level
+    level = trust_levels.LEVELS.index(command.level) if command.level else None
+    if level == before:
+        return lineage, ev.NONE
+    if known is None and len(trust_levels.trusts_known(ctx.tables, ctx.draft.seq)) >= limits.MAX_TRUSTED:
+        ctx.refuse(
+            "too_many_trusted",
+            f"{limits.MAX_TRUSTED:,} levels of trust are in force in this store, which is the limit",
+            "Say it of a world or of all the rest in place of many sources, or take some back",
+        )
+    body = ev.NONE
+    if command.of in ("author", "source"):
+        body = ctx.draft.add_body(command.type, command.name, "")
+    ctx.draft.emit(ev.Trusted(command.of, about, body, command.level, details))
+    return lineage, body
 
 
 def thresholds_of(known: settings.Tuning) -> Thresholds:

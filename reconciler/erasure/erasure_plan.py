@@ -332,7 +332,7 @@ def _subject(event: ev.Event) -> bytes:
     """
     if isinstance(event, ev.Created | ev.Revised | ev.Ended | ev.Named | ev.Filled | ev.Embedded):
         return event.lineage
-    if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported | ev.Tuned | ev.Untuned):
+    if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported | ev.Tuned | ev.Untuned | ev.Trusted):
         return event.world
     if isinstance(event, ev.Linked):
         return event.edge

@@ -255,4 +255,5 @@ _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
     cmd.Unregister: {"world": lookup.find_node},
     cmd.Tune: {"world": lookup.find_node},
     cmd.Untune: {"world": lookup.find_node},
+    cmd.Trust: {"world": lookup.find_node},
 }

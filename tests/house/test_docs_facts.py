@@ -43,6 +43,7 @@ _PUBLIC = """
     AcyclicHandler EdgeHandler EdgeType HandledEdge HandlerContext HandlerFailed Insert PairProposal PlainHandler
     Rewritable WorldText Written
     Considered Contender Likeness Reclustering Tiebreaker Tuning
+    Basis TRUST_LEVELS Trusted
     BoundQuery Composed POOLS Query Stage Subgraph
     Diagnosis Symptom diagnose
     CallableEmbedder EMBEDDERS EndpointEmbedder FastembedEmbedder MiniLMEmbedder SentenceTransformersEmbedder
@@ -53,7 +54,16 @@ PUBLIC = set(_PUBLIC.split())
 """Removing one breaks somebody's program, adding one is a promise: both are changes to this list."""
 
 PLAIN_VALUES = {"FOREVER", "MAX_CHECKPOINT_BYTES", "MAX_PROOF_BYTES", "MAX_CONTENT_BYTES", "MAX_NAME_BYTES", "TimeLike"}
-PLAIN_VALUES |= {"MENTION_KINDS", "CHANGE_KINDS", "HISTORY_RELATIONS", "FUSIONS", "LANES", "POOLS", "EMBEDDERS"}
+PLAIN_VALUES |= {
+    "TRUST_LEVELS",
+    "MENTION_KINDS",
+    "CHANGE_KINDS",
+    "HISTORY_RELATIONS",
+    "FUSIONS",
+    "LANES",
+    "POOLS",
+    "EMBEDDERS",
+}
 """Public names that cannot have a docstring of their own."""
 
 REFERENCE, FORMAT = text_of("docs/reference.md"), text_of("docs/format.md")

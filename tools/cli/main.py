@@ -12,7 +12,7 @@ from worlddb.tools.cli import completion, process
 from worlddb.tools.cli.base.arguments import Command, MissingFile, Parser, UsageError, parsed, parser_of
 from worlddb.tools.cli.base.output import Output
 from worlddb.tools.cli.history import log_commands, moment_commands, replay_commands, timeline_command
-from worlddb.tools.cli.identity import proposal_commands, rule_commands
+from worlddb.tools.cli.identity import proposal_commands, rule_commands, trust_commands
 from worlddb.tools.cli.keep import backup_commands, doctor_command, embed_commands, verify_commands
 from worlddb.tools.cli.proofs import diff_command, proof_commands
 from worlddb.tools.cli.read import query_command, recall_command, show_commands
@@ -30,6 +30,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     *moment_commands.BLAME_COMMANDS,
     *rule_commands.TYPE_COMMANDS,
     *rule_commands.COMMANDS,
+    *trust_commands.COMMANDS,
     *log_commands.COMMANDS,
     moment_commands.at(lambda: COMMANDS),
     *moment_commands.COMMANDS,

@@ -182,6 +182,7 @@ class _Asked:
         self._scopes = session.scope_refs(view, given)
         self._missing = [label for label in labels_of(given) if not session.scopes(view, label)]
         self._answers: list[Recall] = []
+        self._min_trust = given.min_trust if isinstance(given, tool_arguments.Recall) else None
 
     def hits(self, wanted: int) -> list[Hit]:
         """Return at least ``wanted`` memories if there are as many, best first."""
@@ -196,7 +197,9 @@ class _Asked:
     def _recalled(self, scope: str | None, wanted: int) -> Recall:
         k = wanted
         while True:
-            answer = self._view.recall(self._query, world=scope, k=k, neighbours=self._neighbours)
+            answer = self._view.recall(
+                self._query, world=scope, k=k, neighbours=self._neighbours, min_trust=self._min_trust
+            )
             if len(answer) < k or k == tool_arguments.MAX_OFFSET or sum(map(_says_something, answer)) >= wanted:
                 return answer
             k = min(2 * k, tool_arguments.MAX_OFFSET)

@@ -103,6 +103,10 @@ class Recall(Paged, kw_only=True):
             f" to them or they refer to (0 to {MAX_NEIGHBOURS}; 0 follows none).",
         ),
     ] = 0
+    min_trust: Annotated[
+        Literal["none", "low", "fair", "full"] | None,
+        Meta(description="Only what the operator trusts so far, with all that it rests on."),
+    ] = None
 
 
 class AsOf(Paged):

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+import worlddb
 from worlddb import Hit, HitGroup, Proposal, Valid, Version, World, format_time
 
 SHOWN: Final = 1_000
@@ -21,11 +22,28 @@ CONFLICTS: Final = 20
 """Contradicting memories named with a memory; ``memory_conflicts`` has all of them."""
 
 
+BASES: Final = 20
+"""Of what a memory rests on, so many are named with it."""
+
+
+class Basis(msgspec.Struct, kw_only=True):
+    """A memory that another was made of, by so many ``steps``, who said it and from where. See ``Memory``."""
+
+    id: str
+    steps: int
+    author: str
+    learned_at: str
+    source: dict[str, Any]
+    trust: str | None
+
+
 class Memory(msgspec.Struct, kw_only=True):
     """A memory.
 
     ``truncated``: its text goes on, see ``memory_read``. ``source`` is its provenance, or the beginning of a long one.
-    ``conflicts`` are the first memories that contradict it; see ``memory_conflicts``.
+    ``conflicts`` are the first memories that contradict it; see ``memory_conflicts``. ``rests_on`` are the first of
+    those that it was made of, at any remove. ``trust`` is how far the operator trusts all of that: none, low, fair or
+    full; null if nothing is said of it.
     """
 
     id: str
@@ -39,6 +57,9 @@ class Memory(msgspec.Struct, kw_only=True):
     author: str
     source: dict[str, Any]
     conflicts: list[str]
+    rests_on: list[Basis]
+    rests_on_more: bool
+    trust: str | None
 
 
 class Earlier(msgspec.Struct, kw_only=True):
@@ -259,7 +280,21 @@ def _fields(found: World | Hit) -> dict[str, Any]:
         "author": found.author,
         "source": _source(found.source, SHOWN),
         "conflicts": list(found.conflicts[:CONFLICTS]),
+        "rests_on": [_basis(base) for base in found.rests_on[:BASES]],
+        "rests_on_more": found.rests_on_more or len(found.rests_on) > BASES,
+        "trust": found.trust,
     }
+
+
+def _basis(found: worlddb.Basis) -> Basis:
+    return Basis(
+        id=found.ref,
+        steps=found.steps,
+        author=found.author,
+        learned_at=format_time(found.ingested_at),
+        source=_source(found.source, SHOWN),
+        trust=found.trust,
+    )
 
 
 def memory(found: World) -> Memory:

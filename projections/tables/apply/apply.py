@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from worlddb.log.model import events as ev
 from worlddb.log.model import times
-from worlddb.projections.tables.apply import deferred_rows, log_marks, settings
+from worlddb.projections.tables.apply import deferred_rows, log_marks, settings, trust_levels
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.projections.tables.reads.asof import SPACE_CHOSEN, SPACE_DROPPED, space_row
 from worlddb.projections.tables.storage import rows, schema, write_buffer
@@ -384,4 +384,5 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.SpaceChosen: _space_chosen,
     ev.SpaceDropped: _space_dropped,
     ev.ErasedElsewhere: erased_elsewhere,
+    ev.Trusted: trust_levels.apply_trusted,
 }

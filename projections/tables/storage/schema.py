@@ -37,6 +37,7 @@
 | | ``02``, u32 space | u64 seq that dropped it |
 | ``holders`` | u32 checksum of a form, the form, ``00``, u64 node | nothing |
 | ``retracted`` | u64 home, u64 edge that is not ``contains`` | as in ``edges`` |
+| ``trusts`` | u8 kind, 16 bytes: digest of a source, or a lineage, or zeros; u64 seq | :class:`TrustRow` |
 """
 
 import struct
@@ -77,6 +78,7 @@ TABLES: Final = (
     "space_changes",
     "holders",
     "retracted",
+    "trusts",
 )
 
 FIRST_TABLE_BYTE: Final = 0x40
@@ -98,6 +100,7 @@ PREFIX_BYTES: Final = {
     "space_changes": 1,
     "holders": 4,
     "retracted": 8,
+    "trusts": 17,
 }
 """How much of a key names the group that is scanned together."""
 
@@ -367,3 +370,16 @@ class TuningRow(NamedTuple):
 
 
 TUNING = struct.Struct(">ddddIQi")
+
+TRUST_DIGEST_BYTES: Final = 16
+
+
+class TrustRow(NamedTuple):
+    """What was said of a source: the number of a level, or 255 if it was taken back; the blobs that name it."""
+
+    level: int
+    body: int
+    details: int
+
+
+TRUST = struct.Struct(">Bii")

@@ -226,6 +226,7 @@ class WholeTables:
     _forms = _Opened("forms")
     _blocks = _Opened("blocks")
     tunings = _Opened("tunings")
+    trusts = _Opened("trusts")
     space_changes = _Opened("space_changes")
     _holders = _Opened("holders")
     retracted = _Opened("retracted")

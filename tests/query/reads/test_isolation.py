@@ -160,12 +160,14 @@ LOOKED_THROUGH = {
         "reference_of",
         "run",
         "timeline",
+        "trusts",
         "tunings",
     ),
 }
 """Every read of a view. One that is new has to be asked in ``tests/support/isolation`` before its name is put here.
 
-``edge_types`` is asked in ``test_registration_confined.py``, ``tunings`` in ``test_tuning.py``."""
+``edge_types`` is asked in ``test_registration_confined.py``, ``tunings`` in ``test_tuning.py``, ``trusts`` in
+``test_recall_trust.py``."""
 
 
 def test_every_read_of_a_view_is_looked_through() -> None:

@@ -102,6 +102,7 @@ WRITES: dict[str, dict[str, Any]] = {
     "accept": {"proposal": "$proposal", "why": "", "idempotency_key": None},
     "reject": {"proposal": "$proposal", "why": "", "idempotency_key": None},
     "undo": {"proposal": "$proposal", "why": "", "idempotency_key": None},
+    "trust": {"level": "low", "author": "ann", "source": None, "world": None, "why": "", "idempotency_key": None},
     "bookmark": {"name": "now", "at": None, "seq": None, "move": False, "why": "", "idempotency_key": None},
     "ingest": {
         **{
@@ -126,7 +127,10 @@ READS: dict[str, dict[str, Any]] = {
     "containers": {"ref": "$one"},
     "equivalence_class": {"ref": "$one"},
     "proposals": {"status": "pending"},
-    "recall": {"text": "thing", "world": None, "k": 5, "exact": False, "include_superseded": False},
+    "recall": {
+        **{"text": "thing", "world": None, "k": 5, "exact": False, "include_superseded": False},
+        **{"min_trust": "low", "trust_weight": 0.5},
+    },
 }
 OPEN: dict[str, dict[str, Any]] = {
     "view": {"valid": None, "ingested": None, "seq": 1},

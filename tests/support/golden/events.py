@@ -191,4 +191,9 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         ),
         "039b660211b416cc5d13e7ca84b06a2a4909acc8ac1504098a0c7a5e6f9106a0",
     ),
+    "trusted": (
+        ev.Trusted("source", b"", 1, "low", 2),
+        "96a774727573746564a6736f75726365c40001a36c6f7702",
+        "6466164b0f39ac7a9d7414ccff336bb9db101c52cbda1ea44dd6bbc5899c6efb",
+    ),
 }

@@ -8,7 +8,7 @@ from tests.support.model.names import Names
 from tests.support.model.reclustering import shown
 from tests.support.model.state import ROOT, Edge, State, Version
 from tests.support.model.world_rules import normal
-from worlddb import Valid
+from worlddb import Basis, Valid
 
 
 class Reads:
@@ -46,7 +46,42 @@ class Reads:
             "closed": not version.start <= self.valid < version.end,
             "ended": world.ended,
             "conflicts": tuple(self._refs(self.opponents(number))),
+            "rests_on": tuple(self._rests_on(number, at)),
+            "rests_on_more": False,
+            "trust": None,
         }
+
+    def _rests_on(self, number: int, at: int) -> list[Basis]:
+        """What a version was made of, at any remove, nearest first and then in log order; each world once."""
+        found: list[Basis] = []
+        reached, level = {number}, [(number, at)]
+        while level:
+            below: list[tuple[int, int]] = []
+            for base, version in (each for world, at in level for each in self._made_of(world, at)):
+                if base not in reached:
+                    reached.add(base)
+                    below.append((base, version))
+            level, steps = below, found[-1].steps + 1 if found else 1
+            for base, version in level:
+                text = self._text(base, version, self.state.worlds[base].versions[version - 1])
+                kept = {name: text[name] for name in Basis.__struct_fields__ if name in text}
+                found.append(Basis(**kept, ref=self.names.refs[base], steps=steps, trust=None))
+        return found
+
+    def _made_of(self, number: int, at: int) -> list[tuple[int, int]]:
+        made = [
+            (edge.target, edge.target_version)
+            for _, edge in self.state.edges_of("derived_from")
+            if edge.source == number
+        ]
+        if self.state.worlds[number].versions[at - 1].type == "Summary":
+            members = [
+                edge.target
+                for _, edge in self.state.edges_of("contains")
+                if edge.source == number and self._in_force(edge)
+            ]
+            made += [(member, len(self.state.worlds[member].versions)) for member in members]
+        return made
 
     def _text(self, number: int, at: int, version: Version) -> dict[str, Any]:
         return {

@@ -157,6 +157,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "idempotency_key": st.sampled_from(["k", "l"]),
     **dict.fromkeys(("group", "neighbours"), st.sampled_from([1, 3])),
     "limit": st.sampled_from([1, 2, 10, 99]),
+    "min_trust": st.sampled_from(["fair", "much"]),
     "cursor": st.sampled_from(["CURSOR", "nonsense", Cursors().text(Cursors().place("AAAAAAAAAAMAAAAAAAAAAAAAAAE="))]),
     "offset": st.sampled_from([0, 3]),
     "kind": st.sampled_from(["user", "run", "planet"]),

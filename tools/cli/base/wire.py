@@ -39,6 +39,16 @@ def record(found: msgspec.Struct) -> dict[str, Any]:
     return document
 
 
+def bases(found: worlddb.World | worlddb.Hit) -> list[str]:
+    """Describe what a world rests on, a line each: what, by whom, and from where."""
+    lines = []
+    for base in found.rests_on:
+        what = "(erased)" if base.erased else one_line(base.name, 80) or base.type
+        told = [f"by {base.author}", provenance(base.source), "" if base.trust is None else f"trust {base.trust}"]
+        lines.append(f"{short(base.ref)}  {what}, {', '.join(filter(None, told))}")
+    return [*lines, "and more"] if found.rests_on_more else lines
+
+
 def proposal(found: worlddb.Proposal) -> dict[str, Any]:
     return record(found) | {"decided": found.decided or None, "because": found.because}
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from worlddb import FUSIONS, LANES, Group, Hit, View
+from worlddb import FUSIONS, LANES, TRUST_LEVELS, Group, Hit, View
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, cli_wording, stores, wire
 
@@ -34,6 +34,18 @@ def _arguments(parser: base.Parser) -> None:
         default=0,
         help="also consider worlds that an edge joins to the N best hits of each lane (default: 0, follow no edge)",
     )
+    parser.add_argument(
+        "--min-trust",
+        choices=TRUST_LEVELS,
+        help="only what is trusted so far, with all that it rests on: `worlddb trust`",
+    )
+    parser.add_argument(
+        "--trust-weight",
+        metavar="X",
+        type=float,
+        default=0.0,
+        help="how much of its score a hit loses that is not trusted at all, 0 to 1 (default: 0)",
+    )
     parser.add_argument("--explain", action="store_true", help="show why each hit was found, and where it came from")
     parser.add_argument(
         "--asked",
@@ -62,6 +74,8 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             asked=args.asked,
             group=args.group,
             neighbours=args.neighbours,
+            min_trust=args.min_trust,
+            trust_weight=args.trust_weight,
             **stores.spans_of(args),
         )
 
@@ -154,6 +168,10 @@ def _write_hit(page: base.Page, view: View, lead: str, hit: Hit, *, indent: int,
         page.line((more, "dim"), indent=indent + 3)
     for ref in hit.conflicts:
         page.line(("contradicted by: ", "warn"), _said(view, ref), indent=indent + 3)
+    for line in wire.bases(hit) if explain else ():
+        page.line(("rests on: ", "dim"), line, indent=indent + 3)
+    if hit.trust is not None:
+        page.line(("trust: ", "dim"), hit.trust, indent=indent + 3)
     if explain:
         lanes = ", ".join(f"{lane} rank {rank}" for lane, rank in hit.lanes.items())
         parts = ", ".join(f"{part} {score:+.3f}" for part, score in hit.scores.items())

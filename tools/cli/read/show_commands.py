@@ -132,6 +132,10 @@ def _fields(
         yield "erased", [_erased(world.erasure)]
     if world.source:
         yield "source", [wire.provenance(world.source)]
+    for line in wire.bases(world):
+        yield "rests on", [line]
+    if world.trust is not None:
+        yield "trust", [world.trust]
 
 
 def _erased(erasure: Erasure) -> str:

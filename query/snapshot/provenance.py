@@ -1,0 +1,185 @@
+"""What a world rests on, and how far that is trusted.
+
+A world rests on what it is ``derived_from``, at any remove, in the versions that these edges name; a summary also on
+what it contains. Its trust is the least of what is said of it and of all that it rests on: of its author, of the
+fields of its source, and of the nearest world around it of which anything is said. What is said of all the rest holds
+where nothing else is.
+
+In a confined view only what lies inside counts, and nothing says that there is more (law 7): what a summary was made
+of outside is neither shown nor counted, nor does it lower the summary's trust there.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from worlddb.log.model.blobs import IMPORTED
+from worlddb.projections.tables.apply import settings, trust_levels
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, VersionRow
+from worlddb.query.records import records
+from worlddb.query.snapshot.visible import SUMMARY_TYPE, VisibleSnapshot
+
+MAX_SHOWN: Final = 64
+"""How many of the worlds that one rests on are shown; of more it is said that there are more."""
+MAX_WEIGHED: Final = 4_096
+"""How many of them are looked at for its trust; what rests on more is trusted as little as can be."""
+_DERIVED_FROM: Final = EDGE_TYPE_CODES["derived_from"]
+
+
+class Trust:
+    """How far the worlds of one read are trusted, by what was said up to the view's commit."""
+
+    def __init__(self, snapshot: VisibleSnapshot) -> None:
+        self._snapshot = snapshot
+        self._said: dict[str, dict[bytes, int]] = {kind: {} for kind in trust_levels.KINDS}
+        for said in snapshot.trusts():
+            if said.level is not None:
+                self._said[said.kind][said.digest] = said.level
+        self._rest = next(iter(self._said["rest"].values()), None)
+        self._authors: dict[str, int | None] = {}
+        self._around: dict[int, int | None] = {}
+
+    def level(self, node: int, row: VersionRow) -> int | None:
+        """The least level of a version of a world and of all that it rests on.
+
+        ``None`` if nothing is said of any of it, which counts as full trust.
+        """
+        least = self._own(node, row)
+        for looked_at, (_, base, base_row) in enumerate(_all_below(self._snapshot, node, row), 1):
+            if least == 0:
+                break
+            if looked_at > MAX_WEIGHED:
+                return 0
+            least = _least((least, self._own(base, base_row)))
+        return least
+
+    def name(self, node: int, row: VersionRow) -> str | None:
+        """The level in words."""
+        found = self.level(node, row)
+        return None if found is None else trust_levels.LEVELS[found]
+
+    def share(self, node: int, row: VersionRow) -> float:
+        """The level as a share of full trust."""
+        found = self.level(node, row)
+        return 1.0 if found is None else found / trust_levels.FULL
+
+    def is_at_least(self, node: int, row: VersionRow, least: int) -> bool:
+        """True if a version is trusted so far."""
+        found = self.level(node, row)
+        return found is None or found >= least
+
+    def _own(self, node: int, row: VersionRow) -> int | None:
+        """What is said of a version itself."""
+        found = _least((self._by_author(row), self._by_source(row), self._by_place(node)))
+        return self._rest if found is None else found
+
+    def _by_author(self, row: VersionRow) -> int | None:
+        if not self._said["author"]:
+            return None
+        author = self._snapshot.header(row.seq).author
+        if author not in self._authors:
+            self._authors[author] = self._said["author"].get(trust_levels.source_digest("", author))
+        return self._authors[author]
+
+    def _by_source(self, row: VersionRow) -> int | None:
+        known = self._said["source"]
+        if not known:
+            return None
+        given = self._snapshot.details(row.seq, row.details).source
+        return _least(known.get(trust_levels.source_digest(*field)) for field in _fields(given))
+
+    def _by_place(self, node: int) -> int | None:
+        """What is said of the nearest world around one, or of it; the least if several are as near."""
+        known = self._said["world"]
+        if not known:
+            return None
+        if node not in self._around:
+            self._around[node] = None
+            for level in settings.levels(node, self._snapshot.containers_heeded):
+                found = _least(known.get(lineage) for lineage in self._snapshot.lineages_heeded(level))
+                if found is not None:
+                    self._around[node] = found
+                    break
+        return self._around[node]
+
+
+def trust_in(snapshot: VisibleSnapshot) -> Trust:
+    """The trust of one read, made once."""
+    found = snapshot.kept.get(Trust)
+    if found is None:
+        found = snapshot.kept[Trust] = Trust(snapshot)
+    assert isinstance(found, Trust)
+    return found
+
+
+def rests_on(
+    snapshot: VisibleSnapshot, node: int, row: VersionRow, within: Container[int] | None = None
+) -> tuple[tuple[records.Basis, ...], bool]:
+    """What a world rests on, the nearest first and then in log order, and whether there is more than is shown.
+
+    ``within``: as if there were no others than these worlds.
+    """
+    found = list(islice(_all_below(snapshot, node, row, within), MAX_SHOWN + 1))
+    trust = trust_in(snapshot)
+    shown = tuple(_basis(snapshot, trust, *each) for each in found[:MAX_SHOWN])
+    return shown, len(found) > MAX_SHOWN
+
+
+def _all_below(
+    snapshot: VisibleSnapshot, node: int, row: VersionRow, within: Container[int] | None = None
+) -> Iterator[tuple[int, int, VersionRow]]:
+    """(steps, node, version) of what a world rests on, each world once."""
+    seen = {node}
+    pending = [(0, node, row)]
+    for steps, at, version in pending:
+        for base, base_row in _made_of(snapshot, at, version):
+            if base not in seen and (within is None or base in within):
+                seen.add(base)
+                pending.append((steps + 1, base, base_row))
+                yield pending[-1]
+
+
+def _made_of(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> Iterator[tuple[int, VersionRow]]:
+    """What a world was made of, in the versions that it was made of."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    for _, edge in tables.outgoing(node, _DERIVED_FROM, known_by=moment.seq):
+        if asof.edge_known(edge, moment.seq):
+            yield edge.target, tables.version(edge.target, edge.target_version)
+    if row.type == SUMMARY_TYPE:
+        for place, edge in tables.outgoing(node, CONTAINS_CODE, known_by=moment.seq):
+            if asof.edge_seen(tables, place, edge, moment):
+                newest = asof.newest_version(tables, edge.target, moment.seq)
+                if newest is not None:
+                    yield edge.target, newest.row
+
+
+def _basis(snapshot: VisibleSnapshot, trust: Trust, steps: int, node: int, row: VersionRow) -> records.Basis:
+    body = snapshot.body(row)
+    header = snapshot.header(row.seq)
+    return records.Basis(
+        ref=snapshot.tables.node(node).lineage.hex(),
+        version=row.body.hex(),
+        type="" if body is None else body.type,
+        name="" if body is None else body.name,
+        steps=steps,
+        seq=row.seq,
+        ingested_at=header.ingest_time,
+        author=header.author,
+        source=snapshot.details(row.seq, row.details).source,
+        trust=trust.name(node, row),
+        erased=body is None,
+    )
+
+
+def _fields(source: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The fields of a source and what they say; those of an import by their place in it."""
+    for field, value in source.items():
+        if field == IMPORTED and isinstance(value, Mapping):
+            yield from ((f"{IMPORTED}.{name}", str(each)) for name, each in value.items())
+        elif isinstance(value, str | int | float):
+            yield field, str(value)
+
+
+def _least(levels: Iterable[int | None]) -> int | None:
+    return min((level for level in levels if level is not None), default=None)
