@@ -198,9 +198,8 @@ class EngineAndModel(RuleBasedStateMachine):
         assert replayed[:3] == (seq, self.session.hashes[seq][0], True)
         with worlddb.open(into, create=False, clock=self.session.clock) as then:
             # What was erased later is told by one commit more.
-            if then.head().seq == seq:
-                self._look(then.view(valid=valid))
-            else:
+            self._look(then.view(valid=valid, seq=seq))
+            if then.head().seq != seq:
                 assert {entry.event for entry in then.log(seq + 1)} == {"erased_elsewhere"}
             self._look(then.view(seq=seq))
 
