@@ -354,6 +354,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
         db.create("Note", "once", idempotency_key="only once")
         db.register("causes", world=gone)
         db.tune(worlddb.Thresholds(), type="Person")
+        db.trust("low", author="ada")
         db.link(gone, "refers_to", later, key="k")
         db.unlink(db.link(gone, "refers_to", told.team).ref)
         db.bookmark("now")

@@ -65,7 +65,7 @@ def test_the_commands_are_those_that_are_promised():
             "timeline",
             "blame",
             "types",
-            *("tune", "untune", "tunings"),
+            *("tune", "untune", "tunings", "trust", "trusts"),
             "log",
             "stats",
         ),
