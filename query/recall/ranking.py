@@ -344,7 +344,7 @@ def _cosines(
     return scores
 
 
-RESCORED_AT_ONCE: Final = 8
+RESCORED_AT_ONCE: Final = 16
 MOST_MORE: Final = 64
 """How many hits are rescored beyond those that are wanted, for groups."""
 
