@@ -413,8 +413,13 @@ class Database(WriteCalls):
         return followed(self._reader, begin, wanted, patience_seconds)
 
     def stats(self) -> dict[str, Any]:
-        """Counts, bytes, how far each projection is, and what a hypothetical store supposes."""
+        """Counts, bytes, how far each projection is, and what a hypothetical store supposes.
+
+        Raises:
+            DamagedStore: the log does not end where it says.
+        """
         with self._reader.snapshot() as snapshot:
+            snapshot.log.refuse_other_end()
             found = store_facts.counts(snapshot)
         index = self._reader.text.status()
         index_bytes = sum(file.stat().st_size for file in self._env.folder.glob("indexes/**/*") if file.is_file())

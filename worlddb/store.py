@@ -237,6 +237,7 @@ class StoreReader:
         self._erased: int | None = None
         self._keeps_erased = False
         with self.snapshot() as snapshot:
+            snapshot.log.refuse_other_end()
             first = snapshot.log.events(1).events[0]
             self.store_id = identity_of(snapshot.log, snapshot.tables)
             self._secret = witness.secret_in(snapshot.log)

@@ -120,8 +120,27 @@ class LmdbLog(Log):
         """The last commit that has a header, whatever the head record says; 0 if there is none."""
         with self._txn.cursor() as cursor:
             found = cursor.prev() if cursor.set_range(bytes([_EVENTS])) else cursor.last()
-            key = bytes(cursor.key()) if found else b""
-        return int(_SEQ.unpack(key)[1]) if len(key) == _SEQ.size and key[0] == _COMMIT else 0
+            while found and (key := bytes(cursor.key()))[0] == _COMMIT:
+                if len(key) == _SEQ.size:
+                    return int(_SEQ.unpack(key)[1])
+                found = cursor.prev()  # A key of another length is no commit's.
+        return 0
+
+    def stored_seqs(self, first: int, most: int) -> list[int]:
+        """The commits from ``first`` on that have a header; at most so many, however far apart they are."""
+        pairs = self._pairs(_SEQ.pack(_COMMIT, first), bytes([_EVENTS]))
+        return [seq_of_key(key) for key, _ in islice((pair for pair in pairs if len(pair[0]) == _SEQ.size), most)]
+
+    def refuse_other_end(self) -> None:
+        """Raise ``DamagedStore`` unless the last commit that has a header is the one that the head record names."""
+        head, last = self.head().seq, self.last_stored()
+        if head != last:
+            found = f"there is a commit {last}" if last > head else f"its last commit is {last}"
+            raise errors.DamagedStore(
+                f"The log says that it ends at {head}, but {found}",
+                "Run `worlddb doctor`, and restore the store from a backup",
+                seq=min(head, last) + 1,
+            )
 
     def check_format(self) -> bool:
         """True if the log has a format that this release may write; false if it holds nothing yet.
@@ -157,15 +176,11 @@ class LmdbLog(Log):
             raise errors.Conflict(
                 f"The log ends at {head.seq}, not at {expected.seq} as expected", "Decide again on the new head"
             )
+        self.refuse_other_end()
         if seq == 1:
             self._txn.put(_FORMAT_KEY, codec.encode((MAGIC, FORMAT)))
         chain = codec.chain_hash(record.header)
-        if not self._txn.put(_SEQ.pack(_COMMIT, seq), chain + record.header, overwrite=False):
-            raise errors.DamagedStore(
-                f"The log says that it ends at {head.seq}, but there is a commit {seq}",
-                "Run `worlddb verify`, or restore a backup",
-                seq=seq,
-            )
+        self._txn.put(_SEQ.pack(_COMMIT, seq), chain + record.header)
         self._txn.put(HEAD_KEY, _HEAD.pack(chain, seq))
         self._txn.put(_SEQ.pack(_EVENTS, seq), record.events)
         blobs = [(_BLOB.pack(_BLOBS, seq, at), blob) for at, blob in enumerate(record.blobs) if blob is not None]
