@@ -3,10 +3,11 @@
     DIR/.scratch-TOKEN/   tables derived once more, to compare or to copy them; an erasure takes them from anybody
     DIR/.held-TOKEN/      what is nobody else's: input on its way in, and where a file is being written elsewhere
     .../held              locked by the process that made the folder, for as long as it lives
-    .../outside           the directory in which ``.export-TOKEN-*`` is being written
+    .../outside           the directory in which ``.export-TOKEN-*`` is being written, and which folder says so
 
 The kernel releases a lock when its process dies, so a folder whose lock is free was left behind. Opening the store
-removes it, and so does an erasure. A process number would not do: it may live again.
+removes it, and so does an erasure. A process number would not do: it may live again. In a copy of a store nobody has
+the lock, while the original's file may still be written: the copy's folder goes, and what it names elsewhere stays.
 """
 
 import os
@@ -83,7 +84,7 @@ def unfinished_file(store: Path, target: Path) -> Iterator[IO[bytes]]:
     token = "" if folder is None else f"{_token(folder)}-"
     try:
         if folder is not None:
-            (folder / _OUTSIDE).write_bytes(os.fsencode(target.parent.resolve()))
+            (folder / _OUTSIDE).write_bytes(_note(folder, target.parent))
         with NamedTemporaryFile(dir=target.parent, prefix=UNFINISHED_PREFIX + token, delete=False) as made:
             try:
                 yield made
@@ -169,10 +170,28 @@ def _found(store: Path, *prefixes: str) -> list[Path]:
 def _remove(folder: Path) -> None:
     """Remove a folder, and before it what it says is being written elsewhere."""
     with suppress(OSError):
-        elsewhere = Path(os.fsdecode((folder / _OUTSIDE).read_bytes()))
-        for file in elsewhere.glob(f"{UNFINISHED_PREFIX}{_token(folder)}-*"):
+        elsewhere = _elsewhere(folder)
+        for file in elsewhere.glob(f"{UNFINISHED_PREFIX}{_token(folder)}-*") if elsewhere else ():
             file.unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _note(folder: Path, elsewhere: Path) -> bytes:
+    """Where a file is being written, then the path, inode and device of the folder that says so."""
+    itself = folder.stat()
+    parts = (elsewhere.resolve(), folder.resolve(), str(itself.st_ino), str(itself.st_dev))
+    return b"\0".join(os.fsencode(part) for part in parts)
+
+
+def _elsewhere(folder: Path) -> Path | None:
+    """Where a folder's own file is being written; None if the note came here with a copy, or tells no place.
+
+    A store that was moved keeps inode and device; after a restart of the machine the device may have another number.
+    """
+    elsewhere, *made = (folder / _OUTSIDE).read_bytes().split(b"\0")
+    _, *here = _note(folder, folder).split(b"\0")
+    is_own = len(made) == len(here) and made[1] == here[1] and (made[0] == here[0] or made[2] == here[2])
+    return Path(os.fsdecode(elsewhere)) if is_own else None
 
 
 def _token(folder: Path) -> str:

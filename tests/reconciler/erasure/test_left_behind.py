@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -170,13 +171,40 @@ def test_only_files_of_its_own_are_removed_elsewhere(tmp_path: Path) -> None:
     made(tmp_path)
     folder = tmp_path / "store" / ".held-abc"
     folder.mkdir()
-    (folder / "outside").write_bytes(os.fsencode(tmp_path / "out"))
+    (folder / "outside").write_bytes(scratch._note(folder, tmp_path / "out"))
     kept = [tmp_path / "out" / name for name in ("mine.bundle", ".export-other-1", ".export-")]
     for path in kept:
         path.touch()
     (tmp_path / "out" / ".export-abc-1").touch()
     worlddb.open(tmp_path / "store").close()
     assert sorted((tmp_path / "out").iterdir()) == sorted(kept) and left(tmp_path / "store") == []
+
+
+def test_opening_a_copy_leaves_what_the_original_is_writing(tmp_path: Path) -> None:
+    """Nobody has the lock of the copy's folder, and the file that the folder names is the original's."""
+    made(tmp_path)
+    out = tmp_path / "out" / "all.bundle"
+    seen: list[int] = []
+
+    def progress(*_: object) -> None:
+        if not seen:
+            shutil.copytree(tmp_path / "store", tmp_path / "copy", ignore=shutil.ignore_patterns("lock.mdb"))
+            assert left(tmp_path / "copy")
+            worlddb.open(tmp_path / "copy").close()
+            assert left(tmp_path / "copy") == []
+            seen.append(len(left(tmp_path / "out")))
+
+    with worlddb.open(tmp_path / "store") as db:
+        db.export(None, out, progress=progress)
+    assert seen == [1] and out.exists() and left(tmp_path) == []
+
+
+def test_a_store_that_was_moved_takes_what_a_kill_left_elsewhere(tmp_path: Path) -> None:
+    made(tmp_path)
+    assert call(run, _export, tmp_path) == -signal.SIGKILL
+    (tmp_path / "store").rename(tmp_path / "moved")
+    worlddb.open(tmp_path / "moved").close()
+    assert left(tmp_path) == []
 
 
 def _replay(base: Path) -> None:
