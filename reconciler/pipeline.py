@@ -166,7 +166,8 @@ def extract(request: Request, guard: extraction_guard.ExtractionGuard | None) ->
     """Turn text into commands, before the store is locked: an extractor may be slow."""
     if isinstance(request, Ingest):
         assert guard is not None, "made for every ingest"
-        commands = commands_of(request, guard.are_gone)
+        into = None if request.into is None else guard.container_of(request.into)
+        commands = commands_of(request._replace(into=into), guard.are_gone)
     else:
         commands = [request.command] if isinstance(request, inputs.Arrival) else list(request)
     validation.check(commands)

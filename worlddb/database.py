@@ -295,12 +295,13 @@ class Database(WriteCalls):
 
         With ``session`` all turns belong to that one; without it each belongs to the session that it names.
 
-        Every record is keyed by format, conversation, session and position (from ``start``), so the same input
-        changes nothing, a longer one adds its tail, and changed text is a revision. ``extractor`` may add candidates;
-        it is called before the store is locked. ``resolve`` says which tiers of the resolver run for speakers and
-        candidates, as in :meth:`create`: all of them by default, so that texts are compared by meaning as far as there
-        are vectors. What was erased stays out, unless ``revive`` lets
-        it come back.
+        Every record is keyed by format, conversation, session and position (from ``start``), and by the world ``into``
+        if one is given, so the same input into the same world changes nothing, a longer one adds its tail, and changed
+        text is a revision. In another world a conversation of the same name is another one.
+
+        ``extractor`` may add candidates; it is called before the store is locked. ``resolve`` says which tiers of the
+        resolver run for speakers and candidates, as in :meth:`create`: all of them by default, so that texts are
+        compared by meaning as far as there are vectors. What was erased stays out, unless ``revive`` lets it come back.
 
         With ``embed`` the call also does the work that is otherwise due later: once the turns are committed, texts get
         their vectors, and :meth:`recluster` proposes identities, by meaning too. The proposals have commits of their

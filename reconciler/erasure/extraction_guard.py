@@ -12,8 +12,10 @@ from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import log_marks
 from worlddb.projections.tables.apply.apply import erasure_of
+from worlddb.projections.tables.reads import lookup
 from worlddb.projections.tables.reads.asof import newest_version
 from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.transaction import receipts, recorded_texts
 
 
@@ -48,6 +50,19 @@ class ExtractionGuard:
             else:
                 last = int.from_bytes(committed, "big") - 1
             return [_was_gone(log, tables, hashing.keyed_lineage(secret, key.encode()), last) for key in keys]
+
+    def container_of(self, ref: bytes | str | int) -> bytes | None:
+        """The lineage of the world that a request goes into; None for the root world.
+
+        Raises:
+            UnknownReference: there is no such world.
+            AmbiguousReference: several worlds share the prefix.
+        """
+        assert not isinstance(ref, int), "a request to take in turns is no part of a batch"
+        with self._env.read() as txn:
+            tables = Tables(txn)
+            node = lookup.find_node(tables, ref, LmdbLog(txn).head().seq)
+            return None if node == ROOT_NODE else tables.node(node).lineage
 
     def see_that_it_holds(self, log: LmdbLog) -> None:
         """Raise :class:`ErasedMeanwhile` if anything was erased since."""

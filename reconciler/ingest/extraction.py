@@ -118,7 +118,8 @@ class Ingest(NamedTuple):
     """A request to take in turns of one conversation.
 
     ``format``, ``conversation``, session and the turn's position in its session (from ``start`` on) key every record,
-    so that the same input finds its worlds again. All turns belong to ``session`` if it is given, else each to its own.
+    so that the same input finds its worlds again; with ``into``, that world does too, so that a conversation of the
+    same name in another world is another one. All turns belong to ``session`` if it is given, else each to its own.
     ``at`` is when the turns were said, in microseconds.
     """
 
@@ -141,6 +142,8 @@ def commands_of(request: Ingest, are_gone: Callable[[Sequence[str]], list[bool]]
 
     First come worlds for conversation, session, speakers and turns, then candidates. ``are_gone`` says of keys whether
     their worlds were erased. What was erased stays so: nothing is extracted from it.
+
+    ``into`` is a lineage by now.
 
     Raises:
         InputError: a value of the request, a turn, or what the extractor gave is of a wrong type.
@@ -214,12 +217,18 @@ def _key(kind: str, request: Ingest, *parts: str | int) -> str:
     for part in (request.format, request.conversation, *parts):
         if isinstance(part, str):
             limits.checked_text(part, kind, limits.MAX_KEY_BYTES)
-    return msgspec.json.encode((kind, request.format, request.conversation, *parts)).decode()
+    return msgspec.json.encode((kind, *_named(request), *parts)).decode()
+
+
+def _named(request: Ingest) -> tuple[Any, ...]:
+    """What every key of a request begins with; only the container is a JSON object, and the root world is not named."""
+    into = request.into.hex() if isinstance(request.into, bytes) else request.into
+    return (request.format, request.conversation, *(() if into is None else ({"into": into},)))
 
 
 def _extracted_key(kind: str, request: Ingest, *parts: object) -> str:
     """The key of a candidate; of one length for parts of any length."""
-    encoded = msgspec.json.encode((request.format, request.conversation, *parts))
+    encoded = msgspec.json.encode((*_named(request), *parts))
     return f"{kind}:{hashing.digest(hashing.EXTRACTED, kind.encode(), encoded).hex()}"
 
 

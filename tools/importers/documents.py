@@ -2,7 +2,8 @@
 
 A document is a world, a section a world inside it or inside another section, a paragraph a world inside that. The key
 of a section is the path of headings to it, that of a paragraph its position in its section. So a file that has grown
-adds what is new, and a changed paragraph is a revision. What is no longer in the file stays as it is.
+adds what is new, and a changed paragraph is a revision. What is no longer in the file stays as it is. A document that
+goes into a world has that world in its keys.
 
 Plain text is a document of paragraphs separated by empty lines.
 """
@@ -131,7 +132,10 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
         RefusedError: the reconciler refused a part; what was committed before it stays.
     """
     containers: dict[int, Any] = {}
-    is_apart = _has_title_apart(db.view(), document)
+    view = db.view()
+    inside_of = None if into is None else _container(view, into)
+    # Imports that made the title a world of its own had no container in their keys, and are not gone on with.
+    is_apart = inside_of is None and _has_title_apart(view, document)
 
     def is_itself(block: Block) -> bool:
         return block.is_title and not is_apart
@@ -142,7 +146,7 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
             for place, block in part:
                 inside = 0 if is_itself(block) else block.parent
                 world = into if inside < 0 else made[inside] if inside in made else containers[inside]
-                made[place] = world if is_itself(block) else _create(tx, document, block, world, revive)
+                made[place] = world if is_itself(block) else _create(tx, document, block, world, inside_of, revive)
         receipt = tx.receipt
         receipt.raise_if_refused()
         written = iter(receipt.refs)
@@ -188,7 +192,12 @@ def _is_without_title(world: World, document: Document) -> bool:
     return world.type == DOCUMENT and world.name == document.root.name and "line" not in world.source
 
 
-def _create(tx: Any, document: Document, block: Block, world: Any, revive: bool) -> Any:
+def _container(view: View, into: Any) -> str | None:
+    """Return the reference of the world that a document goes into; None for the root world."""
+    return None if view.hash(into) == view.hash() else view.reference_of(into)
+
+
+def _create(tx: Any, document: Document, block: Block, world: Any, inside_of: str | None, revive: bool) -> Any:
     line = block.line if block.content or document.title is not None else None
     if block.parent < 0 and document.title is not None:
         line = document.title.line
@@ -197,7 +206,7 @@ def _create(tx: Any, document: Document, block: Block, world: Any, revive: bool)
         block.name,
         content=block.content,
         world=world,
-        key=_key((block.kind, document.format, document.name, *block.key)),
+        key=_key((block.kind, document.format, document.name), inside_of, block.key),
         valid_from=block.at,
         source={"file": document.file} | ({} if line is None else {"line": line}),
         resolve=False,
@@ -205,14 +214,15 @@ def _create(tx: Any, document: Document, block: Block, world: Any, revive: bool)
     )
 
 
-def _key(parts: tuple[Any, ...]) -> str:
+def _key(document: tuple[str, ...], inside_of: str | None, place: tuple[Any, ...]) -> str:
     """Return the key of a world; a long one is shortened to a digest.
 
     The key is JSON, which keeps its parts apart.
     """
-    written = msgspec.json.encode(parts)
+    begin = document if inside_of is None else (*document, {"into": inside_of})
+    written = msgspec.json.encode((*begin, *place))
     if len(written) > MAX_WRITTEN_KEY_BYTES:
-        written = msgspec.json.encode((*parts[:3], {"sha256": sha256(written).hexdigest()}))
+        written = msgspec.json.encode((*begin, {"sha256": sha256(written).hexdigest()}))
     return written.decode()
 
 

@@ -1,8 +1,8 @@
 """The import driver: checks every file to its end, then writes session by session.
 
 The façade keys each record by (format, conversation, session, position), and the parts of a document by their path of
-headings. So running again resumes an import that was killed, a grown file adds its tail, and the same file twice is one
-import.
+headings; with ``into``, by that world too. So running again resumes an import that was killed, a grown file adds its
+tail, and the same file twice into the same world is one import.
 """
 
 import os

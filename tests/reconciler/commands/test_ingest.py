@@ -67,3 +67,32 @@ def test_no_turns_make_a_conversation_with_one_session_and_an_extractor_may_fill
     with worlddb.open(tmp_path / "store") as db:
         assert db.ingest([], conversation="team", extractor=extractor)
         assert _members(db, "session", "Session") == ["a fact"]
+
+
+def test_conversations_of_one_name_in_two_worlds_are_two(tmp_path: Path) -> None:
+    """The key did not have the world, so the second revised the turns of the first, where the first had put them."""
+
+    def extractor(turns: object) -> worlddb.Extraction:
+        found = worlddb.Node(label="a", type="Fact", name="a fact", key="fact")
+        return worlddb.Extraction(
+            nodes=[found], edges=[worlddb.Relation(source=0, type="refers_to", target="a", key="said")]
+        )
+
+    with worlddb.open(tmp_path / "store") as db:
+        root = db.view().log()
+        (made,) = [entry for entry in root if entry.event == "store"]
+        worlds = [db.create("Topic", name).ref for name in "AB"]
+        texts = {worlds[0]: ["knee", "hip"], worlds[1]: ["price"], None: ["weather"]}
+        for world, said in texts.items():
+            turns = [Turn(text=text, speaker="Ann") for text in said]
+            first = db.ingest(turns, into=world, extractor=extractor)
+            assert first.events and not first.revised
+            shown = made.data["root"] if world is None else world
+            for name in {world, shown, world and str(world)[:12]} if isinstance(world, str) else {world, shown}:
+                assert db.ingest(turns, into=name, extractor=extractor).events == 0
+        for world in worlds:
+            view = db.view(world=world)
+            assert [turn.content for turn in view.find(type="Turn")] == [f"Ann: {text}" for text in texts[world]]
+            assert [fact.name for fact in view.find(type="Fact")] == ["a fact"]
+            assert [one.name for one in view.find(type="Entity")] == ["Ann"]
+        assert len(db.view().find(type="Conversation")) == 3

@@ -185,6 +185,22 @@ def test_a_document_goes_into_the_world_that_is_named(db: Database, tmp_path: Pa
     assert tree(db) == ["team", ["a", ["text"]]]
 
 
+@pytest.mark.parametrize("heading", ["A", "A" * 3_000], ids=["short", "long"])
+def test_documents_of_one_name_in_two_worlds_are_two(db: Database, tmp_path: Path, heading: str) -> None:
+    """The key did not have the world, so the second revised the first where that was."""
+    teams = [db.create("Topic", name) for name in ("one", "two")]
+    for team, text in zip(teams, ("text", "secret"), strict=True):
+        path = written(tmp_path, "a.md", f"# {heading}\n\n{text}\n\n## Inner\n\nmore\n")
+        assert ingest_files(db, path, into=team).revised == 0
+        for again in (team, team.ref, str(team.ref)[:12]):
+            assert ingest_files(db, path, into=again).events == 0
+    inside = [tree(db, db.view().get(team.ref)) for team in teams]
+    assert ["secret" in str(below) for below in inside] == [False, True] and "text" in str(inside[0])
+    assert ingest_files(db, path).events
+    (root,) = db.view().containers(teams[0])
+    assert ingest_files(db, path, into=root).events == 0
+
+
 TITLED = "# Field  NOTES\n\nTwo herons.\n\n## Nests\n\nOne nest.\n"
 
 
