@@ -148,7 +148,6 @@ class Reclustering(NamedTuple):
 class ComparedWorld(NamedTuple):
     """A world, whom it was compared with, and those of them with whom nothing is to be proposed."""
 
-    node: int
     lineage: bytes
     held: resolver.Comparisons
     setting: ThresholdSetting
@@ -176,14 +175,12 @@ def recluster(
         through = max(after, marked)
         while leased and through < head and (limit is None or looked_at < limit) and not stopped():
             looks, reached = _look(writer, meaning, through, head, every=tiebreaker is not None)
-            # Of two looks at a pair that from its later world counts, whichever of them came to be looked at first.
-            found: dict[frozenset[bytes], tuple[int, tuple[bytes, bytes, dict[str, Any]]]] = {}
-            for look in looks:
-                for pair in _judged(look, meaning, tiebreaker):
-                    both = frozenset(pair[:2])
-                    if both not in found or found[both][0] < look.node:
-                        found[both] = look.node, pair
-            pairs = [pair for _, pair in found.values()]
+            judged = (pair for look in looks for pair in _judged(look, meaning, tiebreaker))
+            # The first look at a pair counts, wherever one transaction ends and the next begins.
+            found: dict[frozenset[bytes], tuple[bytes, bytes, dict[str, Any]]] = {}
+            for pair in judged:
+                found.setdefault(frozenset(pair[:2]), pair)
+            pairs = list(found.values())
             looked_at, through = looked_at + len(looks), reached
             for command in _commands(pairs, marked, reached):
                 receipt = execute(writer._replace(author=AUTHOR, group=None), [command])
@@ -242,7 +239,7 @@ def _looks(
             or equivalence.is_settled(ctx, node, each.node)
             or nearest_texts.is_label(ctx, each.node)
         )
-        yield ComparedWorld(node, ctx.lineage(node), held, setting, settled)
+        yield ComparedWorld(ctx.lineage(node), held, setting, settled)
 
 
 def _near(
