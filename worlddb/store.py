@@ -288,6 +288,11 @@ class StoreReader:
         with self.env.read() as txn:
             return LmdbLog(txn).head().seq
 
+    @property
+    def generation(self) -> int:
+        """How often the data file was found replaced, as an erasure does at its end."""
+        return self.env.generation
+
     def text_lane(self, head: int) -> PresentTextLane:
         self.let_go_of_erased()
         return PresentTextLane(self.text, head, self._threads)

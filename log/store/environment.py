@@ -204,11 +204,12 @@ class Environment:
         Raises:
             WriterBusy: another writer held the store beyond the time limit.
             DamagedStore: the file is damaged; it is left as it is.
-            UnavailableError: there is no room for a second file, or it cannot be written.
+            UnavailableError: there is no room for a second file, it cannot be written, or the file is a symbolic link.
         """
         self._check()
         self._shared.refuse_replaced()
         with self._lock.held(timeout_seconds, look=self._shared.refuse_replaced):
+            shared_environment.refuse_linked(self.folder)
             self.refuse_damaged_pages()
             if not self._write_locked(lambda txn: _repeat_mark(txn, settled)):
                 return

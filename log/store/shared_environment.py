@@ -368,9 +368,27 @@ def _number_of(found: os.stat_result) -> _File:
     return found.st_dev, found.st_ino
 
 
+def refuse_linked(folder: Path) -> None:
+    """Refuse a data file that is a symbolic link.
+
+    An erasure would replace the link, and leave its target with the text; two folders with one file would not see
+    each other's locks.
+
+    Raises:
+        UnavailableError: it is one.
+    """
+    data = folder / DATA_FILE
+    if data.is_symlink():
+        raise UnavailableError(
+            f"{data} is a symbolic link, behind which an erasure would leave erased texts",
+            "Move the file back into the directory, or the whole directory to where it should lie, and link that",
+        )
+
+
 def _open_present(folder: Path) -> _Present:
     data = folder / DATA_FILE
     for _ in range(_REPLACED_ATTEMPTS):
+        refuse_linked(folder)
         try:
             held = os.open(data, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:

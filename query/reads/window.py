@@ -26,11 +26,27 @@ MAX_KEPT: Final = 100_000
 """Of how many nodes a confined view remembers whether they are inside; beyond it begins anew."""
 
 
+ErasuresSeen = tuple[int, int | None]
+"""How often the data file was found replaced, and the erasure whose bytes still lie in files."""
+
+
+class _Kept(NamedTuple):
+    """What a confined view has made of the texts that it sees, as of the erasures that it was made after."""
+
+    erasures: ErasuresSeen
+    lanes: dict[valid_period.Choice, ExactTextLane]
+    vectors: dict[tuple[int, valid_period.Choice], SeenVectors]
+
+
 class Reader(SnapshotSource, Protocol):
     """Opens short read transactions on a store, and its indexes."""
 
     interiors: InteriorCache
     """Who lies inside worlds that were asked about before."""
+
+    @property
+    def generation(self) -> int:
+        """How often the data file was found replaced, as an erasure does at its end."""
 
     def head(self) -> int:
         """The sequence number of the last commit."""
@@ -82,8 +98,7 @@ class Window:
         self.unify = unify
         """True if the worlds of one identity are seen as one."""
         self._built_in = built_in
-        self._exact_lanes: dict[valid_period.Choice, ExactTextLane] = {}
-        self._exact_vectors: dict[tuple[int, valid_period.Choice], SeenVectors] = {}
+        self._kept: _Kept | None = None
         self._inside: dict[int, bool] = {}
         self._also_at: Moment | None = None
 
@@ -133,26 +148,38 @@ class Window:
     def exact_lane(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> ExactTextLane:
         """A text index of precisely what is visible. A confined view keeps it for every recall.
 
-        Those of periods are not: there may be any number of them.
+        Those of periods are not: there may be any number of them. After an erasure it is made anew, without the words
+        that are gone.
         """
-        lane = self._exact_lanes.get(choice)
+        lanes = self._kept_for(snapshot).lanes
+        lane = lanes.get(choice)
         if lane is None:
             lane = ExactTextLane(snapshot, choice)
             if self.place.is_confined and choice.period is None:
-                self._exact_lanes[choice] = lane
+                lanes[choice] = lane
         return lane
 
     def exact_vectors(
         self, snapshot: visible.VisibleSnapshot, space: int, dimension: int, choice: valid_period.Choice
     ) -> SeenVectors:
         """The vectors of precisely what is seen; kept as :meth:`exact_lane` is."""
-        key = (space, choice)
-        seen = self._exact_vectors.get(key)
+        key, vectors = (space, choice), self._kept_for(snapshot).vectors
+        seen = vectors.get(key)
         if seen is None:
             seen = SeenVectors(snapshot, space, dimension, choice)
             if self.place.is_confined and choice.period is None:
-                self._exact_vectors[key] = seen
+                vectors[key] = seen
         return seen
+
+    def _kept_for(self, snapshot: visible.VisibleSnapshot) -> _Kept:
+        """What was kept, unless texts were erased since: then nothing.
+
+        Another thread, still on a transaction from before the erasure, adds to what it was given.
+        """
+        seen, kept = (self.reader.generation, snapshot.erasure_due()), self._kept
+        if kept is None or kept.erasures != seen:
+            kept = self._kept = _Kept(seen, {}, {})
+        return kept
 
 
 HandlerCodes = Set[tuple[str, int, bytes]]

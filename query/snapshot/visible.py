@@ -357,6 +357,10 @@ class VisibleSnapshot:
         """The details that a command left in a commit; empty if it left none or they were erased."""
         return self._snapshot.details(seq, position)
 
+    def erasure_due(self) -> int | None:
+        """The erasure whose bytes still lie in files, if there is one."""
+        return self._snapshot.log.scrub_due()
+
     def erasure(self, node: int) -> Erasure | None:
         """When the texts of a node were erased, by whom, and under which reference."""
         return erasure_of(self._snapshot, node)
