@@ -244,7 +244,10 @@ class StoreReader:
             """Seals the indexes."""
             self.supposes = described(snapshot.log, snapshot.tables)
             """What the store supposes, if it is hypothetical; empty otherwise."""
-        assert isinstance(first, events.StoreCreated)
+        if not isinstance(first, events.StoreCreated):
+            raise errors.DamagedStore(
+                "The log begins with another event than a store's", "Restore it from a backup", seq=1
+            )
         self.root = first.root
         self.interiors = InteriorCache()
         self._threads = _threads()

@@ -17,7 +17,6 @@ into a fresh file, sorted and appended.
 
 import os
 import shutil
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -140,8 +139,11 @@ class Environment:
                     yield txn
             finally:
                 shared.leave()
-        except (lmdb.Error, SystemError, struct.error) as error:
-            raise shared_environment.translated(error, self.folder) from error
+        except shared_environment.BY_DAMAGE as error:
+            found = shared_environment.translated(error, self.folder)
+            if found is error:
+                raise
+            raise found from error
 
     def write(self, work: Callable[[lmdb.Transaction], T]) -> T:
         """Run ``work`` in the one write transaction and make it durable.
@@ -166,8 +168,11 @@ class Environment:
                 return self._write_once(work)
             except lmdb.MapFullError:
                 self._shared.grow()
-            except (lmdb.Error, SystemError, struct.error) as error:
-                raise shared_environment.translated(error, self.folder) from error
+            except shared_environment.BY_DAMAGE as error:
+                found = shared_environment.translated(error, self.folder)
+                if found is error:
+                    raise
+                raise found from error
 
     def _write_once(self, work: Callable[[lmdb.Transaction], T]) -> T:
         self._shared.enter()

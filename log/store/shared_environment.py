@@ -513,26 +513,42 @@ def _refuse_emptied(folder: Path) -> None:
         )
 
 
-def _of_stored_bytes(error: struct.error) -> bool:
-    """True for bytes that code of this package could not unpack.
-
-    A host's own code may run within a transaction.
-    """
+def _of_this_package(error: Exception) -> bool:
+    """True if code of this package raised it: a host's own code may run within a transaction."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
     module = "" if frame is None else str(frame.tb_frame.f_globals.get("__name__", ""))
-    return "unpack" in str(error) and module.partition(".")[0] == __name__.partition(".")[0]
+    return module.partition(".")[0] == __name__.partition(".")[0]
 
 
-def translated(error: lmdb.Error | SystemError | struct.error, folder: Path) -> Exception:
+def _of_rows(error: Exception) -> bool:
+    """True for an error as rows raise it that are not what was written."""
+    if isinstance(error, struct.error):
+        return "unpack" in str(error)
+    if isinstance(error, RuntimeError):
+        return isinstance(error.__cause__, StopIteration)
+    if isinstance(error, ValueError):
+        return "not in list" in str(error)
+    return True
+
+
+BY_DAMAGE: Final = (
+    *(lmdb.Error, SystemError, struct.error, StopIteration),
+    *(IndexError, KeyError, AssertionError, ValueError, RuntimeError),
+)
+"""What damage may raise within a transaction; see :func:`translated`."""
+
+
+def translated(error: Exception, folder: Path) -> Exception:
     """Translate an error within a transaction; itself if it tells nothing of the store."""
     data = folder / DATA_FILE
-    if isinstance(error, struct.error):
-        # Rows are decoded without counting their bytes first, which would cost every read.
-        if not _of_stored_bytes(error):
+    if not isinstance(error, lmdb.Error | SystemError):
+        # Rows are decoded, and followed to one another, without a look at them first, which would cost every read.
+        if not _of_rows(error) or not _of_this_package(error):
             return error
-        message = f"A row in {data} has the wrong length: {error}"
+        wrong = "has the wrong length" if isinstance(error, struct.error) else "does not fit the others"
+        message = f"A row in {data} {wrong}: {str(error) or type(error).__name__}"
         return DamagedStore(message, "Run `worlddb verify --deep`, then `worlddb rebuild tables`")
     if isinstance(error, SystemError):
         # The binding raises it in place of its own error when a cursor meets a damaged page.
