@@ -107,11 +107,29 @@ def folder_of(path: object) -> Path:
     """The path that a caller gave, as a ``Path``.
 
     Raises:
-        InputError: it is nothing of the kind.
+        InputError: it is nothing of the kind, or no system could hold it.
     """
     if not isinstance(path, str | os.PathLike):
         raise errors.InputError(f"The store's path is {type(path).__name__}", "Give it as text or as a Path")
-    return Path(path)
+    given = os.fspath(path)
+    if not isinstance(given, str):
+        raise errors.InputError("The store's path is bytes", "Give it as text or as a Path")
+    longest = max(map(len, given.encode("utf-8", "replace").split(b"/")))
+    if (
+        "\0" in given
+        or longest > _NAME_BYTES
+        or len(given) > _PATH_BYTES
+        or given != given.encode("utf-8", "replace").decode()
+    ):
+        raise errors.InputError(
+            f"The path {given!r:.200} cannot be used: it has a NUL, is too long, or is not UTF-8",
+            "Check the path",
+        )
+    return Path(given)
+
+
+_NAME_BYTES, _PATH_BYTES = 255, 4095
+"""What systems hold of one name within a path, and of all of it."""
 
 
 def is_regular_file(path: str | Path) -> bool:

@@ -134,7 +134,9 @@ def test_a_path_that_is_none_is_refused(path: Any) -> None:
         opened(path)
 
 
-@pytest.mark.parametrize("path", ["zero\x00byte", "x" * 5000, "half \ud83d"], ids=["zero", "long", "surrogate"])
+@pytest.mark.parametrize(
+    "path", ["zero\x00byte", "x" * 5000, "half \ud83d", "odd \udcff"], ids=["zero", "long", "surrogate", "no utf-8"]
+)
 def test_a_path_that_the_system_cannot_hold_is_a_typed_error(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +146,15 @@ def test_a_path_that_the_system_cannot_hold_is_a_typed_error(
             opened(path, create=create)
     with pytest.raises(worlddb.WorldDBError):
         worlddb.diff(path, path)
+    with opened(tmp_path / "store") as db:
+        db.create("Note", "a")
+        for use in (lambda p: db.export(None, p), lambda p: db.export_jsonl(None, p), db.backup, db.replay):
+            with pytest.raises(InputError):
+                use(path)
+    with pytest.raises(InputError):
+        worlddb.restore(tmp_path / "store", path)
+    with pytest.raises(InputError):
+        worlddb.upgrade(path)
 
 
 @pytest.mark.parametrize(
