@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import worlddb
 from tests.house.test_docs import FENCE, text_of
 from worlddb import Database, InputError
-from worlddb.tools.agents import call, definitions, forget, recall, remember
+from worlddb.tools.agents import call, definitions, forget, functions, recall, remember
 
 
 @pytest.fixture
@@ -98,6 +98,54 @@ def test_names_that_are_one_are_proposed_and_not_merged(db: Database) -> None:
     second = remember(db, "Catherine Jones has a practice.", about="Catherine Jones")
     assert len(second["proposals"]) == 1
     assert len(recall(db, "Jones", limit=9)) == 2
+
+
+def about(db: Database, fact: str) -> str:
+    """Whom a statement is about."""
+    return db.view().edges(fact, type="refers_to", direction="out")[0].target
+
+
+def test_whom_two_worlds_speak_about_by_one_name_are_two(db: Database) -> None:
+    """They were one, inside the first of the worlds: an erasure there took the other's, too."""
+    mine, other = (db.create("User", name).ref for name in ("mine", "other"))
+    first, *others = (
+        remember(db, text, about="Mom", world=world)
+        for text, world in (
+            ("Mom has a new knee.", mine),
+            ("Mom is from Lima.", other),
+            ("Mom sings.", other),
+            ("Mom!", None),
+        )
+    )
+    moms = [about(db, made["id"]) for made in (first, *others)]
+    assert len(set(moms)) == 3 and moms[1] == moms[2]
+    assert [db.view().containers(mom)[0] for mom in moms[:2]] == [mine, other]
+    for world, mom in ((mine, moms[0]), (other, moms[1])):
+        assert [found.ref for found in db.view(world=world).find(name="Mom")] == [mom]
+        seen = {proposal.ref for proposal in db.view(world=world).proposals()}
+        assert all(set(made["proposals"]) <= seen for made in ([first] if world == mine else others[:2]))
+    db.erase(moms[0], reason="request 9")
+    remember(db, "Mom likes tea.", about="Mom", world=other)
+    assert [found.ref for found in db.view(world=other).find(name="Mom")] == [moms[1]]
+
+
+def test_whom_an_earlier_release_knew_in_a_world_is_still_the_same(db: Database) -> None:
+    mine, other = (db.create("User", name).ref for name in ("mine", "other"))
+    named = db.create("Entity", "Mom", key='["agents","Mom"]', world=mine, valid_from="0001-01-01").ref
+    inner = db.create("Topic", "inner", world=mine).ref
+    made = [remember(db, "Mom sings.", about="Mom", world=world)["id"] for world in (mine, mine, other, inner)]
+    assert [about(db, fact) == named for fact in made] == [True, True, False, False]
+    own = db.create("Entity", "Mom", world=other).ref
+    assert about(db, remember(db, "Mom reads.", about="Mom", world=other)["id"]) == about(db, made[2]) != own
+
+
+def test_proposals_are_told_where_both_sides_can_be_seen(db: Database) -> None:
+    mine, other = (db.create("User", name).ref for name in ("mine", "other"))
+    names = ("Katherine Jones", "Catherine Jones")
+    made = {world: [remember(db, "She sings.", about=name, world=world) for name in names] for world in (mine, other)}
+    (own,), (hidden,) = (made[world][1]["proposals"] for world in (mine, other))
+    assert [proposal.ref for proposal in db.view(world=mine).proposals()] == [own]
+    assert [functions._is_shown(db, each, mine) for each in (own, hidden)] == [True, False]
 
 
 def test_a_model_sees_nothing_outside_of_its_world_and_cannot_say_who_it_is(db: Database) -> None:

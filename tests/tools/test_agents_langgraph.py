@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,73 @@ def test_two_stores_in_two_worlds_see_nothing_of_each_other(db: Database) -> Non
     assert two.get(("n",), "k") is None and two.search(()) == [] and two.list_namespaces() == []
     two.put(("n",), "k", {"v": 2})
     assert [plain(each.get(("n",), "k"))[2] for each in (one, two)] == [{"v": 1}, {"v": 2}]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_item_and_a_namespace_that_are_called_like_its_key_are_two(db: Database, order: int) -> None:
+    """They had one key, so that the item was made the namespace, and neither was there."""
+    store = WorldDBStore(db)
+    for namespace, key in [(("users",), "42"), (("users", "42", "0"), "note"), (("users", "42"), "0")][::order]:
+        store.put(namespace, key, {"at": [*namespace, key]})
+    found = {(item.namespace, item.key): item.value["at"] for item in store.search(("users",))}
+    assert found == {(tuple(path[:-1]), path[-1]): path for path in found.values()} and len(found) == 3
+    assert all(plain(store.get(*place)) == (*place, {"at": path}) for place, path in found.items())
+
+
+def of_an_earlier_release(db: Database, *path: str, key: str) -> str:
+    """Write an item as it was written when the parts of a key were one flat list."""
+    with db.batch() as tx:
+        where = None
+        for depth, name in enumerate(("langgraph", *path)):
+            flat = json.dumps(["langgraph", None, *path[:depth]], separators=(",", ":"))
+            where = tx.create("Namespace", name, key=flat, world=where, resolve=False, revive=True)
+        flat = json.dumps(["langgraph", None, *path, key, "0"], separators=(",", ":"))
+        tx.create("Item", key, content='{"v":"old"}', key=flat, world=where, resolve=False, revive=True)
+    return str(tx.receipt.refs[-1])
+
+
+def test_what_an_earlier_release_put_is_found_revised_and_not_run_into(db: Database) -> None:
+    item = of_an_earlier_release(db, "users", key="42")
+    deep = of_an_earlier_release(db, "users", "7", key="k")
+    store = WorldDBStore(db)
+    assert plain(store.get(("users",), "42")) == (("users",), "42", {"v": "old"})
+    for path in (("users", "42", "0"), ("users", "42", "0", "x"), ("users", "7"), ("users",)):
+        store.put(path, "42" if path == ("users",) else "k", {"v": "new"})
+    assert [world.ref for world in db.view().find(name="42", type="Item")] == [item]
+    assert deep in {world.ref for world in db.view().find(name="k", type="Item")}
+    assert {(found.namespace, found.key, found.value["v"]) for found in store.search(())} == {
+        (("users",), "42", "new"),
+        (("users", "7"), "k", "new"),
+        (("users", "42", "0"), "k", "new"),
+        (("users", "42", "0", "x"), "k", "new"),
+    }
+    assert len(db.view().history(item)) == len(db.view().history(deep)) == 2
+    db.erase(db.view().find(name="users", type="Namespace"), reason="request 8")
+    store.put(("users", "7"), "k", {"v": "newer"})
+    assert plain(store.get(("users", "7"), "k")) == (("users", "7"), "k", {"v": "newer"})
+    assert len(db.view().history(deep)) == 3, "the namespace of its key is the same one"
+
+
+@pytest.mark.parametrize("first", ["tenant", "whole"])
+def test_a_store_for_everything_beside_one_of_a_world_has_its_own_items(db: Database, first: str) -> None:
+    """It read and changed those of the first world that had any."""
+    tenant = db.create("Topic", "tenant")
+    inner = db.create("Topic", "inner", world=tenant)
+    stores = {
+        "tenant": WorldDBStore(db, world=tenant),
+        "inner": WorldDBStore(db, world=inner),
+        "whole": WorldDBStore(db),
+    }
+    for name in sorted(stores, key=lambda each: each != first):
+        stores[name].put(("memories",), "k", {"of": name})
+        stores[name].put((name,), "k", {"of": name})
+    for name, store in stores.items():
+        assert plain(store.get(("memories",), "k")) == (("memories",), "k", {"of": name})
+        assert {plain(found)[0] for found in store.search(())} == {("memories",), (name,)} == {*store.list_namespaces()}
+    root = db.view().reference_of("root")
+    WorldDBStore(db, world=root).put(("memories",), "k", {"of": "root"})
+    assert plain(stores["whole"].get(("memories",), "k"))[2] == {"of": "root"}, "the root is everything"
+    assert plain(WorldDBStore(db, world=root).get(("whole",), "k"))[2] == {"of": "whole"}
 
 
 def test_a_value_that_json_cannot_hold_is_refused_and_nothing_of_the_batch_is_written(db: Database) -> None:

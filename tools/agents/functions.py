@@ -18,6 +18,7 @@ _ASKED: Final = 32
 """Hits asked for at first, since some are no statements. An answer to fewer is the beginning of one to so many."""
 _KEYED: Final = "agents"
 _EVER: Final = "0001-01-01"
+_EVER_MICROS: Final = -62_135_596_800_000_000
 
 Text = Annotated[str, Meta(min_length=1, max_length=100_000)]
 Time = Annotated[str, Meta(min_length=4, max_length=40, description="ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z.")]
@@ -60,8 +61,9 @@ def remember(
 ) -> dict[str, Any]:
     """Write one statement; returns its ``id`` and the ids of staged identity ``proposals``.
 
-    ``about`` names a world of its own, made at its first mention, to which every statement about it refers. ``world``
-    contains both (default: the root) and ``source`` is their provenance; the program sets these, not the model.
+    ``about`` names a world of its own in ``world``, made at its first mention, to which every statement about it
+    refers. ``world`` contains both (default: the root) and ``source`` is their provenance; the program sets these, not
+    the model. Proposals are those that can be seen inside ``world``.
 
     Raises:
         RefusedError: a rule of the engine forbids it; nothing was written.
@@ -70,6 +72,7 @@ def remember(
     if not text.strip():
         raise InputError("text is blank", "Give one statement, understandable by itself")
     about = " ".join(about.split())
+    home = None if world is None else db.view().reference_of(world)
     replaced = until = None
     if replaces is not None:
         replaced, since, until = _replaceable(db, replaces, world, since)
@@ -78,14 +81,17 @@ def remember(
             "Fact", "", content=text, world=world, valid_from=since, valid_to=until, source=source, resolve=False
         )
         if about:
-            key = msgspec.json.encode([_KEYED, about]).decode()
-            given = {"key": key, "world": world, "source": source, "valid_from": _EVER}
-            named = tx.create("Entity", about, **given, resolve="all", anew=True)
+            named = None if home is None else _mentioned(db, about, home)
+            if named is None:
+                key = msgspec.json.encode([_KEYED, about] if home is None else [_KEYED, home, about]).decode()
+                given: dict[str, Any] = {"key": key, "world": home, "source": source, "valid_from": _EVER}
+                named = tx.create("Entity", about, **given, resolve="all", anew=True)
             tx.link(made, "refers_to", named, valid_from=since)
         if replaced is not None:
             tx.link(made, "supersedes", replaced, valid_from=since)
     _keep_up(db)
-    return {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": list(tx.receipt.proposals)}
+    proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
+    return {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals}
 
 
 def recall(
@@ -236,6 +242,29 @@ def _replaceable(db: Database, ref: str, world: Any, since: str | None) -> tuple
     if not now:
         raise InputError(f"{ended}, and nothing holds in its place", "Leave out replaces")
     raise InputError(f"{ended}: {now[0].ref} took its place", f"Replace {now[0].ref}")
+
+
+def _mentioned(db: Database, about: str, home: str) -> str | None:
+    """Return the entity directly inside a world that was mentioned there before.
+
+    An earlier release made it under a key without the world; such an entity goes on being used.
+    """
+    view = db.view()
+    # What a program made by itself does not begin so early. It is another one: that they are one is proposed.
+    for found in view.find(name=about, type="Entity", world=home):
+        is_here = found.name == about and home in view.containers(found.ref)
+        if is_here and view.history(found.ref)[0].valid.start == _EVER_MICROS:
+            return found.ref
+    return None
+
+
+def _is_shown(db: Database, proposal: str, home: str) -> bool:
+    """Return whether a proposal can be seen inside a world."""
+    try:
+        db.view(world=home).proposal(proposal)
+    except UnknownReference:
+        return False
+    return True
 
 
 def _seen(db: Database, ref: str, world: Any) -> str:

@@ -171,19 +171,37 @@ class WorldDBStore(base.BaseStore):
         """Write all puts in one commit.
 
         One more commit follows for items whose key was used by worlds that ended and were erased since: they could not
-        be counted.
+        be counted; and one for items of an earlier release in namespaces that were erased.
         """
         skipped = 0
         while puts:
             with self.db.batch() as tx:
                 made = [(op, self._put(tx, view, op, skipped)) for op in puts]
             lost = {ref for note in tx.receipt.notes if note.code == "not_revived" for ref in note.refs}
-            puts = [op for op, item in made if item is not None and tx.receipt.refs[item.position] in lost]
+            new = [(op, tx.receipt.refs[item.position]) for op, item in made if item is not None]
+            puts = [op for op, ref in new if ref in lost]
             skipped += 1
+            self._prefer_earlier(view, [(op, ref) for op, ref in new if ref not in lost])
         try:
             self.db.embed()
         except UnavailableError:
             pass
+
+    def _prefer_earlier(self, view: View, new: list[tuple[base.PutOp, str]]) -> None:
+        """Put into earlier items what was put into new ones beside them.
+
+        An erased namespace is not seen before it is made again, nor are the items in it; those of an earlier release
+        have other keys.
+        """
+        unseen = [(op, ref) for op, ref in new if self._inside(view, op.namespace) is None]
+        after = self.db.view() if unseen else view
+        twice = [(op, ref, found) for op, ref in unseen if (found := self._item(after, op.namespace, op.key))]
+        twice = [(op, ref, found) for op, ref, found in twice if found.ref != ref]
+        if twice:
+            with self.db.batch() as tx:
+                for op, ref, found in twice:
+                    tx.retire(ref)
+                    tx.revise(found.ref, content=_encoded(op.value or {}))
 
     def _put(self, tx: Any, view: View, op: base.PutOp, skipped: int) -> Any:
         """Write one operation; returns the item if it is new."""
@@ -197,36 +215,66 @@ class WorldDBStore(base.BaseStore):
             if present.content != content:
                 tx.revise(present.ref, content=content)
             return None
-        inside = self._made(tx, op.namespace)
+        inside = self._made(tx, view, op.namespace)
         # A deleted item has ended for good, so its key begins a new one.
         known = self._inside(view, op.namespace)
         ended = 0 if known is None else len(_named(view, op.key, ITEM, known, ended=True))
-        key = _keyed(self._world, *op.namespace, op.key, str(ended + skipped))
+        # The namespace is a list of its own, so that no key of a namespace is one of an item.
+        key = _keyed(self._world, list(op.namespace), op.key, str(ended + skipped))
         source = {"channel": _ROOT}
         # An erased item comes back only with the value that the program writes now.
         return tx.create(
             ITEM, op.key, content=content, key=key, world=inside, resolve=False, source=source, revive=True
         )
 
-    def _made(self, tx: Any, namespace: Namespace) -> Any:
+    def _made(self, tx: Any, view: View, namespace: Namespace) -> Any:
         """Return the world of a namespace; keyed, so that each namespace is created once."""
-        where = self._world
+        where, taken = self._world, False
         for depth, name in enumerate((_ROOT, *namespace)):
-            key = _keyed(self._world, *namespace[:depth])
-            where = tx.create(
-                NAMESPACE, name, key=key, world=where, resolve=False, source={"channel": _ROOT}, revive=True
+            path = namespace[:depth]
+            taken = taken or self._is_taken(view, path)
+            known = self._inside(view, path)
+            where = known or tx.create(
+                NAMESPACE,
+                name,
+                key=_keyed(self._world, list(path)) if taken else _keyed(self._world, *path),
+                world=where,
+                resolve=False,
+                source={"channel": _ROOT},
+                revive=True,
             )
         return where
 
+    def _is_taken(self, view: View, path: Namespace) -> bool:
+        """Return whether an item of an earlier release may hold a namespace's key.
+
+        Its key was its namespace, its own key and a number, as if all of them were names.
+        """
+        if len(path) < 2 or not path[-1].isdecimal():
+            return False
+        inside = self._inside(view, path[:-2])
+        return inside is not None and bool(_named(view, path[-2], ITEM, inside, ended=True))
+
 
 def _named(view: View, name: str, type_name: str, inside: str | None, *, ended: bool = False) -> list[World]:
-    """Return the worlds with exactly this name and type directly inside a world."""
+    """Return the worlds with exactly this name and type directly inside a world (None: the root).
+
+    With ``ended`` also those that ended, at any depth inside.
+    """
     found = view.find(name=name, type=type_name, world=inside, include_superseded=ended)
     return [
         world
         for world in found
-        if world.name == name and (inside is None or inside in view.containers(world.ref) or ended)
+        if world.name == name and (ended or any(_is_world(view, each, inside) for each in view.containers(world.ref)))
     ]
+
+
+def _is_world(view: View, ref: str, wanted: str | None) -> bool:
+    """Return whether a world is the one that is wanted (None: the root)."""
+    if wanted is not None:
+        return ref == wanted
+    found = view.get(ref)
+    return found is not None and found.type == "Root" and not view.containers(ref)
 
 
 def _check_names(*names: str) -> None:
@@ -236,7 +284,7 @@ def _check_names(*names: str) -> None:
             raise InputError(f"{name!r:.80} cannot be a key or a namespace: it shows nothing", "Use visible characters")
 
 
-def _keyed(*parts: str | None) -> str:
+def _keyed(*parts: str | list[str] | None) -> str:
     return msgspec.json.encode([_ROOT, *parts]).decode()
 
 
