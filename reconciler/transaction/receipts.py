@@ -111,23 +111,11 @@ def matches(recorded: Sequence[Any], command: cmd.Command, secret: bytes) -> boo
 
 
 def has_texts(recorded: Sequence[Any], command: cmd.Command, texts: Mapping[str, Any]) -> bool:
-    """True if the texts of the command are these; vectors are not compared.
-
-    Of a text that was erased nothing is left to compare, so that none is the same, unless the caller's key, which is
-    recorded, names a world or edge that would stay as it is with any text.
-    """
-    compared = [name for name in recorded[3] if name not in _EMBEDDING_FIELDS]
-    names = [name for name in compared if name in texts]
-    if len(names) < len(compared) and not _stays_out(command):
-        return False
+    """True if the texts of the command are these, or if one of those that were recorded is gone."""
+    names = recorded[3]
+    if any(name not in texts for name in names):
+        return True
     return codec.encode([getattr(command, name) for name in names]) == codec.encode([texts[name] for name in names])
-
-
-def _stays_out(command: cmd.Command) -> bool:
-    """True if a command leaves the world or live edge of its caller's key as it is, once erased."""
-    if isinstance(command, cmd.Create):
-        return command.key is not None and not (command.revive or command.anew)
-    return isinstance(command, cmd.Link) and command.key is not None
 
 
 def _rest(command: cmd.Command, secret: bytes) -> list[Any]:
@@ -196,11 +184,7 @@ def key_digest(secret: bytes, idempotency_key: str | None) -> bytes:
 def repeated_receipt(log: LmdbLog, seq: int, commands: list[cmd.Command], key: str, secret: bytes) -> Receipt:
     """The receipt of the commit that was made under the key.
 
-    It is given only if the commit was made by the same commands (law 10), which cannot be told once a text of theirs
-    was erased.
-
-    Raises:
-        IdempotencyConflict: it was made by others, or nobody can tell.
+    It is given only if the commit was made by the same commands (law 10).
     """
     stored = log.blob(seq, 0)
     cause = None if stored is None else codec.decode_blob(stored, seq)
@@ -211,8 +195,7 @@ def repeated_receipt(log: LmdbLog, seq: int, commands: list[cmd.Command], key: s
         )
         if not same:
             raise errors.IdempotencyConflict(
-                f"Another command was committed under the idempotency key {key[:80]!r} at {seq}, or its text was"
-                " erased since and cannot be compared",
+                f"Another command was committed under the idempotency key {key[:80]!r} at {seq}",
                 "Use a new key for a new command",
                 seq=seq,
             )
@@ -220,7 +203,7 @@ def repeated_receipt(log: LmdbLog, seq: int, commands: list[cmd.Command], key: s
 
 
 def _same(log: LmdbLog, seq: int, entry: list[Any], command: cmd.Command, secret: bytes) -> bool:
-    """True if a recorded command is this one; false also if its texts are gone."""
+    """True if a recorded command is this one, as far as its texts are still there."""
     try:
         return matches(entry, command, secret) and has_texts(entry, command, texts_of(log, seq, entry))
     except (TypeError, ValueError, OverflowError, RecursionError):

@@ -1,4 +1,4 @@
-"""What outlived an erasure: the index of a view that is held, a linked data file, and the receipt of other texts."""
+"""What outlived an erasure: the index of a view that is held, and the target of a linked data file."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from worlddb import IdempotencyConflict, UnavailableError
+from worlddb import UnavailableError
 
 WORDS = ("knee", "operation", "friday")
 ERASE = "import sys, worlddb; db = worlddb.open(sys.argv[1]); db.erase(sys.argv[2], reason='r'); db.close()"
@@ -69,31 +69,3 @@ def test_a_data_file_that_became_a_link_while_it_was_open_keeps_its_erasure_due(
         (store / "data.mdb").unlink()
         os.rename(data, store / "data.mdb")
         assert db.finish_erasures() and b"zqxtwo" not in (store / "data.mdb").read_bytes()
-
-
-def test_another_text_under_the_key_of_an_erased_one_is_a_conflict(memory: Path) -> None:
-    with worlddb.open(memory / "store") as db:
-        first = db.create("Note", "n", content="secret one", idempotency_key="k")
-        db.erase(first, reason="r")
-        with db.batch(idempotency_key="b") as batch:
-            batch.create("Note", "a", content="aa")
-            batch.create("Note", "b", content="bb")
-        db.erase(batch.receipt.refs[0], reason="r")
-        head = db.head()
-        for text in ("secret one", "other text"):
-            with pytest.raises(IdempotencyConflict, match="erased"):
-                db.create("Note", "n", content=text, idempotency_key="k")
-        for one, two in (("aa", "bb"), ("zz", "bb"), ("aa", "yy")):
-            with pytest.raises(IdempotencyConflict), db.batch(idempotency_key="b") as again:
-                again.create("Note", "a", content=one)
-                again.create("Note", "b", content=two)
-        assert db.head() == head
-        assert db.create("Note", "n", content="other text", idempotency_key="another").events
-
-
-def test_a_retry_that_would_revive_what_was_erased_is_a_conflict(memory: Path) -> None:
-    with worlddb.open(memory / "store") as db:
-        first = db.create("Note", "n", content="one", key="n", revive=True, idempotency_key="k")
-        db.erase(first, reason="r")
-        with pytest.raises(IdempotencyConflict):
-            db.create("Note", "n", content="two", key="n", revive=True, idempotency_key="k")

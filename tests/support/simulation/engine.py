@@ -18,7 +18,7 @@ from tests.support.model.commands import Command
 from tests.support.model.session import Retry, Session
 from tests.support.simulation.config import COMES, READS, STOPS
 from tests.support.simulation.points import HELD, Ended, Fault, Points, image_of
-from worlddb import Database, IdempotencyConflict, Receipt
+from worlddb import Database, Receipt
 
 _MARK = re.compile(r"mark\d+x")
 
@@ -92,11 +92,7 @@ class Engine(Session):
         """Repeat an unanswered request under its key, which gets the receipt of then."""
         asked, attempt = self.unanswered.pop(key)
         before = self.head
-        try:
-            receipt = self._ask(asked.commands, asked.batch, key, asked.handle)
-        except IdempotencyConflict:
-            assert self.seen["erase"], "a retry was taken for another request"
-            return
+        receipt = self._ask(asked.commands, asked.batch, key, asked.handle)
         assert self.db(asked.handle).head().seq == before, "a retry was committed a second time"
         self.check_committed(receipt, attempt, asked.commands)
         self.retries[key] = Retry(asked.commands, asked.batch, receipt)
