@@ -26,6 +26,16 @@ def db(tmp_path: Path) -> Iterator[Database]:
         yield opened
 
 
+def test_a_recall_among_very_many_names_ends(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(functions, "_MOST", 40)
+    monkeypatch.setattr("worlddb.query.question.question.MAX_K", 40)
+    with db.batch() as tx:
+        for number in range(60):
+            tx.create("Entity", f"Lisbon {number}", resolve=False)
+    remember(db, "It rains in Lisbon, in Porto, in Faro, and everywhere else that anybody has been to this winter.")
+    assert len(recall(db, "Lisbon", limit=5)) <= 1
+
+
 def test_whom_something_is_remembered_about_begins_anew_after_it_was_forgotten(db: Database) -> None:
     def about(text: str) -> str:
         made = remember(db, text, about="Ana")["id"]

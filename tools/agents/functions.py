@@ -16,6 +16,8 @@ from worlddb.tools.mcp import answer_notes, mcp_wording, tool_results
 MAX_HITS: Final = 50
 _ASKED: Final = 32
 """Hits asked for at first, since some are no statements. An answer to fewer is the beginning of one to so many."""
+_MOST: Final = 10_000
+"""Hits that one recall looks at, at most."""
 _KEYED: Final = "agents"
 _EVER: Final = "0001-01-01"
 _EVER_MICROS: Final = -62_135_596_800_000_000
@@ -110,9 +112,9 @@ def recall(
         found = view.recall(query, k=k)
         # Entities are found by name too, but state nothing: only hits with content are statements.
         said = [hit for hit in found if hit.content][:limit]
-        if len(said) == limit or len(found) < k:
+        if len(said) == limit or len(found) < k or k == _MOST:
             break
-        k *= 2
+        k = min(2 * k, _MOST)
     notes = answer_notes.recall_notes([found], in_one_world=world is not None)
     return answer_notes.ResultList((msgspec.to_builtins(tool_results.hit(hit)) for hit in said), notes)
 
