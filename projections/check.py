@@ -7,7 +7,7 @@ from pathlib import Path
 import lmdb
 
 from worlddb.log.model import checkpoint, errors, ids, merkle
-from worlddb.log.store import environment, scratch, verify
+from worlddb.log.store import copies, environment, scratch, verify
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.index_check import index_findings
 from worlddb.projections.runner import apply_commit
@@ -45,6 +45,7 @@ def verify_store(
     totals, findings = verify.verify_log(read, last, progress=progress)
     with env.read() as txn:
         findings.extend(head_findings(LmdbLog(txn), rows.Tables(txn)))
+        findings.extend(verify.Finding(0, problem) for problem in copies.problems_of(LmdbLog(txn)))
     if deep and not findings:
         findings.extend(compare_with_replay(env, last, progress))
     if not findings:

@@ -8,7 +8,7 @@ import shutil
 from typing import Final
 
 from worlddb.log.model.errors import StoreError, UnavailableError
-from worlddb.log.store import environment, log, scratch
+from worlddb.log.store import copies, environment, log, scratch
 from worlddb.projections.indexes import text_index, text_snapshot
 
 ATTEMPTS: Final = 3
@@ -29,6 +29,7 @@ def finish_erasures(env: environment.Environment, *, wait_seconds: float | None 
             return True
         try:
             env.step("scrub")
+            copies.settle(env)
             _forget_indexes(env, INDEX_PATIENCE_SECONDS if wait_seconds is None else wait_seconds)
             _forget_scratch(env)
             _forget_snapshots(env)

@@ -74,6 +74,7 @@ class Verified(NamedTuple):
 
     ``head`` is how the log stands to the head that was given: "holds", "untrusted", "other_store", "shorter",
     "rewritten" or "unreadable"; empty if none was given. ``supposes`` says what a hypothetical store supposes.
+    ``remarks`` are worth knowing and no damage.
     """
 
     ok: bool
@@ -84,6 +85,7 @@ class Verified(NamedTuple):
     findings: tuple[Finding, ...]
     head: str = ""
     supposes: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 class Rebuilt(NamedTuple):
@@ -605,7 +607,12 @@ class Database(WriteCalls):
             tuple(findings),
             verdict,
             self._reader.supposes,
+            self._remarks() if not findings else (),
         )
+
+    def _remarks(self) -> tuple[str, ...]:
+        with self._env.read() as txn:
+            return tuple(copies.remarks_on(self._env.folder, LmdbLog(txn)))
 
     def rebuild(self, *names: str, progress: Progress | None = None) -> Rebuilt:
         """Delete projections (all of them if none is named) and derive them from the log again."""
@@ -701,7 +708,7 @@ class Database(WriteCalls):
             if has_begun(target):
                 raise errors.PlaceTaken(f"{folder} already holds a store", "Name a new directory")
             # Before it is made: what breaks off leaves a part of it there.
-            copies.note_copy(self._env.folder, copies.Copy("replay", str(folder.resolve()), end, self._reader.head()))
+            copies.note_copy(self._env, copies.Copy("replay", str(folder.resolve()), end, self._reader.head()))
             if omitted is None:
                 return replay(self._env, target, end, progress)
             return suppose(self._env, target, end, omitted, self._deciding((), None), progress)
@@ -986,7 +993,7 @@ class Database(WriteCalls):
 
         An erasure's receipt can then say that it did not reach them.
         """
-        copies.note_copy(self._env.folder, copies.Copy(kind, str(folder_of(path).resolve()), view.seq, self.view().seq))
+        copies.note_copy(self._env, copies.Copy(kind, str(folder_of(path).resolve()), view.seq, self.view().seq))
 
     def _moment(self, ingested: times.TimeLike | None, seq: int | None) -> View:
         view = self.view(ingested=ingested, seq=seq)
@@ -1036,7 +1043,8 @@ class Database(WriteCalls):
         seq = erasure.seq if isinstance(erasure, outcome.Receipt) else erasure
         limits.checked_number(seq, "erasure", 1, limits.HIGHEST_SEQ)
         with self._reader.snapshot() as snapshot:
-            return erasure_notes.receipt_of(snapshot, self._reader.store_id, seq, copies.noted_copies(self._env.folder))
+            known = copies.noted_copies(self._env.folder, snapshot.log)
+            return erasure_notes.receipt_of(snapshot, self._reader.store_id, seq, known)
 
     def check_erasure(self, receipt: erasure_notes.ErasureReceipt | Mapping[str, Any]) -> erasure_notes.ErasureCheck:
         """Check that the log agrees with a receipt of an erasure and that the texts are gone.

@@ -168,8 +168,9 @@ def restore(
         if target.is_dir() and any(target.iterdir()):
             raise errors.PlaceTaken(f"{target} is not empty", "Name an empty or a new directory")
         made = backups.restore(ours, lambda: _open(opened, target, create=True), original, progress)
-    copies.note_copy(target, copies.Copy(copies.BACKUP, str(source.resolve()), made.seq, made.seq))
-    return made
+        place = copies.Copy(copies.BACKUP, str(source.resolve()), made.seq, made.seq)
+        copies.note_copy(_open(opened, target), place)
+        return made
 
 
 def _open(opened: ExitStack, folder: Path, *, create: bool = False) -> environment.Environment:

@@ -208,10 +208,10 @@ def backup_into(env: environment.Environment, folder: Path, author: str, progres
     target = open_environment(folder, author=author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
     try:
         if not has_begun(target):
-            copies.note_copy(env.folder, copies.Copy(copies.BACKUP, place, head, head))
+            copies.note_copy(env, copies.Copy(copies.BACKUP, place, head, head))
         made = backup(env, target, progress)
         if made.scrubbed:
-            copies.note_copy(env.folder, copies.Copy(copies.BACKUP, place, made.seq, made.head))
+            copies.note_copy(env, copies.Copy(copies.BACKUP, place, made.seq, made.head))
         return made
     finally:
         target.close()

@@ -1,22 +1,37 @@
 """The copies that a store has made elsewhere, which the receipt of an erasure names.
 
-One JSON object a line in ``copies.jsonl``. It is a help for people and no part of the log: nothing is decided by it,
-and copies that were made by other means are not in it.
+They are noted twice, so that neither a file that is deleted nor one that is altered takes a copy out of the receipts:
+
+    DIR/copies.jsonl    one JSON object a line, for people
+    data.mdb            beside the log, under 0x06 and a number u64 from 1 on: msgpack ``[kind, path, seq, head]``
+
+The file is written first. Whoever notes a copy next, or finishes an erasure, writes what either place lacks; nobody
+else writes to them. They are no part of the log: nothing is decided by them, and copies that were made by other means
+are not in them. Stores of earlier releases have the file alone.
 """
 
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+import lmdb
 import msgspec
 
-from worlddb.log.model.errors import InputError
+from worlddb.log.model import codec, errors
+from worlddb.log.store import environment
+from worlddb.log.store.log import COPIES, HEAD_KEY, LmdbLog
 
 COPIES_FILE: Final = "copies.jsonl"
 
 BACKUP: Final = "backup"
 """The kind of copy that is brought up to date again and again."""
+
+_KEYS: Final = (HEAD_KEY, bytes([COPIES]))
+_PATIENCE_SECONDS: Final = 2.0
+"""How long to wait for another writer: what is noted in the file alone comes into the data file with the next copy."""
 
 
 class Copy(msgspec.Struct, frozen=True):
@@ -29,6 +44,7 @@ class Copy(msgspec.Struct, frozen=True):
 
 
 _DECODER: Final = msgspec.json.Decoder(Copy)
+_Row = tuple[str, str, int, int]
 
 
 def refuse_inside(folder: Path, target: Path) -> None:
@@ -42,26 +58,97 @@ def refuse_inside(folder: Path, target: Path) -> None:
     try:
         is_inside = folder.resolve() in target.resolve().parents
     except ValueError as error:
-        raise InputError(f"{str(target)!r} is not a path: {error}", "Name a directory") from None
+        raise errors.InputError(f"{str(target)!r} is not a path: {error}", "Name a directory") from None
     if is_inside:
-        raise InputError(f"{target} lies inside the store {folder} itself", "Name a place outside of the store")
+        raise errors.InputError(f"{target} lies inside the store {folder} itself", "Name a place outside of the store")
 
 
-def note_copy(folder: Path, copy: Copy) -> None:
+def note_copy(env: environment.Environment, copy: Copy) -> None:
     """Remember a copy, as far as the directory can be written to."""
-    with suppress(OSError):
-        descriptor = os.open(folder / COPIES_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            os.write(descriptor, msgspec.json.encode(copy) + b"\n")
-        finally:
-            os.close(descriptor)
+    path = copy.path.encode("utf-8", "backslashreplace").decode()
+    _write_lines(env.folder, [msgspec.structs.replace(copy, path=path)])
+    settle(env)
 
 
-def noted_copies(folder: Path) -> list[Copy]:
-    """List the copies that were remembered, in the order in which they were made.
+def settle(env: environment.Environment) -> None:
+    """Write to either list of copies what only the other one has, as far as they can be written to."""
+    with suppress(errors.WorldDBError, OSError, lmdb.Error):
+        with env.read() as txn:
+            lacking = _in_file_alone(env.folder, LmdbLog(txn))
+        if lacking:
+            env.refuse_damaged_pages(_KEYS)
+            env.write(partial(_add, lacking), timeout_seconds=_PATIENCE_SECONDS)
+        with env.read() as txn:
+            _write_lines(env.folder, _without(_kept(LmdbLog(txn)), _in_file(env.folder)))
+
+
+def noted_copies(folder: Path, log: LmdbLog) -> list[Copy]:
+    """List the copies that were remembered in either place, in the order in which they were made.
 
     A backup is listed as it was last.
     """
+    kept = _kept(log)
+    found = [*kept, *_in_file_alone(folder, log)]
+    # A backup that was brought up to date has had the erasures that came before.
+    newest: dict[object, Copy] = {}
+    for copy in found:
+        place = copy.path if copy.kind == BACKUP else copy
+        known = newest.get(place)
+        if known is None or (copy.head, copy.seq) >= (known.head, known.seq):
+            newest[place] = copy
+    return list(newest.values())
+
+
+def remarks_on(folder: Path, log: LmdbLog) -> Iterator[str]:
+    """Say which copies the file lacks: nothing is lost by that, and somebody may have wanted it.
+
+    That the file alone has some is as earlier releases left it.
+    """
+    known = _kept(log)
+    lost = _without(known, _in_file(folder))
+    if lost:
+        yield (
+            f"{COPIES_FILE} lacks {len(lost):,} of {len(known):,} copies that data.mdb knows of, such as the"
+            f" {lost[0].kind} at {lost[0].path}. Receipts name them all the same, and the next copy writes them again"
+        )
+
+
+def problems_of(log: LmdbLog) -> Iterator[str]:
+    """Say which notes of copies are gone from the data file, or cannot be read."""
+    most, known = max((number for number, _ in log.copies()), default=0), len(_kept(log))
+    if known != most:
+        yield f"of the {most:,} copies that were noted in data.mdb, {known:,} can be read"
+
+
+def _kept(log: LmdbLog) -> list[Copy]:
+    """Those in the data file that can be read, oldest first."""
+    found: list[Copy] = []
+    for _, stored in log.copies():
+        with suppress(msgspec.MsgspecError):
+            found.append(Copy(*msgspec.msgpack.decode(stored, type=_Row)))
+    return found
+
+
+def _add(lacking: Iterable[Copy], txn: lmdb.Transaction) -> None:
+    log = LmdbLog(txn)
+    first = max((number for number, _ in log.copies()), default=0) + 1
+    for number, copy in enumerate(_without(lacking, _kept(log)), first):
+        log.note_copy(number, codec.encode((copy.kind, copy.path, copy.seq, copy.head)))
+
+
+def _without(copies: Iterable[Copy], known: Iterable[Copy]) -> list[Copy]:
+    """Each of some copies once, but for those that are known."""
+    passed = set(known)
+    return [copy for copy in dict.fromkeys(copies) if copy not in passed]
+
+
+def _in_file_alone(folder: Path, log: LmdbLog) -> list[Copy]:
+    """What only the file has, but for what cannot have been: it would pass for a backup that is up to date."""
+    head = log.head().seq
+    return [copy for copy in _without(_in_file(folder), _kept(log)) if 0 <= copy.seq <= copy.head <= head]
+
+
+def _in_file(folder: Path) -> list[Copy]:
     try:
         lines = (folder / COPIES_FILE).read_bytes().splitlines()
     except OSError:
@@ -70,6 +157,17 @@ def noted_copies(folder: Path) -> list[Copy]:
     for line in lines:
         with suppress(msgspec.MsgspecError):
             found.append(_DECODER.decode(line))
-    # A backup that was brought up to date has had the erasures that came before.
-    newest = {(copy.path if copy.kind == BACKUP else copy): copy for copy in found}
-    return list(newest.values())
+    return found
+
+
+def _write_lines(folder: Path, copies: list[Copy]) -> None:
+    if not copies:
+        return
+    lines = b"".join(msgspec.json.encode(copy) + b"\n" for copy in copies)
+    with suppress(OSError):
+        descriptor = os.open(folder / COPIES_FILE, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            cut = os.pread(descriptor, 1, max(os.fstat(descriptor).st_size - 1, 0)) not in (b"", b"\n")
+            os.write(descriptor, b"\n" * cut + lines)
+        finally:
+            os.close(descriptor)

@@ -145,8 +145,8 @@ class Environment:
                 raise
             raise found from error
 
-    def write(self, work: Callable[[lmdb.Transaction], T]) -> T:
-        """Run ``work`` in the one write transaction and make it durable.
+    def write(self, work: Callable[[lmdb.Transaction], T], *, timeout_seconds: float | None = None) -> T:
+        """Run ``work`` in the one write transaction and make it durable; another time limit than usual may be given.
 
         On any exception nothing happened. ``work`` may run again from the start when the map had to grow, so it must
         not keep state.
@@ -158,7 +158,7 @@ class Environment:
         self._check()
         # Looked at before the lock, which would make the directory again, or lie in another store.
         self._shared.refuse_replaced()
-        with self._lock.held(look=self._shared.refuse_replaced):
+        with self._lock.held(timeout_seconds, look=self._shared.refuse_replaced):
             self.step("locked")
             return self._write_locked(work)
 

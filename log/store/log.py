@@ -10,11 +10,12 @@
 | 0x03 | u64 sequence number | the events bytes |
 | 0x04 | u64 sequence number, u32 position | the blob's stored bytes; none after an erasure |
 | 0x05 | | of earlier releases: tied to nothing in the log, and no evidence of anything |
+| 0x06 | u64 number | a copy that was made elsewhere, see ``copies.py`` |
 
 Integers in keys are big-endian, so that LMDB's order is the log's order.
 
-No record of the log but those under 0x01 is outside the chain of hashes: a header names its events, and these name the
-blobs. Earlier releases kept erasures that were carried along under 0x05; see ``erasure_evidence.py``.
+No record of the log but those under 0x01 and 0x06 is outside the chain of hashes: a header names its events, and these
+name the blobs. Earlier releases kept erasures that were carried along under 0x05; see ``erasure_evidence.py``.
 """
 
 import struct
@@ -38,6 +39,8 @@ _COPY_KEY: Final = b"\x01copy"
 _COMMIT: Final = 0x02
 _EVENTS: Final = 0x03
 _BLOBS: Final = 0x04
+COPIES: Final = 0x06
+"""The first byte of what is noted beside the log about copies; see ``copies.py``."""
 _LOG_BYTES: Final = (bytes([_COMMIT]), bytes([_EVENTS]), bytes([_BLOBS]))
 _SEQ = struct.Struct(">BQ")
 _BLOB = struct.Struct(">BQI")
@@ -236,6 +239,15 @@ class LmdbLog(Log):
         """What lies beside the log about erasures, as earlier releases kept it."""
         return UntiedErasures(self._txn)
 
+    def copies(self) -> list[tuple[int, bytes]]:
+        """The notes of copies that were made elsewhere, by their numbers; ``copies.py`` reads and writes them."""
+        pairs = self._pairs(bytes([COPIES]), bytes([COPIES + 1]))
+        return [(int(_SEQ.unpack(key)[1]), value) for key, value in pairs if len(key) == _SEQ.size]
+
+    def note_copy(self, number: int, stored: bytes) -> None:
+        """Keep the note of a copy under a new number."""
+        self._txn.put(_SEQ.pack(COPIES, number), stored)
+
     def fill(self, seq: int, position: int, stored: bytes) -> None:
         """Put a blob into the place that was kept for it by its hash.
 
@@ -307,7 +319,7 @@ class LmdbLog(Log):
     def problem_of_mark(self, key: bytes) -> str:
         """What is wrong with a record that is no header, events or blob; empty if it is a mark that the log writes."""
         stored = self._get(key) or b""
-        if key[:1] == bytes([UNTIED]):
+        if key[:1] == bytes([UNTIED]) or (key[:1] == bytes([COPIES]) and len(key) == _SEQ.size):
             return ""  # Each is told by what it says.
         if key == _FORMAT_KEY:
             return "" if stored == codec.encode((MAGIC, FORMAT)) else "the mark of the format is not what was written"

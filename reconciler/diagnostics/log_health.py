@@ -9,7 +9,7 @@ from typing import Final
 
 from worlddb.log.model import errors, times
 from worlddb.log.model.clock import Clock
-from worlddb.log.store import environment, verify
+from worlddb.log.store import copies, environment, verify
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import Progress
 from worlddb.reconciler.diagnostics.symptom import Symptom, on, quoted, restored
@@ -36,6 +36,8 @@ def chain(env: environment.Environment, progress: Progress | None = None) -> Ite
     with env.read() as txn:
         log = LmdbLog(txn)
         last, head, due = log.last_stored(), log.head().seq, log.scrub_due()
+        beside = list(copies.remarks_on(env.folder, log))
+        gaps = [verify.Finding(0, problem) for problem in copies.problems_of(log)]
     _, findings = verify.verify_log(read, last, progress=progress)
     if head != last:
         told = f"the log says that it ends at {head}, but its last commit is {last}"
@@ -43,7 +45,17 @@ def chain(env: environment.Environment, progress: Progress | None = None) -> Ite
     if due is not None:
         findings = [finding for finding in findings if "open it to finish" not in finding.problem]
         yield _unfinished(env.folder, due)
-    yield from _damaged(env.folder, sorted(findings))
+    yield from _damaged(env.folder, sorted([*findings, *gaps]))
+    for problem in beside:
+        yield Symptom(
+            "copies_altered",
+            False,
+            str(env.folder / copies.COPIES_FILE),
+            problem,
+            "Somebody tidied up, or wanted a copy to be forgotten",
+            "Make the next copy, a backup say: that writes the list again",
+            on(env.folder, "backup PLACE"),
+        )
 
 
 def _damaged(folder: Path, findings: list[verify.Finding]) -> Iterator[Symptom]:

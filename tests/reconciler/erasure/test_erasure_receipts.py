@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +132,77 @@ def test_a_plan_says_what_would_go_and_where_the_name_still_occurs_and_writes_no
         assert db.erasure_plan([a]).worlds == ()
         with pytest.raises(worlddb.UnknownReference):
             db.erasure_plan("feed5eed")
+
+
+# -- both lists of copies
+
+
+def test_receipts_name_copies_whose_file_was_deleted_altered_or_made_up(db: Database, tmp_path: Path) -> None:
+    """Deleting `copies.jsonl` took the known copies out of the receipts that came after."""
+    with db:
+        db.backup(tmp_path / "backup")
+        db.export(None, tmp_path / "all.bundle")
+        listed = db.path / "copies.jsonl"
+        whole = listed.read_bytes()
+        listed.unlink()
+        found = db.verify()
+        assert found.ok and "copies.jsonl lacks 2 of 2" in found.remarks[0], "no damage: nothing is lost"
+        forged = {"kind": "backup", "path": str((tmp_path / "backup").resolve()), "seq": 99, "head": 99}
+        listed.write_bytes(msgspec.json.encode(forged) + b"\n{\xff\n" + msgspec.json.encode(forged | {"seq": 2**70}))
+        receipt = erased(db)
+        told = {f"backup at {tmp_path / 'backup'}", f"bundle at {tmp_path / 'all.bundle'}"}
+        assert set(receipt.not_reached[:-1]) == told
+        assert set(whole.splitlines()) <= set(listed.read_bytes().splitlines()), "the erasure writes it again"
+        assert db.verify().ok
+        db.backup(tmp_path / "backup")
+        assert set(db.erasure_receipt(receipt.seq).not_reached[:-1]) == {f"bundle at {tmp_path / 'all.bundle'}"}
+
+
+def test_copies_that_an_earlier_release_noted_in_the_file_alone_are_kept_with_the_next(
+    db: Database, tmp_path: Path
+) -> None:
+    listed = db.path / "copies.jsonl"
+    older = msgspec.json.encode({"kind": "bundle", "path": "/gone/old.bundle", "seq": 3, "head": 3})
+    with db:
+        listed.write_bytes(older + b"\n")
+        before = _data(db)
+        assert db.verify().remarks == () and db.view().find(name="A") and worlddb.diagnose(db.path).ok
+        assert _data(db) == before, "who reads or checks writes nothing"
+        db.export_jsonl(None, tmp_path / "all.jsonl")
+        listed.unlink()
+        assert "copies_altered" in {symptom.code for symptom in worlddb.diagnose(db.path).symptoms}
+        assert _data(db) != before
+        told = ["bundle at /gone/old.bundle", f"JSON Lines at {tmp_path}/all.jsonl"]
+        assert list(erased(db).not_reached[:-1]) == told
+
+
+def test_a_copy_is_noted_while_somebody_else_writes_and_a_note_that_was_lost_is_found(
+    db: Database, tmp_path: Path
+) -> None:
+    with db:
+        holding, done = threading.Event(), threading.Event()
+
+        def hold(_: object) -> None:
+            holding.set()
+            done.wait(30)
+
+        writer = threading.Thread(target=db._env.write, args=(hold,))
+        writer.start()
+        holding.wait(10)
+        db.export(None, tmp_path / "one.bundle")
+        done.set()
+        writer.join()
+        assert _noted(db) == [] and (db.path / "copies.jsonl").exists()
+        db.export(None, tmp_path / "two.bundle")
+        assert len(_noted(db)) == 2
+        db._env.write(lambda txn: txn.delete(b"\x06" + (1).to_bytes(8, "big")))
+        assert "of the 2 copies" in db.verify().findings[0].problem
+
+
+def _data(db: Database) -> bytes:
+    return (db.path / "data.mdb").read_bytes()
+
+
+def _noted(db: Database) -> list[bytes]:
+    with db._env.read() as txn:
+        return [bytes(value) for key, value in txn.cursor() if key[:1] == b"\x06"]

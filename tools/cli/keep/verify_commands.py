@@ -48,6 +48,7 @@ def _verify(args: Namespace, out: Output) -> int:
         "head_verdict": found.head,
         "keys": keys,
         "supposes": found.supposes or None,
+        "remarks": list(found.remarks),
     }
 
     def write(page: Page) -> None:
@@ -62,6 +63,8 @@ def _verify(args: Namespace, out: Output) -> int:
             if head is not None:
                 signed = f", which {len(keys)} given keys have signed" if keys else "; its signatures were not checked"
                 page.line(f"The log begins with what the head {args.head} stands for{signed}.")
+            for remark in found.remarks:
+                page.line(("note: ", "dim"), remark)
             return
         bad = _first_bad(found)
         if bad:
