@@ -28,7 +28,7 @@ from worlddb.reconciler.entity_resolution import equivalence, namesakes
 from worlddb.reconciler.erasure import erasure_plan, extraction_guard
 from worlddb.reconciler.ingest.extraction import Ingest, commands_of
 from worlddb.reconciler.similarity.thresholds import Resolving
-from worlddb.reconciler.transaction import context, inputs, interiors, receipts
+from worlddb.reconciler.transaction import context, forbidden_texts, inputs, interiors, receipts
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 
 LARGE_BATCH: Final = 1_000
@@ -207,6 +207,8 @@ def reconcile(ctx: context.Context, command: cmd.Command, resolution: namesakes.
     draft.refs.append(decided.ref)
     draft.staged = decided.staged and (draft.staged or not draft.commands)
     draft.commands.append(receipts.record(command, given, decided.body, details, ctx.secret))
+    if ctx.forbids_any():
+        forbidden_texts.refuse_written(ctx, command)
 
 
 def commit(

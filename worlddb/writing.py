@@ -241,8 +241,8 @@ class WriteCalls(ABC):
         holds nothing that has to be erased.
 
         ``turns``: also the turns that the world spoke, as ``ingest`` linked them. ``everywhere``: also every other
-        world that ever had one of the same contents. ``forbid``: none of the contents may be written again, and of a
-        world without content not its name, of whomever it is: the note ``name_forbidden`` says so.
+        world that ever had one of the same contents. ``forbid``: none of the contents may be written again in any
+        place, and of a world without content not its name, of whomever it is: the note ``name_forbidden`` says so.
 
         What was made of the texts goes with them, unless ``derived`` is false: worlds that are ``derived_from`` an
         erased one, summaries that contain one, and what an extractor found in erased turns alone.

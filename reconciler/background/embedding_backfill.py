@@ -155,7 +155,9 @@ def _opened(writer: Writer, embedder: Embedder, name: str) -> int:
         batch = next_batch(log, tables, None, 1)
         if batch.texts or find_space(log, tables, name) is not None:
             return 0
-    return execute(writer, [command_of(batch, embedder, None, name)]).events
+    receipt = execute(writer, [command_of(batch, embedder, None, name)])
+    receipt.raise_if_refused()
+    return receipt.events
 
 
 def _called(log: LmdbLog, tables: Tables, embedder: Embedder) -> str:

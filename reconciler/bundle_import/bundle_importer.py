@@ -5,7 +5,6 @@ that no handler could see, those of both stores together.
 """
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any, Final
 
 from worlddb.log.model import errors, ids
@@ -14,7 +13,7 @@ from worlddb.log.store.bundle_contents import Contents
 from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE, LIVE, ROOT_NODE
 from worlddb.reconciler.bundle_import import bundle_merge, import_laws, import_settings, outside_effects
 from worlddb.reconciler.commands.commands import Import
-from worlddb.reconciler.transaction import context, inputs
+from worlddb.reconciler.transaction import context, forbidden_texts, inputs
 
 _LISTED: Final = 20
 """How many conflicts a refusal spells out, and how many worlds a note names."""
@@ -30,6 +29,7 @@ def import_bundle(ctx: context.Context, command: Import) -> bytes:
     """
     assert ctx.arriving is not None, "a request to import brings it"
     world, outside = _take_in(ctx, command, ctx.arriving)
+    forbidden_texts.refuse_written(ctx, command)
     if ctx.arriving.outside == "rehearse":
         raise outside_effects.Rehearsed(len(ctx.draft.events), outside)
     if outside and ctx.arriving.outside == "refuse":
@@ -62,7 +62,6 @@ def _take_in(
         tunings.name_differing()
         _note_left(ctx, merge)
         return world, []
-    _refuse_forbidden(ctx, events)
     outside = outside_effects.OutsideWorlds(ctx, contents, merge)
     ctx.draft.emit(_imported(ctx, arriving, merge))
     for event in events:
@@ -98,20 +97,6 @@ def _refuse_outside(ctx: context.Context, outside: Sequence[outside_effects.Outs
 
 def _worlds_in(outside: Sequence[outside_effects.OutsideEffect]) -> list[bytes]:
     return [bytes.fromhex(world) for world in dict.fromkeys(effect.world for effect in outside)][:_LISTED]
-
-
-def _refuse_forbidden(ctx: context.Context, events: Sequence[ev.AnyEvent]) -> None:
-    """Refuse a bundle with a text that may not be written again."""
-    # One by one: together they would take as much memory as the bundle.
-    bodies = (ctx.draft.blobs.body(event.body) for event in events if isinstance(event, ev.Created | ev.Revised))
-    filled = (ctx.draft.blobs.earlier(*place) for place in ctx.draft.blobs.fills)
-    for body in chain(bodies, filled):
-        if body is not None:
-            ctx.refuse_forbidden(body.name, body.content)
-    for event in events:
-        if isinstance(event, ev.Named):
-            details = ctx.draft.blobs.details(event.details)
-            ctx.refuse_forbidden(*(details.aliases[event.position : event.position + 1] if details else ()))
 
 
 def _refuse_conflicts(ctx: context.Context, conflicts: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from worlddb.projections.tables.names.canonical import NO_NAME, name_digest
 from worlddb.projections.tables.storage import schema, transaction
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert
-from worlddb.reconciler.transaction import context, receipts
+from worlddb.reconciler.transaction import context, forbidden_texts, receipts
 
 
 class _Rule(NamedTuple):
@@ -50,10 +50,14 @@ class BulkDecider:
         """Decide a command if it only has to be recorded; false leaves it and the draft untouched."""
         kind = type(command)
         if kind is cmd.Link:
-            return self._link(command)  # type: ignore[arg-type]
-        if kind is cmd.Create:
-            return self._create(command)  # type: ignore[arg-type]
-        return False
+            decided = self._link(command)  # type: ignore[arg-type]
+        elif kind is cmd.Create:
+            decided = self._create(command)  # type: ignore[arg-type]
+        else:
+            return False
+        if decided and self._forbids:
+            forbidden_texts.refuse_written(self._ctx, command)
+        return decided
 
     def _link(self, command: cmd.Link) -> bool:
         type_name = command.type
@@ -127,7 +131,7 @@ class BulkDecider:
         world = self._end(self._root if command.world is None else command.world)
         begins = self._now if command.valid_from is None else command.valid_from
         until = times.FOREVER if command.valid_to is None else command.valid_to
-        if world is None or until < begins or self._forbids or command.resolve == "all":
+        if world is None or until < begins or command.resolve == "all":
             return False
         name = name_digest(command.name)
         if command.resolve and self._may_be_known(name, command.aliases):

@@ -63,7 +63,6 @@ def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: 
         valid_to=command.valid_to,
     )
     if body is None:
-        ctx.refuse_forbidden(*command.aliases)
         for position in range(len(command.aliases)):
             ctx.draft.emit(ev.Named(row.lineage, details, position))
     return _revised(ctx, revision, details, node, body)
@@ -101,7 +100,6 @@ def _revised(
     before = body or blobs.Body(b"", "", "", "")
     name = before.name if command.name is None else command.name
     content = before.content if command.content is None else command.content
-    ctx.refuse_forbidden(name, content)
     position = ctx.draft.add_body(before.type if command.type is None else command.type, name, content)
     began = began_by(ctx, node, validity.start)
     latest = next(ctx.spans(node), None)
@@ -167,7 +165,6 @@ def alias(ctx: context.Context, command: cmd.Alias, details: int) -> draft.Decis
         _refuse_erased(ctx, lineage)
     if ctx.tables.node(node).aliases + len(aliases) > limits.MAX_ALIASES:
         ctx.refuse("too_many_aliases", f"{ids.short(lineage)} would have more than {limits.MAX_ALIASES} aliases")
-    ctx.refuse_forbidden(*aliases)
     for position in range(len(aliases)):
         ctx.draft.emit(ev.Named(lineage, details, position))
     return draft.Decision(lineage)

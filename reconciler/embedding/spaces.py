@@ -70,7 +70,7 @@ def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) ->
                 f"The embedding space {space.name[:80]!r} is the one that answers",
                 "Move to another one first: `worlddb reembed --to MODEL`",
             )
-        body = ctx.draft.add_body(_BODY_TYPE, command.name, "")
+        body = _name_again(ctx, command.name)
         ctx.draft.emit(ev.SpaceDropped(space.number, body, details))
         return opened, body
     if used is None or is_used:
@@ -83,9 +83,16 @@ def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) ->
             f" {used.name[:80]!r} has, which answers",
             "Fill it first: `worlddb reembed --to MODEL`",
         )
-    body = ctx.draft.add_body(_BODY_TYPE, command.name, "")
+    body = _name_again(ctx, command.name)
     ctx.draft.emit(ev.SpaceChosen(space.number, body, details))
     return opened, body
+
+
+def _name_again(ctx: Context, name: str) -> int:
+    """The place of a body with the name of a space that there is."""
+    body = ctx.draft.add_body(_BODY_TYPE, name, "")
+    ctx.draft.blobs.repeated.add(body)
+    return body
 
 
 def _named(ctx: Context, name: str) -> asof.OpenSpace:

@@ -20,7 +20,7 @@ from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, normal
 from worlddb.projections.tables.reads.lookup import find_node
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.commands.commands import Erase
-from worlddb.reconciler.transaction import context, inputs, recorded_texts
+from worlddb.reconciler.transaction import context, forbidden_texts, inputs, recorded_texts
 
 MENTION: Final = "mention"
 """The role that an extractor gives the edge from a turn to what the turn mentions."""
@@ -94,10 +94,6 @@ def _only_mentioned(log: LmdbLog, tables: rows.Tables, node: int, reached: Colle
 
 def _says_anything(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
     return node != schema.ROOT_NODE and next(recorded_texts.bodies_of(log, tables, node), None) is not None
-
-
-SPEAKER = "speaker"
-"""The role that ``ingest`` gives the edge from a turn to who spoke it."""
 
 
 def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs.PlannedErasure:
@@ -222,11 +218,16 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
             ctx.refuse("root_is_permanent", "The root world cannot be erased")
         blobs = found.blobs.get(target.node, [])
         bodies = forbidden_by(ctx.draft.log, target, blobs) if command.forbid else []
-        forbidden = sorted({ctx.forbidden_digest(recorded_texts.text_of(body)) for body in bodies})
+        texts = {recorded_texts.text_of(body) for body in bodies}
+        if any(body.content for body in bodies):
+            texts |= {said for said in _spoken_in(ctx.draft.log, ctx.tables, target.node, bodies) if said}
+        forbidden = sorted(forbidden_texts.digest_of(ctx.secret, text) for text in texts)
         gone = sorted([*blobs, *found.marks.get(target.node, [])])
         if gone:
             ctx.draft.emit(ev.Erased(lineage, gone, details, target.everywhere, forbidden))
             changed = True
+            if forbidden:
+                ctx.forbid()
         if any(not body.content for body in bodies):
             ctx.note("name_forbidden", lineage)
     if not changed:
@@ -243,6 +244,15 @@ def forbidden_by(log: LmdbLog, target: inputs.ErasureTarget, blobs: Sequence[inp
     return [] if target.derived else [body for body in bodies if body is not None and recorded_texts.text_of(body)]
 
 
+def _spoken_in(log: LmdbLog, tables: rows.Tables, node: int, bodies: Sequence[Body]) -> Iterator[str]:
+    """What a turn says without the names of its speakers, which is forbidden to others too."""
+    for _, row in tables.outgoing(node, _REFERS_TO):
+        details = recorded_texts.details_at(log, row.seq, row.details)
+        if details is not None and details.properties.get("role") == recorded_texts.SPEAKER:
+            names = {body.name for body in recorded_texts.bodies_of(log, tables, row.target)}
+            yield from (recorded_texts.spoken(body.content, name) for name in names for body in bodies)
+
+
 # -- which worlds
 
 
@@ -253,7 +263,7 @@ def _turns_of(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
     for place, row in tables.incoming(node, code):
         details = recorded_texts.details_at(log, row.seq, row.details)
         if details is not None:
-            said = details.properties.get("role") == SPEAKER
+            said = details.properties.get("role") == recorded_texts.SPEAKER
         else:
             # The edge lost its text to an earlier erasure; a turn that was restored since says who speaks.
             said = any(text.startswith(prefixes) for text in recorded_texts.texts_of_world(log, tables, place.source))

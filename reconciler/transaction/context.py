@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from worlddb.log.model import blobs, codec, errors, events, ids, times
 from worlddb.log.model import events as ev
-from worlddb.log.model.hashing import FORBIDDEN, KEYED_EDGE, edge_id, keyed, keyed_lineage, next_keyed_lineage
+from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed, keyed_lineage, next_keyed_lineage
 from worlddb.projections.tables.apply.apply import forbids
 from worlddb.projections.tables.reads import asof, lookup
 from worlddb.projections.tables.storage import proposal_rows, schema
@@ -215,6 +215,8 @@ class Context(Reading):
         """What the erasures of this request come to, if it has any."""
         self._forbids: bool | None = None
         """Whether there are texts that may not be written; ``None`` until somebody asks."""
+        self.checked = 1, 0, 0
+        """How many blobs, fills and events were looked at for such texts."""
         self.tuned: bool | None = None
         """Whether thresholds were ever set for a world; ``None`` until somebody asks."""
         self.ancestry: ancestry.Ancestry | None = None
@@ -415,6 +417,7 @@ class Context(Reading):
         if edge is None:
             begins = handler.default_valid_from(self, source, target)
             details = self.draft.add_details(properties=evidence)
+            self.draft.blobs.repeated.add(details)
             home = self._home(source, SAME_AS, None)
             edge = HandledEdge(SAME_AS, source, target, home, begins, details=details)
         ends = one, other, where = self._ends(edge)
@@ -473,7 +476,6 @@ class Context(Reading):
 
         ``details`` holds its aliases.
         """
-        self.refuse_forbidden(text.name, text.content, *aliases)
         body = self.draft.add_body(*text)
         node = self.draft.applier.next_node
         self.draft.emit(ev.Created(lineage, body, details, validity.start, validity.end))
@@ -518,11 +520,6 @@ class Context(Reading):
         ends = (source, target, self.tables.node(home))
         self._emit_linked(edge, ends, self._after(row.edge), keyed=True, handler_version=row.handler_version)
 
-    def refuse_forbidden(self, *texts: str) -> None:
-        """Refuse names and contents with a text that was erased for good."""
-        if self.forbids_any() and any(self._is_forbidden(text) for text in texts if text):
-            self.refuse("forbidden_text", "This text was erased and may not be written again", "Leave it out")
-
     def interior(self, world: int) -> interiors.Interior:
         """A world and all inside it, what was decided so far included."""
         if self.interiors is None:
@@ -535,16 +532,9 @@ class Context(Reading):
             self._forbids = forbids(self.tables) or self.draft.log.has_untied()
         return self._forbids
 
-    def forbidden_digest(self, text: str) -> bytes:
-        """The keyed hash under which a text is forbidden."""
-        return keyed(self.secret, FORBIDDEN, text.encode())
-
-    def _is_forbidden(self, text: str) -> bool:
-        digest = self.forbidden_digest(text)
-        if self.tables.forbidden.get(digest) is not None:
-            return True
-        # What lies beside the log explains nothing, but until an upgrade has looked at it, it may still refuse.
-        return self.draft.log.has_untied() and self.draft.log.untied.forbids(digest)
+    def forbid(self) -> None:
+        """Say that this commit itself has forbidden a text."""
+        self._forbids = True
 
     def lineage_of(self, key: str | commands.KnownKey) -> ids.Lineage:
         """The lineage that a caller's key stands for in this store."""

@@ -3,7 +3,8 @@
 Each event is applied as it is decided, so later decisions see it.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol
 
 from worlddb.log.model import blobs, clock, codec, ids
@@ -74,6 +75,8 @@ class DraftBlobs:
         self._decoded: list[blobs.Blob | None] = [None]
         self.fills: dict[tuple[int, int], bytes] = {}
         """What goes into places that earlier commits kept, by commit and position."""
+        self.repeated: set[int] = set()
+        """Positions of blobs that only say again what stands in the store: copies, and evidence of the resolver."""
 
     def add(self, blob: blobs.Blob) -> int:
         """Keep a blob; its position."""
@@ -97,6 +100,14 @@ class DraftBlobs:
         stored = self.fills.get((seq, position))
         found = None if stored is None else codec.decode_blob(stored, seq)
         return found if isinstance(found, blobs.Body) else None
+
+    def said_since(self, position: int, fills: int) -> Iterator[blobs.Blob | None]:
+        """What the blobs from a position on say that repeat nothing, and the fills behind the first ``fills``."""
+        for at in range(position, len(self.ids)):
+            if at not in self.repeated:
+                yield self._said(at)
+        for seq, at in islice(self.fills, fills, None):
+            yield self.earlier(seq, at)
 
     def _put(self, identifier: bytes, stored: bytes | None, blob: blobs.Blob | None) -> int:
         self.stored.append(stored)
@@ -212,7 +223,9 @@ class Draft:
         if not isinstance(details, blobs.Details):
             return NONE
         said = details.aliases, details.why, details.source, details.properties
-        return self.blobs.add(blobs.Details(self.nonce("details", said), *said))
+        copied = self.blobs.add(blobs.Details(self.nonce("details", said), *said))
+        self.blobs.repeated.add(copied)
+        return copied
 
     def drop_details(self, position: int) -> None:
         """Take back the details that were added last: no event refers to them."""

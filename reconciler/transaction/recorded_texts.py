@@ -4,11 +4,15 @@ They are bodies and details at their places, where they still are.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from worlddb.log.model import blobs, codec
 from worlddb.log.model import events as ev
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.storage.rows import Tables
+
+SPEAKER: Final = "speaker"
+"""The role that ``ingest`` gives the edge from a turn to who spoke it."""
 
 
 def body_at(log: LmdbLog, seq: int, position: int) -> blobs.Body | None:
@@ -39,6 +43,12 @@ def text_of(body: blobs.Body) -> str:
 def texts_of_world(log: LmdbLog, tables: Tables, node: int) -> set[str]:
     """The texts of all versions of a world, without empty ones."""
     return {text_of(body) for body in bodies_of(log, tables, node)} - {""}
+
+
+def spoken(content: str, speaker: str) -> str:
+    """What a speaker said in a turn of that content, without the name in front; empty if that is not there."""
+    front = f"{speaker}: "
+    return content[len(front) :] if content.startswith(front) else ""
 
 
 def _blob(log: LmdbLog, seq: int, position: int) -> object:

@@ -1,0 +1,104 @@
+"""Texts that may not be written again: kept as keyed hashes, and looked for in all that a command has written.
+
+An erasure forbids a text as a whole, letter for letter. Every command passes here once it was decided, and with it all
+that handlers, extractors and bundles brought. So no text comes in beside it, wherever a caller puts it.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from worlddb.log.model import blobs, hashing
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.transaction import context, recorded_texts
+
+_NAMES_A_TYPE: Final = (cmd.Register, cmd.Tune)
+"""Commands whose ``type`` is in their event, and in no blob."""
+
+
+def digest_of(secret: bytes, text: str) -> bytes:
+    """The keyed hash under which a text is forbidden."""
+    return hashing.keyed(secret, hashing.FORBIDDEN, text.encode())
+
+
+def refuse_written(ctx: context.Context, command: cmd.Command) -> None:
+    """Refuse a command that was just decided, if it has written a text that was erased for good.
+
+    A command that came to nothing has written nothing. What it takes back stands here already, and what the resolver
+    repeats of it too.
+    """
+    if not ctx.forbids_any():
+        return
+    draft, taken_back = ctx.draft, _taken_back(command)
+    blobs_before, fills_before, events_before = ctx.checked
+    ctx.checked = len(draft.blobs.ids), len(draft.blobs.fills), len(draft.events)
+    for blob in draft.blobs.said_since(blobs_before, fills_before):
+        # One by one: together those of a bundle would take as much memory as it.
+        if any(text not in taken_back and _is_forbidden(ctx, text) for text in _texts_in(blob)):
+            _refuse(ctx)
+    beside = _beside(command) if len(draft.events) > events_before else ()
+    if any(_is_forbidden(ctx, text) for text in (*beside, *_spoken(ctx, command))):
+        _refuse(ctx)
+
+
+def _refuse(ctx: context.Context) -> None:
+    ctx.refuse("forbidden_text", "This text was erased and may not be written again", "Leave it out")
+
+
+def _is_forbidden(ctx: context.Context, text: str) -> bool:
+    if not text:
+        return False
+    digest = digest_of(ctx.secret, text)
+    if ctx.tables.forbidden.get(digest) is not None:
+        return True
+    # What lies beside the log explains nothing, but until an upgrade has looked at it, it may still refuse.
+    return ctx.draft.log.has_untied() and ctx.draft.log.untied.forbids(digest)
+
+
+def _taken_back(command: cmd.Command) -> tuple[str, ...]:
+    """The texts by which a command names what it takes back."""
+    if isinstance(command, cmd.Unalias):
+        return command.aliases
+    return (command.type, command.name) if isinstance(command, cmd.Trust) and not command.level else ()
+
+
+def _beside(command: cmd.Command) -> Iterator[str]:
+    """What a command says that is in no blob."""
+    key = getattr(command, "key", None)
+    if isinstance(key, str):
+        yield key
+    if isinstance(command, _NAMES_A_TYPE):
+        yield command.type
+
+
+def _spoken(ctx: context.Context, command: cmd.Command) -> Iterator[str]:
+    """What a turn that this commit wrote says, without the name of its speaker: nobody else may say it either."""
+    if isinstance(command, cmd.Link) and command.properties.get("role") == recorded_texts.SPEAKER:
+        turn, speaker = context.node_ref(ctx, command.source_ref), context.node_ref(ctx, command.target_ref)
+        said, who = ctx.body(turn), ctx.body(speaker)
+        newest = ctx.tables.version(turn, ctx.tables.node(turn).versions)
+        if newest.seq == ctx.draft.seq and said is not None and who is not None:
+            yield recorded_texts.spoken(said.content, who.name)
+
+
+def _texts_in(blob: blobs.Blob | None) -> Iterator[str]:
+    """Every text in a blob, the names of fields too."""
+    if isinstance(blob, blobs.Body):
+        yield from (blob.type, blob.name, blob.content)
+    elif isinstance(blob, blobs.Details):
+        yield from (*blob.aliases, blob.why)
+        yield from _texts_under(blob.source)
+        yield from _texts_under(blob.properties)
+    elif isinstance(blob, blobs.Space):
+        yield from (blob.name, blob.model)
+
+
+def _texts_under(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from _texts_under(name)
+            yield from _texts_under(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts_under(each)
