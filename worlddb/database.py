@@ -1056,7 +1056,8 @@ class Database(WriteCalls):
         """
         read = receipt if isinstance(receipt, erasure_notes.ErasureReceipt) else erasure_notes.read_receipt(receipt)
         with self._reader.snapshot() as snapshot:
-            return erasure_notes.check(snapshot, self._reader.store_id, read)
+            known = copies.noted_copies(self._env.folder, snapshot.log)
+            return erasure_notes.check(snapshot, self._reader.store_id, read, known)
 
     def finish_erasures(self, *, wait_seconds: float | None = None) -> bool:
         """Remove what earlier erasures left in the files; false if another process is in the way.

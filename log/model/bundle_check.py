@@ -15,10 +15,10 @@ from worlddb.log.model import bundle as fr
 from worlddb.log.model.proof import ROOT, Inclusion, check, proved_world, read_proof
 
 
-def read_bundle_proof(stored: bytes, heading: bundle.Heading) -> Inclusion:
+def read_bundle_proof(stored: bytes, heading: bundle.Heading, commit: bundle.CommitFrame | None = None) -> Inclusion:
     """Read the proof and see that it leads to what the heading states.
 
-    That is the world, the hash, the commit and the store.
+    That is the world, the hash, the commit, its time and the store; and what ``commit`` says, the frame of that commit.
 
     Raises:
         InvalidBundle: it does not.
@@ -32,7 +32,7 @@ def read_bundle_proof(stored: bytes, heading: bundle.Heading) -> Inclusion:
     if (proof.store, proof.seq) != (heading.store_id.hex(), heading.seq):
         bundle_values.refuse(f"the proof is of commit {proof.seq} of store {proof.store}, and the bundle of another")
     try:
-        lineage, reached, chain = proved_world(proof)
+        lineage, reached, chain, header = proved_world(proof)
     except ValueError as error:
         bundle_values.refuse(f"the proof does not hold: {error}")
     # The hash of the root world does not tell its lineage.
@@ -40,6 +40,10 @@ def read_bundle_proof(stored: bytes, heading: bundle.Heading) -> Inclusion:
         bundle_values.refuse("the proof leads to another world hash than the bundle's")
     if chain != heading.chain:
         bundle_values.refuse("the proof is of another commit than the one whose chain hash the bundle states")
+    if heading.ingest_time != header.ingest_time or (
+        commit is not None and (commit.ingest_time, commit.author) != (header.ingest_time, header.author)
+    ):
+        bundle_values.refuse(f"the proof has another time or author of commit {heading.seq} than the bundle states")
     return proof
 
 
@@ -87,6 +91,7 @@ class BundleCheck:
         self._without_edges: set[tuple[str, int]] = set()
         self._not_contained: set[bytes] = set()
         self._begun = 0
+        self._last: fr.CommitFrame | None = None
         self._group: bundle_values.Group | None = None
 
     @property
@@ -133,6 +138,8 @@ class BundleCheck:
     def commit(self, frame: fr.CommitFrame) -> None:
         bundle_values.check_commit(frame)
         self._given.add_commit(frame.seq)
+        if self.heading is not None and frame.seq == self.heading.seq:
+            self._last = frame
 
     def blob(self, frame: fr.BlobFrame) -> None:
         self._given.add_blob(hashing.blob_id(frame.stored), bundle_values.blob_kind(frame.stored))
@@ -246,7 +253,7 @@ class BundleCheck:
     def proof_frame(self, frame: fr.ProofFrame) -> None:
         self._end_group()
         assert self.heading is not None, "take looks first"
-        self.proof = read_bundle_proof(frame.stored, self.heading)
+        self.proof = read_bundle_proof(frame.stored, self.heading, self._last)
 
     def end(self, frame: fr.EndFrame) -> None:
         self._end_group()

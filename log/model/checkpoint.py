@@ -14,7 +14,7 @@ extension lines, which a verification of the store checks as well:
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -75,7 +75,8 @@ def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, 
         LimitExceeded: it is too large to be one.
         InputError: it is not text.
     """
-    note = signed_note.parse_note(_text(given, what), what)
+    told = _told(given, what)
+    note = signed_note.parse_note(told.checkpoint, what)
     lines = note.text.split("\n")[:-1]
     if len(lines) < _LINES or not all(lines):
         raise signed_note.malformed(what, len(lines), "a checkpoint has three lines or more, and none of them is empty")
@@ -92,7 +93,10 @@ def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, 
             raise signed_note.malformed(
                 what, _LINES + 1, "the lines of chain hash, root hash and time are not as they were written"
             )
-    return Checkpoint(origin, int(size), tree, commit_state), note
+    found = Checkpoint(origin, int(size), tree, commit_state)
+    if not told.fits(found):
+        raise signed_note.malformed(what, 1, "what the JSON document says beside the checkpoint is not what that says")
+    return found, note
 
 
 class Anchor(NamedTuple):
@@ -140,7 +144,35 @@ def _commit_state(lines: list[str]) -> CommitState | None:
     )
 
 
-def _text(given: object, what: str) -> str:
+class _Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The answer of ``worlddb head --json`` or ``worlddb cosign --json``, whose ``checkpoint`` is read back."""
+
+    checkpoint: str
+    seq: int | None = None
+    chain: str | None = None
+    root: str | None = None
+    ingested_at: str | None = None
+    store: str | None = None
+    tree: str | None = None
+    supposes: None = None
+    ok: Literal[True] = True
+    reason: Literal[""] = ""
+
+    def fits(self, found: Checkpoint) -> bool:
+        """True if all else that was told is what the checkpoint says."""
+        state = found.commit_state
+        said = {"seq": found.size, "store": found.origin.removeprefix(_ORIGIN), "tree": found.tree.hex()}
+        if state is not None:
+            said |= {"chain": state.chain.hex(), "root": state.root.hex()}
+            said |= {"ingested_at": times.format_time(state.ingest_time)}
+        return all(getattr(self, name) in (None, said.get(name)) for name in _BESIDE)
+
+
+_BESIDE: Final = ("seq", "chain", "root", "ingested_at", "store", "tree")
+
+
+def _told(given: object, what: str) -> _Told:
+    """The text of a checkpoint, with what a document says beside it."""
     if not isinstance(given, str | bytes):
         raise errors.InputError(f"{what} is {type(given).__name__}, not text", "Give the text of a checkpoint")
     if len(given) > limits.MAX_CHECKPOINT_BYTES:
@@ -150,17 +182,8 @@ def _text(given: object, what: str) -> str:
     try:
         text = given.decode() if isinstance(given, bytes) else given
         text.encode()
-        if text.lstrip()[:1] == "{":
-            inner: str = msgspec.json.decode(text, type=_Told).checkpoint
-            return inner
+        return msgspec.json.decode(text, type=_Told) if text.lstrip()[:1] == "{" else _Told(text)
     except (UnicodeDecodeError, UnicodeEncodeError):
         raise signed_note.malformed(what, 1, "it is not UTF-8 text") from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise signed_note.malformed(what, 1, f"it is JSON, but no answer of `worlddb head --json`: {error}") from None
-    return text
-
-
-class _Told(msgspec.Struct):
-    """The part of ``worlddb head --json`` that is read back."""
-
-    checkpoint: str

@@ -48,6 +48,7 @@ EXTRACTED: Final = _tag("worlddb/extracted/1")
 TRUSTED: Final = _tag("worlddb/trusted/1")
 SUPPOSED: Final = _tag("worlddb/supposed/1")
 INDEX: Final = _tag("worlddb/index/1")
+RECEIPT: Final = _tag("worlddb/receipt/1")
 
 GENESIS: Final = bytes(HASH_BYTES)
 """What the first commit names as its predecessor."""

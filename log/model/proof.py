@@ -4,8 +4,9 @@ A proof is one JSON object; every hash and every byte string in it is lower-case
 down for other languages in docs/proofs.md, step by step in the order of this file.
 """
 
+import json
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -125,15 +126,27 @@ class _Fails(Exception):
     """The proof does not hold."""
 
 
-class _Told(msgspec.Struct, frozen=True):
-    """The part of ``worlddb prove --json`` that is read back.
-
-    There, ``proof`` is the whole document.
-    """
+class _Tag(msgspec.Struct, frozen=True):
+    """What tells a proof from the answer of ``worlddb prove --json``: there, ``proof`` is the whole document."""
 
     proof: msgspec.Raw
 
 
+class _Told(_Tag, frozen=True, forbid_unknown_fields=True):
+    """The answer of ``worlddb prove --json``. Where it was written to (``file``) says nothing of the proof."""
+
+    ok: Literal[True] = True
+    file: str | None = None
+    bytes: int | None = None
+    shows_text: bool | None = None
+
+    def fits(self, proof: Inclusion | Consistency) -> bool:
+        """True if all else that was told is so."""
+        shows = proof.shown is not None if isinstance(proof, Inclusion) else None
+        return self.bytes in (None, len(proof_text(proof))) and self.shows_text in (None, shows)
+
+
+_TAG: Final = msgspec.json.Decoder(_Tag)
 _TOLD: Final = msgspec.json.Decoder(_Told)
 
 _DECODER: Final = msgspec.json.Decoder(Inclusion | Consistency)
@@ -162,9 +175,13 @@ def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistenc
             f"{what} is longer than {limits.MAX_PROOF_BYTES:,} bytes", "Prove it in a world that is less deep"
         )
     try:
-        inner = bytes(_TOLD.decode(given).proof)
-        found: Inclusion | Consistency = _DECODER.decode(given if inner[:1] == b'"' else inner)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        json.loads(given, object_pairs_hook=_each_once)
+        alone = bytes(_TAG.decode(given).proof)[:1] == b'"'
+        told = None if alone else _TOLD.decode(given)
+        found: Inclusion | Consistency = _DECODER.decode(given if told is None else told.proof)
+        if told is not None and not told.fits(found):
+            raise msgspec.ValidationError("what is told beside it is not so")
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise errors.MalformedFile(
             f"{what} is no proof: {error}", "Give the file as `worlddb prove` wrote it", file=what
         ) from None
@@ -174,6 +191,14 @@ def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistenc
             "Upgrade WorldDB",
             file=what,
         )
+    return found
+
+
+def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; of a member that comes twice, another reader could take the other one."""
+    found = dict(members)
+    if len(found) != len(members):
+        raise ValueError("an object has a member twice")
     return found
 
 
@@ -200,8 +225,8 @@ def check(proof: Inclusion | Consistency, heads: Sequence[checkpoint.Anchor]) ->
     return ProofCheck(True, "", kind, claim)
 
 
-def proved_world(proof: Inclusion) -> tuple[str, bytes, bytes]:
-    """Give the last world of a proof, its hash, and the chain hash of the commit.
+def proved_world(proof: Inclusion) -> tuple[str, bytes, bytes, codec.Header]:
+    """Give the last world of a proof, its hash, and the chain hash and header of the commit.
 
     They are so by the header in the proof. That the commit is in a log at all is for a head to say: see
     :func:`check`.
@@ -210,12 +235,13 @@ def proved_world(proof: Inclusion) -> tuple[str, bytes, bytes]:
         ValueError: the proof does not lead from the header's root hash to that world.
     """
     try:
-        last = _descend(proof, _header_of(proof))
+        header = _header_of(proof)
+        last = _descend(proof, header)
     except _Fails as failed:
         raise ValueError(str(failed)) from None
     members, edges = bytes.fromhex(last.members), bytes.fromhex(last.edges)
     reached = hashing.world_hash(bytes.fromhex(last.body), members, edges, last.created)
-    return last.lineage, reached, codec.chain_hash(bytes.fromhex(proof.header))
+    return last.lineage, reached, codec.chain_hash(bytes.fromhex(proof.header)), header
 
 
 def _check_consistency(proof: Consistency, heads: Sequence[checkpoint.Anchor]) -> dict[str, Any]:

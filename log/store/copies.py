@@ -83,15 +83,14 @@ def settle(env: environment.Environment) -> None:
 
 
 def noted_copies(folder: Path, log: LmdbLog) -> list[Copy]:
-    """List the copies that were remembered in either place, in the order in which they were made.
+    """List the copies that were remembered in either place; a backup as often as it was brought up to date."""
+    return [*_kept(log), *_in_file_alone(folder, log)]
 
-    A backup is listed as it was last.
-    """
-    kept = _kept(log)
-    found = [*kept, *_in_file_alone(folder, log)]
-    # A backup that was brought up to date has had the erasures that came before.
+
+def as_they_are(copies: Iterable[Copy]) -> list[Copy]:
+    """Of copies that were noted, list each once, a backup as it was last: it has had the erasures that came before."""
     newest: dict[object, Copy] = {}
-    for copy in found:
+    for copy in copies:
         place = copy.path if copy.kind == BACKUP else copy
         known = newest.get(place)
         if known is None or (copy.head, copy.seq) >= (known.head, known.seq):

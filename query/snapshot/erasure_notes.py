@@ -5,12 +5,14 @@ from typing import Final
 
 import msgspec
 
-from worlddb.log.model import blobs, codec, errors, times
+from worlddb.log.model import blobs, codec, errors, hashing, times
 from worlddb.log.model.codec import chain_hash, events_hash
 from worlddb.log.model.events import NONE, Erased
-from worlddb.log.store.copies import Copy
+from worlddb.log.store.copies import Copy, as_they_are
 from worlddb.log.store.erasure_evidence import LaterErasure
+from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.apply import erasure_of as row_of
+from worlddb.projections.tables.apply.log_marks import secret_of
 from worlddb.query.records import records
 from worlddb.query.snapshot.snapshot import Snapshot
 
@@ -33,7 +35,7 @@ def erasure_of(snapshot: Snapshot, node: int) -> records.Erasure | None:
     return records.Erasure(seq=header.seq, ingested_at=header.ingest_time, author=header.author, reason=reason)
 
 
-class ErasedText(msgspec.Struct, frozen=True):
+class ErasedText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where a text was, as commit and position of its blob, and the hash that stays of it."""
 
     seq: int
@@ -41,7 +43,7 @@ class ErasedText(msgspec.Struct, frozen=True):
     hash: str
 
 
-class ErasedWorld(msgspec.Struct, frozen=True, kw_only=True):
+class ErasedWorld(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The erased texts of one world, and the reference of the request.
 
     ``forbidden`` counts the texts that may not come back. ``everywhere``: it was found by a text that another world was
@@ -55,11 +57,12 @@ class ErasedWorld(msgspec.Struct, frozen=True, kw_only=True):
     texts: tuple[ErasedText, ...]
 
 
-class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
+class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one commit erased, in a form that can be kept and checked against the log later.
 
     ``not_reached`` says in words which copies may hold the texts: those that the store made itself and knows of, and
-    that there may be others.
+    that there may be others. ``seal`` is a hash of all that the receipt says, under the store's secret; receipts of
+    earlier releases have none.
     """
 
     store: str
@@ -70,6 +73,7 @@ class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
     ingested_at: int
     worlds: tuple[ErasedWorld, ...]
     not_reached: tuple[str, ...]
+    seal: str = ""
 
 
 class ErasureCheck(msgspec.Struct, frozen=True):
@@ -106,8 +110,7 @@ def receipt_of(snapshot: Snapshot, store_id: bytes, seq: int, copies: Sequence[C
         for event in erased
     )
     first = min(holds)
-    known = [f"{copy.kind} at {copy.path}" for copy in copies if copy.seq >= first and copy.head < seq]
-    return ErasureReceipt(
+    receipt = ErasureReceipt(
         store=store_id.hex(),
         seq=seq,
         chain=log.chain(seq).hex(),
@@ -115,8 +118,19 @@ def receipt_of(snapshot: Snapshot, store_id: bytes, seq: int, copies: Sequence[C
         author=header.author,
         ingested_at=header.ingest_time,
         worlds=worlds,
-        not_reached=(*known, ELSEWHERE),
+        not_reached=(*_holding(as_they_are(copies), first, seq), ELSEWHERE),
     )
+    return msgspec.structs.replace(receipt, seal=_seal(log, receipt))
+
+
+def _holding(copies: Sequence[Copy], first: int, seq: int) -> list[str]:
+    """The copies that hold texts from commit ``first`` on, and were made before commit ``seq`` erased these."""
+    return [f"{copy.kind} at {copy.path}" for copy in copies if copy.seq >= first and copy.head < seq]
+
+
+def _seal(log: LmdbLog, receipt: ErasureReceipt) -> str:
+    said = msgspec.json.encode(msgspec.structs.replace(receipt, seal=""), order="deterministic")
+    return hashing.keyed(secret_of(log), hashing.RECEIPT, said).hex()
 
 
 def read_receipt(document: object) -> ErasureReceipt:
@@ -136,12 +150,16 @@ def read_receipt(document: object) -> ErasureReceipt:
         ) from None
 
 
-def check(snapshot: Snapshot, store_id: bytes, receipt: ErasureReceipt) -> ErasureCheck:
-    """Check a receipt against the log: the same facts, hashes that hold, and no texts."""
+def check(snapshot: Snapshot, store_id: bytes, receipt: ErasureReceipt, copies: Sequence[Copy]) -> ErasureCheck:
+    """Check a receipt against the log: the same facts, hashes that hold, and no texts.
+
+    ``copies`` are all that were noted, which the list in a receipt without a seal is held against.
+    """
     if receipt.store != store_id.hex():
         return ErasureCheck(False, (f"it is a receipt of the store {receipt.store}, and this is {store_id.hex()}",))
     try:
-        problems = tuple(_problems(snapshot, receipt, receipt_of(snapshot, store_id, receipt.seq, ())))
+        recorded = receipt_of(snapshot, store_id, receipt.seq, copies)
+        problems = (*_problems(snapshot, receipt, recorded), *_list_problems(snapshot.log, receipt, recorded, copies))
     except errors.WorldDBError as error:
         problems = (error.message,)
     return ErasureCheck(not problems, problems)
@@ -162,3 +180,24 @@ def _problems(snapshot: Snapshot, receipt: ErasureReceipt, recorded: ErasureRece
                 yield f"the text {text.hash[:12]} of commit {text.seq} is there"
     if log.scrub_due() is not None:
         yield "an erasure is not finished: bytes may still lie in the store's files"
+
+
+def _list_problems(
+    log: LmdbLog, receipt: ErasureReceipt, recorded: ErasureReceipt, copies: Sequence[Copy]
+) -> Iterator[str]:
+    """What is wrong with the list of copies.
+
+    It was made at the time of the erasure or later, and copies that were brought up to date since are out of it.
+    """
+    if receipt.seal:
+        if receipt.seal != _seal(log, receipt):
+            yield "its seal is not that of what it says: it was altered"
+        return
+    first = min(text.seq for world in recorded.worlds for text in world.texts)
+    ever = {*_holding(copies, first, receipt.seq), ELSEWHERE}
+    for name in receipt.not_reached:
+        if name not in ever:
+            yield f"it has no seal, and names a copy that this store knows nothing of: {name[:200]!r}"
+    for name in recorded.not_reached:
+        if name not in receipt.not_reached:
+            yield f"it has no seal, and leaves out {name[:200]!r}"

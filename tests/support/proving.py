@@ -89,3 +89,32 @@ def containers(db: worlddb.Database, ref: str, seq: int) -> list[str]:
                 found.append(above)
                 pending.append(above)
     return found
+
+
+def changes(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The document with one member at a time changed, dropped or doubled, at any depth."""
+    for name, value in document.items():
+        yield {each: found for each, found in document.items() if each != name}
+        yield document | {name + "s": value}
+        for other in others(value):
+            yield document | {name: other}
+
+
+def others(value: Any) -> Iterator[Any]:
+    """Other values of the same sort, and of another one."""
+    yield None
+    yield [value]
+    if isinstance(value, int):
+        yield from (value + 1, value - 1, -value, 2**64, str(value), value + 0.5)
+    elif isinstance(value, str):
+        yield from (value[2:], value + "00", value.upper() + "\n", value[::-1] + "0", 7)
+        yield ("0" if value[:1] != "0" else "1") + value[1:]
+    elif isinstance(value, list):
+        yield value + value[:1] if value else ["00" * 32]
+        for at, each in enumerate(value):
+            yield value[:at] + value[at + 1 :]
+            yield value[::-1] if value != value[::-1] else None
+            inner = changes(each) if isinstance(each, dict) else others(each)
+            yield from ([*value[:at], changed, *value[at + 1 :]] for changed in inner)
+    elif isinstance(value, dict):
+        yield from changes(value)

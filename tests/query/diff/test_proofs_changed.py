@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 import worlddb
 from tests.support.faults import forge
-from tests.support.proving import containers, everything, grow
+from tests.support.proving import changes, containers, everything, grow
 from worlddb.log.model.proof import read_proof
 
 
@@ -65,35 +64,6 @@ def test_no_proof_survives_the_change_of_a_single_byte(whole: Path, which: int, 
             # White space between the members says nothing, and neither does a space for a line's end.
             assert found != "holds" or read_proof(changed) == genuine, f"byte {at}: {chr(byte)} to {chr(other)}"
     assert told["holds"] <= 1 and min(told["fails"], told["malformed_file"]) > 100, told
-
-
-def changes(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The document with one member at a time changed, dropped or doubled, at any depth."""
-    for name, value in document.items():
-        yield {each: found for each, found in document.items() if each != name}
-        yield document | {name + "s": value}
-        for other in others(value):
-            yield document | {name: other}
-
-
-def others(value: Any) -> Iterator[Any]:
-    """Other values of the same sort, and of another one."""
-    yield None
-    yield [value]
-    if isinstance(value, int):
-        yield from (value + 1, value - 1, -value, 2**64, str(value), value + 0.5)
-    elif isinstance(value, str):
-        yield from (value[2:], value + "00", value.upper() + "\n", value[::-1] + "0", 7)
-        yield ("0" if value[:1] != "0" else "1") + value[1:]
-    elif isinstance(value, list):
-        yield value + value[:1] if value else ["00" * 32]
-        for at, each in enumerate(value):
-            yield value[:at] + value[at + 1 :]
-            yield value[::-1] if value != value[::-1] else None
-            inner = changes(each) if isinstance(each, dict) else others(each)
-            yield from ([*value[:at], changed, *value[at + 1 :]] for changed in inner)
-    elif isinstance(value, dict):
-        yield from changes(value)
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import worlddb
+from tests.support.proving import changes
 from tests.support.running import Here, Small
 
 
@@ -178,3 +180,56 @@ def test_a_witness_signs_a_head_that_goes_on_from_the_last_and_no_other(run: Her
     assert run("cosign", head, "--sign", key, "--since", old).error == "usage"
     assert run("cosign", head, "--sign", head, "--first").error == "input"
     assert run("cosign", proof, "--sign", key, "--first").error == "malformed_file"
+
+
+def test_nothing_that_is_told_beside_a_proof_can_be_altered(
+    run: Here, head: Path, small: Small, tmp_path: Path
+) -> None:
+    """The answer of `prove --json` is read back, and all but one member of it was passed over."""
+    edge = next(entry for entry in run("log", "--json").lines if entry["data"].get("type") == "supersedes")["refs"][0]
+    refused = 0
+    for argv in ([small.porto, "--with-text"], [small.porto], [edge, "--with-text"], ["--consistency", "8"]):
+        genuine = run.json("prove", *argv)
+        # Where it was written to says nothing of the proof, and what is not told is not altered.
+        beside = {name: value for name, value in genuine.items() if name not in ("file", "proof")}
+        for changed in changes(beside):
+            document = genuine | changed if changed.keys() >= beside.keys() else None
+            if document not in (None, genuine) and not only_untold(document, genuine):
+                assert ends(json.dumps(document), head.read_text()) == "malformed_file", document
+                refused += 1
+    assert refused > 30
+
+
+def test_nothing_that_is_told_beside_a_head_can_be_altered(run: Here, small: Small) -> None:
+    genuine = run.json("head")
+    with worlddb.open(run.store, create=False) as db:
+        proof, last = db.prove(small.porto), db.head().seq
+    assert ends(proof, json.dumps(genuine)) == "holds" and genuine["seq"] == last
+    refused = 0
+    for changed in changes({name: value for name, value in genuine.items() if name != "checkpoint"}):
+        document = genuine | changed
+        if document != genuine and not only_untold(document, genuine):
+            assert ends(proof, json.dumps(document)) == "malformed_file", document
+            refused += 1
+    assert refused > 40
+    assert ends(proof, json.dumps({"checkpoint": genuine["checkpoint"], "ok": True, "reason": ""})) == "holds"
+
+
+def only_untold(document: dict[str, Any], genuine: dict[str, Any]) -> bool:
+    """True if a document tells less than the genuine one, and nothing else."""
+    return {name: value for name, value in document.items() if value is not None}.items() <= genuine.items()
+
+
+def ends(proof: str, head: str) -> str:
+    """How a check ends: "holds", "fails", or the code of the typed error."""
+    try:
+        return "holds" if worlddb.check_proof(proof, head).ok else "fails"
+    except worlddb.InputError as error:
+        return error.code
+
+
+def test_a_member_that_comes_twice_is_no_proof(run: Here, head: Path, small: Small) -> None:
+    with worlddb.open(run.store, create=False) as db:
+        proof = db.prove(small.porto)
+    twice = proof.replace('{"proof"', '{"seq":1,"proof"', 1)
+    assert ends(twice, head.read_text()) == "malformed_file"

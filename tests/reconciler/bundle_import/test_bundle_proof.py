@@ -178,6 +178,24 @@ def test_a_heading_that_states_another_chain_than_the_proof_is_refused_and_so_is
         worlddb.check_bundle(written(tmp_path / "twice.bundle", [*frames[:-1], frames[-2], frames[-1]]))
 
 
+def test_no_field_of_the_heading_and_of_its_commit_can_be_altered(made: Made, tmp_path: Path) -> None:
+    """The time of the bundle, and who made its commit, were not held against the proof."""
+    frames = frames_of(made.bundle)
+    heading = frames[0]
+    assert isinstance(heading, fr.Heading)
+    last = next(at for at, frame in enumerate(frames) if isinstance(frame, fr.CommitFrame) and frame.seq == heading.seq)
+    tried = 0
+    for at in (0, last):
+        values = {name: getattr(frames[at], name) for name in frames[at].__struct_fields__}
+        for name, value in values.items():
+            other = value + 1 if isinstance(value, int) else value[::-1] if value != value[::-1] else value[1:] + b"x"
+            forged: Any = type(frames[at])(**values | {name: other})
+            with pytest.raises(InvalidBundle):
+                worlddb.check_bundle(written(tmp_path / "forged.bundle", [*frames[:at], forged, *frames[at + 1 :]]))
+            tried += 1
+    assert tried == 10
+
+
 def test_what_cannot_be_proved_is_not_exported(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with worlddb.open(made.store) as db:
         for asked in ({"head": db.head().seq + 1}, {"head": 2}, {"head": 3, "proof": False}, {"head": "no head"}):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from pathlib import Path
@@ -11,6 +12,8 @@ import msgspec
 import pytest
 
 import worlddb
+from tests.support.proving import changes
+from tests.support.running import Here
 from worlddb import Database, ErasureReceipt, InputError
 
 NOTHING: list[Any] = [{}, [], 3, None]
@@ -206,3 +209,54 @@ def _data(db: Database) -> bytes:
 def _noted(db: Database) -> list[bytes]:
     with db._env.read() as txn:
         return [bytes(value) for key, value in txn.cursor() if key[:1] == b"\x06"]
+
+
+# -- every field of a receipt
+
+
+def test_no_receipt_holds_with_another_field(db: Database, tmp_path: Path) -> None:
+    """The list of copies could be altered, and anything put beside it, and `check_erasure` said that it holds."""
+    with db:
+        db.backup(tmp_path / "backup")
+        db.export(None, tmp_path / "all.bundle")
+        receipt = erased(db)
+        genuine: Any = msgspec.to_builtins(receipt)
+        unsealed = {name: value for name, value in genuine.items() if name != "seal"}
+        assert db.check_erasure(receipt).ok and db.check_erasure(unsealed).ok
+        for whole in (genuine, unsealed):
+            tried = 0
+            for changed in changes(whole):
+                # Without its seal it is held against the lists of copies, and everything in it is still so.
+                if changed not in (genuine, unsealed):
+                    assert not holds(db, changed), changed
+                    tried += 1
+            assert tried > 60
+        db.backup(tmp_path / "backup")
+        assert db.check_erasure(unsealed).ok, "the backup was there then"
+        assert db.check_erasure(msgspec.structs.replace(db.erasure_receipt(receipt.seq), seal="")).ok
+
+
+def test_a_receipt_that_was_altered_does_not_hold_on_the_command_line(
+    db: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with db:
+        db.export(None, tmp_path / "all.bundle")
+    run, kept = Here(capsys, db.path), tmp_path / "receipt.json"
+    receipt = run.json("erase", "A", "--reason", "request 1", "--yes")["receipt"]
+    for document, code in (
+        (receipt, 0),
+        (receipt | {"not_reached": receipt["not_reached"][1:]}, 1),
+        (receipt | {"also_erased": "all copies"}, 2),
+        (receipt | {"ingested_at": "2020-01-01T00:00:00Z"}, 1),
+    ):
+        kept.write_text(json.dumps(document), encoding="utf-8")
+        assert run("check-receipt", kept).code == code, document
+    kept.write_text('{"not_reached": [], ' + json.dumps(receipt)[1:], encoding="utf-8")
+    assert run("check-receipt", kept).error == "input"
+
+
+def holds(db: Database, document: Any) -> bool:
+    try:
+        return db.check_erasure(document).ok
+    except InputError:
+        return False

@@ -289,9 +289,17 @@ def _check(args: Namespace, out: Output) -> int:
     return DONE if found.ok else NO
 
 
+def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; of a member that comes twice, another reader could take the other one."""
+    found = dict(members)
+    if len(found) != len(members):
+        raise ValueError("an object has a member twice")
+    return found
+
+
 def _read(file: Path) -> dict[str, Any]:
     try:
-        document = json.loads(file.read_bytes())
+        document = json.loads(file.read_bytes(), object_pairs_hook=_each_once)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file} is not JSON: {error}", "Give what `worlddb erase --receipt` wrote") from None
     if isinstance(document, dict) and "receipt" in document:
