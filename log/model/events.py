@@ -399,8 +399,9 @@ TrustLevel = Literal["none", "low", "fair", "full", ""]
 class Trusted(Event, frozen=True, tag="trusted"):
     """An operator said how far a source is trusted, from this commit on.
 
-    ``world`` is set only ``of`` a world. The author, or the field of sources and its value, are type and name of the
-    blob ``body``.
+    The author, or the field of sources and its value, are type and name of the blob ``body``. ``world`` is the lineage
+    of a world, and of an author or a source the keyed hash by which it is known once that blob is erased; it is empty
+    of all the rest, and where an earlier release wrote the event.
     """
 
     of: TrustOf

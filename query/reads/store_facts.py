@@ -55,6 +55,7 @@ def trusts(snapshot: VisibleSnapshot) -> list[records.Trusted]:
                 ingested_at=header.ingest_time,
                 author=header.author,
                 why=snapshot.details(said.seq, said.row.details).why,
+                erased=body is None and said.kind in ("author", "source"),
             )
         )
     return found

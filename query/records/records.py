@@ -132,7 +132,8 @@ class Trusted(msgspec.Struct, frozen=True, kw_only=True):
     """How far an operator trusts a source: ``none``, ``low``, ``fair`` or ``full``, since commit ``seq``.
 
     ``of`` is ``author``, ``source``, ``world`` or ``rest`` (all of which nothing else is said); ``field`` is that of a
-    source, ``name`` the author, the field's value or the reference of the world.
+    source, ``name`` the author, the field's value or the reference of the world. Field and name that were ``erased``
+    are empty; the level goes on to hold.
     """
 
     of: str
@@ -143,6 +144,7 @@ class Trusted(msgspec.Struct, frozen=True, kw_only=True):
     ingested_at: int
     author: str
     why: str
+    erased: bool = False
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,7 +37,9 @@ class Trust:
             if said.level is not None:
                 self._said[said.kind][said.digest] = said.level
         self._rest = next(iter(self._said["rest"].values()), None)
-        self._authors: dict[str, int | None] = {}
+        self._named: dict[tuple[str, str, str], int | None] = {}
+        """What is said of authors and of fields of sources."""
+        self._secret = b""
         self._around: dict[int, int | None] = {}
 
     def level(self, node: int, row: VersionRow) -> int | None:
@@ -75,19 +77,21 @@ class Trust:
         return self._rest if found is None else found
 
     def _by_author(self, row: VersionRow) -> int | None:
-        if not self._said["author"]:
-            return None
-        author = self._snapshot.header(row.seq).author
-        if author not in self._authors:
-            self._authors[author] = self._said["author"].get(trust_levels.source_digest("", author))
-        return self._authors[author]
+        return self._by_name("author", "", self._snapshot.header(row.seq).author) if self._said["author"] else None
 
     def _by_source(self, row: VersionRow) -> int | None:
-        known = self._said["source"]
-        if not known:
+        if not self._said["source"]:
             return None
         given = self._snapshot.details(row.seq, row.details).source
-        return _least(known.get(trust_levels.source_digest(*field)) for field in _fields(given))
+        return _least(self._by_name("source", *field) for field in _fields(given))
+
+    def _by_name(self, kind: str, field: str, value: str) -> int | None:
+        named = kind, field, value
+        if named not in self._named:
+            self._secret = self._secret or self._snapshot.secret()
+            both = trust_levels.keyed_digest(self._secret, field, value), trust_levels.named_digest(field, value)
+            self._named[named] = _least(map(self._said[kind].get, both))
+        return self._named[named]
 
     def _by_place(self, node: int) -> int | None:
         """What is said of the nearest world around one, or of it; the least if several are as near."""

@@ -19,7 +19,7 @@ from zlib import crc32
 from worlddb.log.model import blobs, codec
 from worlddb.log.model.events import NONE
 from worlddb.projections.indexes import fields, vector_rows
-from worlddb.projections.tables.apply import settings, trust_levels
+from worlddb.projections.tables.apply import log_marks, settings, trust_levels
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import Scannable, Seekable, TableReads
@@ -468,6 +468,10 @@ class VisibleSnapshot:
         if self._says_trust is None:
             self._says_trust = next(iter(self._snapshot.tables.trusts.scan(b"")), None) is not None
         return self._says_trust
+
+    def secret(self) -> bytes:
+        """The secret under which the store hashes what it may not hold in clear."""
+        return log_marks.secret_of(self._snapshot.log)
 
     def trusts(self) -> list[trust_levels.Said]:
         """How far what is trusted; of worlds, what is said of those inside and of those around all that is seen."""

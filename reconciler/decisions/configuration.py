@@ -7,12 +7,12 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, ids, limits
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Body
 from worlddb.projections.tables.apply import settings, trust_levels
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.functional import NEVER_FUNCTIONAL
 from worlddb.reconciler.similarity.thresholds import Resolving, Thresholds
+from worlddb.reconciler.transaction import recorded_texts
 from worlddb.reconciler.transaction.context import Context, node_ref
 
 
@@ -173,25 +173,45 @@ def set_trust(ctx: Context, command: cmd.Trust, details: int) -> tuple[bytes, in
     To say the same again is no event.
     """
     world = ROOT_NODE if command.of != "world" or command.world is None else node_ref(ctx, command.world)
-    lineage = ctx.lineage(world)
+    lineage, is_named = ctx.lineage(world), command.of in ("author", "source")
     about = lineage if command.of == "world" else b""
-    digest = trust_levels.digest_of(command.of, about, Body(b"", command.type, command.name, ""))
-    known = trust_levels.said_of(ctx.tables, command.of, digest, ctx.draft.seq)
-    before = None if known is None else known.level
+    if is_named:
+        about = trust_levels.keyed_digest(ctx.secret, command.type, command.name)
+    known = trust_levels.said_of(ctx.tables, command.of, about, ctx.draft.seq)
+    earlier = _said_by_name(ctx, command) if is_named else None
+    before = known.level if known is not None else None if earlier is None else earlier.level
     level = trust_levels.LEVELS.index(command.level) if command.level else None
     if level == before:
         return lineage, ev.NONE
-    if known is None and len(trust_levels.trusts_known(ctx.tables, ctx.draft.seq)) >= limits.MAX_TRUSTED:
+    is_new = known is None and earlier is None
+    if is_new and len(trust_levels.trusts_known(ctx.tables, ctx.draft.seq)) >= limits.MAX_TRUSTED:
         ctx.refuse(
             "too_many_trusted",
             f"{limits.MAX_TRUSTED:,} levels of trust are in force in this store, which is the limit",
             "Say it of a world or of all the rest in place of many sources, or take some back",
         )
     body = ev.NONE
-    if command.of in ("author", "source"):
+    # A name that was erased does not come back with another level: it is known without.
+    if is_named and (known is None or _has_name(ctx, known)):
         body = ctx.draft.add_body(command.type, command.name, "")
+    if earlier is not None:
+        ctx.draft.emit(ev.Trusted(command.of, b"", body, "", details))
     ctx.draft.emit(ev.Trusted(command.of, about, body, command.level, details))
     return lineage, body
+
+
+def _said_by_name(ctx: Context, command: cmd.Trust) -> trust_levels.Said | None:
+    """The level in force that an earlier release said of something that has a name."""
+    digest = trust_levels.named_digest(command.type, command.name)
+    found = trust_levels.said_of(ctx.tables, command.of, digest, ctx.draft.seq, is_named=True)
+    return None if found is None or found.level is None else found
+
+
+def _has_name(ctx: Context, said: trust_levels.Said) -> bool:
+    """True if the name of which a level was said is still there."""
+    if said.seq == ctx.draft.seq:
+        return said.row.body != ev.NONE
+    return recorded_texts.body_at(ctx.draft.log, said.seq, said.row.body) is not None
 
 
 def thresholds_of(known: settings.Tuning) -> Thresholds:

@@ -16,6 +16,7 @@ from worlddb.log.model import codec, errors
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Cause
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply import trust_levels
 from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, normalised
 from worlddb.projections.tables.reads.lookup import find_node
 from worlddb.projections.tables.storage import rows, schema
@@ -130,34 +131,50 @@ def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs
         if command.everywhere and own:
             reached = [target.node for target in own if not target.derived]
             taken = {place for each in marks.values() for place in each}
-            naming = {place for mark in marks_naming(log, tables, reached) for place in mark.blobs}
+            naming = {place for mark in settings_naming(log, tables, reached) for place in mark.blobs}
             marks[own[0].node] = sorted(naming - taken)
     return inputs.PlannedErasure(
         named, targets, blobs_of(log, tables, seq, [target.node for own in targets for target in own]), marks
     )
 
 
-class MarkNaming(NamedTuple):
-    """A bookmark that names somebody: its name, and the blobs of its name and its reason."""
+class SettingNaming(NamedTuple):
+    """A bookmark or a level of trust that names somebody: what it is of, and the blobs of its name and its reason."""
 
     name: str
     blobs: tuple[inputs.BlobPlace, ...]
+    is_bookmark: bool
 
 
-def marks_naming(log: LmdbLog, tables: rows.Tables, nodes: Collection[int]) -> Iterator[MarkNaming]:
-    """The bookmarks whose names or reasons hold a name or an alias of some worlds, in the order of the log."""
+def settings_naming(log: LmdbLog, tables: rows.Tables, nodes: Collection[int]) -> Iterator[SettingNaming]:
+    """What is the whole store's and names some worlds, by a name or an alias: in the order of the log.
+
+    It does so in the name or the reason of a bookmark, or in those of a level of trust that is said of no world.
+    """
     sought = sought_names(log, tables, nodes)
-    set_by = sorted({int.from_bytes(key[NAME_DIGEST_BYTES:], "big") for key, _ in tables.bookmarks.scan(b"")})
-    for seq in set_by if sought else ():
+    if sought is None:
+        return
+    set_by = {int.from_bytes(key[NAME_DIGEST_BYTES:], "big") for key, _ in tables.bookmarks.scan(b"")}
+    for seq in sorted(set_by | {said.seq for said in trust_levels.trusts_said(tables)}):
         for event in log.events(seq).events:
-            if isinstance(event, ev.Bookmarked) and sought is not None:
+            if isinstance(event, ev.Bookmarked) or (isinstance(event, ev.Trusted) and event.of != "world"):
                 body = recorded_texts.body_at(log, seq, event.body)
                 details = recorded_texts.details_at(log, seq, event.details)
-                said = f"{'' if body is None else body.name} {'' if details is None else details.why}"
-                if sought.search(normalised(said)):
+                is_bookmark = isinstance(event, ev.Bookmarked)
+                named = "" if body is None else body.name if is_bookmark else f"{body.type} {body.name}"
+                if sought.search(normalised(f"{named} {'' if details is None else details.why}")):
                     kept = ((seq, event.body, body), (seq, event.details, details))
                     blobs = tuple((at, position) for at, position, text in kept if text is not None)
-                    yield MarkNaming("" if body is None else body.name, blobs)
+                    if isinstance(event, ev.Trusted):
+                        named = _told(event.of, body)
+                    yield SettingNaming(named, blobs, is_bookmark)
+
+
+def _told(of: ev.TrustOf, body: Body | None) -> str:
+    """What a level of trust is said of."""
+    if body is None:
+        return "all the rest" if of == "rest" else of
+    return body.name if of == "author" else f"{body.type}={body.name}"
 
 
 def sought_names(log: LmdbLog, tables: rows.Tables, nodes: Collection[int]) -> re.Pattern[str] | None:
@@ -224,7 +241,10 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
         forbidden = sorted(forbidden_texts.digest_of(ctx.secret, text) for text in texts)
         gone = sorted([*blobs, *found.marks.get(target.node, [])])
         if gone:
+            trusted = _trusted_by_name(ctx, gone)
             ctx.draft.emit(ev.Erased(lineage, gone, details, target.everywhere, forbidden))
+            for event in trusted:
+                ctx.draft.emit(event)
             changed = True
             if forbidden:
                 ctx.forbid()
@@ -233,6 +253,18 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
     if not changed:
         ctx.note("already_erased", named)
     return named
+
+
+def _trusted_by_name(ctx: context.Context, gone: Sequence[inputs.BlobPlace]) -> list[ev.Trusted]:
+    """What says again how far somebody is trusted of whom nothing but the name was recorded, and that is gone."""
+    again: list[ev.Trusted] = []
+    for said in trust_levels.trusts_known(ctx.tables, ctx.draft.seq):
+        place = said.seq, said.row.body
+        body = recorded_texts.body_at(ctx.draft.log, *place) if said.is_named and place in gone else None
+        if body is not None and said.level is not None:
+            about = trust_levels.keyed_digest(ctx.secret, body.type, body.name)
+            again.append(ev.Trusted(said.kind, about, ev.NONE, trust_levels.LEVELS[said.level], ev.NONE))
+    return again
 
 
 def forbidden_by(log: LmdbLog, target: inputs.ErasureTarget, blobs: Sequence[inputs.BlobPlace]) -> list[Body]:
@@ -342,8 +374,10 @@ def _subject(event: ev.Event) -> bytes:
     """
     if isinstance(event, ev.Created | ev.Revised | ev.Ended | ev.Named | ev.Filled | ev.Embedded):
         return event.lineage
-    if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported | ev.Tuned | ev.Untuned | ev.Trusted):
+    if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported | ev.Tuned | ev.Untuned):
         return event.world
+    if isinstance(event, ev.Trusted):
+        return event.world if event.of == "world" else b""
     if isinstance(event, ev.Linked):
         return event.edge
     if isinstance(event, ev.Proposed | ev.Decided):

@@ -11,7 +11,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.names.canonical import normalised
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands.commands import Erase
-from worlddb.reconciler.erasure.erasure_plan import forbidden_by, marks_naming, plan, sought_names
+from worlddb.reconciler.erasure.erasure_plan import forbidden_by, plan, settings_naming, sought_names
 from worlddb.reconciler.transaction.inputs import PlannedErasure
 from worlddb.reconciler.transaction.recorded_texts import body_at
 
@@ -23,7 +23,8 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     others'. ``mentions`` are other worlds in whose texts a name or an alias of those that were named occurs: they would
     stay as they are. With ``forbid``, ``contents_forbidden`` counts the contents that could not be written again, and
     ``names_forbidden`` has the names that could not, of worlds that had no content. ``bookmarks`` are those whose names
-    or reasons hold a name or an alias: they lose both if the erasure reaches everywhere, and stay otherwise.
+    or reasons hold a name or an alias: they lose both if the erasure reaches everywhere, and stay otherwise. ``trusts``
+    are the authors and sources of which trust was said, likewise; the levels go on to hold.
     """
 
     worlds: tuple[str, ...]
@@ -33,6 +34,7 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     contents_forbidden: int = 0
     names_forbidden: tuple[str, ...] = ()
     bookmarks: tuple[str, ...] = ()
+    trusts: tuple[str, ...] = ()
 
 
 def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasurePlan:
@@ -49,6 +51,7 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
         for target in (own if command.forbid else ())
         for body in forbidden_by(log, target, found.blobs.get(target.node, []))
     ]
+    naming = list(settings_naming(log, tables, _named_by(found, commands)))
     mentioned = _mentions(log, tables, set(found.named), set(reached))
     return ErasurePlan(
         worlds=tuple(tables.node(node).lineage.hex() for node in reached),
@@ -56,13 +59,14 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
         mentions=tuple(tables.node(node).lineage.hex() for node in mentioned),
         derived=tuple(tables.node(node).lineage.hex() for node, target in reached.items() if target.derived),
         contents_forbidden=len({body.content for body in bodies if body.content}),
-        bookmarks=tuple(dict.fromkeys(mark.name for mark in marks_naming(log, tables, _named_by(found, commands)))),
+        bookmarks=tuple(dict.fromkeys(each.name for each in naming if each.is_bookmark)),
+        trusts=tuple(dict.fromkeys(each.name for each in naming if not each.is_bookmark)),
         names_forbidden=tuple(dict.fromkeys(body.name for body in bodies if not body.content)),
     )
 
 
 def _named_by(found: PlannedErasure, commands: Sequence[Erase]) -> set[int]:
-    """Whose names are looked for in bookmarks: what is named, and whatever else an erasure everywhere reaches."""
+    """Whose names are looked for in settings: what is named, and whatever else an erasure everywhere reaches."""
     reached = (
         target.node
         for own, command in zip(found.targets, commands, strict=True)

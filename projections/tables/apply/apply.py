@@ -30,6 +30,7 @@ def erased(on: deferred_rows.DeferredRows, event: ev.Erased) -> None:
         tables.put_alias(node, alias, given._replace(name=canonical.NO_NAME))
     blocks.forget_names(tables, node)
     log_marks.forget_bookmarks(tables, event.blobs)
+    trust_levels.forget_named(tables, event.blobs)
     tables.erasures.put(number, schema.ERASURE.pack(on.seq, event.details))
     _forbid(on, event.forbidden)
 

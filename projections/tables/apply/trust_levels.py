@@ -3,13 +3,16 @@
 A level is said of an author, of a field of the sources that are given with what is written (a document, a session, an
 importer), of a world with all that it contains, or of everything of which nothing else is said. It stands until another
 is said of the same, and can be taken back. What was said is kept, so that earlier views see what held then.
+
+Authors and sources are known by a keyed hash that is in the event: once their names are erased, what was said of them
+goes on to hold. Events of an earlier release lack it: their rows have a hash of the name, which an erasure takes along.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-from worlddb.log.model import blobs, hashing
 from worlddb.log.model import events as ev
+from worlddb.log.model import hashing
 from worlddb.projections.tables.apply.deferred_rows import DeferredRows
 from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.rows import Tables
@@ -17,18 +20,25 @@ from worlddb.projections.tables.storage.rows import Tables
 LEVELS: Final = ("none", "low", "fair", "full")
 """The levels from the least on. What nothing is said of counts as the last."""
 FULL: Final = len(LEVELS) - 1
-KINDS: Final[tuple[ev.TrustOf, ...]] = ("author", "source", "world", "rest")
-"""What a level is said of, by the number that it has in a row."""
+KINDS: Final[tuple[ev.TrustOf, ...]] = ("author", "source", "world", "rest", "author", "source")
+"""What a level is said of, by the number that it has in a row; the last two by a keyed hash."""
+_KEYED: Final = 4
+"""From this number on."""
+_ANYTHING: Final = bytes(schema.TRUST_DIGEST_BYTES)
 _TAKEN_BACK: Final = 255
 
 
 class Said(NamedTuple):
-    """A level as it was said by a commit: of what kind, of which digest of it, and the row."""
+    """A level as it was said by a commit: of what kind, of which digest of it, and the row.
+
+    ``is_named``: the digest is of a name and not keyed, so it goes with the name.
+    """
 
     kind: ev.TrustOf
     digest: bytes
     seq: int
     row: schema.TrustRow
+    is_named: bool
 
     @property
     def level(self) -> int | None:
@@ -36,56 +46,67 @@ class Said(NamedTuple):
         return None if self.row.level == _TAKEN_BACK else self.row.level
 
 
-def source_digest(field: str, value: str) -> bytes:
-    """What stands for a source, or with an empty field for an author."""
+def keyed_digest(secret: bytes, field: str, value: str) -> bytes:
+    """What stands for a source in the store with a secret, or with an empty field for an author."""
+    return hashing.keyed(secret, hashing.TRUSTED, field.encode(), value.encode())[: schema.TRUST_DIGEST_BYTES]
+
+
+def named_digest(field: str, value: str) -> bytes:
+    """What stood for it in an earlier release, which has it in no event."""
     return hashing.digest(hashing.TRUSTED, field.encode(), value.encode())[: schema.TRUST_DIGEST_BYTES]
-
-
-def digest_of(of: ev.TrustOf, world: bytes, body: blobs.Body | None) -> bytes:
-    """What stands in a key for that which a level is said of; empty if its text is gone."""
-    if of == "rest":
-        return bytes(schema.TRUST_DIGEST_BYTES)
-    if of == "world":
-        return world
-    return b"" if body is None else source_digest(body.type if of == "source" else "", body.name)
 
 
 def apply_trusted(on: DeferredRows, event: ev.Trusted) -> None:
     """Keep what is said from this commit on."""
-    body = None if event.body == ev.NONE else on.blobs.body(event.body)
-    digest = digest_of(event.of, event.world, body)
-    if not digest:
-        return
+    about, is_named = event.world or _ANYTHING, event.of in ("author", "source") and not event.world
+    if is_named:
+        body = on.blobs.body(event.body)
+        if body is None:
+            return
+        about = named_digest(body.type if event.of == "source" else "", body.name)
     level = LEVELS.index(event.level) if event.level else _TAKEN_BACK
     row = schema.TrustRow(level, event.body, event.details)
-    on.tables.trusts.put(_prefix(event.of, digest) + schema.U64.pack(on.seq), schema.TRUST.pack(*row))
+    key = _prefix(event.of, about, is_named=is_named) + schema.U64.pack(on.seq)
+    on.tables.trusts.put(key, schema.TRUST.pack(*row))
 
 
-def said_of(tables: Tables, of: ev.TrustOf, digest: bytes, seq: int) -> Said | None:
-    """What is said of something as known at a commit, taken back or not."""
-    prefix = _prefix(of, digest)
+def forget_named(tables: Tables, erased: Collection[tuple[int, int]]) -> None:
+    """Forget what was said of names that are among erased blobs, and is known by nothing else."""
+    gone = set(erased)
+    for key, value in list(tables.trusts.scan(b"")):
+        said = _said(key, value)
+        if said.is_named and (said.seq, said.row.body) in gone:
+            tables.trusts.put(key, None)
+
+
+def said_of(tables: Tables, of: ev.TrustOf, about: bytes, seq: int, *, is_named: bool = False) -> Said | None:
+    """What is said of something as known at a commit, taken back or not.
+
+    ``about`` is its lineage or digest, and empty for all the rest.
+    """
+    prefix = _prefix(of, about or _ANYTHING, is_named=is_named)
     found = tables.trusts.last(prefix, prefix + schema.U64.pack(seq))
     return None if found is None else _said(*found)
 
 
 def trusts_known(tables: Tables, seq: int) -> list[Said]:
     """Every level in force at a commit, by what it is said of."""
-    newest: dict[tuple[ev.TrustOf, bytes], Said] = {}
-    for said in _all(tables):
-        if said.seq <= seq:
-            newest[said.kind, said.digest] = said
+    newest = {said[:2]: said for said in trusts_said(tables) if said.seq <= seq}
     return [said for said in newest.values() if said.level is not None]
 
 
-def _all(tables: Tables) -> Iterator[Said]:
+def trusts_said(tables: Tables) -> Iterator[Said]:
+    """Every level that was ever said, of each thing in the order of the log."""
     return (_said(key, value) for key, value in tables.trusts.scan(b""))
 
 
-def _prefix(of: ev.TrustOf, digest: bytes) -> bytes:
-    return bytes([KINDS.index(of)]) + digest
+def _prefix(of: ev.TrustOf, digest: bytes, *, is_named: bool) -> bytes:
+    return bytes([KINDS.index(of, _KEYED if of in KINDS[_KEYED:] and not is_named else 0)]) + digest
 
 
 def _said(key: bytes, value: bytes) -> Said:
     end = 1 + schema.TRUST_DIGEST_BYTES
     seq = schema.U64.unpack_from(key, end)[0]
-    return Said(KINDS[key[0]], key[1:end], seq, schema.TrustRow._make(schema.TRUST.unpack(value)))
+    kind = KINDS[key[0]]
+    row = schema.TrustRow._make(schema.TRUST.unpack(value))
+    return Said(kind, key[1:end], seq, row, kind in KINDS[_KEYED:] and key[0] < _KEYED)

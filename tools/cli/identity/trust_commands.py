@@ -73,6 +73,8 @@ def _trusts(args: Namespace, out: Output) -> int:
 def _line(view: View, said: Trusted) -> list[Span]:
     names = {"author": said.name, "source": f"{said.field}={said.name}", "rest": "all the rest"}
     name = names[said.of] if said.of in names else stores.name_of(view, said.name)
+    if said.erased:
+        name = f"({said.of} whose name was erased)"
     spans: list[Span] = [(name, "name"), f"  {said.level}", (f"  of {said.of}, since commit {said.seq}", "dim")]
     if said.why:
         spans.append((f"  because {wire.one_line(said.why, 160)}", "dim"))

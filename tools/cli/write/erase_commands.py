@@ -176,6 +176,7 @@ def _planned(plan: ErasurePlan, others: dict[str, str]) -> dict[str, Any]:
         "texts": plan.texts,
         "mentions": list(plan.mentions),
         "bookmarks": list(plan.bookmarks),
+        "trusts": list(plan.trusts),
         "contents_forbidden": plan.contents_forbidden,
         "names_forbidden": list(plan.names_forbidden),
         "identities": others,
@@ -230,10 +231,11 @@ def _write_forbidden(page: Page, plan: ErasurePlan) -> None:
 
 
 def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
-    """List the bookmarks and worlds whose text still mentions the name; they are erased only if asked for."""
-    if plan.bookmarks:
-        names = ", ".join(wire.one_line(name, 60) for name in plan.bookmarks[:_SHOWN])
-        page.line(("the name also occurs in bookmarks, which go with --everywhere alone: ", "warn"), names)
+    """List the bookmarks, settings and worlds that still mention the name; they are erased only if asked for."""
+    for what, named in (("bookmarks", plan.bookmarks), ("levels of trust", plan.trusts)):
+        if named:
+            names = ", ".join(wire.one_line(name, 60) for name in named[:_SHOWN])
+            page.line((f"the name also occurs in {what}, which go with --everywhere alone: ", "warn"), names)
     if not plan.mentions:
         return
     page.line(
