@@ -320,7 +320,7 @@ def _decide(writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task) -> ou
     repeated = tables.keys.get(key) if key else None
     if repeated is not None:
         return receipts.repeated_receipt(
-            log, int.from_bytes(repeated, "big"), commands, str(task.idempotency_key), secret
+            log, tables, int.from_bytes(repeated, "big"), commands, str(task.idempotency_key), secret
         )
     draft = _open_draft(writer, log, tables)
     tables.known_worlds = writer.memory.take(draft.head.chain)

@@ -5,7 +5,7 @@ their events without a word of the caller: texts lie in erasable blobs, keys are
 from another request, and a commit is summarised.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -13,12 +13,14 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import fields
 
-from worlddb.log.model import blobs, codec, errors, hashing, limits
+from worlddb.log.model import blobs, codec, errors, hashing, ids, limits
 from worlddb.log.model.codec import Note as StoredNote
 from worlddb.log.model.events import NONE, Revised
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands.outcome import NAMING, Committed, Note, Outcome, Receipt, Refusal, Refused, Staged
+from worlddb.reconciler.transaction import recorded_texts
 from worlddb.reconciler.transaction.draft import DETAIL_FIELDS, Draft
 
 _BODY_FIELDS = ("type", "name", "content")
@@ -98,7 +100,7 @@ def record_plain(command: cmd.Create | cmd.Link, names: list[str], body: int, de
 
 
 def matches(recorded: Sequence[Any], command: cmd.Command, secret: bytes) -> bool:
-    """True if everything but the texts, and what models said, is the same; for the texts see :func:`has_texts`.
+    """True if everything but the texts, and what models said, is the same.
 
     Fields that the command had not yet when it was recorded have to be at their defaults.
     """
@@ -108,14 +110,6 @@ def matches(recorded: Sequence[Any], command: cmd.Command, secret: bytes) -> boo
     known = list(recorded[3 : 4 + len(_ALWAYS[type(command)])])
     since = plain[len(known) :]
     return plain[: len(known)] == known and since == _DEFAULTS[type(command)][len(plain) - 1 - len(since) :]
-
-
-def has_texts(recorded: Sequence[Any], command: cmd.Command, texts: Mapping[str, Any]) -> bool:
-    """True if the texts of the command are these, or if one of those that were recorded is gone."""
-    names = recorded[3]
-    if any(name not in texts for name in names):
-        return True
-    return codec.encode([getattr(command, name) for name in names]) == codec.encode([texts[name] for name in names])
 
 
 def _rest(command: cmd.Command, secret: bytes) -> list[Any]:
@@ -181,33 +175,96 @@ def key_digest(secret: bytes, idempotency_key: str | None) -> bytes:
     return hashing.keyed(secret, hashing.IDEMPOTENCY, text.encode())
 
 
-def repeated_receipt(log: LmdbLog, seq: int, commands: list[cmd.Command], key: str, secret: bytes) -> Receipt:
+def repeated_receipt(
+    log: LmdbLog, tables: Tables, seq: int, commands: list[cmd.Command], key: str, secret: bytes
+) -> Receipt:
     """The receipt of the commit that was made under the key.
 
-    It is given only if the commit was made by the same commands (law 10).
+    It is given only if the commit was made by the same commands (law 10), as far as their texts are still there to be
+    compared. For those that are not it has a note: nobody can tell whether they ask for the same, and nothing is
+    written. A hash of an erased text is not kept, because whoever has the store could try out guesses on it.
+
+    Raises:
+        IdempotencyConflict: it was made by other commands.
     """
     stored = log.blob(seq, 0)
     cause = None if stored is None else codec.decode_blob(stored, seq)
     recorded = cause.commands if isinstance(cause, blobs.Cause) else None
-    if recorded is not None:
-        same = len(recorded) == len(commands) and all(
-            _same(log, seq, entry, command, secret) for entry, command in zip(recorded, commands, strict=True)
+    header, events = log.header(seq), log.events(seq)
+    receipt = receipt_of(header, events)
+    if recorded is None:
+        return _not_compared(receipt, ())
+    found = _Repeated(log, tables, seq, events)
+    if len(recorded) != len(commands) or not all(
+        found.is_same(at, entry, command, secret)
+        for at, (entry, command) in enumerate(zip(recorded, commands, strict=True))
+    ):
+        raise errors.IdempotencyConflict(
+            f"Another command was committed under the idempotency key {key[:80]!r} at {seq}",
+            "Use a new key for a new command",
+            seq=seq,
         )
-        if not same:
-            raise errors.IdempotencyConflict(
-                f"Another command was committed under the idempotency key {key[:80]!r} at {seq}",
-                "Use a new key for a new command",
-                seq=seq,
-            )
-    return receipt_of(log.header(seq), log.events(seq))
+    return _not_compared(receipt, found.uncompared) if found.uncompared else receipt
 
 
-def _same(log: LmdbLog, seq: int, entry: list[Any], command: cmd.Command, secret: bytes) -> bool:
-    """True if a recorded command is this one, as far as its texts are still there."""
-    try:
-        return matches(entry, command, secret) and has_texts(entry, command, texts_of(log, seq, entry))
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        return False  # What cannot be encoded was never committed.
+def _not_compared(receipt: Receipt, refs: Sequence[bytes]) -> Receipt:
+    note = Note("retry_not_compared", tuple(dict.fromkeys(ref.hex() for ref in refs)))
+    return msgspec.structs.replace(receipt, notes=(*receipt.notes, note))
+
+
+class _Repeated:
+    """The commands of a commit that are asked for again."""
+
+    def __init__(self, log: LmdbLog, tables: Tables, seq: int, events: codec.Events) -> None:
+        self._log = log
+        self._tables = tables
+        self._seq = seq
+        self._refs = events.refs
+        self._left_out = {ref for note in events.notes if note.code in _LEFT_OUT for ref in note.refs}
+        self.uncompared: list[bytes] = []
+        """What the commands are about whose texts are gone."""
+
+    def is_same(self, at: int, entry: list[Any], command: cmd.Command, secret: bytes) -> bool:
+        """True if a recorded command is this one, or was with other texts, as far as can be told."""
+        try:
+            if not matches(entry, command, secret):
+                return False
+            ref = self._refs[at] if at < len(self._refs) else b""
+            texts = texts_of(self._log, self._seq, entry)
+            names = [name for name in entry[3] if name in texts]
+            if not _equal([getattr(command, name) for name in names], [texts[name] for name in names]):
+                return False
+            if any(place != NONE and self._log.blob(self._seq, place) is None for place in entry[1:3]):
+                self.uncompared.append(ref)
+            return entry[1] != NONE or not isinstance(command, cmd.Create | cmd.Revise) or self._found(command, ref)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return False  # What cannot be encoded was never committed.
+
+    def _found(self, command: cmd.Create | cmd.Revise, ref: bytes) -> bool:
+        """True if a world that was left as it was had the text that is asked for: else it would have been revised."""
+        node = self._tables.node_of(ids.Lineage(ref))
+        if node is None or ref in self._left_out:
+            return True
+        asked = [(name, getattr(command, name)) for name in _BODY_FIELDS if getattr(command, name) is not None]
+        for _, row in self._tables.version_rows(node):
+            if row.seq > self._seq:
+                continue
+            body = recorded_texts.body_at(self._log, row.seq, row.position)
+            if body is None:
+                self.uncompared.append(ref)
+            if body is None or all(getattr(body, name) == text for name, text in asked):
+                return True
+            if row.seq < self._seq:
+                break  # That was the newest before the commit; those of the commit itself came in between.
+        return False
+
+
+_LEFT_OUT: Final = frozenset({"not_restored", "not_revived"})
+"""The notes of a commit that did not take a text: its receipt says so."""
+
+
+def _equal(one: object, other: object) -> bool:
+    return codec.encode(one) == codec.encode(other)
 
 
 def texts_of(log: LmdbLog, seq: int, entry: list[Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What outlived an erasure: the index of a view that is held, and the target of a linked data file."""
+"""What outlived an erasure: the index of a view that is held, a linked data file, and the receipt of other texts."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from worlddb import UnavailableError
+from worlddb import IdempotencyConflict, UnavailableError
 
 WORDS = ("knee", "operation", "friday")
 ERASE = "import sys, worlddb; db = worlddb.open(sys.argv[1]); db.erase(sys.argv[2], reason='r'); db.close()"
@@ -69,3 +69,60 @@ def test_a_data_file_that_became_a_link_while_it_was_open_keeps_its_erasure_due(
         (store / "data.mdb").unlink()
         os.rename(data, store / "data.mdb")
         assert db.finish_erasures() and b"zqxtwo" not in (store / "data.mdb").read_bytes()
+
+
+def test_a_retry_whose_text_is_gone_says_that_nobody_can_tell_and_that_nothing_is_written(memory: Path) -> None:
+    """Another text under the key of an erased one got the old receipt, as if it had been written."""
+    with worlddb.open(memory / "store") as db:
+        first = db.create("Note", "n", content="secret one", idempotency_key="k")
+        with db.batch(idempotency_key="b") as batch:
+            batch.create("Note", "a", content="aa")
+            batch.create("Note", "b", content="bb")
+        assert db.create("Note", "n", content="secret one", idempotency_key="k") == first
+        db.erase([first.ref, batch.receipt.refs[0]], reason="r")
+        head = db.head()
+        for text in ("secret one", "other text"):
+            again = db.create("Note", "n", content=text, idempotency_key="k")
+            assert (again.ref, again.seq) == (first.ref, first.seq)
+            assert again.notes == (worlddb.Note("retry_not_compared", (first.ref,)),)
+            assert "nothing was written" in str(again.notes[0])
+        for one, two in (("aa", "bb"), ("zz", "bb"), ("aa", "yy")):
+            if two != "bb":
+                with pytest.raises(IdempotencyConflict), db.batch(idempotency_key="b") as tx:
+                    tx.create("Note", "a", content=one)
+                    tx.create("Note", "b", content=two)
+                continue
+            with db.batch(idempotency_key="b") as tx:
+                tx.create("Note", "a", content=one)
+                tx.create("Note", "b", content=two)
+            assert tx.receipt.notes == (worlddb.Note("retry_not_compared", batch.receipt.refs[:1]),)
+        assert db.head() == head
+        assert db.create("Note", "n", content="other text", idempotency_key="another").events
+
+
+def test_a_retry_of_what_was_left_as_it_was_is_compared_with_what_was_there(memory: Path) -> None:
+    """Of a command that changed nothing no text is kept, so that any text got the receipt of its batch."""
+    with worlddb.open(memory / "store") as db:
+        known = db.create("Note", "n", content="one", key="n").ref
+
+        def ask(key: str, content: str, new: str = "new") -> worlddb.Receipt:
+            with db.batch(idempotency_key=key) as tx:
+                tx.create("Note", "n", content=content, key="n")
+                tx.create("Note", "m", content=new)
+            assert tx.receipt is not None
+            return tx.receipt
+
+        first = ask("k", "one")
+        assert ask("k", "one") == first
+        for content, new in (("two", "new"), ("one", "newer")):
+            with pytest.raises(IdempotencyConflict):
+                ask("k", content, new)
+        db.revise(known, content="two")
+        assert ask("k", "one") == first, "compared with what was there then"
+        with pytest.raises(IdempotencyConflict):
+            ask("k", "two")
+        db.erase(known, reason="r")
+        assert ask("k", "one").notes == (*first.notes, worlddb.Note("retry_not_compared", (known,)))
+        assert ask("k", "two").seq == first.seq
+        later = ask("later", "one")
+        assert "not_restored" in {note.code for note in later.notes} and ask("later", "two") == later

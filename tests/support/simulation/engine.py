@@ -92,7 +92,7 @@ class Engine(Session):
         """Repeat an unanswered request under its key, which gets the receipt of then."""
         asked, attempt = self.unanswered.pop(key)
         before = self.head
-        receipt = self._ask(asked.commands, asked.batch, key, asked.handle)
+        receipt = self.ask_repeated(asked.commands, asked.batch, key, asked.handle)
         assert self.db(asked.handle).head().seq == before, "a retry was committed a second time"
         self.check_committed(receipt, attempt, asked.commands)
         self.retries[key] = Retry(asked.commands, asked.batch, receipt)
