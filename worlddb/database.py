@@ -275,6 +275,7 @@ class Database(WriteCalls):
         ``progress(done, total)`` is called as the commands are decided, when the block has ended; what it raises aborts
         the batch too. It holds up every other writer, so it should return at once.
         """
+        limits.checked_callable(progress, "progress")
         return Batch(partial(self._execute, progress=progress), self._ontology, idempotency_key)
 
     def ingest(
@@ -449,6 +450,7 @@ class Database(WriteCalls):
                 model changed under its name, or gave what is no vector.
             ModelUnavailable: the store was opened without an embedder, or its model is not there.
         """
+        limits.checked_callable(progress, "progress")
         done = embedding_backfill.embed_pending(self._writer, self._models, _limit(limit), progress)
         # Also where nothing was pending: an erasure, or whoever deleted the folder, leaves vectors without an index.
         self._reader.index_vectors()
@@ -475,6 +477,7 @@ class Database(WriteCalls):
                 is no vector.
             ModelUnavailable: the model is not there, or failed; what was embedded before stays.
         """
+        limits.checked_callable(progress, "progress")
         name = None if space is None else limits.checked_text(space, "space", limits.MAX_NAME_BYTES, empty=False)
         done = embedding_backfill.reembed(self._writer, self._models, given_embedder(to), name, _limit(limit), progress)
         self._reader.index_vectors()
@@ -596,6 +599,7 @@ class Database(WriteCalls):
             MalformedFile: ``head`` is no checkpoint.
             InputError: a key is no verifier key, or keys were given without a head.
         """
+        limits.checked_callable(progress, "progress")
         anchor = None if head is None and not keys else anchor_of(head, keys)
         totals, findings, verdict = verify_store(
             self._env, deep=deep, progress=progress, origin=origin_of(self._reader.store_id), anchor=anchor
@@ -616,6 +620,7 @@ class Database(WriteCalls):
 
     def rebuild(self, *names: str, progress: Progress | None = None) -> Rebuilt:
         """Delete projections (all of them if none is named) and derive them from the log again."""
+        limits.checked_callable(progress, "progress")
         unknown = [name for name in names if name not in PROJECTIONS]
         if unknown:
             raise errors.InputError(f"There is no projection {unknown[0]!r}", f"Name one of: {', '.join(PROJECTIONS)}")
@@ -642,6 +647,7 @@ class Database(WriteCalls):
             BackupMismatch: the directory holds a store and no backup, or a backup that does not lead up to this store.
             DamagedStore: a commit is not what was written; the backup ends before it.
         """
+        limits.checked_callable(progress, "progress")
         self._reader.refuse_supposed("a backup of it could be taken for one of the original")
         return backup_into(self._env, folder_of(into), self.author, progress)
 
@@ -664,6 +670,7 @@ class Database(WriteCalls):
             InputError: nothing had been committed by then.
             DamagedStore: a commit is not what was written.
         """
+        limits.checked_callable(progress, "progress")
         end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
         if not end:
             raise errors.InputError("Nothing had been committed by then", "Take a snapshot of a later time")
@@ -695,6 +702,7 @@ class Database(WriteCalls):
             HypotheticalStore: commits are to be left out of a store that is hypothetical itself.
             DamagedStore: a commit is not what was written.
         """
+        limits.checked_callable(progress, "progress")
         omitted = hypothetical_history.left_out(without, without_author)
         end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
         if not end:
@@ -737,6 +745,7 @@ class Database(WriteCalls):
             InputError: one of ``edge_types`` is no handler or has the name of a built-in type; there is no such moment.
             DamagedStore: a commit is not what was written.
         """
+        limits.checked_callable(progress, "progress")
         limits.checked_number(first, "first", 0, limits.HIGHEST_SEQ)
         last = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
         self._reader.refuse_supposed("its commits were decided again already")
@@ -785,9 +794,7 @@ class Database(WriteCalls):
             InputError: a key is no signing key, or there is no such commit.
         """
         self._reader.refuse_supposed(_NOTHING_TO_SIGN)
-        if isinstance(sign_with, str | bytes):
-            raise errors.InputError("sign_with is a text", "Give a list of keys")
-        holders = [signed_note.parse_signing_key(key) for key in sign_with]
+        holders = [signed_note.parse_signing_key(key) for key in limits.checked_list(sign_with, "sign_with")]
         note = signed_note.SignedNote(checkpoint_text(self._checkpoint(ingested, seq, bookmark)), ())
         for key in holders:
             note = signed_note.sign(note, key)
@@ -876,6 +883,7 @@ class Database(WriteCalls):
                 store, of fewer commits than the moment, or of more than there are.
             LimitExceeded: the bundle would be larger than a bundle may be.
         """
+        limits.checked_callable(progress, "progress")
         self._reader.refuse_supposed(_NOT_EXPORTED)
         if head is not None and not proof:
             raise errors.InputError("A head was given, and no proof is wanted", "Leave one of the two out")
@@ -899,6 +907,7 @@ class Database(WriteCalls):
         progress: Progress | None = None,
     ) -> Iterator[dict[str, Any]]:
         """A world (default: the root world) and its interior as plain objects, one a line of JSON."""
+        limits.checked_callable(progress, "progress")
         self._reader.refuse_supposed(_NOT_EXPORTED)
         view = self._moment(ingested, seq)
         return json_lines.lines_of(self._reader, self._given(view, ref), view.moment, self._reader.store_id, progress)
@@ -917,6 +926,7 @@ class Database(WriteCalls):
 
         The file is there whole or not at all; raises as :meth:`export`.
         """
+        limits.checked_callable(progress, "progress")
         copies.refuse_inside(self._env.folder, folder_of(path))
         lines = self.export_lines(ref, ingested=ingested, seq=seq, progress=progress)
         made = bundle_contents.write_lines(folder_of(path), lines, store=self._env.folder, overwrite=overwrite)
@@ -1123,8 +1133,8 @@ def open(
         embedder=embedder,
         resolver=resolver,
         background=limits.checked_flag(background, "background"),
-        clock=clock or SystemClock(),
-        entropy=entropy or SystemEntropy(),
+        clock=limits.checked_callable(clock, "clock", "now") or SystemClock(),
+        entropy=limits.checked_callable(entropy, "entropy", "bytes") or SystemEntropy(),
         ontology=Ontology(DEFAULT_ONTOLOGY, edge_types),
         tiebreaker=_callable_tiebreaker(tiebreaker),
     )
@@ -1137,9 +1147,7 @@ def _durability(given: Durability) -> Durability:
 
 
 def _callable_tiebreaker(tiebreaker: Tiebreaker | None) -> Tiebreaker | None:
-    if tiebreaker is not None and not callable(tiebreaker):
-        raise errors.InputError(f"tiebreaker is {type(tiebreaker).__name__}, which cannot be called", "Give a function")
-    return tiebreaker
+    return limits.checked_callable(tiebreaker, "tiebreaker")
 
 
 def _limit(limit: int | None) -> int | None:

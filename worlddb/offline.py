@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from worlddb.database import Database, open
-from worlddb.log.model import errors, ids, signed_note, times
+from worlddb.log.model import errors, ids, limits, signed_note, times
 from worlddb.log.model.checkpoint import anchor_of, read_checkpoint
 from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy
 from worlddb.log.model.proof import ProofCheck, check, read_proof
@@ -133,6 +133,9 @@ def diagnose(
     Raises:
         InputError: the path is none; one of ``edge_types`` is no handler.
     """
+    limits.checked_flag(deep, "deep")
+    limits.checked_callable(progress, "progress")
+    limits.checked_callable(clock, "clock", "now")
     if path is None:
         return examination.examine_installation()
     folder = folder_of(path)
@@ -160,6 +163,7 @@ def restore(
         BackupMismatch: the directory holds a store that is no backup, or the original is another store.
         DamagedStore: a commit of the backup is not what was written.
     """
+    limits.checked_callable(progress, "progress")
     source, target = folder_of(backup), folder_of(into)
     copies.refuse_inside(source, target)
     with ExitStack() as opened:
@@ -195,6 +199,7 @@ def upgrade(
         HypotheticalStore: the store is hypothetical; make it again instead.
         DamagedStore: a commit is not what was written.
     """
+    limits.checked_callable(progress, "progress")
     folder = folder_of(path)
     whole = folder.resolve()
     into = whole.with_name(f"{whole.name}.before-upgrade-{LAYOUT}") if backup is None else folder_of(backup)
@@ -250,9 +255,8 @@ def new_key(name: str, *, entropy: Entropy | None = None) -> KeyPair:
     Raises:
         InputError: the name is empty, too long, or holds white space or a plus.
     """
-    key = signed_note.SigningKey(
-        signed_note.checked_key_name(name), (entropy or SystemEntropy()).bytes(signed_note.SEED_BYTES)
-    )
+    source = limits.checked_callable(entropy, "entropy", "bytes") or SystemEntropy()
+    key = signed_note.SigningKey(signed_note.checked_key_name(name), source.bytes(signed_note.SEED_BYTES))
     return KeyPair(str(key), str(key.verifier))
 
 

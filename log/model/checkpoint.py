@@ -113,9 +113,7 @@ def anchor_of(head: str | bytes | None, keys: Sequence[str], what: str = "the he
         MalformedFile, LimitExceeded: ``head`` is no checkpoint.
         InputError: a key is no verifier key, or there is no head.
     """
-    if isinstance(keys, str | bytes):
-        raise errors.InputError("keys is a text", "Give a list of verifier keys")
-    holders = [signed_note.parse_verifier_key(key) for key in keys]
+    holders = [signed_note.parse_verifier_key(key) for key in limits.checked_list(keys, "keys")]
     if head is None:
         raise errors.InputError("Keys were given, and no head that they could have signed", "Give the head, too")
     checkpoint, note = read_checkpoint(head, what)

@@ -6,7 +6,8 @@ that have one form there and in JSON.
 """
 
 import math
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -89,6 +90,33 @@ def checked_amount(value: object, what: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < float("inf"):
         raise InputError(f"{what} is {value!r:.80}", "Give a number, 0 or more")
     return value
+
+
+Given = TypeVar("Given")
+
+
+def checked_callable(value: Given, what: str, method: str = "") -> Given:
+    """The value itself if it is ``None`` or can be called, or if it has that method.
+
+    Raises:
+        InputError: it is something else.
+    """
+    if value is None or callable(getattr(value, method, None) if method else value):
+        return value
+    lacks = f"which has no method {method}()" if method else "which cannot be called"
+    remedy = "Give an object that has it" if method else "Give a function"
+    raise InputError(f"{what} is {type(value).__name__}, {lacks}", remedy)
+
+
+def checked_list(values: Iterable[Given], what: str) -> list[Given]:
+    """The values as a list; a single text is none.
+
+    Raises:
+        InputError: it is something else.
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InputError(f"{what} is {type(values).__name__}, not a list", "Give a list, also of one")
+    return list(values)
 
 
 def checked_text(text: object, what: str, max_bytes: int, *, empty: bool = True) -> str:

@@ -106,6 +106,8 @@ def _in_range(micros: int, shown: object, what: str) -> int:
 
 def format_time(micros: int) -> str:
     """ISO 8601 in UTC with a ``Z``, and no more precision than there is; open ends are words."""
+    if not isinstance(micros, int):
+        raise InvalidTime(f"A time is {type(micros).__name__}, not a number of microseconds", "Give a whole number")
     if micros >= FOREVER:
         return "forever"
     if micros < MIN_TIME:

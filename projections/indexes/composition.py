@@ -254,12 +254,12 @@ _NOTHING: Final = 1e-9
 POOLS: Final[dict[str, Pool]] = {ATTENTION: attention_pool, MEAN: mean_pool}
 
 
-def checked_pool(pool: str) -> str:
+def checked_pool(pool: object) -> str:
     """The name of a pool.
 
     Raises:
         InputError: it is none.
     """
-    if pool not in POOLS:
+    if not isinstance(pool, str) or pool not in POOLS:
         raise errors.InputError(f"There is no pool {pool!r:.80}", f"Give one of: {', '.join(POOLS)}")
     return pool

@@ -249,7 +249,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
                 vector=None if vector is None else _numbers(vector),
                 world=None if world is None else query_steps.ref_value(world),
                 k=k,
-                lanes=tuple(lanes),
+                lanes=tuple(limits.checked_list(lanes, "lanes")),
                 exact=exact,
                 composed=composed,
             )

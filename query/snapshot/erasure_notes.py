@@ -143,8 +143,10 @@ def read_receipt(document: object) -> ErasureReceipt:
     if isinstance(given, dict) and isinstance(given.get("ingested_at"), str):
         given["ingested_at"] = times.parse_time(given["ingested_at"], "ingested_at")
     try:
-        return msgspec.convert(given, ErasureReceipt)
-    except msgspec.ValidationError as error:
+        found = msgspec.convert(given, ErasureReceipt)
+        msgspec.json.encode(found)
+        return found
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise errors.InputError(
             f"This is no receipt of an erasure: {error}", "Give what `worlddb erase` printed"
         ) from None

@@ -145,6 +145,8 @@ def embedder_named(name: str, *, key: str | None = None) -> Embedder:
     Raises:
         InputError: the name stands for none.
     """
+    if not isinstance(name, str):
+        raise InputError(f"The name of an embedder is {type(name).__name__}", f"Name one of: {', '.join(NAMES)}")
     kind, colon, rest = name.partition(":")
     if name == "static":
         return DEFAULT_EMBEDDER

@@ -1,0 +1,109 @@
+"""Every argument of every public call, given a value of a wrong kind: an answer or a typed error."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from worlddb.reconciler.diagnostics import installation
+
+WRONG: tuple[Any, ...] = (object(), b"z", [], float("nan"), 2**70, "\ud800")
+NOT_TRIED = {"close", "signed", "follow"}
+"""They end the handle, or wait."""
+CALLABLES = {"progress", "tiebreaker", "extractor", "clock", "entropy", "embedder"}
+
+
+class Calls:
+    """An open store, and what its calls need."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.made = 0
+        self.db = worlddb.open(folder / "store", embedder=None)
+        one, other = self.db.create("Note", "a", content="x"), self.db.create("Note", "b", content="y")
+        edge = self.db.link(one, "refers_to", other)
+        self.db.backup(folder / "backup")
+        self.db.export(None, folder / "x.bundle")
+        erased = self.db.erase(other, reason="r").seq
+        head, ref = self.db.checkpoint(), one.ref
+        self.needed: dict[str, Any] = {
+            **{"ref": ref, "refs": ref, "source": ref, "target": ref, "world": ref, "edge": edge.ref, "a": folder},
+            **{"type": "Note", "name": "zz", "content": "q", "reason": "r", "text": "x", "question": "x", "old": 1},
+            **{"turns": [{"text": "hi"}], "to": "static", "proof": self.db.prove(one), "checkpoint": head},
+            **{"erasure": erased, "receipt": self.db.erasure_receipt(erased), "proposal": "0" * 64, "micros": 1},
+            **{"backup": folder / "backup", "signing_key": worlddb.new_key("example.com/a").signing},
+        }
+
+    def need(self, name: str) -> Any:
+        """A right value for a parameter; a new place each time."""
+        if name in ("path", "into"):
+            self.made += 1
+            return self.folder / str(self.made)
+        return self.needed[name]
+
+    def public(self) -> Iterator[tuple[str, Callable[..., Any]]]:
+        """The methods of the store and of a view, and the functions."""
+        view = self.db.view()
+        for what, of in (("db", self.db), ("view", view)):
+            for name, method in inspect.getmembers(of, callable):
+                if not name.startswith("_") and name not in NOT_TRIED:
+                    yield f"{what}.{name}", method
+        for name in worlddb.__all__:
+            if inspect.isfunction(getattr(worlddb, name)):
+                yield name, getattr(worlddb, name)
+
+    def tried(self, call: Callable[..., Any], wrong: inspect.Parameter, value: Any) -> None:
+        """Call with one wrong value, and read the first of what comes."""
+        named: dict[str, Any] = {}
+        rest: list[Any] = []
+        for each in inspect.signature(call).parameters.values():
+            is_given = each.default is each.empty and each.kind is not each.VAR_POSITIONAL
+            if not is_given and each.name != wrong.name:
+                continue
+            given = value if each.name == wrong.name else self.need(each.name)
+            if each.kind is each.VAR_POSITIONAL:
+                rest.append(given)
+            elif rest or wrong.kind is not wrong.VAR_POSITIONAL:
+                named[each.name] = given
+            else:
+                rest.append(given)
+        answer = call(*rest, **named)
+        if isinstance(answer, Iterator):
+            next(answer, None)
+        if isinstance(answer, worlddb.Database):
+            answer.close()
+
+
+def test_a_wrong_value_of_any_argument_gives_an_answer_or_a_typed_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`verify(progress=5)` ended in a plain TypeError, as did every other `progress`, and keys that are no list."""
+    monkeypatch.chdir(tmp_path)
+    # They load libraries, which takes a second.
+    monkeypatch.setattr(installation, "CHECKS", installation.CHECKS[:2])
+    calls, untyped, refused = Calls(tmp_path), [], set()
+    for name, call in calls.public():
+        try:
+            parameters = inspect.signature(call).parameters.values()
+            for each in parameters:
+                if each.default is each.empty and each.kind is not each.VAR_POSITIONAL:
+                    calls.need(each.name)
+        except (ValueError, KeyError):
+            continue  # What it needs cannot be given in a line; others try it.
+        for parameter in parameters:
+            for value in WRONG:
+                try:
+                    calls.tried(call, parameter, value)
+                except worlddb.WorldDBError:
+                    refused.add((name, parameter.name))
+                except Exception as error:
+                    untyped.append(f"{name}({parameter.name}={value!r:.30}): {type(error).__name__}: {error}")
+    calls.db.close()
+    assert not untyped, "\n".join(untyped)
+    functions = {where for where in refused if where[1] in CALLABLES}
+    assert len(functions) >= 18 and len(refused) > 150, sorted(functions)
