@@ -34,10 +34,13 @@ from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 HOPS: Final = 2
 
 MAX_NEIGHBOURS: Final = 2_000
-"""How many worlds are looked at around what a commit says that is new, that itself included if it is no more."""
+"""How many worlds of one scope are looked at around what a commit says that is new, that included if it is no more."""
 
 MAX_EDGES: Final = 64
 """A world with more edges is not passed through: everybody in a conversation is not near to everybody else in it."""
+
+MAX_LEVELS: Final = 8
+"""So many containers above what is new its neighbours are looked for."""
 
 _NOBODY: Final = frozenset(map(canonical.type_digest, blocks.UNNAMED_TYPES)) | {canonical.NO_TYPE}
 _ABOUT_ONE: Final = (ev.Created, ev.Revised, ev.Named, ev.Unnamed, ev.Embedded, ev.Filled)
@@ -53,62 +56,107 @@ class ChangedWorlds(NamedTuple):
     through: int
 
 
-def changed_worlds(log: LmdbLog, tables: rows.Tables, after: int, head: int, most: int) -> ChangedWorlds:
+def changed_worlds(ctx: context.Context, after: int, head: int, most: int) -> ChangedWorlds:
     """Find the worlds changed by the commits after one, with what lies around them.
 
     It takes whole commits, until about ``most`` worlds are changed or very many are to be looked at. What lies around
     one commit is bounded by itself: others' commits take no place in it.
     """
     found: dict[int, None] = {}
+    scopes: dict[int, frozenset[int]] = {}
     changed = 0
     through = after
     for through in range(after + 1, head + 1):
-        named = (tables.node_of(lineage) for event in log.events(through).events for lineage in _named(event))
-        news = dict.fromkeys(node for node in named if node is not None)
-        found |= dict.fromkeys(neighbourhood(tables, news))
-        changed += len(news)
+        news: dict[int, dict[int, None]] = {}
+        fresh: set[int] = set()
+        for event in ctx.draft.log.events(through).events:
+            told, about = _news(ctx, event)
+            fresh.update(told)
+            for scope in _heard_in(ctx, about, scopes) if told else ():
+                news.setdefault(scope, {}).update(dict.fromkeys(told))
+        found |= dict.fromkeys(sorted({node for scope in news for node in neighbourhood(ctx, scope, news[scope])}))
+        changed += len(fresh)
         if changed >= most or len(found) >= MAX_NEIGHBOURS:
             break
     return ChangedWorlds(tuple(found), through)
 
 
-def _named(event: ev.Event) -> tuple[bytes, ...]:
+def _news(ctx: context.Context, event: ev.Event) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The worlds that an event says something new about, and those that one must see to be told."""
     if isinstance(event, _ABOUT_ONE):
-        return (event.lineage,)
+        about = _nodes(ctx, event.lineage)
+        return about, about
     if isinstance(event, ev.Linked):
+        about = _nodes(ctx, event.source, event.target, event.home)
         # What joins a container is new to it; the container is not new for that.
-        return (event.target,) if event.type == schema.CONTAINS else (event.source, event.target)
-    return ()
+        return (about[1:2] if event.type == schema.CONTAINS else about[:2]), about
+    return (), ()
 
 
-def neighbourhood(tables: rows.Tables, nodes: Iterable[int]) -> list[int]:
-    """List the worlds and their neighbours within two hops, in log order.
+def _nodes(ctx: context.Context, *lineages: bytes) -> tuple[int, ...]:
+    found = [ctx.tables.node_of(lineage) for lineage in lineages]
+    return () if None in found else tuple(node for node in found if node is not None)
 
-    Only those that stand for somebody or something are listed.
+
+def _heard_in(ctx: context.Context, about: Iterable[int], known: dict[int, frozenset[int]]) -> frozenset[int]:
+    """The worlds that some nodes all lie in, no more than so many containers above each: these can see the news."""
+    for node in about:
+        if node not in known:
+            known[node] = frozenset(_above(ctx, node))
+    return frozenset.intersection(*(known[node] for node in about))
+
+
+def _above(ctx: context.Context, node: int) -> set[int]:
+    """A world and its containers, a bounded number of levels up; the number counts nothing outside of them."""
+    found, level = {node}, [node]
+    for _ in range(MAX_LEVELS):
+        level = [above for here in level for above in ctx.containers(here) if above not in found]
+        found.update(level)
+    return found
+
+
+def neighbourhood(ctx: context.Context, scope: int, nodes: Iterable[int]) -> list[int]:
+    """List the worlds within two hops whose namesakes are looked for in a scope, in log order.
+
+    They stand for somebody or something. Only what lies inside the scope is walked and counted: an edge from outside,
+    or between what is inside and at home outside, carries no hop.
     """
+    if next(namesakes.members_of(ctx, scope), None) is None:
+        return []
     reached = dict.fromkeys(islice((node for node in nodes if node != schema.ROOT_NODE), MAX_NEIGHBOURS))
     frontier = list(reached)
     for _ in range(HOPS):
         further = []
-        for end in chain.from_iterable(_ends(tables, node) for node in frontier):
+        for end in chain.from_iterable(_ends(ctx, scope, node) for node in frontier):
             if len(reached) >= MAX_NEIGHBOURS:
                 break
             if end != schema.ROOT_NODE and end not in reached:
                 reached[end] = None
                 further.append(end)
         frontier = further
-    return sorted(node for node in reached if _is_somebody(tables, node))
+    return sorted(node for node in reached if namesakes.scope_of(ctx, node) == scope and _is_somebody(ctx.tables, node))
 
 
-def _ends(tables: rows.Tables, node: int) -> list[int]:
-    """The other ends of a world's edges; none if it has very many."""
-    found = list(islice(_live_ends(tables, node), MAX_EDGES + 1))
+def _ends(ctx: context.Context, scope: int, node: int) -> list[int]:
+    """The other ends of a world's edges inside a scope; none if it has very many there."""
+    found = list(islice(_ends_inside(ctx, scope, node), MAX_EDGES + 1))
     return found if len(found) <= MAX_EDGES else []
 
 
-def _live_ends(tables: rows.Tables, node: int) -> Iterator[int]:
-    yield from (row.target for _, row in tables.outgoing(node) if row.unlinked == schema.LIVE)
-    yield from (place.source for place, row in tables.incoming(node) if row.unlinked == schema.LIVE)
+def _ends_inside(ctx: context.Context, scope: int, node: int) -> Iterator[int]:
+    for end, row in _live_ends(ctx.tables, node):
+        if scope == schema.ROOT_NODE or (_is_inside(ctx, end, scope) and _is_inside(ctx, row.home, scope)):
+            yield end
+
+
+def _live_ends(tables: rows.Tables, node: int) -> Iterator[tuple[int, schema.EdgeRow]]:
+    yield from ((row.target, row) for _, row in tables.outgoing(node) if row.unlinked == schema.LIVE)
+    yield from ((place.source, row) for place, row in tables.incoming(node) if row.unlinked == schema.LIVE)
+
+
+def _is_inside(ctx: context.Context, node: int, scope: int) -> bool:
+    assert ctx.ancestry is not None, "nothing is written meanwhile"
+    return ctx.ancestry.is_inside(node, scope)
 
 
 def _is_somebody(tables: rows.Tables, node: int) -> bool:
@@ -201,13 +249,18 @@ def _look(
 ) -> tuple[list[ComparedWorld], int]:
     """The worlds around the next commits, compared, and the last of those commits."""
     with writer.env.read() as txn:
-        log, tables = LmdbLog(txn), rows.Tables(txn)
-        fresh = changed_worlds(log, tables, after, head, MAX_NEW)
-        nonces = FreshNonces(writer.entropy)
-        draft = Draft(log, tables, log.head(), nonces, ingest_time=0, wall_time=0, author=AUTHOR)
-        ctx = context.Context(draft, writer.ontology, b"")
-        ctx.ancestry = ancestry.Ancestry(ctx.containers, partial(namesakes.members_of, ctx))
+        ctx = reading(writer, txn)
+        fresh = changed_worlds(ctx, after, head, MAX_NEW)
         return list(_looks(ctx, writer, meaning, fresh.nodes, every=every)), fresh.through
+
+
+def reading(writer: Writer, txn: Any) -> context.Context:
+    """What the resolver reads where nothing is written meanwhile."""
+    log, nonces = LmdbLog(txn), FreshNonces(writer.entropy)
+    draft = Draft(log, rows.Tables(txn), log.head(), nonces, ingest_time=0, wall_time=0, author=AUTHOR)
+    ctx = context.Context(draft, writer.ontology, b"")
+    ctx.ancestry = ancestry.Ancestry(ctx.containers, partial(namesakes.members_of, ctx))
+    return ctx
 
 
 def _looks(

@@ -350,7 +350,7 @@ CANARIES = {
         "version_validity",
         lambda tables, node, number, row, seq: Interval(row.valid_from, row.valid_to),
     ),
-    "another look that looks at nothing that is new": (reclustering, "_named", lambda event: ()),
+    "another look that looks at nothing that is new": (reclustering, "_news", lambda ctx, event: ((), ())),
     "a proposal that forgets earlier decisions": (
         asof,
         "decision_at",

@@ -108,11 +108,12 @@ def _fullest(ctx: Any, place: blocks.Place, search: Any) -> blocks.Around:
     return blocks.around(ctx.tables, place)
 
 
-def _together(log: Any, tables: Any, after: int, head: int, most: int) -> reclustering.ChangedWorlds:
-    named = (event for seq in range(after + 1, head + 1) for event in log.events(seq).events)
-    nodes = (tables.node_of(lineage) for event in named for lineage in reclustering._named(event))
-    news = dict.fromkeys(node for node in nodes if node is not None)
-    return reclustering.ChangedWorlds(tuple(reclustering.neighbourhood(tables, news)), head)
+def _together(ctx: Any, after: int, head: int, most: int) -> reclustering.ChangedWorlds:
+    named = (event for seq in range(after + 1, head + 1) for event in ctx.draft.log.events(seq).events)
+    news = dict.fromkeys(node for event in named for node in reclustering._news(ctx, event)[0])
+    scopes = {namesakes.scope_of(ctx, node) for node in news}
+    near = {node for scope in scopes for node in reclustering.neighbourhood(ctx, scope, news)}
+    return reclustering.ChangedWorlds(tuple(sorted(near)), head)
 
 
 LEAKS: dict[str, tuple[Any, str, Any]] = {

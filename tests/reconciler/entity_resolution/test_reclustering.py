@@ -14,7 +14,7 @@ import worlddb
 from tests.support.model.stores import new_store
 from worlddb import Database, Extraction, InputError, ManualClock, ModelUnavailable, Node, SeededEntropy, Turn
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.background import reclustering
 from worlddb.reconciler.background.reclustering import MAX_EDGES, neighbourhood
 from worlddb.reconciler.background.worker import background_lease
@@ -168,10 +168,44 @@ def test_a_world_that_is_two_hops_from_what_is_new_is_looked_at_and_one_behind_a
                 tx.link(hub, "refers_to", tx.create("Entity", f"one of many {number}", resolve=False))
         db.link(chain[0], "refers_to", hub)
         with db._env.read() as txn:
-            tables = Tables(txn)
-            nodes = {ref: tables.node_of(bytes.fromhex(ref)) for ref in (*chain, hub.ref)}
-            near = neighbourhood(tables, [nodes[chain[0]] or 0])
+            ctx = reclustering.reading(db._writer, txn)
+            nodes = {ref: ctx.tables.node_of(bytes.fromhex(ref)) for ref in (*chain, hub.ref)}
+            near = neighbourhood(ctx, ROOT_NODE, [nodes[chain[0]] or 0])
             assert near == sorted(number for ref, number in nodes.items() if number is not None and ref != chain[3])
+
+
+@pytest.mark.parametrize("way", ["through a world outside", "at home outside", "more than are walked"])
+def test_an_edge_from_outside_carries_no_hop_and_does_not_stand_in_the_way_of_one(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever was looked at first told, in the evidence, of edges that the world's own view does not show."""
+
+    monkeypatch.setattr(reclustering, "MAX_EDGES", 3)
+
+    def told(*, crowded: bool) -> list[tuple[str, str, str]]:
+        with new_store() as db:
+            mine, theirs = (db.create("Tenant", name, resolve=False) for name in ("mine", "theirs"))
+            stranger = db.create("Entity", "a stranger", world=theirs, resolve=False)
+            named = ("tea", "Ada K Lovelace", "Ada Lovelace")
+            news, _, later = (db.create("Entity", name, world=mine, resolve=False) for name in named)
+            for name in "wxyz":
+                db.create("Entity", name, world=mine, resolve=False)
+            if way == "more than are walked":
+                db.link(news, "refers_to", later)
+            with db.batch() as tx:
+                for _ in range(4 if crowded and way == "more than are walked" else 0):
+                    tx.link(stranger, "refers_to", news)
+                for end in (news, later) if crowded and way == "through a world outside" else ():
+                    tx.link(stranger, "refers_to", end)
+                if crowded and way == "at home outside":
+                    tx.link(news, "refers_to", later, home=theirs)
+            assert db.recluster().pending == 0
+            found = db.view(world=mine).proposals()
+            return [(each.source_name, each.target_name, each.evidence["name"]) for each in found]
+
+    first = "Ada Lovelace" if way == "more than are walked" else "Ada K Lovelace"
+    assert told(crowded=False) == [("Ada Lovelace", "Ada K Lovelace", first)]
+    assert told(crowded=True) == told(crowded=False)
 
 
 def test_the_same_namesakes_are_not_followed_by_others_however_often_it_runs() -> None:

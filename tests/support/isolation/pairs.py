@@ -145,13 +145,19 @@ class Store:
         self.outside += tx.receipt.refs[: len(made)]
 
     def _edge_outside(self, tx: Any, source: Any) -> None:
-        """An edge among what is outside, or from there to what is inside, at home outside."""
+        """An edge at home outside: among what is there, from there to what is inside or back, or among that."""
         rng = self._rng
-        if rng.random() < 0.6:
+        where = rng.random()
+        if where < 0.5:
             tx.link(source, rng.choice(("refers_to", "causes", "derived_from")), rng.choice(self.outside))
-        else:
-            kind = rng.choice(("refers_to", "contradicts"))
-            tx.link(source, kind, rng.choice(self.refs), home=self.theirs)
+            return
+        kind, inside = rng.choice(("refers_to", "contradicts")), rng.choice(self.refs)
+        if where < 0.8:
+            tx.link(source, kind, inside, home=self.theirs)
+        elif where < 0.9:
+            tx.link(inside, "refers_to", source, home=self.theirs)
+        elif (other := rng.choice(self.refs)) != inside:
+            tx.link(inside, "refers_to", other, home=self.theirs)
 
     def inside(self, turn: int, rng: random.Random) -> str:
         """One command of the tenant, and what the tenant may be told of its receipt."""
