@@ -63,7 +63,7 @@ def changed_worlds(ctx: context.Context, after: int, head: int, most: int) -> Ch
     one commit is bounded by itself: others' commits take no place in it.
     """
     found: dict[int, None] = {}
-    scopes: dict[int, frozenset[int]] = {}
+    around = Surroundings(ctx)
     changed = 0
     through = after
     for through in range(after + 1, head + 1):
@@ -72,9 +72,9 @@ def changed_worlds(ctx: context.Context, after: int, head: int, most: int) -> Ch
         for event in ctx.draft.log.events(through).events:
             told, about = _news(ctx, event)
             fresh.update(told)
-            for scope in _heard_in(ctx, about, scopes) if told else ():
+            for scope in around.seen_from(about) if told else ():
                 news.setdefault(scope, {}).update(dict.fromkeys(told))
-        found |= dict.fromkeys(sorted({node for scope in news for node in neighbourhood(ctx, scope, news[scope])}))
+        found |= dict.fromkeys(sorted({node for scope in news for node in around.neighbourhood(scope, news[scope])}))
         changed += len(fresh)
         if changed >= most or len(found) >= MAX_NEIGHBOURS:
             break
@@ -98,65 +98,72 @@ def _nodes(ctx: context.Context, *lineages: bytes) -> tuple[int, ...]:
     return () if None in found else tuple(node for node in found if node is not None)
 
 
-def _heard_in(ctx: context.Context, about: Iterable[int], known: dict[int, frozenset[int]]) -> frozenset[int]:
-    """The worlds that some nodes all lie in, no more than so many containers above each: these can see the news."""
-    for node in about:
-        if node not in known:
-            known[node] = frozenset(_above(ctx, node))
-    return frozenset.intersection(*(known[node] for node in about))
+class Surroundings:
+    """What lies around worlds, in each of their containers by itself; read while nothing is written."""
+
+    def __init__(self, ctx: context.Context) -> None:
+        self._ctx = ctx
+        self._above: dict[int, frozenset[int]] = {}
+        self._ends: dict[tuple[int, int], Sequence[int]] = {}
+
+    def seen_from(self, about: Iterable[int]) -> frozenset[int]:
+        """The worlds that some nodes all are in, not too far above any: what is said of these is news there."""
+        return frozenset.intersection(*map(self._containers, about))
+
+    def _containers(self, node: int) -> frozenset[int]:
+        """A world and its containers, so many levels up; nothing outside of one of them brings it nearer."""
+        if node not in self._above:
+            found, level = {node}, [node]
+            for _ in range(MAX_LEVELS):
+                level = [above for here in level for above in self._ctx.containers(here) if above not in found]
+                found.update(level)
+            self._above[node] = frozenset(found)
+        return self._above[node]
+
+    def neighbourhood(self, scope: int, nodes: Iterable[int]) -> list[int]:
+        """List the worlds within two hops whose namesakes are looked for in a scope, in log order.
+
+        They stand for somebody or something. Only what lies inside the scope is walked and counted: an edge from
+        outside, or between what is inside and at home outside, carries no hop.
+        """
+        ctx = self._ctx
+        if next(namesakes.members_of(ctx, scope), None) is None:
+            return []
+        reached = dict.fromkeys(islice((node for node in nodes if node != schema.ROOT_NODE), MAX_NEIGHBOURS))
+        frontier = list(reached)
+        for _ in range(HOPS):
+            further = []
+            for end in chain.from_iterable(self._ends_of(scope, node) for node in frontier):
+                if len(reached) >= MAX_NEIGHBOURS:
+                    break
+                if end != schema.ROOT_NODE and end not in reached:
+                    reached[end] = None
+                    further.append(end)
+            frontier = further
+        return sorted(
+            node for node in reached if namesakes.scope_of(ctx, node) == scope and _is_somebody(ctx.tables, node)
+        )
+
+    def _ends_of(self, scope: int, node: int) -> Sequence[int]:
+        """The other ends of a world's edges inside a scope; none if it has very many there."""
+        found = self._ends.get((scope, node))
+        if found is None:
+            found = list(islice(self._ends_inside(scope, node), MAX_EDGES + 1))
+            found = self._ends[scope, node] = found if len(found) <= MAX_EDGES else ()
+        return found
+
+    def _ends_inside(self, scope: int, node: int) -> Iterator[int]:
+        ancestry = self._ctx.ancestry
+        assert ancestry is not None, "nothing is written meanwhile"
+        for end, home in _live_ends(self._ctx.tables, node):
+            if scope == schema.ROOT_NODE or (ancestry.is_inside(end, scope) and ancestry.is_inside(home, scope)):
+                yield end
 
 
-def _above(ctx: context.Context, node: int) -> set[int]:
-    """A world and its containers, a bounded number of levels up; the number counts nothing outside of them."""
-    found, level = {node}, [node]
-    for _ in range(MAX_LEVELS):
-        level = [above for here in level for above in ctx.containers(here) if above not in found]
-        found.update(level)
-    return found
-
-
-def neighbourhood(ctx: context.Context, scope: int, nodes: Iterable[int]) -> list[int]:
-    """List the worlds within two hops whose namesakes are looked for in a scope, in log order.
-
-    They stand for somebody or something. Only what lies inside the scope is walked and counted: an edge from outside,
-    or between what is inside and at home outside, carries no hop.
-    """
-    if next(namesakes.members_of(ctx, scope), None) is None:
-        return []
-    reached = dict.fromkeys(islice((node for node in nodes if node != schema.ROOT_NODE), MAX_NEIGHBOURS))
-    frontier = list(reached)
-    for _ in range(HOPS):
-        further = []
-        for end in chain.from_iterable(_ends(ctx, scope, node) for node in frontier):
-            if len(reached) >= MAX_NEIGHBOURS:
-                break
-            if end != schema.ROOT_NODE and end not in reached:
-                reached[end] = None
-                further.append(end)
-        frontier = further
-    return sorted(node for node in reached if namesakes.scope_of(ctx, node) == scope and _is_somebody(ctx.tables, node))
-
-
-def _ends(ctx: context.Context, scope: int, node: int) -> list[int]:
-    """The other ends of a world's edges inside a scope; none if it has very many there."""
-    found = list(islice(_ends_inside(ctx, scope, node), MAX_EDGES + 1))
-    return found if len(found) <= MAX_EDGES else []
-
-
-def _ends_inside(ctx: context.Context, scope: int, node: int) -> Iterator[int]:
-    for end, row in _live_ends(ctx.tables, node):
-        if scope == schema.ROOT_NODE or (_is_inside(ctx, end, scope) and _is_inside(ctx, row.home, scope)):
-            yield end
-
-
-def _live_ends(tables: rows.Tables, node: int) -> Iterator[tuple[int, schema.EdgeRow]]:
-    yield from ((row.target, row) for _, row in tables.outgoing(node) if row.unlinked == schema.LIVE)
-    yield from ((place.source, row) for place, row in tables.incoming(node) if row.unlinked == schema.LIVE)
-
-
-def _is_inside(ctx: context.Context, node: int, scope: int) -> bool:
-    assert ctx.ancestry is not None, "nothing is written meanwhile"
-    return ctx.ancestry.is_inside(node, scope)
+def _live_ends(tables: rows.Tables, node: int) -> Iterator[tuple[int, int]]:
+    """The other ends of a world's edges, each with the edge's home."""
+    yield from ((row.target, row.home) for _, row in tables.outgoing(node) if row.unlinked == schema.LIVE)
+    yield from ((place.source, row.home) for place, row in tables.incoming(node) if row.unlinked == schema.LIVE)
 
 
 def _is_somebody(tables: rows.Tables, node: int) -> bool:

@@ -112,7 +112,8 @@ def _together(ctx: Any, after: int, head: int, most: int) -> reclustering.Change
     named = (event for seq in range(after + 1, head + 1) for event in ctx.draft.log.events(seq).events)
     news = dict.fromkeys(node for event in named for node in reclustering._news(ctx, event)[0])
     scopes = {namesakes.scope_of(ctx, node) for node in news}
-    near = {node for scope in scopes for node in reclustering.neighbourhood(ctx, scope, news)}
+    around = reclustering.Surroundings(ctx)
+    near = {node for scope in scopes for node in around.neighbourhood(scope, news)}
     return reclustering.ChangedWorlds(tuple(sorted(near)), head)
 
 

@@ -16,7 +16,7 @@ from worlddb import Database, Extraction, InputError, ManualClock, ModelUnavaila
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.background import reclustering
-from worlddb.reconciler.background.reclustering import MAX_EDGES, neighbourhood
+from worlddb.reconciler.background.reclustering import MAX_EDGES, Surroundings
 from worlddb.reconciler.background.worker import background_lease
 from worlddb.reconciler.embedding.nearest_texts import LABELLED_TYPES
 from worlddb.tools.importers.run import ingest_files
@@ -170,7 +170,7 @@ def test_a_world_that_is_two_hops_from_what_is_new_is_looked_at_and_one_behind_a
         with db._env.read() as txn:
             ctx = reclustering.reading(db._writer, txn)
             nodes = {ref: ctx.tables.node_of(bytes.fromhex(ref)) for ref in (*chain, hub.ref)}
-            near = neighbourhood(ctx, ROOT_NODE, [nodes[chain[0]] or 0])
+            near = Surroundings(ctx).neighbourhood(ROOT_NODE, [nodes[chain[0]] or 0])
             assert near == sorted(number for ref, number in nodes.items() if number is not None and ref != chain[3])
 
 
