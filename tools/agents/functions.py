@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from worlddb import Database, InputError, InvalidTime, UnavailableError, UnknownReference, WorldDBError
-from worlddb.tools.mcp import answer_notes, mcp_wording, tool_results
+from worlddb import TRUST_LEVELS, Database, InputError, InvalidTime, UnavailableError, UnknownReference, WorldDBError
+from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 
 MAX_HITS: Final = 50
 _ASKED: Final = 32
@@ -42,6 +42,7 @@ class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     query: Annotated[Text, Meta(description="The question, in words as one would ask it.")]
     limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="How many statements at most.")] = 5
     at: Annotated[Time | None, Meta(description="What was true at this time; now if left out.")] = None
+    min_trust: tool_arguments.MinTrust = None
 
 
 class Forget(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -97,19 +98,26 @@ def remember(
 
 
 def recall(
-    db: Database, query: str, *, limit: int = 5, at: str | None = None, world: Any = None
+    db: Database,
+    query: str,
+    *,
+    limit: int = 5,
+    at: str | None = None,
+    world: Any = None,
+    min_trust: str | None = None,
 ) -> answer_notes.ResultList[dict[str, Any]]:
     """Return the statements that answer a question best, with id, text, times and source.
 
-    Each has its author and the reason why it was found, too. ``notes`` of the list say what may have been missed and
-    why. With ``world``, nothing outside it is visible.
+    Each has its author and the reason why it was found, too, what it ``rests_on``, and the ``trust`` in all of that;
+    ``min_trust`` (``none``, ``low``, ``fair`` or ``full``) leaves out what is trusted less. ``notes`` of the list say
+    what may have been missed and why. With ``world``, nothing outside it is visible.
 
     Raises:
         InputError: an argument is not what it should be.
     """
     view, k = db.view(valid=at, world=world), max(limit, min(2 * limit + 8, _ASKED))
     while True:
-        found = view.recall(query, k=k)
+        found = view.recall(query, k=k, min_trust=min_trust)
         # Entities are found by name too, but state nothing: only hits with content are statements.
         said = [hit for hit in found if hit.content][:limit]
         if len(said) == limit or len(found) < k or k == _MOST:
@@ -189,18 +197,22 @@ def call(
     world: Any = None,
     source: dict[str, Any] | None = None,
     notes: bool = False,
+    min_trust: str | None = None,
 ) -> str:
     """Run a tool call that a model wrote; returns JSON, an answer or an ``error``.
 
     ``arguments`` are as the model wrote them; an ``error`` has a remedy that it can follow. ``world`` and ``source``
-    come from the program, as in :func:`remember`. With ``notes`` a recall returns an object with ``found`` (the
-    statements) and ``notes``; without, a list of the statements. Nothing that a model can write raises.
+    come from the program, as in :func:`remember`, and so does ``min_trust``: the model may ask for more and not for
+    less. With ``notes`` a recall returns an object with ``found`` (the statements) and ``notes``; without, a list of
+    the statements. Nothing that a model can write raises.
     """
     try:
         tool = next((each for each in TOOLS if each.name == name), None)
         if tool is None:
             raise InputError(f"There is no tool {name!r:.80}", f"Call one of: {', '.join(each.name for each in TOOLS)}")
         given = _checked(tool, arguments)
+        if isinstance(given, Recall):
+            given = msgspec.structs.replace(given, min_trust=_stricter(given.min_trust, min_trust))
         own = {"world": world} | ({"source": source} if tool.run is remember else {})
         answer = tool.run(db, **msgspec.structs.asdict(given), **own)
         if notes and isinstance(answer, answer_notes.ResultList):
@@ -208,6 +220,14 @@ def call(
     except WorldDBError as error:
         answer = {"error": {"code": error.code, "message": error.message, "remedy": _remedy(error)}}
     return msgspec.json.encode(answer).decode()
+
+
+def _stricter(one: str | None, other: str | None) -> str | None:
+    """Return the higher of two levels of trust; recall refuses what is none."""
+    known = [level for level in (one, other) if level is not None]
+    if any(level not in TRUST_LEVELS for level in known):
+        return next(level for level in known if level not in TRUST_LEVELS)
+    return max(known, key=TRUST_LEVELS.index, default=None)
 
 
 def _remedy(error: WorldDBError) -> str:

@@ -15,7 +15,8 @@ from typing import Any, Final
 import msgspec
 from langgraph.store import base
 
-from worlddb import Database, InputError, Recall, UnavailableError, View, World
+from worlddb import TRUST_LEVELS, Database, InputError, Recall, UnavailableError, View, World
+from worlddb.tools.mcp import tool_results
 from worlddb.tools.mcp.answer_notes import ResultList, recall_notes
 
 NAMESPACE: Final = "Namespace"
@@ -41,10 +42,17 @@ class WorldDBStore(base.BaseStore):
     The list that a search with a query returns has ``notes``: what may have been missed, and why. ``world`` contains
     everything (default: the root). Each batch of operations writes one commit and reads the state before it. ``index``
     of a put is ignored, since every value is searched. Times to live are not kept.
+
+    Each item has, beside what every store's has, ``rests_on``, ``rests_on_more`` and ``trust``, as the answers of
+    :func:`worlddb.tools.agents.recall`. With ``min_trust`` (``none``, ``low``, ``fair`` or ``full``) a search leaves
+    out what is trusted less.
     """
 
-    def __init__(self, db: Database, *, world: Any = None) -> None:
+    def __init__(self, db: Database, *, world: Any = None, min_trust: str | None = None) -> None:
+        if min_trust is not None and min_trust not in TRUST_LEVELS:
+            raise InputError(f"There is no level of trust {min_trust!r:.80}", f"Give one of: {', '.join(TRUST_LEVELS)}")
         self.db = db
+        self._min_trust = min_trust
         self._world = None if world is None else db.view().reference_of(world)
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
@@ -113,9 +121,7 @@ class WorldDBStore(base.BaseStore):
             value = msgspec.json.decode(world.content)
             if all(_fits(value.get(name), wanted) for name, wanted in (op.filter or {}).items()):
                 item = _told(view, world, self._namespace_of(view, world.ref))
-                found.append(
-                    base.SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
-                )
+                found.append(_FoundItem(item, world, score))
                 if len(found) == end:
                     break
         return ResultList(found[op.offset : end], recall_notes(answers[-1:], in_one_world=False))
@@ -128,11 +134,12 @@ class WorldDBStore(base.BaseStore):
         The answers of recall are appended to ``answers``.
         """
         if not query:
-            yield from ((world, None) for world in view.find(type=ITEM, world=inside))
+            found = view.find(type=ITEM, world=inside)
+            yield from ((world, None) for world in found if self._is_trusted(world))
             return
         seen, k = set[str](), min(_MOST, max(_ASKED, wanted))
         while True:
-            answers.append(view.recall(query, world=inside, k=k))
+            answers.append(view.recall(query, world=inside, k=k, min_trust=self._min_trust))
             hits = answers[-1].hits
             for hit in hits:
                 world = view.get(hit.ref) if hit.type == ITEM and hit.ref not in seen else None
@@ -143,6 +150,12 @@ class WorldDBStore(base.BaseStore):
                 return
             # A filter passes few hits, so ask for more.
             k = min(_MOST, 8 * k)
+
+    def _is_trusted(self, world: World) -> bool:
+        """Return whether an item is trusted as far as a search asks for; of what nothing is said is."""
+        if self._min_trust is None or world.trust is None:
+            return True
+        return TRUST_LEVELS.index(world.trust) >= TRUST_LEVELS.index(self._min_trust)
 
     def _namespace_of(self, view: View, ref: str) -> Namespace:
         """Return the names of the namespaces above an item, outermost first."""
@@ -316,15 +329,54 @@ def _changed(given: Any, kept: Any, at: str = "value") -> str | None:
     )
 
 
+class _RestingItem(base.Item):
+    """An item that says what it rests on."""
+
+    __slots__ = ("rests_on", "rests_on_more", "trust")
+
+    def __reduce__(self) -> Any:
+        return _plain, (base.Item, self.dict())
+
+
+class _FoundItem(base.SearchItem):
+    """A found item that says what it rests on."""
+
+    __slots__ = ("rests_on", "rests_on_more", "trust")
+
+    def __init__(self, item: base.Item, world: World, score: float | None) -> None:
+        super().__init__(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
+        _rest(self, world)
+
+    def __reduce__(self) -> Any:
+        return _plain, (base.SearchItem, self.dict())
+
+
+for _own, _plain_kind in ((_RestingItem, base.Item), (_FoundItem, base.SearchItem)):
+    # A checkpoint keeps an item by the name of its class; by that of every store's item it can be read anywhere.
+    _own.__module__, _own.__name__ = _plain_kind.__module__, _plain_kind.__name__
+
+
+def _plain(kind: type[base.Item], fields: dict[str, Any]) -> base.Item:
+    return kind(**fields)
+
+
+def _rest(item: Any, world: World) -> None:
+    """Write onto an item what its world rests on, as the functions for agents say it."""
+    for name, value in tool_results.resting(world).items():
+        setattr(item, name, msgspec.to_builtins(value))
+
+
 def _told(view: View, world: World, namespace: Namespace) -> base.Item:
     first, *_, last = [version.ingested_at for version in view.history(world.ref)] * 2
-    return base.Item(
+    item = _RestingItem(
         value=msgspec.json.decode(world.content),
         key=world.name,
         namespace=namespace,
         created_at=_moment(first),
         updated_at=_moment(last),
     )
+    _rest(item, world)
+    return item
 
 
 def _moment(micros: int) -> datetime:

@@ -182,7 +182,7 @@ class _Asked:
         self._scopes = session.scope_refs(view, given)
         self._missing = [label for label in labels_of(given) if not session.scopes(view, label)]
         self._answers: list[Recall] = []
-        self._min_trust = given.min_trust if isinstance(given, tool_arguments.Recall) else None
+        self._min_trust = given.min_trust if isinstance(given, tool_arguments.Recall | tool_arguments.AsOf) else None
 
     def hits(self, wanted: int) -> list[Hit]:
         """Return at least ``wanted`` memories if there are as many, best first."""

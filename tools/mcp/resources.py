@@ -101,6 +101,7 @@ def _tell_world(shown: tool_results.Inside) -> Iterator[str]:
     yield f"  learned {shown.learned_at}, written by {_one_line(shown.author)}{_way(shown.source)}"
     if shown.scopes:
         yield f"  in {_one_line(', '.join(shown.scopes))}"
+    yield from _resting(shown)
     if shown.conflicts:
         yield f"  contradicted by {', '.join(shown.conflicts)}"
     if shown.erased:
@@ -110,11 +111,22 @@ def _tell_world(shown: tool_results.Inside) -> Iterator[str]:
         yield f"  the text goes on: {shown.characters} characters in all; memory_read has the rest"
     for member in shown.members:
         yield f"- {_headline(member)}  {member.id[:12]}  {_span(member.valid_from, member.valid_to)}"
+        yield from _resting(member)
         yield from _marked(member.text)
         if member.truncated:
             yield "  the text goes on; memory_read has the rest"
     if shown.more_members:
         yield f"and more than these {len(shown.members)}; memory_list has them page by page"
+
+
+def _resting(shown: tool_results.Memory) -> Iterator[str]:
+    for base in shown.rests_on:
+        trust = "" if base.trust is None else f", trust {base.trust}"
+        yield f"  rests on {base.id[:12]}, written by {_one_line(base.author)}{_way(base.source)}{trust}"
+    if shown.rests_on_more:
+        yield "  rests on more than these"
+    if shown.trust is not None:
+        yield f"  trust {shown.trust}"
 
 
 # -- timelines

@@ -32,6 +32,10 @@ Cursor = Annotated[str, Meta(max_length=200, description="next_cursor of the pag
 Identity = Annotated[str, Meta(min_length=1, max_length=200)]
 Retired = Annotated[bool, Meta(description="Include what no longer holds.")]
 Format = Literal["text", "json"]
+MinTrust = Annotated[
+    Literal["none", "low", "fair", "full"] | None,
+    Meta(description="Only what the operator trusts so far, with all that it rests on."),
+]
 
 
 class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -103,10 +107,7 @@ class Recall(Paged, kw_only=True):
             f" to them or they refer to (0 to {MAX_NEIGHBOURS}; 0 follows none).",
         ),
     ] = 0
-    min_trust: Annotated[
-        Literal["none", "low", "fair", "full"] | None,
-        Meta(description="Only what the operator trusts so far, with all that it rests on."),
-    ] = None
+    min_trust: MinTrust = None
 
 
 class AsOf(Paged):
@@ -116,6 +117,7 @@ class AsOf(Paged):
     id: Reference | None = None
     valid: Annotated[Time | None, Meta(description="What was true at this time.")] = None
     known: Known | None = None
+    min_trust: MinTrust = None
 
 
 class Listing(Paged):

@@ -280,6 +280,13 @@ def _fields(found: World | Hit) -> dict[str, Any]:
         "author": found.author,
         "source": _source(found.source, SHOWN),
         "conflicts": list(found.conflicts[:CONFLICTS]),
+        **resting(found),
+    }
+
+
+def resting(found: World | Hit) -> dict[str, Any]:
+    """Return what a world rests on, and how far that is trusted: the same wherever it is shown."""
+    return {
         "rests_on": [_basis(base) for base in found.rests_on[:BASES]],
         "rests_on_more": found.rests_on_more or len(found.rests_on) > BASES,
         "trust": found.trust,
