@@ -6,8 +6,8 @@ A synthetic model gives texts their vectors, so that themes are known: a theme i
 every query is its theme with noise. All of it runs through a store. Beside it: the world's
 own text alone, and the best single member.
 
-Then 1,000 worlds of 10 members: the first query of a process that composes all of them, and of the next process, which
-finds them on the disk.
+Then 1,000 worlds of 10 members (``--many``): the first query of a process that composes all of them, and of the next
+process, which finds them on the disk.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 import worlddb
-from bench._report import p50, p95, parser, report
+from bench._report import p50, p95, parser, positive, report
 from worlddb import POOLS, Database
 
 if TYPE_CHECKING:
@@ -73,15 +73,18 @@ class Themes:
 
 
 def main() -> None:
-    arguments = parser(__doc__).parse_args()
+    options = parser(__doc__)
+    options.add_argument("--many", type=positive, default=MANY_WORLDS, help="worlds of the second store")
+    arguments = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
-        result = measure(Path(folder) / "store", arguments) | _opened_again(Path(folder) / "large", arguments.seed)
+        result = measure(Path(folder) / "store", arguments)
+        result |= _opened_again(Path(folder) / "large", arguments.seed, arguments.many)
     rows = [(name, result[f"{name}_top1"], result[f"{name}_top5"]) for name in ("v1", "v2", "own_text", "members")]
     notes = (
         f"{WORLDS} worlds of {MEMBERS} members, {result['queries']} queries; top-1 and top-5 in percent.",
         f"Composing all worlds anew: {result['compose_ms']:.1f} ms. After a change of one member: p50"
         f" {result['edit_p50_ms']:.2f} ms, p95 {result['edit_p95_ms']:.2f} ms, query included.",
-        f"First query over {MANY_WORLDS:,} worlds: {result['first_ms']:.0f} ms, of the next process"
+        f"First query over {arguments.many:,} worlds: {result['first_ms']:.0f} ms, of the next process"
         f" {result['next_ms']:.0f} ms.",
     )
     report(arguments, "composed", result, ("vector of a world", "top-1 %", "top-5 %"), rows, notes)
@@ -111,12 +114,12 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     return result | {"edit_p50_ms": round(p50(taken), 3), "edit_p95_ms": round(p95(taken), 3)}
 
 
-def _opened_again(store: Path, seed: int) -> dict[str, float]:
+def _opened_again(store: Path, seed: int, many: int) -> dict[str, float]:
     """Milliseconds of the first query of two processes, one after the other."""
     themes, draw = Themes(seed), random.Random(seed)
     with worlddb.open(store, author="bench", embedder=themes) as db:
         with db.batch() as tx:
-            for number in range(MANY_WORLDS):
+            for number in range(many):
                 world = tx.create("Topic", f"world {number}", content=f"theme/{number % WORLDS}", resolve=False)
                 for _ in range(FEW_MEMBERS):
                     tx.create("Fact", "", content=f"theme/{draw.randrange(WORLDS)}", world=world, resolve=False)

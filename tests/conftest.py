@@ -10,6 +10,7 @@ names another place. A soak run keeps them on the disk.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import random
@@ -85,6 +86,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str:
     return f"root seed: {config.stash[ROOT_SEED]} (replay with --seed {config.stash[ROOT_SEED]})"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Imports everything that the tests import. All of it stays, so no collection looks through it, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -16,6 +16,7 @@ import worlddb
 from tests.query.reads.test_isolation_vectors import LetterCounts
 from worlddb.projections.indexes import fields, vector_base, vector_index, witness
 from worlddb.projections.indexes.text_index import TextIndex
+from worlddb.reconciler.diagnostics import installation
 
 TEXTS = 300
 HIDDEN = 77
@@ -38,6 +39,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             assert db.stats()["checkpoints"]["text"] > 0
             assert db.verify(deep=True).findings == ()
     return folder
+
+
+@pytest.fixture(autouse=True)
+def libraries_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look at a store would load all libraries in a process of its own, which takes longer than the look."""
+    monkeypatch.setattr(installation, "CHECKS", ())
 
 
 @pytest.fixture

@@ -33,7 +33,9 @@ def test_soak():
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> pytest.Pytester:
     pytester.makeconftest(CONFTEST.read_text("utf-8"))
-    pytester.makeini(f"[pytest]\nmarkers = soak: long\npythonpath = {shlex.quote(str(CONFTEST.parents[1]))}\n")
+    root = shlex.quote(str(CONFTEST.parents[1]))
+    # As in pyproject.toml: LangSmith's plugin would take longer than the tests.
+    pytester.makeini(f"[pytest]\nmarkers = soak: long\npythonpath = {root}\naddopts = -p no:langsmith_plugin\n")
     pytester.makepyfile(test_suite=SUITE)
     return pytester
 
