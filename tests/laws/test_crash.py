@@ -49,11 +49,14 @@ def test_an_exit_at_any_point_keeps_what_was_acknowledged_and_the_run_goes_on_to
         cut_and_go_on(whole, memory / str(at), at, "exit")
 
 
-def test_a_kill_at_any_step_of_any_write_keeps_what_was_acknowledged_and_the_run_goes_on_to_the_same_state(
-    whole: Whole, memory: Path
+@pytest.mark.parametrize("places", ["some", pytest.param("all", marks=pytest.mark.soak)])
+def test_a_kill_at_any_step_of_a_write_keeps_what_was_acknowledged_and_the_run_goes_on_to_the_same_state(
+    whole: Whole, memory: Path, places: str
 ) -> None:
-    for at, name in enumerate(whole[2], 1):
-        if name in STEPS + SCRUB_STEPS:
+    """A plain run kills at the first, the middle and the last of each step; at all of them it ends a process above."""
+    for name in STEPS + SCRUB_STEPS:
+        passed = [at for at, point in enumerate(whole[2], 1) if point == name]
+        for at in passed if places == "all" else sorted({passed[0], passed[len(passed) // 2], passed[-1]}):
             cut_and_go_on(whole, memory / str(at), at, "kill")
 
 

@@ -1,4 +1,4 @@
-"""Simulates two hundred seeds, repeats one exactly, and sees what is broken on purpose.
+"""Simulates a hundred seeds, repeats one exactly, and sees what is broken on purpose.
 
 Each seed draws writers, readers, faults and chores (tests/support/simulation/), and holds every answer against the
 plain model.
@@ -27,7 +27,7 @@ from worlddb.reconciler.transaction import receipts
 from worlddb.reconciler.transaction.context import Context
 from worlddb.store import StoreReader
 
-SEEDS = 200
+SEEDS = 100
 SEEDS_TO_CATCH = 50
 """Within how many seeds each canary has to be caught."""
 
@@ -42,14 +42,14 @@ def simulated(first: int, count: int) -> Counter[str]:
     return seen
 
 
-def test_two_hundred_seeds_find_no_answer_that_the_model_does_not_give(root_seed: int) -> None:
+def test_a_hundred_seeds_find_no_answer_that_the_model_does_not_give(root_seed: int) -> None:
     seen = simulated(root_seed, SEEDS)
     assert seen["commits"] > 10 * SEEDS and seen["looks"] > 10 * SEEDS, seen
     met = ("asked again", "retry", "refused in a batch", "words found", "erase", "texts gone")
     rare = (*FAULTS, *CHORES, *met, "proposed by another look")
-    assert not [name for name in rare if seen[name] < 10], seen
+    assert not [name for name in rare if seen[name] < 5], seen
     for point in ("locked", "begun", "LmdbLog.append", "Tables.flush", "applied", "committed"):
-        assert min(seen[f"{fault} at {point}"] for fault in FAULTS[:4]) > 5, seen
+        assert min(seen[f"{fault} at {point}"] for fault in FAULTS[:4]) > 0, seen
 
 
 @pytest.mark.soak

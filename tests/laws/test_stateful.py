@@ -265,7 +265,7 @@ def test_the_engine_answers_as_the_model_says_at_every_moment_of_both_axes(root_
     """The run counts what it did. Which of the rare things happen depends on the seed and on the library that draws, so
     most of them will do, and there are further examples until they have."""
     SEEN.clear()
-    run(200, 40)
+    run(120, 40)
     for number in range(MORE_ROUNDS):
         if not left_out():
             break

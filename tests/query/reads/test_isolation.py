@@ -28,7 +28,7 @@ from worlddb.query.snapshot import snapshot as containment
 from worlddb.query.snapshot.valid_period import Choice
 from worlddb.query.snapshot.visible import ConfinedTables, VisibleSnapshot, _Seen
 
-PLAIN_STRUCTURES = 100
+PLAIN_STRUCTURES = 50
 PLAIN_VIEWS = 4
 """Of each structure; the long run looks through all of them."""
 SOAK_STRUCTURES = 2_000

@@ -16,6 +16,7 @@ TEXTS: Final = 400
 QUESTIONS: Final = 300
 SYLLABLES: Final = ("ba", "de", "fi", "go", "ku", "la", "mi", "no", "pe", "ru", "sa", "ti", "vo")
 PEOPLE: Final = ("Sarah Chen", "Tom Okafor", "Ines Duarte", "Yusuf Kaya")
+SEEDS: Final = pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (2, 3))])
 
 Answer = list[tuple[str, float]]
 
@@ -76,7 +77,7 @@ def checkpoint(db: Database) -> int:
     return int(db.stats()["checkpoints"]["text"])
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@SEEDS
 @pytest.mark.parametrize("texts", [60, TEXTS])
 def test_a_store_that_was_never_indexed_on_disk_answers_as_a_rebuilt_one(tmp_path: Path, seed: int, texts: int) -> None:
     speaker = Speaker(seed)
@@ -87,7 +88,7 @@ def test_a_store_that_was_never_indexed_on_disk_answers_as_a_rebuilt_one(tmp_pat
         rebuilt_alike(db, questions)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@SEEDS
 def test_an_index_that_caught_up_in_steps_answers_as_a_rebuilt_one(tmp_path: Path, seed: int) -> None:
     speaker = Speaker(seed)
     questions = [speaker.question() for _ in range(QUESTIONS)]
@@ -104,7 +105,7 @@ def test_an_index_that_caught_up_in_steps_answers_as_a_rebuilt_one(tmp_path: Pat
         rebuilt_alike(db, questions)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@SEEDS
 def test_a_store_that_is_indexed_in_part_answers_as_a_rebuilt_one(tmp_path: Path, seed: int) -> None:
     speaker = Speaker(seed)
     questions = [speaker.question() for _ in range(QUESTIONS)]
@@ -115,7 +116,7 @@ def test_a_store_that_is_indexed_in_part_answers_as_a_rebuilt_one(tmp_path: Path
         rebuilt_alike(db, questions)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@SEEDS
 def test_single_commits_and_fresh_handles_between_them_change_no_answer(tmp_path: Path, seed: int) -> None:
     speaker = Speaker(seed)
     questions = [speaker.question() for _ in range(QUESTIONS)]
@@ -135,7 +136,7 @@ def test_single_commits_and_fresh_handles_between_them_change_no_answer(tmp_path
         rebuilt_alike(db, questions)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@SEEDS
 def test_an_erasure_leaves_the_answers_of_a_rebuilt_store(tmp_path: Path, seed: int) -> None:
     speaker = Speaker(seed)
     questions = [speaker.question() for _ in range(QUESTIONS)]

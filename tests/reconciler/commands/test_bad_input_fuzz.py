@@ -10,6 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -174,8 +175,6 @@ def attempt(on: Any, method: str, arguments: dict[str, Any], known: dict[str, st
         SEEN[f"{method} refused"] += 1
 
 
-@settings(max_examples=400)
-@given(asked=st.lists(calls(WRITES), min_size=1, max_size=6), names=st.lists(odd, max_size=2), batch=st.booleans())
 def any_writes(asked: list[tuple[str, dict[str, Any]]], names: list[Any], batch: bool) -> None:
     with new_store() as db:
         known = prepared(db)
@@ -195,8 +194,6 @@ def any_writes(asked: list[tuple[str, dict[str, Any]]], names: list[Any], batch:
             assert len(list(db.log())) >= db.head().seq
 
 
-@settings(max_examples=300)
-@given(asked=st.lists(calls(READS), min_size=1, max_size=8))
 def any_reads(asked: list[tuple[str, dict[str, Any]]]) -> None:
     with new_store() as db:
         known = prepared(db)
@@ -206,11 +203,7 @@ def any_reads(asked: list[tuple[str, dict[str, Any]]]) -> None:
         assert db.head() == head
 
 
-@settings(max_examples=100)
-@given(asked=st.lists(calls(OPEN), min_size=1, max_size=8))
-def any_other_calls(
-    asked: list[tuple[str, dict[str, Any]]],
-) -> None:
+def any_other_calls(asked: list[tuple[str, dict[str, Any]]]) -> None:
     with new_store() as db:
         known, head = prepared(db), db.head()
         for method, arguments in asked:
@@ -248,23 +241,32 @@ def test_turns_and_extractions_of_anything_are_taken_in_or_refused(
                 assert db.head() == head
 
 
-def run(examples: Any, table: dict[str, dict[str, Any]]) -> None:
+def run(rounds: int, attempts: Any, table: dict[str, dict[str, Any]], most: int, **further: Any) -> None:
     """Every call was made, and of the whole some were refused and some were not."""
     SEEN.clear()
-    examples()
+    asked_for = given(asked=st.lists(calls(table), min_size=1, max_size=most), **further)
+    settings(max_examples=rounds)(asked_for(attempts))()
     asked = {method: SEEN[f"{method} asked"] for method in table}
     refused = sum(SEEN[f"{method} refused"] for method in table)
     assert min(asked.values()) > 0, asked
     assert 0.1 < refused / sum(asked.values()) < 0.99, SEEN
 
 
-def test_a_write_with_anything_as_its_arguments_is_decided_or_refused() -> None:
-    run(any_writes, WRITES)
+def rounds(plain: int) -> pytest.MarkDecorator:
+    """Ten times as many in a soak run."""
+    return pytest.mark.parametrize("rounds", [plain, pytest.param(10 * plain, marks=pytest.mark.soak)])
 
 
-def test_a_read_with_anything_as_its_arguments_is_answered_or_refused() -> None:
-    run(any_reads, READS)
+@rounds(200)
+def test_a_write_with_anything_as_its_arguments_is_decided_or_refused(rounds: int) -> None:
+    run(rounds, any_writes, WRITES, 6, names=st.lists(odd, max_size=2), batch=st.booleans())
 
 
-def test_the_other_calls_with_anything_as_their_arguments_are_answered_or_refused() -> None:
-    run(any_other_calls, OPEN)
+@rounds(150)
+def test_a_read_with_anything_as_its_arguments_is_answered_or_refused(rounds: int) -> None:
+    run(rounds, any_reads, READS, 8)
+
+
+@rounds(60)
+def test_the_other_calls_with_anything_as_their_arguments_are_answered_or_refused(rounds: int) -> None:
+    run(rounds, any_other_calls, OPEN, 8)
