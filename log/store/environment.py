@@ -135,8 +135,11 @@ class Environment:
         try:
             shared.enter()
             try:
-                with shared.begin(write=False, unread=unread) as txn:
+                txn = shared.begin(write=False, unread=unread)
+                try:
                     yield txn
+                finally:
+                    txn.abort()
             finally:
                 shared.leave()
         except shared_environment.BY_DAMAGE as error:

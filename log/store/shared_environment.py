@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import lmdb
 
@@ -35,6 +35,33 @@ _PATIENCE_SECONDS: Final = 10.0
 _REPLACED_ATTEMPTS: Final = 8
 """How often a data file that has been replaced is opened before giving up."""
 FORK_REMEDY: Final = "Start the process by spawn or forkserver, or open the store only after the fork"
+
+
+class ReadTransaction:
+    """A read transaction as those who read have it, until it ends.
+
+    LMDB's binding gives the reader's slot back when nothing refers to its transaction any more, and not when that is
+    aborted. An error's traceback refers to all that was read with, for as long as somebody keeps the error. So readers
+    get the methods alone, which go at the end.
+    """
+
+    __slots__ = ("_abort", "cursor", "get", "id", "stat")
+
+    def __init__(self, txn: lmdb.Transaction) -> None:
+        self.get = txn.get
+        self.cursor = txn.cursor
+        self.id = txn.id
+        self.stat = txn.stat
+        self._abort = txn.abort
+
+    def abort(self) -> None:
+        """Abort the transaction and let go of it; whoever goes on reading gets an error."""
+        self._abort()
+        self.get = self.cursor = self.id = self.stat = self._abort = _ended  # type: ignore[assignment]
+
+
+def _ended(*_: object, **__: object) -> None:
+    raise lmdb.BadTxnError("the read transaction has ended")
 
 
 class Shared:
@@ -121,7 +148,9 @@ class Shared:
             # this process has open, and going back with it would lose commits of the new file.
             if there:
                 seen = self._seen
-                txn = self._begin(write=write)
+                begun = self._begin(write=write)
+                txn = begun if write else cast(lmdb.Transaction, ReadTransaction(begun))
+                del begun
                 # Looked at after the beginning: what is replaced from here on has this snapshot as it was.
                 if self._is_present() or (self._mine.inside > 1 and not write):
                     try:
