@@ -103,6 +103,17 @@ def decoded(place: Place, decode: Callable[[Given], Made], given: Given) -> Made
         raise malformed(place.at(place.path + found["path"][1:]), found["what"]) from None
 
 
+def refuse_repeated(place: Place, key: str | None) -> None:
+    """Refuse an object that has a key twice.
+
+    Raises:
+        MalformedFile: it has.
+    """
+    if key is not None:
+        problem = f"the field {key[:80]!r} is there twice"
+        raise malformed(place.at(f"{place.path}..{key[:80]}"), problem, "Keep one of them: nobody can say which counts")
+
+
 MAX_WHOLE_BYTES: Final = 1 << 30
 """Largest file read into memory at once, decompressed; streaming formats have no such limit."""
 

@@ -23,6 +23,10 @@ _SPACE: Final = re.compile(rb"[ \t\r\n]*+")
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _SCALAR: Final = re.compile(rb'[^ \t\r\n,:\[\]{}"]++')
 _MARK: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]|"', re.DOTALL)
+_NAME: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(?:[ \t\r\n]*+(:))?', re.DOTALL)
+"""A text; if a colon follows, the key of a member."""
+_MOST_KEPT: Final = 1_000
+"""Different keys that are held in order to see whether any comes again."""
 _ANY: Final = msgspec.json.Decoder(msgspec.Raw)
 _TEXT: Final = msgspec.json.Decoder(str)
 
@@ -179,6 +183,27 @@ class Cursor:
                 if not depth:
                     return found.end()
         raise BrokenJson("a list or an object must end", len(self.data))
+
+
+def repeated_key(data: Data) -> str | None:
+    """Return a key that an object has twice: whoever decodes it keeps the last value and drops the others unsaid.
+
+    ``None`` also of what is no JSON; its decoder says so.
+    """
+    seen: set[bytes] = set()
+    for found in _NAME.finditer(data):
+        if not found[2]:
+            continue
+        key = bytes(found[1])
+        if key in seen or b"\\" in key or len(seen) > _MOST_KEPT:
+            # Perhaps of two objects, or the same by other letters.
+            try:
+                Cursor(data).skip()
+            except BrokenJson as error:
+                return error.repeated
+            return None
+        seen.add(key)
+    return None
 
 
 def line_and_column(data: Data, position: int) -> tuple[int, int]:

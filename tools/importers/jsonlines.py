@@ -216,6 +216,7 @@ def _turn(place: input_files.Place, file: str, written: bytes, reading: Reading)
         # An unknown field, or what is wrong: told by the same order of questions as ever.
         extra = _unknown(place, written, reading)
         fields = input_files.decoded(place, _FIELDS.decode, written)
+    input_files.refuse_repeated(place.at("$"), json_pieces.repeated_key(written))
     session = str(DEFAULT_SESSION if fields.session is None else fields.session).strip() or DEFAULT_SESSION
     source: dict[str, Any] = {"file": file, "record": place.record, "path": "$"}
     if extra:

@@ -122,6 +122,12 @@ def parse_date(text: str) -> int:
 
 def _conversation(place: input_files.Place, raw: json_pieces.Data) -> Part:
     record = input_files.decoded(place, _RECORD.decode, raw)
+    seen: set[str] = set()
+    cursor = json_pieces.Cursor(raw)
+    for key in cursor.members():
+        input_files.refuse_repeated(place, key if key in seen else None)
+        seen.add(key)
+        cursor.value()
     name = input_files.with_place(
         place, lambda: checked_text(record.question_id, "question_id", MAX_LABEL_BYTES, empty=False)
     )
@@ -197,7 +203,9 @@ class _Turns:
         cursor = json_pieces.Cursor(self._said)
         for position in cursor.elements():
             place = self._session.at(f"{self._session.path}[{position}]")
-            turn = input_files.decoded(place, _TURN.decode, input_files.bounded(place, cursor.value()))
+            written = input_files.bounded(place, cursor.value())
+            turn = input_files.decoded(place, _TURN.decode, written)
+            input_files.refuse_repeated(place, json_pieces.repeated_key(written))
             self.digest.update(msgspec.msgpack.encode(turn))
             yield _turn(self._session, self._label, position, turn)
 

@@ -274,3 +274,34 @@ def test_a_check_tells_how_far_it_is(write, monkeypatch):
     heard: list[int] = []
     detect.load(write(*({"text": "a"} for _ in range(5))), turns_read=heard.append)
     assert heard == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ('{"text": "first", "text": "second"}', "text"),
+        ('{"text": "first", "speaker": "Mara", "te\\u0078t": "second"}', "text"),
+        ('{"text": "a", "source": {"page": 1, "page": 2}}', "page"),
+        ('{"text": "a", "source": {"pages": [{"": 1, "": 2}]}}', ""),
+        ('{"text": "a", "note": {"by": {"x": 1}, "by": 2}}', "by"),
+    ],
+)
+def test_a_field_that_is_there_twice_is_an_error_and_not_the_last_of_them(write, line, key):
+    """Decoders keep the last and drop the first without a word: half of what a line says was gone."""
+    with pytest.raises(MalformedFile, match=f"the field '{key}' is there twice") as broken:
+        jsonlines.read(write({"text": "before"}, line), Reading(ignore_unknown=True))
+    assert (broken.value.details["record"], broken.value.details["path"]) == (2, f"$..{key}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"text": '"text": "said", "text": "again"', "speaker": '\\" "text":'},
+        {"text": "a", "source": {"text": 1, "of": [{"text": 2}, {"text": 3}]}},
+        {"text": "a", "source": {f"key {number}": {"text": number} for number in range(2_000)}},
+    ],
+    ids=["in a text", "in other objects", "among many"],
+)
+def test_the_same_name_in_texts_and_in_other_objects_is_no_repetition(write, line):
+    [turn] = jsonlines.read(write(line)).sessions[0].turns
+    assert (turn.text, turn.source.get("given")) == (line["text"], line.get("source"))

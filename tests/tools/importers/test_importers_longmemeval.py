@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import worlddb
+from worlddb.log.model.errors import MalformedFile
 from worlddb.tools.importers import ingest_files
 from worlddb.tools.importers.detect import format_of
 from worlddb.tools.importers.longmemeval import load, parse_date
@@ -91,3 +92,13 @@ def test_what_is_broken_is_named_by_its_place_and_nothing_is_written(
 
 def test_dates_are_taken_as_utc() -> None:
     assert parse_date("2023/05/30 (Tue) 22:36") == worlddb.parse_time("2023-05-30T22:36:00Z")
+
+
+@pytest.mark.parametrize(("field", "key"), [('"question_id": "q1"', "question_id"), ('"content": "Hello"', "content")])
+def test_a_field_that_is_there_twice_is_an_error_and_not_the_last_of_them(tmp_path: Path, field: str, key: str) -> None:
+    said = json.dumps([record()])
+    assert field in said
+    path = tmp_path / "longmemeval.json"
+    path.write_text(said.replace(field, f'"{key}": "another", {field}'), "utf-8")
+    with worlddb.open(tmp_path / "store") as db, pytest.raises(MalformedFile, match=f"'{key}' is there twice"):
+        ingest_files(db, path)
