@@ -8,14 +8,18 @@
 The kernel releases a lock when its process dies, so a folder whose lock is free was left behind. Opening the store
 removes it, and so does an erasure. A process number would not do: it may live again. In a copy of a store nobody has
 the lock, while the original's file may still be written: the copy's folder goes, and what it names elsewhere stays.
+
+Earlier releases made tables in the system's temporary directory, too. What they left there an erasure removes as well;
+an opening does not look there, since it would list what all programs of the machine have in it.
 """
 
+import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile, mkdtemp
+from tempfile import NamedTemporaryFile, gettempdir, mkdtemp
 from typing import IO, Final, TypeVar
 
 from filelock import FileLock, Timeout
@@ -29,6 +33,9 @@ UNFINISHED_PREFIX: Final = ".export-"
 """How a file begins that is written elsewhere and not whole yet."""
 _OLDER_PREFIX: Final = ".check-"
 """Scratch tables of version 0.1.0, which had no lock."""
+_SYSTEMS_PREFIXES: Final = ("worlddb-doctor-", "worlddb-redecide-")
+"""Such tables of it in the system's temporary directory."""
+_TABLES_LOCK: Final = "lock.mdb"
 _LOCK: Final = "held"
 _OUTSIDE: Final = "outside"
 _ATTEMPTS: Final = 3
@@ -102,6 +109,32 @@ def left_behind(store: Path) -> list[Path]:
     return [folder for folder in _found(store) if not _is_held(folder)]
 
 
+def left_in_system() -> list[Path]:
+    """List this user's folders of tables that earlier releases left in the system's temporary directory."""
+    try:
+        with os.scandir(gettempdir()) as entries:
+            named = [Path(each.path) for each in entries if each.name.startswith(_SYSTEMS_PREFIXES) and _is_own(each)]
+    except OSError:
+        return []
+    return sorted(filter(_is_abandoned, named))
+
+
+def _is_own(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.getuid()
+
+
+def _is_abandoned(folder: Path) -> bool:
+    """True if there are tables in a folder and nobody has them open: LMDB would hold a lock on their first byte."""
+    locks = [*folder.glob(_TABLES_LOCK), *folder.glob(f"{_OLDER_PREFIX}*/{_TABLES_LOCK}")]
+    try:
+        for lock in locks:
+            with open(lock, "r+b") as file:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
+    except OSError:
+        return False
+    return bool(locks)
+
+
 def remove_left_behind(store: Path) -> None:
     """Remove the folders whose owner has ended, as far as that is possible; costs one listing where there are none."""
     for folder in _found(store):
@@ -114,6 +147,8 @@ def remove_left_behind(store: Path) -> None:
 def remove_for_erasure(store: Path) -> bool:
     """Remove tables whoever works with them, and all else that was left behind; false if some could not be removed."""
     remove_left_behind(store)
+    for folder in left_in_system():
+        shutil.rmtree(folder, ignore_errors=True)
     for _ in range(_ATTEMPTS):
         there = _found(store, TABLES_PREFIX, _OLDER_PREFIX)
         if not there:

@@ -161,6 +161,16 @@ def leftovers(folder: Path) -> Iterator[Symptom]:
             "Delete the directory, or leave it to the next program that opens the store; nothing else uses it",
             f"rm -r {quoted(path)}",
         )
+    for path in scratch.left_in_system():
+        yield Symptom(
+            "leftover",
+            False,
+            str(path),
+            "Tables that an earlier release derived once more, of a process that has ended",
+            "They take room, and may hold names that were erased since, of this store or another",
+            "Delete the directory, or leave it to the next erasure; nothing uses it",
+            f"rm -r {quoted(path)}",
+        )
     if (folder / shared_environment.REWRITE_FOLDER).exists():
         yield Symptom(
             "leftover",

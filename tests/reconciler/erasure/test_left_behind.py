@@ -6,18 +6,21 @@ import io
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import lmdb
 import pytest
 
 import worlddb
 from tests.support.faults.children import call
 from tests.support.faults.traces import traces
 from worlddb.log.store import scratch
+from worlddb.reconciler.diagnostics import location
 from worlddb.tools.cli.main import main
 
 NAME, TEXT = "Narwhal Quixote", "the tusk is in the cellar"
@@ -250,3 +253,41 @@ def test_input_for_a_store_still_to_be_made_leaves_no_store_if_it_is_wrong(tmp_p
     (tmp_path / "other" / "letter.txt").touch()
     with pytest.raises(worlddb.NotAStore), worlddb.scratch_folder(tmp_path / "other"):
         pass
+
+
+def test_an_erasure_takes_what_earlier_releases_left_in_the_systems_temporary_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They derived tables there, and a kill left them with clear names: no opening or erasure looked there."""
+    ref = made(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    inside = {"worlddb-doctor-a1": ".check-77-b2", "worlddb-redecide-c3": "", "worlddb-redecide-held": ""}
+    folders = {name: tmp_path / "tmp" / name / within for name, within in inside.items()}
+    for tables in folders.values():
+        tables.mkdir(parents=True)
+        with lmdb.open(str(tables)) as env, env.begin(write=True) as txn:
+            txn.put(b"name", NAME.encode())
+    (tmp_path / "tmp" / "worlddb-doctor-of-another-kind").mkdir()
+    (tmp_path / "tmp" / "worlddb-doctor-empty").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    with lmdb.open(str(tmp_path / "elsewhere")):
+        (tmp_path / "tmp" / "worlddb-redecide-link").symlink_to(tmp_path / "elsewhere")
+    held = folders.pop("worlddb-redecide-held")
+    program = f"import lmdb; env = lmdb.open({str(held)!r}); print('open', flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None and other.stdout.readline() == b"open\n"
+        told = [symptom.where for symptom in location.leftovers(tmp_path / "store")]
+        assert told == [str(tmp_path / "tmp" / name) for name in folders]
+        with worlddb.open(tmp_path / "store") as db:
+            assert [folder.exists() for folder in folders.values()] == [True, True], (
+                "an opening looks in its own folder"
+            )
+            db.erase(ref, reason="request 7")
+        assert not any(folder.exists() for folder in folders.values()) and held.exists()
+        other.communicate(b"\n", timeout=20)
+    assert [symptom.where for symptom in location.leftovers(tmp_path / "store")] == [str(held)]
+    with worlddb.open(tmp_path / "store") as db:
+        db.erase(db.create("Note", "another"), reason="request 8")
+    kept = {path.name for path in (tmp_path / "tmp").iterdir()}
+    assert kept == {"worlddb-doctor-of-another-kind", "worlddb-doctor-empty", "worlddb-redecide-link"}
+    assert (tmp_path / "elsewhere" / "data.mdb").exists()
