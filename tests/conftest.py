@@ -100,6 +100,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
     if _is_soak(config):
         return
     soak = [item for item in items if item.get_closest_marker("soak")]

@@ -20,6 +20,8 @@ from bench._retrieval import VARIANTS
 from bench.locomo_plus import cue_turns, gap_before
 from tests.support.tidy.tree import ROOT
 
+pytestmark = pytest.mark.long
+
 SMALL = ("--nodes", "60", "--edges", "120")
 
 PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {

@@ -16,7 +16,9 @@ from tests.support.faults.damaged import named_seq, verified
 from worlddb.reconciler.diagnostics import installation
 from worlddb.tools.cli.main import COMMANDS
 
-PLAIN_FLIPS, SOAK_FLIPS = 4, 1000
+pytestmark = pytest.mark.long
+
+PLAIN_FLIPS, SOAK_FLIPS = 2, 1000
 SOAK_COMMANDS = 8
 """How many of the command lines are run on each flip of a long run."""
 

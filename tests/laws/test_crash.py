@@ -15,6 +15,8 @@ from tests.support.faults.points import EXIT_STATUS, SCRUB_STEPS, STEPS
 from tests.support.faults.script import Run
 from tests.support.faults.traces import traces
 
+pytestmark = pytest.mark.long
+
 EXIT_CODES = {"exit": EXIT_STATUS, "kill": -signal.SIGKILL}
 Whole = tuple[worlddb.Head, list[str], list[str]]
 

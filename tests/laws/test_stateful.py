@@ -24,6 +24,8 @@ from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.background import reclustering
 
+pytestmark = pytest.mark.long
+
 SEEN: Counter[str] = Counter()
 """What the whole run did, so that it can be asserted that it did something."""
 

@@ -14,6 +14,8 @@ from tests.support.faults import forge
 from tests.support.proving import changes, containers, everything, grow
 from worlddb.log.model.proof import read_proof
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -28,6 +28,8 @@ from worlddb.query.snapshot import snapshot as containment
 from worlddb.query.snapshot.valid_period import Choice
 from worlddb.query.snapshot.visible import ConfinedTables, VisibleSnapshot, _Seen
 
+pytestmark = pytest.mark.long
+
 PLAIN_STRUCTURES = 50
 PLAIN_VIEWS = 4
 """Of each structure; the long run looks through all of them."""

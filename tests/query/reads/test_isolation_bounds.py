@@ -23,6 +23,8 @@ from worlddb.reconciler.background import reclustering
 from worlddb.reconciler.entity_resolution import candidate_search, namesakes
 from worlddb.reconciler.transaction.interiors import Interiors
 
+pytestmark = pytest.mark.long
+
 PLAIN_PAIRS = 12
 SOAK_PAIRS = 2_000
 CANARY_PAIRS = 24

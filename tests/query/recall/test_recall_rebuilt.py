@@ -12,6 +12,8 @@ import pytest
 import worlddb
 from worlddb import Database, ManualClock
 
+pytestmark = pytest.mark.long
+
 TEXTS: Final = 400
 QUESTIONS: Final = 300
 SYLLABLES: Final = ("ba", "de", "fi", "go", "ku", "la", "mi", "no", "pe", "ru", "sa", "ti", "vo")

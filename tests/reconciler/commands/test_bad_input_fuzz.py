@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from tests.support.model.stores import new_store
 from worlddb import Database, Extraction, Node, Relation, Turn, WorldDBError
 
+pytestmark = pytest.mark.long
+
 
 class Colour(Enum):
     RED = "red"
