@@ -13,7 +13,7 @@ from worlddb.log.model import errors, limits
 from worlddb.log.model.times import DAYS, MONTHS
 from worlddb.projections.indexes.analysis import is_remark
 from worlddb.projections.tables.apply.trust_levels import LEVELS
-from worlddb.query.question.question_dates import Span, Times, parse_times
+from worlddb.query.question.question_dates import Span, Time, Times, parse_times
 from worlddb.query.snapshot.valid_period import Choice
 
 ASKERS: Final = ("user", "human", "me")
@@ -63,26 +63,86 @@ def without_names(question: str, names: Sequence[str]) -> str:
     return rest if _WORD.search(rest) else question
 
 
+_TALK: Final = r"(?!\s+(?:conversations?|chats?|discussions?|sessions?|messages?|talks?|answers?|questions?))"
+_TIME_UNIT: Final = (
+    r"(?!\s+(?:day|night|week|weekend|month|quarter|year|season|decade|spring|summer|autumn|fall|winter)s?\b)"
+)
+_BE: Final = r"(?:am|is|are|was|were|be|been|being|get|gets|getting|got|gotten|become|became)(?:n['’]t)?"
+_LASTING: Final = (
+    r"(?:be|have|live|work|belong|cost|mean|look|own|like|love|hate|sound|taste|smell|weigh|earn|stay|reside"
+    r"|think|believe"
+    r"|prefer|call|hold|seem|study|sit|stand|meet|pay|charge|lead|run|manage|chair|teach|drive|rent|keep|go|come|know)"
+)
+"""Verbs of what lasts, or was done again and again."""
 _SAID: Final = re.compile(
-    r"\b(?:used\s+to|formerly|former|originally|initially|over\s+time|no\s+longer|any\s?more|in\s+the\s+past|at\s+first"
+    r"\b(?:formerly|former|originally|initially|erstwhile|historically|over\s+time|no\s+longer|any\s?more"
+    r"|in\s+the\s+past"
+    r"|at\s+first(?!\s+(?:sight|glance|light|hand|aid|base))|to\s+begin\s+with|in\s+the\s+(?:(?:good\s+)?old"
+    r"|early)\s+days"
     r"|chang(?:ed?|es|ing)|evolved?|switch(?:ed|ing)\s+(?:from|to)|before\s+(?:that|this|now)"
-    r"|back\s+then|in\s+those\s+days|predecessors?|preceded|took\s+over\s+(?:from|for)"
-    r"|previous(?:ly)?(?!\s+(?:conversation|chat|discussion|session|message|talk|answer|question)))\b"
+    r"|(?:back|by|until|till|before)\s+then|in\s+those\s+days|at\s+that\s+time|at\s+the\s+time(?!\s+of)"
+    r"|predecessors?|preceded"
+    r"|took\s+over\s+(?:from|for)|always\s+(?:been|had)|ever\s+been"
+    rf"|previous(?:ly)?{_TALK}{_TIME_UNIT})\b"
+    # "The place she used to rent" is of what was, "is she used to cats?" of what is, "is it used to cut?" of a means.
+    rf"|(?<!\w)(?P<be>\b{_BE}\s+(?:(?:the|a|an|this|that|these|those|my|your|our|his|her|its|their)\s+\w+"
+    rf"|\w+(?:ly)?)??\s*)?"
+    r"\bused\s+to\b"
     # "What did I use to clean it?" asks for a means, "Where did she use to live?" for what was.
     r"|(?:\A\W*|\b(?:where|when|who|how|why)\b[^.?!]{0,40}?\s)did(?:n['’]t)?\s+(?:\w+\s+){1,4}use\s+to\b"
+    rf"|\bdid(?:n['’]t)?\s+(?:\w+\s+){{1,4}}use\s+to\s+(?:{_LASTING}\b|\w+\s*(?:\?|\Z)|\w+\s+(?:for|in|at|with"
+    rf"|there|here)\b)"
     r"|\bbefore\s*\?\s*\Z"
     # "Where was it then?" asks what was, "What did you do then?" what came next.
     r"|\b(?:who|whose|where|which|what|how\s+much|how\s+many)\b[^.?!]{0,60}?\b(?:was|were)\b[^.?!]{0,60}?\bthen\s*\?"
-    r"|\b(?:was|were)\s+(?:the|my|your|our|his|her|its|their)\s+(?:old|earlier|prior)\b"
-    r"|\bwho(?:m|se)?\b[^.?!]{0,60}?\b(?:did|has|had)\b[^.?!]{0,60}?\b(?:replaced?|succeed(?:ed)?)\b",
+    r"|\b(?:was|were)\s+(?:the|my|your|our|his|her|its|their)\s+(?:old|earlier|prior|original|initial)\b"
+    r"|\b(?:who|what|which|where)\b[^.?!]{0,40}?\bonce\s+(?:\w+ed|was|were|led|ran|held|had|met|stood|kept|sold)\b"
+    r"|\bwho(?:m|se)?\b[^.?!]{0,60}?\b(?:did|has|had)\b[^.?!]{0,60}?\b(?:replaced?|succeed(?:ed)?)\b"
+    # "Is it still open?" is answered by what took its place.
+    r"|\b(?:is|are|am|does|do|has|have|can)(?:n['’]t)?\s+(?:[\w'’-]+\s+){1,5}?still\b(?!\s*(?:[?.!]|\Z)"
+    r"|\s+(?:life|lifes|water|images?"
+    r"|wine|photos?|shots?|frames?)\b)"
+    r"|\b(?:who|what|which|where)\b[^.?!]{0,30}?\bstill\s+(?:\w+s|have|live|work|own)\b",
     re.I,
 )
 """What says it in so many words."""
+_SAID_BY: Final = frozenset(
+    [
+        *(
+            "formerly",
+            "former",
+            "originally",
+            "initially",
+            "erstwhile",
+            "historically",
+            "time",
+            "longer",
+            "more",
+            "anymore",
+        ),
+        *("past", "first", "begin", "days", "change", "changed", "changes", "changing", "chang", "evolve", "evolved"),
+        *(
+            "switched",
+            "switching",
+            "before",
+            "then",
+            "predecessor",
+            "predecessors",
+            "preceded",
+            "took",
+            "always",
+            "ever",
+        ),
+        *("previous", "previously", "used", "use", "old", "earlier", "prior", "original", "initial", "once", "replace"),
+        *("replaced", "succeed", "succeeded", "still"),
+    ]
+)
+"""One of these is in all that :data:`_SAID` and the forms behind it find."""
 
 _BEFORE_SOMEBODY: Final = re.compile(
-    r"\b(?i:who|whose|whom|which|what|where)\b[^.?!]{0,80}?\b(?:before|prior\s+to)\s+"
+    r"\b(?i:who|whose|whom|which|what|where)\b[^.?!]{0,80}?(?P<said>\b(?:before|prior\s+to)\s+"
     r"(?P<whom>[^\W\d_a-z][\w.'’-]*(?:\s+[^\W\d_a-z][\w.'’-]*){0,3})"
-    r"(?P<then>\s+(?:took\s+over|was\s+(?:in\s+charge|appointed|elected|hired|promoted)|did))?\s*(?:[?,;]|\Z)"
+    r"(?P<then>\s+(?:took\s+over|was\s+(?:in\s+charge|appointed|elected|hired|promoted)|did))?)\s*(?:[?,;]|\Z)"
 )
 """Whoever or whatever was in the place of a name: "who led it before Leah?", "what did we use before Postgres?"."""
 _BEFORE_WHOM: Final = re.compile(
@@ -90,10 +150,15 @@ _BEFORE_WHOM: Final = re.compile(
     r"(?:him|her|them|me|you|us|the\s+(?:present|current|new)\b[^.?!]{0,40}?)\s*(?:[?,;]|\Z)",
     re.I,
 )
+_BEFORE_THE_PRESENT: Final = re.compile(
+    r"\b(?:before|prior\s+to)\s+(?:(?:the|my|our|your|his|her|their)\s+(?:present|current|new)\b(?:\s+[\w'’-]+){0,2}"
+    r"|(?:the\s+)?present\b|\w+(?:\s+\w+){0,2}\s+chang\w+)",
+    re.I,
+)
 _HELD_BEFORE: Final = re.compile(
     r"\bwho\s+(?:was|were|led|ran|owned|managed|headed|chaired|held|had|coached|directed|taught)\b[^.?!]{0,60}?"
-    r"\b(?:before|prior\s+to)\s+(?!(?:the|a|an|my|your|our|his|her|its|their|this|that)\b)"
-    r"(?P<whom>\w+(?:\s+\w+)?)\s*\?",
+    r"(?P<said>\b(?:before|prior\s+to)\s+(?!(?:the|a|an|my|your|our|his|her|its|their|this|that)\b)"
+    r"(?P<whom>\w+(?:\s+\w+)?))\s*\?",
     re.I,
 )
 """The same of a name in small letters, where the question asks who held something."""
@@ -112,16 +177,61 @@ _TIMES: Final = frozenset(
 """What stands after "before" and is a time, or begins a sentence of its own."""
 
 
-def asks_for_change(text: str) -> bool:
-    """True if a question asks what was before, who came before, or whether something changed.
+_HELD: Final = re.compile(
+    r"\b(?:what|which|whose|who|whom|where|how)\b[^.?!]{0,80}?"
+    r"\b(?:was|were|held|led|ran|owned|managed|headed|chaired|coached|directed|taught|lived|worked|cost|belonged"
+    r"|had\s+(?:the|a|an|my|your|our|his|her|its|their))\b"
+    r"|\bdid(?:n['’]t)?\s+(?:\w+\s+){1,4}?(?:have|live|work|belong|cost|own|reside|stay|weigh|earn|mean|prefer|like)\b",
+    re.I,
+)
+"""What asks what held: behind "before May" that is what was, of what happened it is only when."""
+_LASTED: Final = re.compile(r"\A(?:until|till|up\s)", re.I)
 
-    To show something earlier where nobody asked costs a reader a line; not to show it costs the answer. What only puts
-    two things in order ("what did I eat before the concert?") asks for no change.
+_PRESENT: Final = re.compile(
+    r"\b(?:currently|at\s+present|presently|at\s+the\s+moment|nowadays|these\s+days|as\s+of\s+(?:now|today)"
+    r"|as\s+things\s+stand"
+    r"|(?<!\bby\s)(?<!\btill\s)(?<!\buntil\s)(?<!\bto\s)(?<!\bjust\s)(?<!\bfrom\s)(?<!\bbefore\s)(?<!\bevery\s)(?<!\A)"
+    r"(?:right\s+|just\s+)?now(?!\s+(?:that|and\s+then)\b))\b",
+    re.I,
+)
+_PRESENT_BY: Final = frozenset(
+    ("currently", "present", "presently", "moment", "nowadays", "days", "now", "today", "things")
+)
+
+
+def asks_for_change(text: str) -> bool:
+    """True if a question asks what was before, who came before, or whether something changed; see :func:`wish`."""
+    return bool(wish(text))
+
+
+def wish(text: str) -> str:
+    """The words by which a question asks what was before, who came before, or whether something changed.
+
+    Empty if none do. To show something earlier where nobody asked costs a reader a line; not to show it costs the
+    answer. What only puts two things in order ("what did I eat before the concert?") asks for no change.
     """
-    if _SAID.search(text) is not None or _BEFORE_WHOM.search(text) is not None:
-        return True
-    names = (found for form in (_BEFORE_SOMEBODY, _HELD_BEFORE) for found in form.finditer(text))
-    return any(found["whom"].split()[0].casefold() not in _TIMES for found in names)
+    if _SAID_BY.isdisjoint(_WORD_ALONE.findall(text.lower())):
+        return ""
+    for found in _SAID.finditer(text):
+        if not found["be"]:
+            return _shortened(found[0])
+    for form in (_BEFORE_WHOM, _BEFORE_THE_PRESENT):
+        if (said := form.search(text)) is not None:
+            return _shortened(said[0])
+    for form in (_BEFORE_SOMEBODY, _HELD_BEFORE):
+        for found in form.finditer(text):
+            if found["whom"].split()[0].casefold() not in _TIMES and not found["whom"][0].isdigit():
+                return _shortened(found["said"])
+    return ""
+
+
+_WORD_ALONE: Final = re.compile(r"[^\W_]+")
+_SHOWN_WORDS: Final = 6
+
+
+def _shortened(words: str) -> str:
+    """The last words of what was found, for a note."""
+    return " ".join(words.strip(" ?,;.!").split()[-_SHOWN_WORDS:])
 
 
 _ASKS_NUMBER: Final = re.compile(
@@ -195,9 +305,19 @@ class Question:
         return self._times.spans
 
     @property
+    def times_read(self) -> tuple[Time, ...]:
+        """The same with the words that name each."""
+        return self._times.read
+
+    @property
     def unresolved_times(self) -> tuple[str, ...]:
         """The words that name a time which is not understood."""
         return self._times.unresolved
+
+    @property
+    def unlisted_times(self) -> int:
+        """How many more such words there are than are listed."""
+        return self._times.unlisted
 
     @property
     def without_times(self) -> str:
@@ -215,9 +335,26 @@ class Question:
         return sides(self.text)
 
     @cached_property
+    def wish(self) -> str:
+        """The words by which it asks what was before, empty if none do: "used to", "before May", see :func:`wish`."""
+        said = wish(self.text)
+        for time in () if said else self._times.read:
+            if time.is_bound and (_LASTED.match(time.words) or _HELD.search(self.text)):
+                return time.words
+        return said
+
+    @property
     def asks_for_change(self) -> bool:
-        """True if it asks what was before; see :func:`asks_for_change`."""
-        return asks_for_change(self.text)
+        """True if it asks what was before."""
+        return bool(self.wish)
+
+    @cached_property
+    def asks_for_present(self) -> str:
+        """The words by which it asks what holds now; empty if none do."""
+        if _PRESENT_BY.isdisjoint(_WORD_ALONE.findall(self.text.lower())):
+            return ""
+        found = _PRESENT.search(self.text)
+        return "" if found is None else " ".join(found[0].split())
 
     @cached_property
     def is_remark(self) -> bool:

@@ -1,56 +1,30 @@
-"""Times that a question names: relative ("two weeks ago") or absolute ("in March").
+"""Times that a question names, in English: "two weeks ago", "the last week of May", "until March", "from 2019 on".
 
-Pure: the same question asked at the same time names the same times. Seasons are those of the northern hemisphere, by
-whole months. Times that hang on an event ("the week after Easter") or are vague ("recently") stay unresolved; those
-that are recognised are listed, so that an answer can say that it does not rest on them.
+A small grammar, read once from left to right. A *point* is a stretch of the calendar ("May 2023", "last spring"), a
+part of one ("the first week of", "late") or something counted from one ("three days before"). A *relation* before it
+says which stretch is meant: all before it, since it, from one to another. Pure: the same question asked at the same
+time names the same times. Seasons are those of the northern hemisphere, by whole months.
+
+Times that hang on an event ("the week after Easter", "before we moved"), are vague ("recently"), have two meanings
+("3/5/2024") or lie in no calendar ("31 February") stay unresolved. Those that are recognised are listed, so that an
+answer can say that it does not rest on them. The words and forms are in :mod:`english_times`.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from math import exp
 from typing import Final, NamedTuple
 
-from worlddb.log.model.times import DAY_FORMS, DAYS, MONTH_NAME, MONTHS, month_number
+from worlddb.log.model.times import ALWAYS, DAY_FORMS, DAYS, MONTHS, month_number
 from worlddb.projections.indexes.analysis import STOP_WORDS
+from worlddb.query.question import english_times as english
 
 MAX_LISTED: Final = 5
-"""How many unresolved times are listed at most."""
+"""How many unresolved times are listed at most; the others are counted."""
 _LONGEST: Final = 80
 """Characters of one of them that are listed, and how far before "ago" its words are looked for."""
-
-_VAGUE_UNIT: Final = r"(?:minute|hour|day|night|morning|evening|weekend|week|fortnight|month|quarter|year|decade)s?"
-_BESIDE: Final = r"(?:before|after|following|preceding)"
-_WHOSE: Final = r"(?:the |my |our |your |his |her |their |we |i |you |he |she |they )?"
-_FEAST: Final = (
-    r"(?:easter|christmas|xmas|thanksgiving|halloween|hanukkah|ramadan|passover|diwali|pentecost|whitsun|carnival"
-    r"|mardi gras|new year(?:['’]s)?(?: eve| day)?|(?:labou?r|memorial|independence|valentine['’]s|mother['’]s"
-    r"|father['’]s) day|black friday)"
-)
-_VAGUE_FORMS: Final = tuple(
-    re.compile(form, re.I)
-    for form in (
-        # "the week after Easter", "two days before my birthday"
-        rf"\b(?!many\b)[\w'’]{{1,20}} {_VAGUE_UNIT} (?:{_BESIDE}|of) {_WHOSE}{_FEAST}\b",
-        rf"\b(?!many\b)[\w'’]{{1,20}} {_VAGUE_UNIT} {_BESIDE} {_WHOSE}[\w'’]{{1,40}}",
-        rf"\b(?:on|at|over|around|before|after|since|by|until|during|last|this|next) {_FEAST}\b",
-        r"\b(?:recently|lately|nowadays|these days|back then|the other (?:day|night|week|month)|some time back"
-        r"|a while back|once upon a time|in the (?:distant )?past|as a child"
-        r"|in (?:my|our|your|his|her|their) (?:childhood|youth|early years|twenties|thirties|forties))\b",
-        r"\bin the (?:(?:early |mid[ -]|late )?(?:(?:19|20)?\d0['’]?s|(?:twen|thir|for|fif|six|seven|eigh|nine)ties)"
-        r"|(?:\d{1,2}th|\w+teenth|twentieth|twenty-first) century)\b",
-        rf"\b(?:the )?(?:beginning|start|middle|end) of (?:the |this |last |next )?{_VAGUE_UNIT}\b",
-        # What is asked of the future is not about when something was said or began.
-        r"\b(?:tomorrow|next (?:(?:few|couple of|two|three) )?"
-        rf"(?:{_VAGUE_UNIT}|spring|summer|autumn|fall|winter|\w+day))\b",
-    )
-)
-_SAID_AGO: Final = re.compile(r"\bago\b", re.I)
-_VAGUE_WORD: Final = re.compile(r"[\w'’-]+")
-_COUNTING: Final = re.compile(
-    r"a|an|and|half|some|many|so|quite|very|of|about|few|couple|several|dozens?|hundreds?|\w*(?:ty|teen)", re.I
-)
-"""What stands before the unit in "quite a few years ago"."""
 
 
 class Piece(NamedTuple):
@@ -75,240 +49,149 @@ class Covered:
         return any(self._characters[piece.start : piece.end])
 
 
-def _unresolved(question: str, understood: Covered, impossible: Iterable[Piece]) -> Iterator[str]:
-    """The words of a question that name an unresolved time, in their order, each once.
-
-    ``understood`` are the characters of the others, to which those of these are added; ``impossible`` are stretches
-    that name no time of any calendar.
-    """
-    pieces: list[Piece] = []
-    for piece in (*impossible, *_recognised(question)):
-        if not understood.touches(piece):
-            pieces.append(piece)
-            understood.add(piece)
-    listed = dict.fromkeys(" ".join(question[piece.start : piece.end].split()) for piece in sorted(pieces))
-    yield from (text[:_LONGEST] for text in [*listed][:MAX_LISTED])
-
-
-def _recognised(question: str) -> Iterator[Piece]:
-    for form in _VAGUE_FORMS:
-        yield from (Piece(*match.span()) for match in form.finditer(question))
-    for match in _SAID_AGO.finditer(question):
-        words = [*_VAGUE_WORD.finditer(question, max(0, match.start() - _LONGEST), match.start())]
-        first = len(words) - 1
-        while first > 0 and _COUNTING.fullmatch(words[first - 1][0]):
-            first -= 1
-        while words and words[first][0].lower() == "and" and first < len(words) - 1:
-            first += 1
-        # "how many years ago" and "how long ago" ask for a time and name none.
-        if words and not (first and words[first - 1][0].lower() == "how"):
-            yield Piece(words[first].start(), match.end())
-
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
-_DAY_LONG: Final = timedelta(days=1)
-_SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-"""The month in which each begins in the northern hemisphere, as meteorologists have it; each has three months."""
-_COUNTED: Final = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
-)
-_NUMBERS: Final[dict[str, float]] = {word: number for number, word in enumerate(_COUNTED)} | {
-    "half a": 0.5,
-    "half an": 0.5,
-    "a": 1,
-    "an": 1,
-    "couple": 2,
-    "few": 3,
-    "several": 4,
-}
-_VAGUE: Final = frozenset(("couple", "few", "several"))
-_UNIT_DAYS: Final = {"day": 1.0, "week": 7.0, "fortnight": 14.0, "month": 30.44, "year": 365.25, "decade": 3652.5}
-_SLACK_DAYS: Final = {"day": 0.5, "week": 3.5, "fortnight": 3.5, "month": 8.0, "year": 90.0, "decade": 730.0}
-"""How far from "three months ago" a thing may be that somebody calls so."""
-
-_UNIT: Final = rf"(?P<unit>{'|'.join(_UNIT_DAYS)})s?"
-_COUNT: Final = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})(?: of)?"
-_FIRST: Final = _COUNT.replace("count", "first") + r"\s+" + _UNIT.replace("unit", "first_unit") + r"(?:\s+and|,)\s+"
-_AGO: Final = re.compile(
-    rf"\b(?:{_FIRST})?{_COUNT}(?P<half>\s+and\s+a\s+half)?\s+{_UNIT}(?P<more>\s+and\s+a\s+half)?"
-    r"\s+(?:ago|back|earlier)\b",
-    re.I,
-)
-_PAST: Final = re.compile(rf"\bthe\s+(?:past|last)\s+(?:{_COUNT}\s+)?(?P<unit>day|week|month|year)s?\b", re.I)
-_LAST: Final = re.compile(
-    r"\b(?P<which>last|previous|this)\s+"
-    rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join((*DAYS, *MONTHS))})\b",
-    re.I,
-)
-_BEFORE_A_TIME: Final = r"(?:in|on|of|during|since|around|by|mid|early|late|before|after|until|for)[\s-]+"
-_OF_A_YEAR: Final = r"(?:,?\s+(?:of\s+)?(?:(?P<year>\d{4})|(?P<relative>last|this)\s+year)\b)"
-_MONTH: Final = re.compile(rf"\b{_BEFORE_A_TIME}{MONTH_NAME}\b(?!\s+\d{{1,2}}(?!\d)){_OF_A_YEAR}?", re.I)
-_MONTH_AND_YEAR: Final = re.compile(rf"\b{MONTH_NAME}{_OF_A_YEAR}", re.I)
-_SEASON_NAME: Final = rf"(?P<season>{'|'.join(_SEASONS)})"
-_SEASON: Final = re.compile(
-    r"\b(?:(?P<which>last|previous|past|this)\s+"
-    rf"|(?:over\s+|(?!for){_BEFORE_A_TIME})(?:the\s+)?(?:(?:early|mid|late)[\s-]+)?){_SEASON_NAME}\b{_OF_A_YEAR}?",
-    re.I,
-)
-_SEASON_AND_YEAR: Final = re.compile(rf"\b{_SEASON_NAME}{_OF_A_YEAR}", re.I)
-_QUARTER: Final = re.compile(r"\bQ(?P<quarter>[1-4])\b(?:[\s/-]+(?:of\s+)?(?P<year>\d{4})\b)?", re.I)
-_YEAR: Final = re.compile(r"\b(?:in|during|since|of)\s+(?P<year>(?:19|20)\d{2})\b", re.I)
-_NEAR: Final = re.compile(
-    r"\b(?P<which>(?:the )?day before yesterday|yesterday|today|tonight|last night"
-    r"|this (?:morning|afternoon|evening))\b",
-    re.I,
-)
-_DAY_BEFORE: Final = ("yesterday", "last night")
-_MONTH_TO_MONTH: Final = re.compile(
-    rf"\b(?:between|from)\s+{MONTH_NAME}(?:\s+(?P<year>\d{{4}}))?\s+(?:and|to|until|till|through)\s+"
-    rf"(?P<last>{'|'.join(MONTHS)})\b(?!\s+\d{{1,2}}(?!\d))(?:,?\s+(?P<last_year>\d{{4}}))?",
-    re.I,
-)
-_NEARBY: Final = 24
-"""How many characters before a time the word is looked for that says how it is meant."""
-_FROM: Final = re.compile(r"\b(?:between|from)\s+(?:the\s+)?\Z", re.I)
-_TO: Final = re.compile(r"\s+(?:and|to|until|till|through)\s+(?:the\s+)?", re.I)
-_SINCE: Final = re.compile(r"\bsince\s+(?:the\s+)?(?:(?:early|mid|late)[\s-]+)?\Z", re.I)
-_WORD: Final = re.compile(r"\w+")
-
-
 class Span(NamedTuple):
-    """A stretch of time that a question names, in microseconds, half-open."""
+    """A stretch of time that a question names, in microseconds, half-open.
+
+    Outside of it :func:`nearness` falls over ``reach`` microseconds, or over its own length if that is 0.
+    """
 
     start: int
     end: int
+    reach: int = 0
+
+
+class Time(NamedTuple):
+    """The words of a question that name a time, and the time; ``is_bound`` if they ask what held until or just then."""
+
+    words: str
+    span: Span
+    is_bound: bool = False
 
 
 class Times(NamedTuple):
     """The times that a question names, the words of unresolved ones, and its other words.
 
-    ``rest`` is all of the question if only scaffolding would be left.
+    ``rest`` is all of the question if only scaffolding would be left. ``read`` has the words of each time, ``unlisted``
+    how many more are unresolved than are listed.
     """
 
     spans: tuple[Span, ...]
     unresolved: tuple[str, ...]
     rest: str
+    read: tuple[Time, ...] = ()
+    unlisted: int = 0
 
 
-def parse_times(question: str, asked: int) -> Times:
-    """The times of a question that is asked at ``asked`` (microseconds since the epoch, UTC).
-
-    A day that no calendar has is unresolved.
-    """
-    now = _EPOCH + asked * _MICROSECOND
-    found: list[tuple[Piece, Span]] = []
-    understood, within, days = Covered(question), Covered(question), Covered(question)
-    for match in (match for form in DAY_FORMS for match in form.finditer(question)):
-        days.add(Piece(*match.span()))
-    unresolved: list[Piece] = []
-    letters = list(question)
-    for forms, resolve in _FORMS:
-        for match in (match for form in forms for match in form.finditer(question)):
-            piece = Piece(*match.span())
-            letters[piece.start : piece.end] = " " * (piece.end - piece.start)
-            if resolve in (_calendar, _year, _month) and within.touches(piece):
-                # The year of "in March of last year" is no time of its own.
-                continue
-            if resolve is _month and days.touches(piece):
-                # Nor is the month of "3 May 2023": the day says more.
-                continue
-            try:
-                start, end = resolve(match, now)
-                found.append((piece, Span((start - _EPOCH) // _MICROSECOND, (end - _EPOCH) // _MICROSECOND)))
-                understood.add(piece)
-            except (OverflowError, ValueError):
-                unresolved.append(piece)
-            if resolve in (_month, _season, _months_between):
-                within.add(piece)
-    joined = dict.fromkeys(_joined(question, found, asked))
-    rest = " ".join("".join(letters).split())
-    rest = rest if any(word not in STOP_WORDS for word in _WORD.findall(rest.lower())) else question
-    return Times(tuple(joined), tuple(_unresolved(question, understood, unresolved)), rest)
-
-
-def _joined(question: str, found: list[tuple[Piece, Span]], asked: int) -> Iterator[Span]:
-    """The times in order, with two days that begin and end a span joined into it.
-
-    A time after "since" lasts until the question is asked.
-    """
-    ends = {piece.start: (piece, span) for piece, span in found}
-    taken: set[Piece] = set()
-    for piece, span in found:
-        if piece in taken:
-            continue
-        start, end = span
-        to = _TO.match(question, piece.end)
-        last = ends.get(to.end()) if to is not None else None
-        if (
-            last is not None
-            and _FROM.search(question, max(0, piece.start - _NEARBY), piece.start)
-            and start <= last[1].end
-        ):
-            taken.add(last[0])
-            end = last[1].end
-        elif (
-            _SINCE.search(question, max(0, piece.start - _NEARBY), piece.start)
-            or question[piece.start : piece.start + 5].lower() == "since"
-        ):
-            end = max(end, asked)
-        yield Span(start, end)
-
-
-def nearness(named: tuple[Span, ...], at: int) -> float:
-    """How well an instant fits the named times: 1 inside one, falling towards 0 outside.
-
-    0 if no time is named.
-    """
-    best = 0.0
-    for start, end in named:
-        away = max(start - at, at - end, 0)
-        best = max(best, exp(-2 * away / max(end - start, _DAY_MICROSECONDS)))
-    return best
-
-
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
 _DAY_MICROSECONDS: Final = 86_400_000_000
+_DAY_LONG: Final = timedelta(days=1)
+_WEEK: Final = timedelta(days=7)
+_MONTH_LONG: Final = timedelta(days=28)
+_YEAR_LONG: Final = timedelta(days=365)
+_ONCE: Final = timedelta()
+
+
+class _Point(NamedTuple):
+    """A stretch of the calendar and where its words end; none if no calendar has it.
+
+    Every ``cycle`` there is another one that is called the same. ``is_end`` if the words name the end of something,
+    ``is_this`` if they name this week, month or year, of which only what has been counts, ``is_free`` if they need no
+    word before them.
+    """
+
+    end: int
+    stretch: tuple[datetime, datetime] | None
+    cycle: timedelta = _ONCE
+    is_end: bool = False
+    is_today: bool = False
+    is_this: bool = False
+    is_free: bool = False
+
+
 _Stretch = tuple[datetime, datetime]
+_Resolve = Callable[[re.Match[str], datetime], _Stretch]
 
 
 def _number(text: str) -> float:
-    return int(text) if text.isdigit() else _NUMBERS[text.lower()]
+    return int(text) if text.isdigit() else english.NUMBERS[text.lower()]
+
+
+def _place_of(nth: str) -> int:
+    """Which one an ordinal names, from 1; -1 for the last."""
+    nth = nth.lower()
+    return -1 if nth in english.LAST_ONES else int(nth[:-2]) if nth[0].isdigit() else 1 + english.ORDINALS.index(nth)
 
 
 def _ago(match: re.Match[str], now: datetime) -> _Stretch:
     unit, count = match["unit"].lower(), match["count"].lower()
-    days = (_number(count) + 0.5 * bool(match["half"] or match["more"])) * _UNIT_DAYS[unit]
+    days = (_number(count) + 0.5 * bool(match["half"] or match["more"])) * english.UNIT_DAYS[unit]
     if match["first"]:
-        days += _number(match["first"]) * _UNIT_DAYS[match["first_unit"].lower()]
+        days += _number(match["first"]) * english.UNIT_DAYS[match["first_unit"].lower()]
+    if match["sharp"] and unit in ("month", "year") and days == _number(count) * english.UNIT_DAYS[unit]:
+        day = _shifted(_midnight(now), unit, -int(_number(count)))
+        return day, day + _DAY_LONG
     middle = now - timedelta(days=days)
-    slack = timedelta(days=_SLACK_DAYS[unit] + (_UNIT_DAYS[unit] if count in _VAGUE else 0.0))
-    return middle - slack, middle + slack
+    slack = timedelta(days=english.SLACK_DAYS[unit] + (english.UNIT_DAYS[unit] if count in english.VAGUE else 0.0))
+    return (_midnight(middle), _midnight(middle) + _DAY_LONG) if match["sharp"] else (middle - slack, middle + slack)
+
+
+def _named_ago(match: re.Match[str], now: datetime) -> _Stretch:
+    """The season, month or weekday of a name so many times back, of those that are over."""
+    count, named = int(_number(match["count"])), match["named"].lower()
+    if named in DAYS:
+        start, end = _weekday(named, now)
+        return start - (count - 1) * _WEEK, end - (count - 1) * _WEEK
+    first, length = (english.SEASONS[named], 3) if named in english.SEASONS else (MONTHS.index(named) + 1, 1)
+    start, end = _last_begun(first, length, now)
+    return _months(start.year - count + (end <= now), first, length)
 
 
 def _past(match: re.Match[str], now: datetime) -> _Stretch:
     count = _number(match["count"]) if match["count"] else 1
-    return now - timedelta(days=count * _UNIT_DAYS[match["unit"].lower()]), now
+    return now - timedelta(days=count * english.UNIT_DAYS[match["unit"].lower()]), now
 
 
 def _calendar(match: re.Match[str], now: datetime) -> _Stretch:
-    """The calendar unit before the one in which the question is asked, or this one so far."""
+    """The calendar unit before the one in which the question is asked, or this one."""
     this, unit = match["which"].lower() == "this", match["unit"].lower()
     today = _midnight(now)
     if unit in DAYS:
-        day = today - timedelta(days=(today.weekday() - DAYS.index(unit)) % 7 or 7)
-        return day, day + _DAY_LONG
+        return _weekday(unit, now)
     if unit in MONTHS:
         return _last_begun(MONTHS.index(unit) + 1, 1, now)
     if unit in ("week", "weekend"):
         start = today - timedelta(days=today.weekday() + (0 if this else 7))
-        end = start + timedelta(days=7)
+        end = start + _WEEK
         start = start if unit == "week" else start + timedelta(days=5)
     else:
         length = {"month": 1, "quarter": 3, "year": 12}[unit]
         first = (now.month - 1) // length * length + 1
         start, end = _months(now.year, first if this else first - length, length)
-    return start, now if this else end
+    return start, end
+
+
+def _before_last(match: re.Match[str], now: datetime) -> _Stretch:
+    """The unit before the one that "last" names."""
+    unit, today = match["unit"].lower(), _midnight(now)
+    if unit in DAYS:
+        start, end = _weekday(unit, now)
+        return start - _WEEK, end - _WEEK
+    if unit in english.SEASONS:
+        start, end = _last_begun(english.SEASONS[unit], 3, now)
+        return _months(start.year - 1 - (end > now), english.SEASONS[unit], 3)
+    if unit in ("week", "weekend"):
+        start = today - timedelta(days=today.weekday() + 14)
+        return (start if unit == "week" else start + timedelta(days=5)), start + _WEEK
+    length = {"month": 1, "quarter": 3, "year": 12}[unit]
+    return _months(now.year, (now.month - 1) // length * length + 1 - 2 * length, length)
+
+
+def _same_time(match: re.Match[str], now: datetime) -> _Stretch:
+    unit = match["unit"].lower()
+    day = _shifted(_midnight(now), unit, -1)
+    slack = timedelta() if match["same"].lower() == "day" else timedelta(days=english.SLACK_DAYS[unit] / 4)
+    return day - slack, day + _DAY_LONG + slack
 
 
 def _day(match: re.Match[str], now: datetime) -> _Stretch:
@@ -318,19 +201,59 @@ def _day(match: re.Match[str], now: datetime) -> _Stretch:
     return day, day + _DAY_LONG
 
 
+def _days(match: re.Match[str], now: datetime) -> _Stretch:
+    """From one day of a month to another."""
+    first = _day(match, now)[0]
+    last = first.replace(day=int(match["last"]))
+    if last < first:
+        raise ValueError("the last day comes before the first")
+    return first, last + _DAY_LONG
+
+
+def _nth_of_month(match: re.Match[str], now: datetime) -> _Stretch:
+    month = month_number(match["month"])
+    year = int(match["year"]) if match["year"] else now.year - (month > now.month)
+    day = datetime(year, month, _place_of(match["nth"]), tzinfo=UTC)
+    return day, day + _DAY_LONG
+
+
+def _nth_day(match: re.Match[str], now: datetime) -> _Stretch:
+    """A day of the month in which the question is asked, or of the last one that had it."""
+    nth, month = int(match["nth"]), now.year * 12 + now.month - 1
+    if not 1 <= nth <= 31:
+        raise ValueError("no month has such a day")
+    month -= (match["of"] or "").lower() == "last" or (match["of"] is None and nth > now.day)
+    while match["of"] is None and (_shifted(_month_begin(month), "month", 1) - _month_begin(month)).days < nth:
+        month -= 1
+    day = _month_begin(month).replace(day=nth)
+    return day, day + _DAY_LONG
+
+
+def _figures(match: re.Match[str], now: datetime) -> _Stretch:
+    """A day in figures; with slashes or dashes only if it has one meaning wherever it is written."""
+    del now
+    one, two, year = int(match["one"]), int(match["two"]), match["year"]
+    if len(year) != 4 or (match["dot"] != "." and one != two and max(one, two) <= 12):
+        raise ValueError("such a date is read in two ways")
+    day, month = (one, two) if match["dot"] == "." or one > 12 else (two, one)
+    start = datetime(int(year), month, day, tzinfo=UTC)
+    return start, start + _DAY_LONG
+
+
 def _month(match: re.Match[str], now: datetime) -> _Stretch:
-    month, year = MONTHS.index(match["month"].lower()) + 1, _year_of(match, now)
+    month, year = month_number(match["month"]), _year_of(match, now)
     return _last_begun(month, 1, now) if year is None else _months(year, month, 1)
 
 
-def _months_between(match: re.Match[str], now: datetime) -> _Stretch:
-    """From the first of one month to the end of another; one year may serve both."""
-    first, last = MONTHS.index(match["month"].lower()) + 1, MONTHS.index(match["last"].lower()) + 1
-    given, end = (int(match[name]) if match[name] else None for name in ("year", "last_year"))
-    if end is None:
-        end = given + (last < first) if given else _last_begun(last, 1, now)[0].year
-    begin = _months(given or end - (first > last), first, 1)[0]
-    return begin, _months(end, last, 1)[1]
+def _iso_month(match: re.Match[str], now: datetime) -> _Stretch:
+    del now
+    return _months(int(match["year"]), datetime(int(match["year"]), int(match["month"]), 1).month, 1)
+
+
+def _iso_week(match: re.Match[str], now: datetime) -> _Stretch:
+    del now
+    start = datetime.fromisocalendar(int(match["year"]), int(match["week"]), 1).replace(tzinfo=UTC)
+    return start, start + _WEEK
 
 
 def _season(match: re.Match[str], now: datetime) -> _Stretch:
@@ -339,8 +262,8 @@ def _season(match: re.Match[str], now: datetime) -> _Stretch:
     "Last" is the last that is over, "this" the one of the present year (in its first half, of winters, the one that
     began before it), "in" the last that has begun.
     """
-    first, year = _SEASONS[match["season"].lower()], _year_of(match, now)
-    which = (match.groupdict().get("which") or "").lower()
+    first, year = english.SEASONS[match["season"].lower()], _year_of(match, now)
+    which = (match["which"] or "").lower()
     if year is not None:
         return _months(year, first, 3)
     if which == "this":
@@ -350,17 +273,51 @@ def _season(match: re.Match[str], now: datetime) -> _Stretch:
 
 
 def _quarter(match: re.Match[str], now: datetime) -> _Stretch:
-    first = 3 * int(match["quarter"]) - 2
-    return _months(int(match["year"]), first, 3) if match["year"] else _last_begun(first, 3, now)
+    named = match["quarter"].lower()
+    quarter = int(named) if named.isdigit() else _place_of(named)
+    if not 1 <= quarter <= 4:
+        raise ValueError("a year has four quarters")
+    year = match.groupdict().get("year")
+    return _months(int(year), 3 * quarter - 2, 3) if year else _last_begun(3 * quarter - 2, 3, now)
+
+
+def _half(match: re.Match[str], now: datetime) -> _Stretch:
+    del now
+    return _months(int(match["year"]), 6 * int(match["half"]) - 5, 6)
 
 
 def _year(match: re.Match[str], now: datetime) -> _Stretch:
+    del now
     return _months(int(match["year"]), 1, 12)
+
+
+def _years(match: re.Match[str], now: datetime) -> _Stretch:
+    del now
+    first, last = int(match["year"]), int(match["last_year"])
+    if last < first:
+        raise ValueError("the last year comes before the first")
+    return _months(first, 1, 12 * (last - first + 1))
+
+
+def _decade(match: re.Match[str], now: datetime) -> _Stretch:
+    del now
+    return _months(int(match["year"]), 1, 120)
 
 
 def _near(match: re.Match[str], now: datetime) -> _Stretch:
     which = match["which"].lower()
-    day = _midnight(now) - timedelta(days=2 if "before" in which else which in _DAY_BEFORE)
+    day = _midnight(now) - timedelta(days=2 if "before" in which else which in english.DAY_BEFORE)
+    return day, day + _DAY_LONG
+
+
+def _on_weekday(match: re.Match[str], now: datetime) -> _Stretch:
+    return _weekday(match["unit"].lower(), now)
+
+
+def _weekday(named: str, now: datetime) -> _Stretch:
+    """The last day of a name before the one on which the question is asked."""
+    today = _midnight(now)
+    day = today - timedelta(days=(today.weekday() - DAYS.index(named)) % 7 or 7)
     return day, day + _DAY_LONG
 
 
@@ -382,24 +339,457 @@ def _last_begun(first: int, length: int, now: datetime) -> _Stretch:
 
 def _months(year: int, first: int, length: int) -> _Stretch:
     """So many months from the first of one; months count on over the ends of a year."""
-
-    def begin(months: int) -> datetime:
-        return datetime(year + (months - 1) // 12, (months - 1) % 12 + 1, 1, tzinfo=UTC)
-
-    return begin(first), begin(first + length)
+    return _month_begin(year * 12 + first - 1), _month_begin(year * 12 + first - 1 + length)
 
 
-_Resolve = Callable[[re.Match[str], datetime], _Stretch]
-_FORMS: Final[tuple[tuple[tuple[re.Pattern[str], ...], _Resolve], ...]] = (
-    ((_SEASON, _SEASON_AND_YEAR), _season),
-    ((_MONTH_TO_MONTH,), _months_between),
-    ((_MONTH, _MONTH_AND_YEAR), _month),
-    ((_AGO,), _ago),
-    ((_PAST,), _past),
-    ((_LAST,), _calendar),
-    (DAY_FORMS, _day),
-    ((_QUARTER,), _quarter),
-    ((_YEAR,), _year),
-    ((_NEAR,), _near),
+def _month_begin(months: int) -> datetime:
+    return datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC)
+
+
+def _shifted(day: datetime, unit: str, count: int) -> datetime:
+    """So many units on; of months to the same day, or the last if a month has no such day."""
+    if unit in ("month", "quarter", "year"):
+        months = day.year * 12 + day.month - 1 + count * {"month": 1, "quarter": 3, "year": 12}[unit]
+        begin = _month_begin(months)
+        return begin + timedelta(days=min(day.day, (_month_begin(months + 1) - begin).days) - 1)
+    return day + count * timedelta(days=english.UNIT_DAYS[unit])
+
+
+def _part_of(part: str, stretch: _Stretch) -> _Stretch | None:
+    """A third of a month or a year; "early", "mid" and "late" in a season or quarter leave all of it."""
+    start, end = stretch
+    part, days = part.lower(), (end - start).days
+    if days < 28:
+        return None
+    which = 0 if part in ("early", "beginning", "start") else 1 if part in ("mid", "middle") else 2
+    if 89 <= days <= 92 and part in ("early", "mid", "late"):
+        return stretch
+    if days <= 31:
+        edges = [start, start + timedelta(days=10), start + timedelta(days=20), end]
+    else:
+        months = round(days / 30.44)
+        edges = [_shifted(start, "month", months * each // 3) for each in range(3)] + [end]
+    return edges[which], edges[which + 1]
+
+
+def _nth_in(match: re.Match[str], stretch: _Stretch) -> _Stretch:
+    """The first, second or last day, week, weekday, month, quarter or half of a stretch.
+
+    Weeks are counted from its first day, seven days each; the last week are its last seven days.
+
+    Raises:
+        ValueError: it has no such part.
+    """
+    (start, end), unit, nth = stretch, match["unit"].lower(), _place_of(match["nth"])
+    count = max(1, int(_number(match["count"]))) if match["count"] else 3 if match["many"] else 1
+    if unit in DAYS or unit == "weekend":
+        weekday = 5 if unit == "weekend" else DAYS.index(unit)
+        length = timedelta(days=2) if unit == "weekend" else _DAY_LONG
+        first = start + timedelta(days=(weekday - start.weekday()) % 7)
+        last = end - _DAY_LONG - timedelta(days=((end - _DAY_LONG).weekday() - weekday) % 7)
+        begin, finish = first + (nth - 1) * _WEEK, first + (nth - 1) * _WEEK + length
+        if nth < 0:
+            begin, finish = last, last + length
+    elif unit == "half" and (end - start).days < 32:
+        middle = start + timedelta(days=15)
+        begin, finish = {1: (start, middle), 2: (middle, end), -1: (middle, end)}.get(nth, (end, end))
+    else:
+        unit, count = ("month", 6 * count) if unit == "half" else (unit, count)
+        begin = _shifted(end, unit, -count) if nth < 0 else _shifted(start, unit, (nth - 1) * count)
+        finish = end if nth < 0 else min(end, _shifted(start, unit, nth * count))
+    if not start <= begin < end:
+        raise ValueError("there is no such part")
+    return begin, finish
+
+
+def _beside(match: re.Match[str], stretch: _Stretch) -> _Stretch:
+    """What lies so far before or after a stretch; without a number, the unit that adjoins it."""
+    start, end = stretch
+    unit, before = match["unit"].lower(), match["side"].lower()[0] == "b" or match["side"].lower()[0] == "p"
+    if unit == "weekend" or unit in DAYS:
+        weekday = 5 if unit == "weekend" else DAYS.index(unit)
+        length = timedelta(days=2) if unit == "weekend" else _DAY_LONG
+        far = max(1, int(_number(match["count"]))) - 1 if match["count"] else 0
+        if before:
+            last = start - length - timedelta(days=((start - length).weekday() - weekday) % 7) - far * _WEEK
+            return last, last + length
+        first = end + timedelta(days=(weekday - end.weekday()) % 7) + far * _WEEK
+        return first, first + length
+    if not match["count"]:
+        return (_shifted(start, unit, -1), start) if before else (end, _shifted(end, unit, 1))
+    days = timedelta(days=_number(match["count"]) * english.UNIT_DAYS[unit])
+    from_here = start if before else end - _DAY_LONG
+    middle = from_here - days if before else from_here + days
+    if unit == "day":
+        return middle, middle + _DAY_LONG
+    slack = timedelta(days=english.SLACK_DAYS[unit])
+    return middle - slack, middle + _DAY_LONG + slack
+
+
+def _around(unit: str, stretch: _Stretch) -> _Stretch | None:
+    """The week or weekend in which a day lies, none of a month; a month or a year of that name is what it is."""
+    if unit not in ("week", "weekend"):
+        return stretch
+    if stretch[1] - stretch[0] > _WEEK:
+        return None
+    start = _midnight(stretch[0]) - timedelta(days=stretch[0].weekday())
+    return (start if unit == "week" else start + timedelta(days=5)), start + _WEEK
+
+
+class _Form(NamedTuple):
+    """A way to name a point: its words, and what they stand for.
+
+    Without ``leads`` it needs no word before it. ``cycle``: how often there is one that is called so without a year.
+    With ``past`` it is one in questions of the past alone.
+    """
+
+    pattern: re.Pattern[str]
+    resolve: _Resolve
+    leads: frozenset[str] | None = None
+    cycle: timedelta = _ONCE
+    past: bool = False
+
+
+_DAY_OF_MONTH: Final = tuple(_Form(form, _day, None, _YEAR_LONG) for form in DAY_FORMS)
+_COUNTS: Final = (_Form(english.AGO, _ago), _Form(english.NAMED_AGO, _named_ago))
+_WHICH: Final = (
+    _Form(english.NEAR, _near),
+    _Form(english.LAST, _calendar),
+    _Form(english.SEASON, _season),
+    _Form(english.SAME_TIME, _same_time),
 )
-"""Each way to name a time, and what it stands for when it is asked."""
+_LAST_FORMS: Final = (_Form(english.BEFORE_LAST, _before_last),)
+_MONTH_FORMS: Final = (
+    _Form(english.MONTH_AND_DAYS, _days, None, _YEAR_LONG),
+    _DAY_OF_MONTH[1],
+    _Form(english.MONTH, _month, english.MONTH_LEADS, _YEAR_LONG),
+    _Form(english.SHORT_MONTH, _month),
+)
+_DIGIT_FORMS: Final = (
+    _Form(english.FIGURES, _figures),
+    _DAY_OF_MONTH[2],
+    _Form(english.DAYS_OF_MONTH, _days, None, _YEAR_LONG),
+    _DAY_OF_MONTH[0],
+    _Form(english.YEAR_QUARTER, _quarter),
+    _Form(english.ISO_MONTH, _iso_month, english.DATING),
+    _Form(english.YEARS, _years, english.DATING),
+    _Form(english.DECADE, _decade, english.DATING),
+    _Form(english.YEAR, _year, english.DATING),
+    _Form(english.NTH_DAY, _nth_day, english.DAY_LEADS, _MONTH_LONG),
+    _Form(english.NTH_QUARTER, _quarter, english.SEASON_LEADS, _YEAR_LONG),
+    *_COUNTS,
+)
+_FORMS: Final[dict[str, tuple[_Form, ...]]] = {
+    **dict.fromkeys(("last", "previous", "past", "this", "same", "yesterday", "today", "tonight"), _WHICH),
+    **dict.fromkeys(MONTHS, _MONTH_FORMS),
+    **dict.fromkeys((*(month[:3] for month in MONTHS if len(month) > 3), "sept"), _MONTH_FORMS),
+    **dict.fromkeys(english.SEASONS, (*_LAST_FORMS, _Form(english.SEASON, _season, english.SEASON_LEADS, _YEAR_LONG))),
+    **dict.fromkeys(DAYS, (*_LAST_FORMS, _Form(english.WEEKDAY, _on_weekday, english.DAY_LEADS, _WEEK, past=True))),
+    **dict.fromkeys(("q1", "q2", "q3", "q4"), (_Form(english.QUARTER, _quarter, None, _YEAR_LONG),)),
+    **dict.fromkeys(("q0", "q5", "q6", "q7", "q8", "q9"), (_Form(english.QUARTER, _quarter, english.DATING),)),
+    **dict.fromkeys(("h1", "h2"), (_Form(english.HALF, _half),)),
+    **dict.fromkeys((*english.COUNTED, "half", "a", "an", *english.VAGUE), _COUNTS),
+    **dict.fromkeys(
+        (*english.ORDINALS, "twenty", "thirty"),
+        (
+            _Form(english.NTH_OF_MONTH, _nth_of_month, None, _YEAR_LONG),
+            _Form(english.NTH_QUARTER, _quarter, english.SEASON_LEADS, _YEAR_LONG),
+        ),
+    ),
+    "twenty": (*_COUNTS, _Form(english.NTH_OF_MONTH, _nth_of_month, None, _YEAR_LONG)),
+    "day": (_Form(english.NEAR, _near),),
+    "week": (*_LAST_FORMS, _Form(english.ISO_WEEK, _iso_week)),
+    "calendar": (_Form(english.ISO_WEEK, _iso_week),),
+    "year": (*_LAST_FORMS, _Form(english.CALLED_YEAR, _year, english.DATING)),
+    **dict.fromkeys(("weekend", "month", "quarter"), _LAST_FORMS),
+}
+"""The forms of points by their first word."""
+_PAST_FORM: Final = _Form(english.PAST, _past)
+_LEADING: Final[dict[str, tuple[re.Pattern[str], ...]]] = {
+    **dict.fromkeys(("early", "mid", "middle", "late", "beginning", "start", "end", "close"), (english.PART,)),
+    **dict.fromkeys(
+        (*english.ORDINALS, *english.LAST_ONES, "twenty", "thirty"), (english.NTH_UNIT, english.BESIDE_ANOTHER)
+    ),
+    **dict.fromkeys((*english.COUNTED, "a", "an", *english.VAGUE), (english.BESIDE_ANOTHER,)),
+    **dict.fromkeys(
+        ("day", "week", "weekend", "fortnight", "month", "year"), (english.BESIDE_ANOTHER, english.UNIT_OF)
+    ),
+    **dict.fromkeys(("next", "previous", *DAYS), (english.BESIDE_ANOTHER,)),
+    "quarter": (english.UNIT_OF,),
+}
+"""What makes a point of the one behind it, by its first word."""
+_DEEPEST: Final = 4
+"""How many such parts one time has at most: "three days before the last week of early May"."""
+_NEARBY: Final = 24
+
+
+class _Reader:
+    """A question as it is read from left to right, and what has been read of it."""
+
+    def __init__(self, question: str, asked: int) -> None:
+        self.question = question
+        self.asked = asked
+        self.now = _EPOCH + asked * _MICROSECOND
+        self.read: list[tuple[Piece, Time]] = []
+        self.blank: list[Piece] = []
+        self.impossible: list[Piece] = []
+        self.passed: list[Piece] = []
+        self._is_past: bool | None = None
+
+    @property
+    def is_past(self) -> bool:
+        """True if the question asks of the past, by its verbs."""
+        if self._is_past is None:
+            self._is_past = english.IS_PAST.search(self.question) is not None
+        return self._is_past
+
+    def is_dated(self, end: int) -> bool:
+        """True if a time that was read stands right behind, with no sign between."""
+        following = bisect_left(self.read, end, key=lambda read: read[0].start)
+        start = self.read[following][0].start if following < len(self.read) else end + _NEARBY + 1
+        return start <= end + _NEARBY and english.NO_SIGN.fullmatch(self.question, end, start) is not None
+
+    def scan(self) -> frozenset[str]:
+        """Read the times; gives all words of the question in small letters."""
+        words, until = set[str](), 0
+        for token in english.TOKEN.finditer(self.question):
+            word = token[0].lower()
+            words.add(word)
+            if token.start() < until:
+                continue
+            if word in english.RELATIONS:
+                until = self._related(word, token.start()) or self._alone(token.start(), word)
+            elif word in english.BETWEEN:
+                until = self._ranged(word, token.start())
+            elif word in _FORMS or word in _LEADING or word[0].isdigit() or word == "the":
+                until = self._alone(token.start(), word)
+        return frozenset(words)
+
+    def _related(self, word: str, start: int) -> int:
+        """Read a relation and its point; gives where they end, or 0."""
+        for form, relation in english.RELATIONS[word]:
+            match = form.match(self.question, start)
+            if match is None:
+                continue
+            if word in ("by", "of") and english.GROWN.search(self.question, max(0, start - _NEARBY), start):
+                continue
+            point = self._point(match.end(), word, self.now)
+            if point is not None:
+                return self._take(Piece(start, point.end), match.end(), point, relation)
+        return 0
+
+    def _alone(self, start: int, word: str) -> int:
+        """Read a point that stands for itself; gives where it ends, or 0."""
+        if word in english.RELATIONS and word not in _LEADING:
+            return 0
+        point = self._point(start, "", self.now)
+        return 0 if point is None else self._take(Piece(start, point.end), start, point, english.WITHIN)
+
+    def _ranged(self, word: str, start: int) -> int:
+        """Read "from one to another", or "from one" alone; gives where it ends, or 0."""
+        opening = english.FROM.match(self.question, start)
+        if opening is None or english.GROWN.search(self.question, max(0, start - _NEARBY), start):
+            return 0
+        core = opening.end()
+        first = self._point(core, "between", self.now)
+        to = None if first is None else english.UP_TO.match(self.question, first.end)
+        if first is None:
+            return 0
+        if to is not None:
+            last = self._point(to.end(), "between", self.now)
+            if last is not None and first.stretch and last.stretch:
+                stretch = self._joined(core, first, to.end(), last)
+                return self._take(Piece(start, last.end), core, last._replace(stretch=stretch), english.BETWEEN[1])
+            if (now := english.NOW.match(self.question, to.end())) is not None:
+                return self._take(Piece(start, now.end()), core, first, english.SINCE)
+            if self.question[to.end() : to.end() + 1].isdigit():
+                # "From 2000 to 2100 euros" names no time.
+                return 0
+        onwards = english.ONWARDS.match(self.question, first.end)
+        if onwards is not None:
+            return self._take(Piece(start, onwards.end()), core, first, english.SINCE)
+        if word == "from" and self._point(core, "from", self.now) is None:
+            return 0
+        return self._take(Piece(start, first.end), core, first, english.WITHIN)
+
+    def _joined(self, at: int, first: _Point, last_at: int, last: _Point) -> _Stretch | None:
+        """From the begin of one point to the end of another; a year that stands with one of them serves both."""
+        try:
+            if first.cycle and last.stretch:
+                first = self._point(at, "between", last.stretch[1] - _MICROSECOND) or first
+            elif last.cycle and first.stretch:
+                later = first.stretch[0] + last.cycle - (_ONCE if last.cycle == _WEEK else _MICROSECOND)
+                last = self._point(last_at, "between", later) or last
+        except OverflowError:
+            return None
+        if first.stretch is None or last.stretch is None or first.stretch[0] > last.stretch[1]:
+            return None
+        return first.stretch[0], last.stretch[1]
+
+    def _take(self, piece: Piece, core: int, point: _Point, relation: str) -> int:
+        """Keep what has been read; gives where it ends."""
+        text = self.question
+        if point.stretch is None:
+            plain = relation == english.WITHIN and text[core : core + 4].lower() != "the "
+            self.impossible.append(Piece(core, piece.end) if plain else piece)
+            return piece.end
+        if point.is_today and relation in (english.BEFORE, english.THROUGH, english.AS_OF):
+            self.passed.append(piece)
+            return piece.end
+        start, end = ((at - _EPOCH) // _MICROSECOND for at in point.stretch)
+        end = max(start, min(end, self.asked)) if point.is_this else end
+        reach = max(end - start, _DAY_MICROSECONDS)
+        if relation in (english.BEFORE, english.THROUGH):
+            span = Span(ALWAYS, end if relation == english.THROUGH or point.is_end else start, reach)
+        elif relation == english.SINCE:
+            span = Span(start, max(end, self.asked))
+        elif relation == english.AFTER and end < self.asked:
+            span = Span(end, self.asked)
+        else:
+            span = Span(start, end)
+        # "In" stays with "in the past week", and goes with "in May", which is none without it.
+        self.blank.append(Piece(core, piece.end) if relation == english.WITHIN and point.is_free else piece)
+        words = " ".join(text[piece.start : piece.end].split())
+        self.read.append(
+            (piece, Time(words, span, relation in (english.BEFORE, english.AS_OF) and start <= self.asked))
+        )
+        return piece.end
+
+    def _point(self, at: int, lead: str, now: datetime, depth: int = 0) -> _Point | None:
+        """The point that begins there, for a question asked ``now``."""
+        article = english.ARTICLE.match(self.question, at)
+        begin = at if article is None else article.end()
+        there = english.WORD_THERE.match(self.question, begin)
+        if there is None:
+            return None
+        word = there[0].lower()
+        for form in _LEADING.get(word, (english.NTH_UNIT, english.BESIDE_ANOTHER) if word[0].isdigit() else ()):
+            match = form.match(self.question, begin) if depth < _DEEPEST else None
+            inner = None if match is None else self._point(match.end(), "part", now, depth + 1)
+            if match is not None and inner is not None:
+                made = self._made(form, match, inner)
+                if made is not None:
+                    return made
+        forms = _DIGIT_FORMS if word[0].isdigit() else _FORMS.get(word, ())
+        if word in ("past", "last") and (begin > at or english.PAST_COUNT.match(self.question, begin)):
+            forms = (_PAST_FORM, *forms)
+        for each in forms:
+            match = each.pattern.match(self.question, begin)
+            if match is None or not self._is_led(each, match, lead):
+                continue
+            if each.past and not self.is_past:
+                continue
+            dated = match.groupdict()
+            is_dated = bool(dated.get("year") or dated.get("relative"))
+            if each.resolve is _month and not is_dated and "the" in self.question[at:begin].lower():
+                # "The March issue" is no month.
+                continue
+            cycle = _ONCE if is_dated or dated.get("which") else each.cycle
+            try:
+                stretch = each.resolve(match, now)
+            except (OverflowError, ValueError):
+                return _Point(match.end(), None)
+            is_this = each.resolve is _calendar and dated["which"].lower() == "this"
+            return _Point(match.end(), stretch, cycle, False, match[0].lower() == "today", is_this, each.leads is None)
+        return None
+
+    def _is_led(self, form: _Form, match: re.Match[str], lead: str) -> bool:
+        """True if a form may stand there; a month or a season with its year stands for itself."""
+        if form.leads is None or lead in form.leads:
+            return True
+        dated = match.groupdict()
+        return form.resolve in (_month, _season) and bool(dated.get("year") or dated.get("relative"))
+
+    def _made(self, form: re.Pattern[str], match: re.Match[str], inner: _Point) -> _Point | None:
+        """The point that is made of the one behind it; None if that cannot be."""
+        if inner.stretch is None:
+            return inner
+        stretch: _Stretch | None
+        try:
+            if form is english.PART:
+                stretch = _part_of(match["part"], inner.stretch)
+            elif form is english.NTH_UNIT:
+                stretch = _nth_in(match, inner.stretch)
+            elif form is english.BESIDE_ANOTHER:
+                stretch = _beside(match, inner.stretch)
+            else:
+                stretch = _around(match["unit"].lower(), inner.stretch)
+        except (OverflowError, ValueError):
+            return _Point(inner.end, None)
+        is_end = form is english.PART and match["part"].lower() in ("end", "close")
+        return None if stretch is None else _Point(inner.end, stretch, inner.cycle, is_end=is_end)
+
+
+def parse_times(question: str, asked: int) -> Times:
+    """The times of a question that is asked at ``asked`` (microseconds since the epoch, UTC).
+
+    What no calendar has is unresolved.
+    """
+    reader = _Reader(question, asked)
+    words = reader.scan()
+    understood, rest = Covered(question), question
+    for piece in reader.passed:
+        understood.add(piece)
+    if reader.read:
+        letters = list(question)
+        for piece, _ in reader.read:
+            understood.add(piece)
+        for piece in reader.blank:
+            letters[piece.start : piece.end] = " " * (piece.end - piece.start)
+        rest = " ".join("".join(letters).split())
+        rest = rest if any(word not in STOP_WORDS for word in english.WORD.findall(rest.lower())) else question
+    listed = [*_unresolved(reader, words, understood)]
+    read = tuple({time.span: time for _, time in reversed(reader.read)}.values())[::-1]
+    spans = tuple(time.span for time in read)
+    return Times(spans, tuple(listed[:MAX_LISTED]), rest, read, max(0, len(listed) - MAX_LISTED))
+
+
+def _unresolved(reader: _Reader, words: frozenset[str], understood: Covered) -> list[str]:
+    """The words of a question that name an unresolved time, in their order, each once.
+
+    ``understood`` are the characters of the others, to which those of these are added.
+    """
+    question, pieces = reader.question, list[Piece]()
+    for piece in (*reader.impossible, *_recognised(reader, words)):
+        if not understood.touches(piece):
+            pieces.append(piece)
+            understood.add(piece)
+    listed = dict.fromkeys(" ".join(question[piece.start : piece.end].split()) for piece in sorted(pieces))
+    return [text[:_LONGEST] for text in listed]
+
+
+def _recognised(reader: _Reader, words: frozenset[str]) -> Iterator[Piece]:
+    question = reader.question
+    for form in english.VAGUE_FORMS:
+        if form.words.isdisjoint(words) or (form.past and not reader.is_past) or (form.again and reader.read):
+            continue
+        if (form.event and english.ASKS_LENGTH.search(question)) or (
+            form.perfect and not english.IS_PERFECT.search(question)
+        ):
+            continue
+        for match in form.pattern.finditer(question):
+            # "The meeting on 3 May" has a time that is understood.
+            if not match.groupdict().get("asks") and not (form.event and reader.is_dated(match.end())):
+                yield Piece(*match.span())
+    for match in english.SAID_AGO.finditer(question) if "ago" in words else ():
+        counted = [*english.VAGUE_WORD.finditer(question, max(0, match.start() - _LONGEST), match.start())]
+        first = len(counted) - 1
+        while first > 0 and english.COUNTING.fullmatch(counted[first - 1][0]):
+            first -= 1
+        while counted and counted[first][0].lower() == "and" and first < len(counted) - 1:
+            first += 1
+        # "how many years ago" and "how long ago" ask for a time and name none.
+        if counted and not (first and counted[first - 1][0].lower() == "how"):
+            yield Piece(counted[first].start(), match.end())
+
+
+def nearness(named: tuple[Span, ...], at: int) -> float:
+    """How well an instant fits the named times: 1 inside one, falling towards 0 outside.
+
+    0 if no time is named.
+    """
+    best = 0.0
+    for start, end, reach in named:
+        away = max(start - at, at - end, 0)
+        best = max(best, exp(-2 * away / (reach or max(end - start, _DAY_MICROSECONDS))))
+    return best

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log, sqrt
 from typing import Final, TypedDict
 
+from worlddb.log.model.times import ALWAYS, format_time
 from worlddb.projections.tables.reads.asof import newest_version
 from worlddb.query.lanes.text_lane import matched
+from worlddb.query.question import question_dates
 from worlddb.query.question.question import COMBMAX, ENTITY, RRF, TEXT, VECTOR, Request
 from worlddb.query.reads import build
 from worlddb.query.reads.window import Window
@@ -113,7 +115,9 @@ _LOW_CONFIDENCE: Final = (
     "perhaps nothing here is about that: these are the nearest, but hardly a word of the question occurs in them, and"
     " unrelated texts come as near in meaning"
 )
-_EARLIER: Final = "the question asks for change, so what was valid before is shown with what is valid now"
+_EARLIER: Final = 'the question asks for change ("{}"), so what was valid before is shown with what is valid now'
+_PRESENT: Final = 'the question asks for the present ("{}"): that is the valid time of the view'
+_READ: Final = "read as times: {}"
 _THEN: Final = (
     "at the time that the question names something else held, whose place what is shown has taken: ask as of that time"
 )
@@ -123,7 +127,7 @@ _STATISTICS: Final = (
 _REWRITES: Final = (
     "the edge types {} change what is shown; their handlers are not here, and what was registered of them was followed"
 )
-_UNREAD: Final = "not understood as a time, and not counted: {}; name dates, or ask for a span"
+_UNREAD: Final = "not understood as a time, and not counted: {}{}; name dates, or ask for a span"
 _UNCOUNTED: Final = "the time that the question names was not counted, for {}; ask for a span"
 _BY_LANE: Final[dict[tuple[str, ...], str]] = {
     (TEXT,): "only words were compared",
@@ -155,20 +159,31 @@ def notes_of(
     ``then``: something else held at the time that the question names. ``at_present``: term statistics are those of the
     present index.
     """
-    choice, named, unresolved = request.choice, request.question.times, request.question.unresolved_times
+    choice, question = request.choice, request.question
+    named, unresolved, unlisted = question.times, question.unresolved_times, question.unlisted_times
     without = _BY_LANE.get(lanes) or _BY_FUSION.get(request.fusion)
     uncounted = _UNCOUNTED.format(without) if named and without else ""
     parts = (
         _LOW_CONFIDENCE if weak else "",
-        _EARLIER if choice.earlier and not choice.include_superseded else "",
+        _EARLIER.format(question.wish) if choice.earlier and not choice.include_superseded else "",
+        _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
         _THEN if then else "",
         _STATISTICS if at_present else "",
         missing_handlers(spec),
-        uncounted,
-        _UNREAD.format(", ".join(f'"{words}"' for words in unresolved)) if unresolved else "",
+        uncounted or (_READ.format(", ".join(map(_in_words, question.times_read))) if named else ""),
+        _UNREAD.format(", ".join(f'"{words}"' for words in unresolved), f" and {unlisted} more" * bool(unlisted))
+        if unresolved
+        else "",
     )
-    times = () if uncounted else tuple(records.Valid(*span) for span in named)
+    times = () if uncounted else tuple(records.Valid(*span[:2]) for span in named)
     return Notes(note=joined(parts), times=times, unread=unresolved)
+
+
+def _in_words(time: question_dates.Time) -> str:
+    """The words of a time and the days that they stand for; the last one is no longer in it."""
+    start, end = time.span[:2]
+    since = "" if start == ALWAYS else f" from {format_time(start)[:10]}"
+    return f'"{time.words}" is{since} until {format_time(end)[:10]}'
 
 
 def joined(notes: Iterable[str]) -> str:

@@ -18,6 +18,7 @@ from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.lanes.text_lane import TextLane
 from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, Request
+from worlddb.query.question.question_dates import Span
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import candidates, ranking
@@ -94,14 +95,14 @@ def held_then(
     snapshot: visible.VisibleSnapshot,
     earlier: candidates.Gate,
     shown: Iterable[ranking.Ranked],
-    spans: Iterable[tuple[int, int]],
+    spans: Iterable[Span],
 ) -> bool:
     """True if a hit replaced something that held at one of these times, all of them past.
 
     Only what ``earlier`` lets through counts.
     """
     tables, moment = snapshot.tables, snapshot.place.moment
-    past = [valid_period.Period(Interval(*span), throughout=False) for span in spans if span[1] <= moment.valid]
+    past = [valid_period.Period(Interval(*span[:2]), throughout=False) for span in spans if span[1] <= moment.valid]
     if not past:
         return False
     for hit in shown:

@@ -144,7 +144,10 @@ def test_an_answer_says_which_times_counted_and_which_did_not(db: Database) -> N
     view = db.view()
     found = view.recall("What happened last spring?", asked="2024-12-01")
     assert found.times == (worlddb.Valid(worlddb.parse_time("2024-03-01"), worlddb.parse_time("2024-06-01")),)
-    assert (found.unread, found.note) == ((), "")
+    assert (found.unread, found.note) == (
+        (),
+        'read as times: "last spring" is from 2024-03-01 until 2024-06-01',
+    )
     assert all(hit.scores["when"] == pytest.approx(0.2) for hit in found)
     vague = view.recall("What happened the week after Easter, or last spring?", asked="2024-12-01")
     assert (len(vague.times), vague.unread) == (1, ("the week after Easter",))
