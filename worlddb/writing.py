@@ -63,6 +63,7 @@ class WriteCalls(ABC):
         aliases: Sequence[str] = (),
         world: Any = None,
         key: str | None = None,
+        key_within: Any = None,
         valid_from: times.TimeLike | None = None,
         valid_to: times.TimeLike | None = None,
         source: dict[str, Any] | None = None,
@@ -76,7 +77,8 @@ class WriteCalls(ABC):
 
         A ``key`` finds the same world again: an unchanged text changes nothing, a changed one is a revision. A world
         whose texts were erased stays so, unless ``revive`` says that this text may come back, and one that has ended
-        is left as it is, unless ``anew`` says that another one is to begin under its key.
+        is left as it is, unless ``anew`` says that another one is to begin under its key. Keys are shared by the whole
+        store; one with ``key_within`` finds only what lies inside that world, and begins another one otherwise.
 
         ``resolve`` says how worlds of the same type and scope are found that this may be: "exact" by equal names, "all"
         also by names that are spelled or sound alike, by texts that are near in meaning, and by the tiebreaker of
@@ -88,7 +90,7 @@ class WriteCalls(ABC):
             content=content,
             aliases=_texts(aliases, "aliases"),
             world=self._ref_if_any(world),
-            key=key,
+            key=key if key is None or key_within is None else cmd.BoundKey(key, self._ref(key_within)),
             valid_from=_time(valid_from, "valid_from"),
             valid_to=_time(valid_to, "valid_to"),
             source={} if source is None else source,

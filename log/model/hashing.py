@@ -90,6 +90,11 @@ def next_keyed_lineage(secret: bytes, ended: bytes) -> Lineage:
     return Lineage(keyed(secret, KEYED_LINEAGE, b"", ended)[:LINEAGE_BYTES])
 
 
+def keyed_lineage_within(secret: bytes, world: bytes, elsewhere: bytes) -> Lineage:
+    """The lineage that a key stands for inside a world if the one that it stands for lies elsewhere."""
+    return Lineage(keyed(secret, KEYED_LINEAGE, world, elsewhere)[:LINEAGE_BYTES])
+
+
 def world_hash(body: bytes, members_root: bytes, edges_root: bytes, t_create: int) -> bytes:
     """``world = H(body, members_root, edges_root, t_create)``: paper equation 2 in two steps."""
     return blake3(

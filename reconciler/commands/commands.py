@@ -24,6 +24,13 @@ class KnownKey(msgspec.Struct, frozen=True):
     stands_for: bytes
 
 
+class BoundKey(msgspec.Struct, frozen=True):
+    """A caller's key that counts inside one world: what it stands for elsewhere is left alone."""
+
+    text: str
+    world: Ref
+
+
 class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Base of all commands. ``why`` is the caller's reason and is kept as an erasable blob."""
 
@@ -65,7 +72,7 @@ class Create(Command, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     source: dict[str, Any] = {}
     world: Ref | None = None
-    key: str | KnownKey | None = None
+    key: str | BoundKey | KnownKey | None = None
     valid_from: int | None = None
     valid_to: int | None = None
     resolve: bool | str = True

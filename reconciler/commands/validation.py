@@ -282,6 +282,9 @@ def _ref(ref: object, what: str) -> None:
 
 
 def _key(key: object) -> None:
+    if isinstance(key, cmd.BoundKey):
+        _ref(key.world, "key_within")
+        key = key.text
     if key is not None:
         limits.checked_text(key, "key", limits.MAX_KEY_BYTES, empty=False)
 

@@ -174,7 +174,11 @@ def _node(ctx: context.Context, commands: list[cmd.Command], ref: cmd.Ref | None
 def _keyed(ctx: context.Context, command: cmd.Create) -> int | None:
     if command.key is None:
         return None
-    return ctx.keyed_world(command.key, anew=command.anew, revive=command.revive).node
+    try:
+        return ctx.keyed_world(command.key, anew=command.anew, revive=command.revive).node
+    except errors.InputError:
+        # The world that it counts in is yet to be made, or unknown, which the decision says.
+        return None
 
 
 def _is_known(ctx: context.Context, newcomer: _Newcomer) -> bool:

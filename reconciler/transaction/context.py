@@ -7,9 +7,9 @@ they get. The functions at the end resolve references: ids, prefixes, and positi
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from worlddb.log.model import blobs, codec, errors, events, ids, times
+from worlddb.log.model import blobs, codec, errors, events, hashing, ids, times
 from worlddb.log.model import events as ev
-from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed, keyed_lineage, next_keyed_lineage
+from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed
 from worlddb.projections.tables.apply.apply import forbids
 from worlddb.projections.tables.reads import asof, lookup
 from worlddb.projections.tables.storage import proposal_rows, schema
@@ -536,27 +536,44 @@ class Context(Reading):
         """Say that this commit itself has forbidden a text."""
         self._forbids = True
 
-    def lineage_of(self, key: str | commands.KnownKey) -> ids.Lineage:
+    def lineage_of(self, key: str | commands.BoundKey | commands.KnownKey) -> ids.Lineage:
         """The lineage that a caller's key stands for in this store."""
         if isinstance(key, commands.KnownKey):
             return ids.Lineage(key.stands_for)
-        return keyed_lineage(self.secret, key.encode())
+        text = key.text if isinstance(key, commands.BoundKey) else key
+        return hashing.keyed_lineage(self.secret, text.encode())
 
-    def keyed_world(self, key: str | commands.KnownKey, *, anew: bool, revive: bool) -> Keyed:
+    def keyed_world(self, key: str | commands.BoundKey | commands.KnownKey, *, anew: bool, revive: bool) -> Keyed:
         """Find the last lineage that was begun under a caller's key.
 
         If that has ended by now, ``anew`` asks for the next one, which is yet to be made. An erased lineage is not
-        replaced so, unless ``revive`` says that its text may come back.
+        replaced so, unless ``revive`` says that its text may come back. One that lies outside of the world in which the
+        key counts is passed over, and nothing is said of it.
         """
         lineage, ended = self.lineage_of(key), b""
         node = self.tables.node_of(lineage)
-        while node is not None and self._is_over(node):
-            following = next_keyed_lineage(self.secret, lineage)
+        within = node_ref(self, key.world) if isinstance(key, commands.BoundKey) else None
+        while node is not None:
+            if within is not None and not self._is_of(node, within):
+                lineage = hashing.keyed_lineage_within(self.secret, self.lineage(within), lineage)
+                node, ended = self.tables.node_of(lineage), b""
+                continue
+            if not self._is_over(node):
+                break
+            following = hashing.next_keyed_lineage(self.secret, lineage)
             known = self.tables.node_of(following)
             if known is None and not (anew and (revive or self.body(node) is not None)):
                 break
             lineage, node, ended = following, known, lineage
         return Keyed(lineage, node, ended)
+
+    def _is_of(self, node: int, world: int) -> bool:
+        """True if a world is inside another; of the root, if it is, or was at first, in no world but that."""
+        if world != schema.ROOT_NODE:
+            return self.inside(node, world)
+        placed = self.tables.incoming(node, schema.CONTAINS_CODE)
+        first = min(placed, key=lambda each: each[1].seq, default=None)
+        return first is None or first[0].source == world or world in self.containers(node)
 
     def _is_over(self, node: int) -> bool:
         row = self.tables.node(node)

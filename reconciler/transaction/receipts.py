@@ -116,7 +116,7 @@ def _rest(command: cmd.Command, secret: bytes) -> list[Any]:
     rest = list(_GET_REST[type(command)](command))
     at = _KEY_AT.get(type(command))
     if at is not None and rest[at] is not None:
-        key = rest[at]
+        key = rest[at].text if isinstance(rest[at], cmd.BoundKey) else rest[at]
         rest[at] = (
             key.recorded if isinstance(key, cmd.KnownKey) else hashing.keyed(secret, hashing.COMMAND_KEY, key.encode())
         )

@@ -149,6 +149,27 @@ def test_whom_an_earlier_release_knew_in_a_world_is_still_the_same(db: Database)
     assert about(db, remember(db, "Mom reads.", about="Mom", world=other)["id"]) == about(db, made[2]) != own
 
 
+def test_what_an_earlier_release_knew_in_a_world_is_not_what_is_spoken_of_outside(db: Database) -> None:
+    """Its key had no world in it: whoever spoke of the same name without one spoke of a tenant's."""
+    mine = db.create("User", "mine").ref
+    named = db.create("Entity", "Mom", key='["agents","Mom"]', world=mine, valid_from="0001-01-01").ref
+    made = [remember(db, text, about="Mom")["id"] for text in ("Mom sings.", "Mom reads.")]
+    assert about(db, made[0]) == about(db, made[1]) != named
+    db.erase(named, reason="request 10")
+    assert about(db, remember(db, "Mom swims.", about="Mom")["id"]) == about(db, made[0])
+    own = db.create("Entity", "Dad", key='["agents","Dad"]', valid_from="0001-01-01").ref
+    assert about(db, remember(db, "Dad sings.", about="Dad")["id"]) == own
+
+
+def test_whom_an_operator_moved_out_of_a_world_is_not_spoken_of_in_it_any_more(db: Database) -> None:
+    mine, other = (db.create("User", name).ref for name in ("mine", "other"))
+    first = about(db, remember(db, "Mom sings.", about="Mom", world=mine)["id"])
+    db.move(first, other)
+    made = [remember(db, text, about="Mom", world=mine)["id"] for text in ("Mom reads.", "Mom swims.")]
+    assert about(db, made[0]) == about(db, made[1]) != first
+    assert [found.ref for found in db.view(world=mine).find(name="Mom")] == [about(db, made[0])]
+
+
 def test_proposals_are_told_where_both_sides_can_be_seen(db: Database) -> None:
     mine, other = (db.create("User", name).ref for name in ("mine", "other"))
     names = ("Katherine Jones", "Catherine Jones")

@@ -87,7 +87,10 @@ def remember(
             named = None if home is None else _mentioned(db, about, home)
             if named is None:
                 key = msgspec.json.encode([_KEYED, about] if home is None else [_KEYED, home, about]).decode()
-                given: dict[str, Any] = {"key": key, "world": home, "source": source, "valid_from": _EVER}
+                # A namesake that an earlier release made in a world, under a key without it, is that world's alone.
+                within = next(db.log(1, 1)).data["root"] if home is None else home
+                given: dict[str, Any] = {"key": key, "key_within": within, "world": home, "source": source}
+                given["valid_from"] = _EVER
                 named = tx.create("Entity", about, **given, resolve="all", anew=True)
             tx.link(made, "refers_to", named, valid_from=since)
         if replaced is not None:

@@ -237,7 +237,15 @@ class WorldDBStore(base.BaseStore):
         source = {"channel": _ROOT}
         # An erased item comes back only with the value that the program writes now.
         return tx.create(
-            ITEM, op.key, content=content, key=key, world=inside, resolve=False, source=source, revive=True
+            ITEM,
+            op.key,
+            content=content,
+            key=key,
+            key_within=self._world,
+            world=inside,
+            resolve=False,
+            source=source,
+            revive=True,
         )
 
     def _made(self, tx: Any, view: View, namespace: Namespace) -> Any:
@@ -251,6 +259,7 @@ class WorldDBStore(base.BaseStore):
                 NAMESPACE,
                 name,
                 key=_keyed(self._world, list(path)) if taken else _keyed(self._world, *path),
+                key_within=self._world,
                 world=where,
                 resolve=False,
                 source={"channel": _ROOT},

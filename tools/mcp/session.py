@@ -280,6 +280,7 @@ class Session:
             SCOPE,
             str(Label(kind, identity)),
             key=msgspec.json.encode(key).decode(),
+            key_within=self.world,
             world=self.world,
             valid_from=_BEGINNING,
             resolve=False,
@@ -307,7 +308,7 @@ class Session:
         After a retired entry, a new one begins.
         """
         inside = msgspec.json.encode((*key, name)).decode()
-        given = {"key": inside, "world": scope, "source": source, "valid_from": _BEGINNING}
+        given = {"key": inside, "key_within": self.world, "world": scope, "source": source, "valid_from": _BEGINNING}
         return tx.create(ENTRY, name, **given, resolve="all", anew=True)
 
     def memories_in(

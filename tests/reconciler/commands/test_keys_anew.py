@@ -71,3 +71,42 @@ def test_one_call_with_its_key_is_one_whatever_ended_since() -> None:
 def test_what_is_no_flag_is_told() -> None:
     with new_store() as db, pytest.raises(InputError, match="anew is str, not a boolean"):
         db.create("Entity", "Rex", key="rex", anew="yes")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("resolve", ["exact", "all"])
+def test_a_key_that_counts_within_a_world_reaches_nothing_outside_of_it(resolve: str) -> None:
+    """Keys are shared by the whole store: a tenant found, revised and was told of another's world under its key."""
+    with new_store() as db:
+        mine, other = (db.create("Tenant", name).ref for name in ("mine", "other"))
+        theirs = db.create("Note", "k", key="k", content="theirs", world=other, valid_from=day(-9)).ref
+        assert db.create("Note", "k", key="k", key_within=other, content="theirs", world=other).ref == theirs
+        db.retire(theirs, at=day(-1))
+        made = db.create("Note", "k", key="k", key_within=mine, content="mine", world=mine, resolve=resolve)
+        assert made.ref != theirs and made.notes == () and made.proposals == ()
+        again = db.create("Note", "k", key="k", key_within=mine, content="mine!", world=mine, resolve=resolve)
+        assert again.ref == made.ref and [world.content for world in db.view(world=mine).children()] == ["mine!"]
+        assert [note.code for note in db.create("Note", "k", key="k", world=other).notes] == ["not_revived"]
+        db.move(made, other)
+        moved = db.create("Note", "k", key="k", key_within=mine, content="new", world=mine, resolve=resolve, anew=True)
+        assert moved.ref not in (theirs, made.ref) and moved.notes == ()
+        assert [world.content for world in db.view(world=other).find(name="k")] == ["mine!"]
+        with db.batch() as tx:
+            tenant = tx.create("Tenant", "third")
+            tx.create("Note", "k", key="k", key_within=tenant, content="third", world=tenant, resolve=resolve)
+        assert tx.receipt.refs[1] not in (theirs, made.ref, moved.ref)
+        found = db.redecide()
+        assert found.differing == () and found.undecidable == ()
+        for wrong in ("ffffffff", 7, ""):
+            with pytest.raises(InputError):
+                db.create("Note", "n", key="new", key_within=wrong, world=mine)
+
+
+def test_a_key_that_counts_within_the_root_finds_what_was_made_there() -> None:
+    with new_store() as db:
+        root, mine = str(next(db.log(1, 1)).data["root"]), db.create("Tenant", "mine").ref
+        first = db.create("Note", "k", key="k").ref
+        db.move(first, mine)
+        db.create("Note", "m", key="m", world=mine)
+        assert db.create("Note", "k", key="k", key_within=root).ref == first, "it was only moved"
+        other = db.create("Note", "m", key="m", key_within=root).ref
+        assert db.view().containers(other) == [root]

@@ -301,6 +301,31 @@ def test_leaks_that_are_put_in_on_purpose_are_seen(
     assert differences(SCRIPT)
 
 
+@pytest.mark.parametrize("moved", ["the scope", "the entry"])
+def test_what_an_operator_moved_to_another_tenant_is_not_written_to_by_the_first(moved: str, tmp_path: Path) -> None:
+    """The scope's key still stood for it: memories of the first landed in the other's world, unseen by the first."""
+    given = {"text": "Ada likes tea.", "user_id": "ada", "about": ["Ada"]}
+    with worlddb.open(tmp_path, embedder=None) as db:
+        mine, other = (str(db.create("Topic", name).ref) for name in ("mine", "other"))
+        server = MemoryServer(Session(db, mine))
+        anyio.run(_asked, server, "memory_write", given)
+        view = db.view(world=mine)
+        (found,) = view.find(name="user:ada" if moved == "the scope" else "Ada")
+        db.move(found.ref, other)
+        before = db.view(world=other).counts()
+        for text in ("Ada sings.", "Ada reads."):
+            told = anyio.run(_asked, server, "memory_write", {**given, "text": text})
+            assert told["outcome"] in ("committed", "staged"), told
+            assert text in {memory.content for memory in db.view(world=mine).find(type="Fact")}
+            shown = anyio.run(_asked, server, "memory_list", {"user_id": "ada"})
+            assert text in repr(shown)
+            about = db.view(world=mine).edges(told["id"], type="refers_to", direction="out")
+            entries = [found.ref for found in db.view(world=mine).find(name="Ada")]
+            assert [edge.target for edge in about] == entries and len(entries) == 1
+        assert db.view(world=other).counts() == before
+        assert len(db.view(world=mine).find(name="user:ada")) == 1
+
+
 def test_cursors_are_read_by_nobody_and_are_of_one_world() -> None:
     sealed = [Cursors(world, SECRET) for world in ("a" * 32, "b" * 32)]
     place = Cursors().place(Cursors().text((10**12, -5, 3)))  # type: ignore[arg-type]
