@@ -7,7 +7,7 @@ lookups by prefix, counts and error messages, cannot tell that there is more.
 * A **node** is inside if it is the world itself or the world contains it at the view's moment, through whichever of its
   containers. A lineage is inside with all of its versions.
 * An **edge** is inside if both of its ends and its home are.
-* A **proposal** is inside if both of its sides are.
+* A **proposal** is inside if the edge is that it would become.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
@@ -161,7 +161,11 @@ class ConfinedTables:
         return row if self._joins(row) else None
 
     def staged(self, nodes: Sequence[int] | None = None) -> Iterator[proposal_rows.Staged]:
-        return self._tables.staged(self._interior() if nodes is None else [node for node in nodes if self._sees(node)])
+        nodes = self._interior() if nodes is None else [node for node in nodes if self._sees(node)]
+        for found in self._tables.staged(nodes):
+            row = self._tables.proposal(found.proposal)
+            if row is not None and self._joins(row):
+                yield found
 
     def hash_row(self, node: int, seq: int) -> tuple[int, bytes] | None:
         return self._tables.hash_row(self._inside(node), seq)
@@ -240,7 +244,7 @@ class ConfinedTables:
         return self._shows(place, self._tables.edge(place))
 
     def _joins(self, row: schema.ProposalRow) -> bool:
-        return self._sees(row.source) and self._sees(row.target)
+        return self._sees(row.source) and self._sees(row.target) and self._sees(row.home)
 
 
 class _Seen:

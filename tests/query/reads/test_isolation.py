@@ -122,6 +122,29 @@ def test_an_erasure_is_told_inside_without_where_else_the_text_stood() -> None:
         assert db.view(world=tenant).recall("same words").hits == ()
 
 
+@pytest.mark.parametrize("decision", ["pending", "accepted", "undone"])
+def test_a_proposal_at_home_outside_is_shown_no_more_than_the_identity_that_it_would_make(decision: str) -> None:
+    """A view showed it as accepted, and said of both worlds that they were one with nobody."""
+    with new_store() as db:
+        tenant, other = worlds(db, 2)
+        one, two, three = (db.create("Entity", name, world=tenant, resolve=False).ref for name in ("Ada", "Al", "Ann"))
+        (staged,) = db.link(one, "same_as", two, home=other).proposals
+        (mine,) = db.link(two, "same_as", three).proposals
+        for proposal in (staged, mine) if decision != "pending" else ():
+            db.accept(proposal)
+            if decision == "undone":
+                db.undo(proposal)
+        view = db.view(world=tenant)
+        assert [(found.ref, found.status) for found in view.proposals(status=None)] == [(mine, decision)]
+        assert view.counts()["proposals"] == 1 and view.equivalence_class(one) == [one]
+        assert view.equivalence_class(two) == ([two, three] if decision == "accepted" else [two])
+        assert not any(staged in entry.refs for entry in view.log())
+        assert [found.ref for found in db.view().proposals(status=None)] == [staged, mine]
+        assert len(db.view().equivalence_class(one)) == (3 if decision == "accepted" else 1)
+        with pytest.raises(worlddb.UnknownReference):
+            view.proposal(staged)
+
+
 def test_a_view_confined_to_the_root_is_not_confined() -> None:
     with new_store() as db:
         (made,) = worlds(db, 1)

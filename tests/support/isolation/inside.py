@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -14,7 +14,7 @@ from tests.support.isolation.structures import CONTENTS, NAMES, TYPE_NAMES, Stru
 from tests.support.model.compare import Compared, all_fields, fields
 from tests.support.model.ranking import newest_first
 from tests.support.model.reads import Reads
-from tests.support.model.state import ROOT, Edge, State
+from tests.support.model.state import ROOT, Edge, Proposal, State
 from worlddb import AmbiguousReference, UnknownReference, View
 from worlddb.log.model.ids import short
 from worlddb.projections.indexes.fields import Marker, TextDocument
@@ -24,26 +24,20 @@ from worlddb.projections.tables.names.canonical import normalised
 NOBODY = "00000000000000000000000000000bad"
 QUERIES = ("red boat", "green", "Ada blue")
 
+Homed = TypeVar("Homed", Edge, Proposal)
+
 
 def reduced(state: State, inside: set[int]) -> State:
-    """The state inside: edges with both ends and home there, proposals with both sides."""
+    """The state inside: edges and proposals with both ends and home there."""
 
-    def kept(edges: dict[int, Edge]) -> dict[int, Edge]:
-        return {
-            number: edge
-            for number, edge in edges.items()
-            if edge.source in inside and edge.target in inside and edge.home in inside
-        }
+    def kept(homed: dict[int, Homed]) -> dict[int, Homed]:
+        return {number: each for number, each in homed.items() if {each.source, each.target, each.home} <= inside}
 
     return State(
         {number: world for number, world in state.worlds.items() if number in inside},
         kept(state.edges),
         kept(state.unlinked),
-        {
-            number: known
-            for number, known in state.proposals.items()
-            if known.source in inside and known.target in inside
-        },
+        kept(state.proposals),
     )
 
 
@@ -204,6 +198,8 @@ class Inside:
         no_proposal = told(self.view.proposal, NOBODY * 2)
         for number in latest.proposals.keys() - self.state.proposals.keys():
             assert told(self.view.proposal, self.names.refs[number]) == no_proposal
+        for shown in self.view.proposals(status="accepted"):
+            assert shown.target in self.view.equivalence_class(shown.source)
 
     def journal(self) -> None:
         """Events that name something inside and nothing outside, counted anew in each commit."""
