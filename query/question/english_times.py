@@ -82,7 +82,7 @@ COMPOUND: Final = (
 """Not behind what is a season: "in the spring water", "in the fall from the roof"."""
 AGO: Final = re.compile(
     rf"(?:{FIRST})?{COUNT}(?P<half>\s+and\s+a\s+half)?\s+{UNIT}(?P<more>\s+and\s+a\s+half)?"
-    r"\s+(?:ago|back|earlier)\b(?P<sharp>\s+today\b)?",
+    r"\s+(?:ago|(?<!minute )(?<!minutes )(?<!hour )(?<!hours )(?:back|earlier))\b(?P<sharp>\s+today\b)?",
     re.I,
 )
 NAMED_AGO: Final = re.compile(
@@ -126,7 +126,7 @@ DAYS_OF_MONTH: Final = re.compile(
 )
 MONTH_AND_DAYS: Final = re.compile(
     rf"{MONTH_NAME}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\s?[-–—]\s?|\s+(?:to|until|till|through)\s+)"
-    r"(?P<last>\d{1,2})(?:st|nd|rd|th)?\b(?![.:%\d])(?:,?\s+(?P<year>\d{4})\b)?",
+    r"(?P<last>\d{1,2})(?:st|nd|rd|th)?\b(?![:%]|[.,]\d)(?:,?\s+(?P<year>\d{4})\b)?",
     re.I,
 )
 NTH_OF_MONTH: Final = re.compile(
@@ -246,6 +246,28 @@ IS_PAST: Final = re.compile(
     r"|thought|caught|wore|hid|swam|sang|shut|set|put|let|cut|read|cost)\b|['’]ve\b",
     re.I,
 )
+HAPPENED: Final = re.compile(
+    r"\b(?:did(?:n['’]t)?|was(?:n['’]t)?|were(?:n['’]t)?|had(?:n['’]t)?"
+    r"|(?!need\b|indeed\b|speed\b|feed\b|seed\b|exceed\b|proceed\b|succeed\b|shed\b)\w{2,}ed|came|went|saw|got"
+    r"|gave|said|told"
+    r"|met|left|took|made|bought|sold|wrote|spoke|held|led|ran|sat|stood|slept|rang|kept|lost|won|paid|sent"
+    r"|broke|fell|grew"
+    r"|began|ate|drank|drove|flew|spent|built|felt|found|brought|taught|wore|swam|sang)\b"
+    r"|\b(?:have|has)(?:n['’]t)?\s+(?:\w+\s+){1,3}?(?:\w{2,}ed|been|eaten|seen|met|done|had|read|heard|bought"
+    r"|paid|got)\b"
+    r"|['’]ve\s+\w+",
+    re.I,
+)
+AHEAD: Final = re.compile(
+    r"\b(?:will|shall|going\s+to|plan(?:s|ned|ning)?|coming|upcoming|due|want\w*\s+to|need\s+to|have\s+an?"
+    r"|has\s+an?|might|tomorrow)\b"
+    r"|['’]ll\b",
+    re.I,
+)
+"""In a sentence of what happened, and of nothing ahead, "on Monday" is the last one."""
+SENTENCE_END: Final = re.compile(r"[.!?;]\s")
+NAME_BEHIND: Final = re.compile(r"\s+[A-Z][a-z]")
+BEHIND_DAY: Final = re.compile(r",?\s+(?:of\s+)?", re.I)
 IS_PERFECT: Final = re.compile(r"\b(?:has|have|had)(?:n['’]t)?\b|['’]ve\b", re.I)
 """A "since" in such a question is of time: "since it rained, who swept?" gives a reason."""
 NO_SIGN: Final = re.compile(r"[\w\s'’-]*")
@@ -393,7 +415,7 @@ VAGUE_FORMS: Final = (
     _vague(
         "since",
         rf"\b(?:ever )?since\s+{SUBJECT}\s+(?:\w+ly\s+|first\s+|last\s+)?"
-        rf"{DID}\b{TAIL}",
+        rf"(?!had\b){DID}\b{TAIL}",
         perfect=True,
         event=True,
     ),
@@ -409,7 +431,8 @@ VAGUE_FORMS: Final = (
     ),
     _vague(
         "during",
-        rf"\bduring\s+{HIS}\b(?!\s+(?:{VAGUE_UNIT}|course)\b)(?:\s+(?!{NO_NOUN}\b)[\w'’/-]+){{1,3}}",
+        rf"\bduring\s+{HIS}\b(?!\s+(?:{VAGUE_UNIT}|course|daily|weekly|usual|regular)\b)"
+        rf"(?:\s+(?!{NO_NOUN}\b)[\w'’/-]+){{1,3}}",
         past=True,
         event=True,
     ),
@@ -418,7 +441,7 @@ VAGUE_FORMS: Final = (
         "then time point moment day week month year spring summer autumn fall winter those period era morning evening"
         " night weekend",
         r"\b(?:(?:back|by|ever since|since|until|till|before|around) then"
-        r"|(?:at|around|by|since|before|after|until|from|in|during|on) (?:that|the same)"
+        r"|(?!at the same time\b)(?:at|around|by|since|before|after|until|from|in|during|on) (?:that|the same)"
         rf" (?:time|point|moment|period|era|{PERIOD})"
         rf"|at the time(?! of\b)|in those (?:days|years|times))\b",
         again=True,

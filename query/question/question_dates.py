@@ -301,7 +301,8 @@ def _years(match: re.Match[str], now: datetime) -> _Stretch:
 
 def _decade(match: re.Match[str], now: datetime) -> _Stretch:
     del now
-    return _months(int(match["year"]), 1, 120)
+    year = int(match["year"])
+    return _months(year, 1, 1200 if year % 100 == 0 and year < 2000 else 120)
 
 
 def _near(match: re.Match[str], now: datetime) -> _Stretch:
@@ -521,6 +522,8 @@ _LEADING: Final[dict[str, tuple[re.Pattern[str], ...]]] = {
 _DEEPEST: Final = 4
 """How many such parts one time has at most: "three days before the last week of early May"."""
 _NEARBY: Final = 24
+_SENTENCE: Final = 160
+"""Characters around a weekday in which verbs are looked for."""
 
 
 class _Reader:
@@ -615,7 +618,7 @@ class _Reader:
     def _joined(self, at: int, first: _Point, last_at: int, last: _Point) -> _Stretch | None:
         """From the begin of one point to the end of another; a year that stands with one of them serves both."""
         try:
-            if first.cycle and last.stretch:
+            if first.cycle and last.stretch and last.cycle != _MONTH_LONG:
                 first = self._point(at, "between", last.stretch[1] - _MICROSECOND) or first
             elif last.cycle and first.stretch:
                 later = first.stretch[0] + last.cycle - (_ONCE if last.cycle == _WEEK else _MICROSECOND)
@@ -637,7 +640,7 @@ class _Reader:
             self.passed.append(piece)
             return piece.end
         start, end = ((at - _EPOCH) // _MICROSECOND for at in point.stretch)
-        end = max(start, min(end, self.asked)) if point.is_this else end
+        end = min(end, self.asked) if point.is_this and start < self.asked else end
         reach = max(end - start, _DAY_MICROSECONDS)
         if relation in (english.BEFORE, english.THROUGH):
             span = Span(ALWAYS, end if relation == english.THROUGH or point.is_end else start, reach)
@@ -677,12 +680,11 @@ class _Reader:
             match = each.pattern.match(self.question, begin)
             if match is None or not self._is_led(each, match, lead):
                 continue
-            if each.past and not self.is_past:
-                continue
+            if each.past:
+                return self._on_a_weekday(match, now, depth)
             dated = match.groupdict()
             is_dated = bool(dated.get("year") or dated.get("relative"))
-            if each.resolve is _month and not is_dated and "the" in self.question[at:begin].lower():
-                # "The March issue" is no month.
+            if self._is_attribute(each, match, self.question[at:begin].lower(), is_dated=is_dated):
                 continue
             cycle = _ONCE if is_dated or dated.get("which") else each.cycle
             try:
@@ -692,6 +694,29 @@ class _Reader:
             is_this = each.resolve is _calendar and dated["which"].lower() == "this"
             return _Point(match.end(), stretch, cycle, False, match[0].lower() == "today", is_this, each.leads is None)
         return None
+
+    def _on_a_weekday(self, match: re.Match[str], now: datetime, depth: int) -> _Point | None:
+        """A weekday: of the day or week behind it ("on Sunday, 5 May"), or the last, in a sentence of the past."""
+        behind = english.BEHIND_DAY.match(self.question, match.end())
+        inner = None if behind is None or depth >= _DEEPEST else self._point(behind.end(), "on", now, depth + 1)
+        if inner is not None and inner.stretch is not None and inner.stretch[1] - inner.stretch[0] <= _WEEK:
+            start, end = inner.stretch
+            if end - start > _DAY_LONG:
+                start += timedelta(days=(DAYS.index(match["unit"].lower()) - start.weekday()) % 7)
+            return inner._replace(stretch=(start, start + _DAY_LONG))
+        # One sentence, or as much of it as matters.
+        start_at, end_at = max(0, match.start() - _SENTENCE), match.end() + _SENTENCE
+        before = english.SENTENCE_END.split(self.question[start_at : match.start()])[-1]
+        said = before + english.SENTENCE_END.split(self.question[match.start() : end_at])[0]
+        if english.HAPPENED.search(said) is None or english.AHEAD.search(said) is not None:
+            return None
+        return _Point(match.end(), _weekday(match["unit"].lower(), now), _WEEK)
+
+    def _is_attribute(self, form: _Form, match: re.Match[str], article: str, *, is_dated: bool) -> bool:
+        """True of "the March issue", "the 2008 crisis" and "the Spring Fair", which are no times."""
+        if form.resolve is _season and not is_dated and match["season"][0].isupper():
+            return english.NAME_BEHIND.match(self.question, match.end()) is not None
+        return "the" in article and ((form.resolve is _month and not is_dated) or form.pattern is english.YEAR)
 
     def _is_led(self, form: _Form, match: re.Match[str], lead: str) -> bool:
         """True if a form may stand there; a month or a season with its year stands for itself."""

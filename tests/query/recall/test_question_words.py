@@ -455,6 +455,20 @@ What does the March hare say? | | |
 Is day trading risky? | | |
 What do I take before a meal? | | |
 Which comes first, the egg or the hen? | | |
+# read in real texts
+I was in Chicago from March 22nd to 24th. Where did I stay? | 2024-03-22..2024-03-25 | |
+What did I back up on Sunday, March 10th? | 2024-03-10..2024-03-11 | |
+What did I buy on Tuesday last week? | 2024-06-04..2024-06-05 | |
+What did I note on Monday the 3rd? | 2024-06-03..2024-06-04 | |
+Which vase is from the 1800s? | 1800-01-01..1900-01-01 | |
+Who did I meet this week? | 2024-06-10..now | |
+I have a yoga class on Wednesday. What should I eat? | | |
+What did I sell at the Spring Fling Market? | | |
+I just got back from the Spring Fling Market, what did I sell? | | |
+How should I set the alarm 15 minutes earlier each day? | | |
+Who won in the 1952 Winter Olympics? | | |
+Which laws came of the 2008 crisis? | | |
+Can I cook and clean at the same time? | | |
 """
 
 
@@ -577,6 +591,7 @@ def test_before_a_time_what_began_before_it_is_nearer_than_what_began_after() ->
         "since I moved ",
         "used to ",
         "is the place used to ",
+        "on Monday last week ",
         "what was still ",
         "the first first ",
         "until when I had ",
