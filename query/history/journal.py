@@ -145,6 +145,9 @@ def commit_entries(log: LmdbLog, seq: int, ref: str | None = None, tables: Table
     header, events = log.header(seq), log.events(seq)
     blobs = LoggedBlobs(log, seq, events)
     for index, event in enumerate(events.events if tables is None else _shown(tables, events.events)):
+        if isinstance(event, ev.Trusted) and event.of != "world":
+            # The hash of an author or a source is no world's reference.
+            event = msgspec.structs.replace(event, world=b"")
         refs = named_by(event)
         if ref is None or ref in refs:
             entry = _entry(seq, index, header.ingest_time, header.author, event, refs, blobs)
@@ -166,6 +169,8 @@ def named_by(event: ev.Event) -> tuple[str, ...]:
 
 
 def _ids(event: ev.Event) -> list[bytes]:
+    if isinstance(event, ev.Trusted) and event.of != "world":
+        return []
     values = (getattr(event, name) for name in event.__struct_fields__ if name not in _NO_REFS)
     return [value for value in values if isinstance(value, bytes) and len(value) >= ids.LINEAGE_BYTES]
 

@@ -123,6 +123,8 @@ def _told_event(event: ev.Event, blobs: Sequence[bytes | None]) -> DecidedEvent:
         for value in (getattr(event, name),)
         if name not in made_of_the_rest
     }
+    if isinstance(event, ev.Trusted) and event.of != "world":
+        data["world"] = ""  # Made of the name, and not there in events of earlier releases.
     if isinstance(event, ev.Proposed) and data["details"]:
         for name in ("thresholds", "tuned"):
             data["details"].get("properties", {}).pop(name, None)

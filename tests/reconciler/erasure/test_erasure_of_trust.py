@@ -47,6 +47,8 @@ def test_the_names_go_and_the_levels_stay(tmp_path: Path) -> None:
     with told.db as db:
         head, before = db.head().seq, told.levels()
         assert before == ["low", "none", "fair"]
+        said = [entry for entry in db.log() if entry.event == "trusted"]
+        assert {(entry.refs, entry.data["world"]) for entry in said} == {((), "")}, "a hash is no world's reference"
         plan = db.erasure_plan([told.person, told.of_her], everywhere=True)
         assert plan.trusts == ("Walpurga Quist", "heard from=wally  q", "heard from=Ann")
         receipt = db.erase([told.person, told.of_her], reason="request 7", everywhere=True)
@@ -125,6 +127,7 @@ def test_what_an_earlier_release_said_by_name_alone_holds_on_too(
         assert told.levels() == ["low", "none", "fair"]
         db.rebuild()
         assert told.levels() == ["low", "none", "fair"]
+        assert db.redecide().differing == ()
         assert db.trust("low", author="Walpurga Quist").events == 0, "the same again is no event"
         assert db.trust("low", source={"heard from": "Ann"}).events == 2 and told.levels()[2] == "low"
         assert db.trust(None, source={"heard from": "Ann"}).events == 1 and told.levels()[2] is None
