@@ -169,9 +169,8 @@ def check(snapshot: Snapshot, store_id: bytes, receipt: ErasureReceipt, copies: 
 
 def _problems(snapshot: Snapshot, receipt: ErasureReceipt, recorded: ErasureReceipt) -> Iterator[str]:
     log, seq = snapshot.log, receipt.seq
-    for field in ("chain", "events_hash", "author", "ingested_at", "worlds"):
-        if getattr(receipt, field) != getattr(recorded, field):
-            yield f"commit {seq} has another value for {field}"
+    for field in _differing(receipt, recorded):
+        yield f"commit {seq} has another value for {field}"
     if chain_hash(log.stored_header(seq)[1]).hex() != recorded.chain:
         yield f"the header of commit {seq} does not have the chain hash that was stored with it"
     if events_hash(log.stored_events(seq)).hex() != recorded.events_hash:
@@ -184,6 +183,11 @@ def _problems(snapshot: Snapshot, receipt: ErasureReceipt, recorded: ErasureRece
         yield "an erasure is not finished: bytes may still lie in the store's files"
 
 
+def _differing(receipt: ErasureReceipt, recorded: ErasureReceipt) -> list[str]:
+    fields = ("chain", "events_hash", "author", "ingested_at", "worlds")
+    return [field for field in fields if getattr(receipt, field) != getattr(recorded, field)]
+
+
 def _list_problems(
     log: LmdbLog, receipt: ErasureReceipt, recorded: ErasureReceipt, copies: Sequence[Copy]
 ) -> Iterator[str]:
@@ -192,7 +196,7 @@ def _list_problems(
     It was made at the time of the erasure or later, and copies that were brought up to date since are out of it.
     """
     if receipt.seal:
-        if receipt.seal != _seal(log, receipt):
+        if not _differing(receipt, recorded) and receipt.seal != _seal(log, receipt):
             yield "its seal is not that of what it says: it was altered"
         return
     first = min(text.seq for world in recorded.worlds for text in world.texts)

@@ -46,7 +46,7 @@ def visible(text: str) -> str:
 
 
 def _shown(character: str) -> str:
-    if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn"):
+    if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"):
         return character
     return character.encode("unicode_escape", "surrogatepass").decode()
 

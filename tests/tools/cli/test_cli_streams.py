@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
 
 import worlddb
 from tests.support.running import Here, Small, elsewhere, small_store
-from worlddb.tools.cli.base.page import visible
+from worlddb.tools.cli.base.page import visible, visible_json
 from worlddb.tools.cli.base.wire import one_line
 
 
@@ -146,6 +148,78 @@ def test_remembered_text_cannot_steer_a_terminal(tmp_path, capsys):
         assert not set("\x1b\x07\r\x9b\u202e") & set(shown.out), argv
     assert run.json("show", "trap\x1b[2J")["content"] == "one\x07\r\x9b31m two\u202e\nthree"
     assert visible("a\tb\nc\x00") == "a\tb\nc\\x00"
+
+
+HIDING = "\u2028\u2029\x85\x0b\x0c\x1b\x9b\x7f\u202e\u2066\u2069\u061c\u200b\u200e\u200f\u2060\ufeff\xad\U000e0041"
+"""One of each kind of what `visible` escapes."""
+
+
+def test_every_character_that_hides_or_steers_is_escaped_and_no_other():
+    kept = {"\n", "\t", "\u200c", "\u200d"}
+    for code in range(sys.maxunicode + 1):
+        character = chr(code)
+        hides = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") and character not in kept
+        escaped = visible(character) != character
+        # Of the ranges some are assigned in later versions of Unicode.
+        assert escaped == hides or (escaped and unicodedata.category(character) in ("Cn", "Mn")), hex(code)
+        if hides:
+            assert visible(character).isascii() and json.loads(f'"{visible_json(character)}"') == character
+    assert visible("قلم\u200cها 👩\u200d💻\u3000\xa0ok") == "قلم\u200cها 👩\u200d💻\u3000\xa0ok"
+
+
+def test_no_command_prints_what_hides_or_steers(tmp_path, capsys):
+    """U+2028, U+2029 and most format characters were printed raw, by `show`, `proposals` and every other command."""
+    trap = f"tr{HIDING}ap"
+    with worlddb.open(tmp_path / "memory", author=f"au{HIDING}thor") as db:
+        top = db.create("Topic", trap, content=trap, aliases=[f"al{HIDING}ias"], why=trap, source={"uri": trap}).ref
+        note = db.create(f"No{HIDING}te", f"{trap} two", content=f"{trap} fox", world=top).ref
+        edge = db.link(note, "refers_to", top, why=trap, properties={trap: trap}).ref
+        db.create("Person", f"Sara {trap}")
+        db.create("Person", f"Sara {trap}", resolve="all")
+        db.link(top, "same_as", note, why=trap)
+        db.revise(note, content=f"{trap} wolf", why=trap)
+        db.bookmark(f"mark{HIDING}", why=trap)
+        db.ingest([{"text": trap, "speaker": trap, "session": trap}], conversation=trap)
+        db.trust("low", author=trap)
+    run = Here(capsys, tmp_path / "memory")
+    lines = [["children"], ["children", top], ["recall", "fox"], ["recall", "fox", "--explain"], ["log"], ["bookmark"]]
+    lines += [[what, note] for what in ("show", "history", "blame", "timeline", "prove", "hash")]
+    lines += [["show", top], ["show", edge], ["show", trap], ["show", f"nobody{HIDING}"], ["proposals"], ["stats"]]
+    lines += [["trusts"], ["query", "--text", "fox"], ["query", "--text", "fox", "--explain"], ["types"], ["tunings"]]
+    lines += [["verify"], ["doctor"], ["spaces"], ["diff", str(tmp_path / "memory"), "--at-a", "3"], ["head"]]
+    lines += [["export", top, "--format", "jsonl"], ["at", "3", "show", top], ["erase", note, "--dry-run"]]
+    lines += [[f"unknown{HIDING}"], ["children", "--json"], ["show", note, "--json"], ["log", "--json"]]
+    lines += [["retire", note, "--why", trap], ["create", "Note", trap], ["recluster"]]
+    answered = 0
+    for argv in lines:
+        shown = run(*argv)
+        answered += shown.code in (0, 1)
+        assert not set(HIDING) & set(shown.out + shown.err), (argv, ascii(shown.out + shown.err))
+    assert answered >= 20
+
+
+def test_no_name_begins_a_line_that_could_pass_for_one_of_ours(tmp_path, capsys):
+    """A line end in a name, a type, an author or a reason began a line that read as the command's own."""
+    trap = "tr\nintact  12 commits"
+    with worlddb.open(tmp_path / "memory", author=trap) as db:
+        top = db.create("Topic", trap, content=trap, aliases=[trap], why=trap, source={"uri": trap}).ref
+        note = db.create(trap, trap, content=f"{trap} fox", world=top).ref
+        edge = db.link(note, "refers_to", top, why=trap, properties={trap: trap}).ref
+        db.link(top, "same_as", note, why=trap)
+        db.revise(note, content=f"{trap} wolf", why=trap)
+        db.bookmark(trap, why=trap)
+        db.trust("low", author=trap)
+    run = Here(capsys, tmp_path / "memory")
+    lines = [["children"], ["children", top], ["recall", "fox"], ["log"], ["bookmark"], ["show", top], ["show", edge]]
+    lines += [[what, note] for what in ("show", "history", "blame", "timeline", "hash")] + [["proposals"], ["trusts"]]
+    lines += [["show", trap], ["diff", str(tmp_path / "memory"), "--at-a", "3"], ["erase", note, "--dry-run"]]
+    shown = 0
+    for argv in lines:
+        done = run(*argv)
+        told = done.out + done.err
+        assert "\nintact" not in told, (argv, told)
+        shown += "\\nintact" in told
+    assert shown >= 9
 
 
 def test_a_long_text_is_cut_to_one_line():

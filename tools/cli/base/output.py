@@ -13,7 +13,7 @@ from typing import Any, TextIO, TypeAlias
 
 from worlddb import WorldDBError
 from worlddb.tools.cli.base.cli_wording import explain_error
-from worlddb.tools.cli.base.page import Page, Span, visible
+from worlddb.tools.cli.base.page import Page, Span, visible, visible_json
 
 Report: TypeAlias = Callable[[int, "int | None", str], None]
 
@@ -63,7 +63,7 @@ class Output:
     def document(self, document: Mapping[str, Any], *, indent: int | None = None) -> None:
         """Print a JSON document; without ``indent`` on one line."""
         text = json.dumps(document, ensure_ascii=not self.utf8, indent=indent, default=_plain_value)
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(visible_json(text) + "\n")
 
     def hint(self, *spans: Span) -> None:
         """Print a hint on how to go on; for people only."""

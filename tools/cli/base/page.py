@@ -5,6 +5,7 @@ The plain page is aligned text without colour, never cut to a width. The page fo
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -13,8 +14,15 @@ from typing import Final, NamedTuple, Protocol, TextIO, TypeAlias
 Span: TypeAlias = "str | tuple[str, str]"
 """Text, or text with a style of the terminal page."""
 
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that move a terminal's cursor, or reorder text so that it reads as another."""
+_HIDDEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff]"
+)
+"""Characters that move a terminal's cursor, end a line, reorder text so that it reads as another, or are not seen.
+
+Controls, formats, surrogates, and separators of lines and paragraphs; but no line ends and tabs, and not the two that
+shape the characters around them, in Persian and in emoji."""
 
 
 class Branch(NamedTuple):
@@ -64,14 +72,22 @@ class Page(Protocol):
 
 
 def visible(text: str) -> str:
-    """Escape control characters, so that remembered text cannot steer a terminal."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    """Escape characters that are not shown, so that remembered text can neither steer a terminal nor hide on it."""
+    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def parts(span: Span) -> tuple[str, str]:
-    """Return text and style of a span; the text is safe to print."""
+def visible_json(document: str) -> str:
+    """Escape in a JSON document what :func:`visible` escapes; the document says the same."""
+    return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], document)
+
+
+def parts(span: Span, *, in_a_line: bool = True) -> tuple[str, str]:
+    """Return text and style of a span; the text is safe to print.
+
+    What stands in a line cannot end it, as a name could to pass for a line of ours.
+    """
     text, style = (span, "") if isinstance(span, str) else span
-    return visible(text), style
+    return visible(text.replace("\n", "\\n") if in_a_line else text), style
 
 
 _PAGE_ROWS: Final = 200
@@ -99,7 +115,7 @@ class PlainPage:
         listed = list(rows)
         width = max((len(name) for name, _ in listed), default=0)
         for name, spans in listed:
-            first, *more = _text(spans).split("\n")
+            first, *more = _text(spans, in_a_line=False).split("\n")
             self._write(f"{'':{indent}}{name:{width}}  {first}")
             for line in more:
                 self._write(f"{'':{indent + width}}  {line}")
@@ -123,5 +139,5 @@ class PlainPage:
         self._stream.write(line.rstrip() + "\n")
 
 
-def _text(spans: Iterable[Span]) -> str:
-    return "".join(parts(span)[0] for span in spans)
+def _text(spans: Iterable[Span], *, in_a_line: bool = True) -> str:
+    return "".join(parts(span, in_a_line=in_a_line)[0] for span in spans)

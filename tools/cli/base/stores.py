@@ -211,7 +211,9 @@ def path_of(view: worlddb.View, ref: str) -> list[str]:
 
 def described(view: worlddb.View, world: worlddb.World) -> str:
     where = " / ".join(path_of(view, world.ref))
-    return f"{wire.short(world.ref)}  {world.type}  {label(world)}" + (f"  in {where}" if where else "")
+    # In an error it stands in a line of a text with several.
+    told = f"{wire.short(world.ref)}  {world.type}  {label(world)}" + (f"  in {where}" if where else "")
+    return told.replace("\n", "\\n")
 
 
 # -- keys and heads in files

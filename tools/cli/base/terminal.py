@@ -45,7 +45,7 @@ class TerminalPage:
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
         for name, spans in rows:
-            grid.add_row(Text(name), _text(spans))
+            grid.add_row(Text(name), _text(spans, in_a_line=False))
         self._console.print(Padding(grid, (0, 0, 0, indent), expand=False))
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Span]]) -> None:
@@ -70,9 +70,10 @@ class TerminalPage:
         self._console.print(drawn)
 
 
-def _text(spans: Iterable[Span]) -> Text:
+def _text(spans: Iterable[Span], *, in_a_line: bool = True) -> Text:
     made = Text()
-    for text, style in map(parts, spans):
+    for span in spans:
+        text, style = parts(span, in_a_line=in_a_line)
         made.append(text, STYLES[style])
     return made
 

@@ -11,6 +11,7 @@ import msgspec
 from worlddb import LANES, POOLS, InputError, Query, Stage, Subgraph, View, World
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, cli_wording, stores, wire
+from worlddb.tools.cli.base.page import visible_json
 
 ANY_EDGE: Final = "any"
 """Word for every edge type but ``contains``."""
@@ -89,7 +90,7 @@ def _query(args: base.Namespace, out: base.Output) -> int:
         else:
             query = _typed(args, lambda text: stores.world_of(view, text))
         if args.print:
-            out.verbatim(msgspec.json.decode(query.to_json()), query.to_json() + "\n")
+            out.verbatim(msgspec.json.decode(query.to_json()), visible_json(query.to_json()) + "\n")
             return base.DONE
         answer = view.run(query, timed=args.explain)
         document = {

@@ -9,6 +9,7 @@ import msgspec
 import worlddb
 from worlddb import MAX_CHECKPOINT_BYTES, Bundle, Database, ImportPlan, InputError
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+from worlddb.tools.cli.base.page import visible_json
 
 _BUNDLE: Final = "bundle"
 _JSONL: Final = "jsonl"
@@ -49,7 +50,7 @@ def _export(args: Namespace, out: Output) -> int:
         ref = None if args.ref is None else stores.world_of(view, args.ref)
         if args.out is None:
             for line in db.export_lines(ref, seq=view.seq):
-                sys.stdout.write(_ENCODER.encode(line).decode() + "\n")
+                sys.stdout.write(visible_json(_ENCODER.encode(line).decode()) + "\n")
             return DONE
         document = _written(db, args, out, ref, view.seq) | {"seq": view.seq, "root": view.hash(), "out": args.out}
 
