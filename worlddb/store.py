@@ -440,7 +440,9 @@ class StoreReader:
             space.row.dimension,
             space.name,
             space.model,
-            lambda vector, most, nodes: index.find(vector, head=head, limit=most, nodes=nodes, bonus=NO_STATEMENTS),
+            lambda vector, most, nodes: index.find(
+                vector, head=head, limit=most, nodes=nodes, bonus=NO_STATEMENTS, exact=True
+            ),
         )
 
     # -- indexes

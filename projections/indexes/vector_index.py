@@ -67,12 +67,14 @@ class VectorFollower:
         before: int | None = None,
         bonus: float = vector_rows.STATEMENT_BONUS,
         stating: float = 0.0,
+        exact: bool = False,
     ) -> list[vector_rows.VectorHit]:
         """Find the best ``limit`` vectors recorded up to ``head``.
 
         They come best first, ties by world and version; with ``nodes``, of those worlds alone; with ``before``, of
         worlds with lower numbers than that. A version that has several vectors may be found several times. A text that
-        is nothing but statements is nearer by ``stating``.
+        is nothing but statements is nearer by ``stating``. ``exact``: all of those worlds are compared, however many,
+        since what a graph finds depends on what else is in it.
         """
         query = vector_rows.extended(query, bonus, stating)
         if limit < 1 or (nodes is not None and not nodes):
@@ -87,7 +89,7 @@ class VectorFollower:
                 places = (
                     base.places_of_members(nodes) if isinstance(nodes, fields.Nodes) else base.places_of_nodes(wanted)
                 )
-                hits.extend(base.search(query, limit, places))
+                hits.extend(base.search(query, limit, places, by_graph=False if exact else None))
         if not len(tail):
             return hits
         hits.extend(tail.search(query, limit, wanted, before))

@@ -14,6 +14,7 @@ import pytest
 import worlddb
 from tests.reconciler.entity_resolution.test_reclustering import Topics
 from worlddb import Contender, Extraction, InputError, Node, Thresholds, Turn
+from worlddb.projections.indexes import vector_base, vector_index
 
 HISTORIES = 6
 STEPS = 14
@@ -237,8 +238,17 @@ def test_a_decision_again_agrees_whatever_was_asked_and_wherever(tmp_path: Path,
     assert judged > 3 * HISTORIES, "the run was not trivial"
 
 
+@pytest.mark.parametrize("indexed", [False, True])
 @pytest.mark.parametrize("how", ["create", "recluster"])
-def test_how_much_lies_elsewhere_keeps_nobody_near_out(tmp_path: Path, how: str) -> None:
+def test_how_much_lies_elsewhere_keeps_nobody_near_out(
+    tmp_path: Path, how: str, indexed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if indexed:
+        # So many vectors that a graph is searched; what it finds depends on all that is in it.
+        monkeypatch.setattr(vector_index, "EXACT_VECTORS", 1)
+        monkeypatch.setattr(vector_index, "SHORT_TAIL", 1)
+        monkeypatch.setattr(vector_base, "GATHERED_SHARE", 0.0)
+        monkeypatch.setattr(vector_base.Searched, "is_for_graph", lambda *_: pytest.fail("a graph was searched"))
     with worlddb.open(tmp_path / "store", embedder=Topics()) as db:
         mine, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
         with db.batch() as tx:
