@@ -116,6 +116,7 @@ _LOW_CONFIDENCE: Final = (
     " unrelated texts come as near in meaning"
 )
 _EARLIER: Final = 'the question asks for change ("{}"), so what was valid before is shown with what is valid now'
+_EARLIER_LEFT_OUT: Final = 'the question asks for change ("{}"), and what was valid before is left out here'
 _PRESENT: Final = 'the question asks for the present ("{}"): that is the valid time of the view'
 _READ: Final = "read as times: {}"
 _THEN: Final = (
@@ -163,9 +164,11 @@ def notes_of(
     named, unresolved, unlisted = question.times, question.unresolved_times, question.unlisted_times
     without = _BY_LANE.get(lanes) or _BY_FUSION.get(request.fusion)
     uncounted = _UNCOUNTED.format(without) if named and without else ""
+    is_refused = not choice.is_of_several and not choice.include_superseded and choice.period is None
     parts = (
         _LOW_CONFIDENCE if weak else "",
         _EARLIER.format(question.wish) if choice.earlier and not choice.include_superseded else "",
+        _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
         _THEN if then else "",
         _STATISTICS if at_present else "",
