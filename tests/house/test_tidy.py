@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from functools import cache
 
@@ -31,7 +32,15 @@ FILE_RULES: dict[str, Callable[[File], Iterator[str]]] = {
 
 @cache
 def sources() -> tuple[Source, ...]:
-    return repository_sources(repository_files())
+    """All of them, parsed: the trees stay, and the collector would look through them again and again meanwhile."""
+    found = repository_sources(repository_files())
+    gc.disable()
+    try:
+        assert all(source.tree for source in found)
+        gc.freeze()
+    finally:
+        gc.enable()
+    return found
 
 
 def complaint(findings: list[str]) -> str:

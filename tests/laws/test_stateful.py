@@ -232,6 +232,8 @@ CORRECTING = ["conflict_left", "ends_earlier", "until_successor", "begun_anew", 
 KEEPING = ["batch", "retry", "reopen", "rebuild", "replay", "look again", "proposed by another look"]
 
 
+LIVES = 150
+"""How many a plain run has, and within how many each canary has to be caught."""
 MORE_ROUNDS = 10
 ERRORS = ["InvalidInterval", "UnknownReference", "UnknownEdgeType"]
 
@@ -267,7 +269,7 @@ def test_the_engine_answers_as_the_model_says_at_every_moment_of_both_axes(root_
     """The run counts what it did. Which of the rare things happen depends on the seed and on the library that draws, so
     most of them will do, and there are further examples until they have."""
     SEEN.clear()
-    run(120, 40)
+    run(LIVES, 40)
     for number in range(MORE_ROUNDS):
         if not left_out():
             break
@@ -367,4 +369,4 @@ def test_canary_the_model_sees(broken: str, monkeypatch: pytest.MonkeyPatch) -> 
     where, name, replacement = CANARIES[broken]
     monkeypatch.setattr(where, name, replacement)
     with pytest.raises((AssertionError, worlddb.WorldDBError)):
-        run(200, 40, shrink=False)
+        run(LIVES, 40, shrink=False)
