@@ -14,7 +14,7 @@ import worlddb
 from tests.support.bundling import frames_of, told_store, written
 from tests.support.model.stores import new_store
 from tests.tools.mcp.test_mcp_confined import SECOND, Turns
-from worlddb import Database, ManualClock
+from worlddb import Database, Extraction, ManualClock, Node
 from worlddb.log.model import bundle as fr
 
 COMMIT_NUMBERS = ("seq", "decided")
@@ -144,24 +144,35 @@ def test_what_was_looked_at_in_the_whole_store_is_in_no_export_and_no_confined_v
         assert staged in told and "considered" in told and "looked_at" not in told
 
 
+def _met(db: Database, session: str, name: str, *, resolve: bool | str) -> str:
+    """Somebody in a session, who is looked for in all of its conversation; the proposals are at home in the session."""
+    found = Extraction(nodes=[Node(label="who", type="Entity", name=name, resolve=resolve)])
+    receipt = db.ingest(
+        [{"text": name}], conversation="talk", session=session, start=db.head().seq, extractor=lambda _: found
+    )
+    return receipt.refs[-1]
+
+
+def _session(db: Database, name: str) -> str:
+    (found,) = db.view().find(type="Session", name=name)
+    return found.ref
+
+
 @pytest.mark.parametrize("name", ["Sarah Chen", "Katharina Petersen"])
 def test_a_verdict_is_told_as_it_would_be_had_nobody_outside_been_considered(name: str) -> None:
     """Of several that were as near those outside were hidden, and the verdict said that there were more."""
+    near = "Katarina Petersen" if name.startswith("K") else name
     with new_store() as db:
-        team, elsewhere = (db.create("Topic", each).ref for each in ("team", "elsewhere"))
-        near = "Katarina Petersen" if name.startswith("K") else name
-        inside = db.create("Entity", near, world=team, resolve=False).ref
-        outside = db.create("Entity", near if near != name else "sarah chen", world=elsewhere, resolve=False).ref
-        made = db.create("Entity", name, resolve="all")
-        db.link(team, "contains", made)
+        inside = _met(db, "team", near, resolve=False)
+        outside = _met(db, "elsewhere", near if near != name else "sarah chen", resolve=False)
+        _met(db, "team", name, resolve="all")
         whole = {each.target: each.evidence for each in db.proposals()}
         assert whole.keys() == {inside, outside} and {each["decision"] for each in whole.values()} == {"ambiguous"}
-        (seen,) = db.view(world=team).proposals()
+        (seen,) = db.view(world=_session(db, "team")).proposals()
         with new_store() as alone:
-            team = alone.create("Topic", "team").ref
-            alone.create("Entity", near, world=team, resolve=False)
-            alone.link(team, "contains", alone.create("Entity", name, resolve="all"))
-            (expected,) = alone.view(world=team).proposals()
+            _met(alone, "team", near, resolve=False)
+            _met(alone, "team", name, resolve="all")
+            (expected,) = alone.view(world=_session(alone, "team")).proposals()
         by_itself = expected.evidence | {"considered": seen.evidence["considered"]}
         assert seen.evidence == by_itself and seen.evidence["decision"] == "resolved"
 
