@@ -319,3 +319,18 @@ def test_the_functions_for_agents_replace_what_holds_alone(db: worlddb.Database)
         remember(db, "Ana lives in Faro.", replaces=new)
     assert raised.value.remedy == "Leave out replaces" and db.head().seq == head.seq + 1
     assert recall(db, "where does Ana live?") == []
+
+
+@pytest.mark.parametrize("confined", [False, True])
+def test_another_text_under_the_key_of_an_erased_one_is_told_as_not_written(
+    db: worlddb.Database, confined: bool
+) -> None:
+    """It got the answer of the first, as if it had been written."""
+    desk = Session(db, db.create("Topic", "mine").ref if confined else None)
+    old = write(desk, "Ada lives in Riga.", idempotency_key="k")
+    db.erase(old, reason="r")
+    head = db.head()
+    again = call(desk, "memory_write", text="Ada lives in Oslo.", user_id="ada", idempotency_key="k")
+    assert again["id"] == old and db.head() == head
+    (note,) = again["notes"]
+    assert note.startswith(f"{old} was written under this idempotency_key and erased since") and "nothing was" in note
