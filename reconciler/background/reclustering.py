@@ -291,7 +291,10 @@ def _looks(
         near = {} if meaning is None else _near(ctx, candidate, meaning, thresholds.embedding)
         held = resolver.considered(ctx, candidate, thresholds, near, every=every)
         found = held.considered
-        one = equivalence.class_of(ctx, node) if found else {}
+        assert ctx.ancestry is not None, "nothing is written meanwhile"
+        # Who are one by way of a world elsewhere are not one to whoever sees this world alone.
+        inside = partial(ctx.ancestry.is_inside, world=candidate.world)
+        one = equivalence.class_of(ctx, node, None if candidate.world == schema.ROOT_NODE else inside) if found else {}
         settled = frozenset(
             each.node
             for each in found

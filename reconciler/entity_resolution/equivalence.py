@@ -4,7 +4,7 @@ They are as they stand while commands are decided. Proposals of a reclustering a
 decided about a pair stays decided.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from worlddb.log.model import events as ev
@@ -64,24 +64,27 @@ def refuse_if_joined(ctx: Context, row: schema.ProposalRow) -> None:
         )
 
 
-def class_of(ctx: Context, start: int) -> Reached:
-    """The class of a world, with the way to each member."""
+def class_of(ctx: Context, start: int, within: Callable[[int], bool] | None = None) -> Reached:
+    """The class of a world, with the way to each member; by edges ``within`` alone, if that is given."""
     reached, pending = {start: start}, [start]
     for node in pending:
-        for end in _one_with(ctx, node):
-            if end not in reached:
+        for end, home in _one_with(ctx, node):
+            if end not in reached and (within is None or (within(end) and within(home))):
                 reached[end] = node
                 pending.append(end)
     return reached
 
 
-def _one_with(ctx: Context, node: int) -> Iterator[int]:
+def _one_with(ctx: Context, node: int) -> Iterator[tuple[int, int]]:
+    """Worlds that an edge makes one with a world, each with the edge's home."""
     code = ctx.tables.type_code("same_as")
-    yield from (row.target for _, row in ctx.tables.outgoing(node, code) if row.unlinked == schema.LIVE)
-    yield from (place.source for place, _ in ctx.tables.incoming(node, code, known_after=ctx.draft.seq))
+    yield from ((row.target, row.home) for _, row in ctx.tables.outgoing(node, code) if row.unlinked == schema.LIVE)
+    known = ctx.tables.incoming(node, code, known_after=ctx.draft.seq)
+    yield from ((place.source, row.home) for place, row in known)
     for name in ctx.scopes.unifying():
-        yield from (edge.target for edge in ctx.edges(node, name) if ctx.scopes.unifies(name, edge.home))
-        yield from (edge.source for edge in ctx.edges(node, name, incoming=True) if ctx.scopes.unifies(name, edge.home))
+        edges = (*ctx.edges(node, name), *ctx.edges(node, name, incoming=True))
+        there = (edge for edge in edges if ctx.scopes.unifies(name, edge.home))
+        yield from ((edge.source if edge.target == node else edge.target, edge.home) for edge in there)
 
 
 def _rejected_pairs(ctx: Context, members: Collection[int]) -> Iterator[tuple[int, int]]:

@@ -208,6 +208,19 @@ def test_an_edge_from_outside_carries_no_hop_and_does_not_stand_in_the_way_of_on
     assert told(crowded=True) == told(crowded=False)
 
 
+def test_who_are_one_by_way_of_a_world_outside_are_still_proposed_inside() -> None:
+    """That they were not told that an operator had made both one with another tenant's."""
+    with new_store() as db:
+        mine, theirs = (db.create("Tenant", name, resolve=False) for name in ("mine", "theirs"))
+        both = [db.create("Entity", name, world=mine, resolve=False).ref for name in ("Sarah Chen", "Sara Chen")]
+        stranger = db.create("Person", "S. C.", world=theirs, resolve=False)
+        for one in both:
+            db.accept(db.link(one, "same_as", stranger, home=theirs).proposals[0])
+        assert set(both) < set(db.view().equivalence_class(both[0]))
+        assert len(db.recluster().proposals) == 1
+        assert [{found.source, found.target} for found in db.view(world=mine).proposals()] == [{*both}]
+
+
 def test_the_same_namesakes_are_not_followed_by_others_however_often_it_runs() -> None:
     with new_store() as db:
         with db.batch() as tx:

@@ -27,7 +27,7 @@ from worlddb.projections.tables.reads import lookup
 from worlddb.query.graph_query import operators
 from worlddb.query.reads import window, world_lookup
 from worlddb.query.recall import answer, candidates, ranking, retrieve
-from worlddb.query.snapshot import snapshot, visible
+from worlddb.query.snapshot import provenance, snapshot, visible
 from worlddb.reconciler.background import reclustering
 from worlddb.reconciler.edge_types import supersession
 from worlddb.reconciler.embedding import nearest_texts
@@ -57,6 +57,10 @@ LIMITS: Final[tuple[tuple[Any, str, int], ...]] = (
     (supersession, "MAX_CONFLICTS_TOLD", 2),
     (reclustering, "MAX_NEIGHBOURS", 6),
     (reclustering, "MAX_NEW", 4),
+    (reclustering, "MAX_EDGES", 4),
+    (reclustering, "MAX_LEVELS", 2),
+    (provenance, "MAX_SHOWN", 1),
+    (provenance, "MAX_WEIGHED", 2),
     (nearest_texts, "MAX_NEAR", 2),
     (visible, "FEW", 2),
     (visible, "LIKE_OTHERS", 1),

@@ -27,7 +27,7 @@ def judged(state: State, number: int) -> tuple[list[int], dict[str, Any]]:
     considered: dict[int, str] = {}
     if number == ROOT or known.ended or known.newest.erasure is not None:
         return [], {}
-    scope = next(iter(state.containers(number)), ROOT)
+    scope = _scope(state, number)
     for wanted in (known.newest.name, *known.aliases):
         for other, held in state.worlds.items():
             names = {normal(text) for text in (held.newest.name, *held.aliases)} - {""}
@@ -53,6 +53,10 @@ def judged(state: State, number: int) -> tuple[list[int], dict[str, Any]]:
     }
 
 
+def _scope(state: State, number: int) -> int:
+    return next(iter(state.containers(number)), ROOT)
+
+
 def is_settled(state: State, one: int, other: int) -> bool:
     """True if a pair waits for a decision, or was decided and has not changed since."""
     latest = _latest(state, one, other)
@@ -67,12 +71,11 @@ def take_in(attempt: Attempt, proposals: list[tuple[int, int, dict[str, Any]]], 
     before = attempt.state.copy()
     for later, earlier, shown in proposals:
         assert later > earlier and not is_settled(attempt.state, later, earlier)
-        assert earlier not in before.class_of(later)
         reasons = [
             evidence
             for one, other in ((later, earlier), (earlier, later))
             for chosen, evidence in [judged(before, one)]
-            if other in chosen
+            if other in chosen and other not in before.class_of(one, _scope(before, one))
         ]
         told = shown | {"considered": [{**each, "number": numbers[each["ref"]]} for each in shown["considered"]]}
         (evidence,) = [each for each in reasons if _plain(each) == _plain(told)]
@@ -91,7 +94,7 @@ def missing(before: State, now: State) -> list[tuple[int, int]]:
         (number, other)
         for number in fresh
         for other in judged(now, number)[0]
-        if not is_settled(now, number, other) and other not in now.class_of(number)
+        if not is_settled(now, number, other) and other not in now.class_of(number, _scope(now, number))
     ]
 
 

@@ -111,16 +111,13 @@ class State:
     def members(self, world: int) -> list[int]:
         return [edge.target for _, edge in self.edges_of("contains") if edge.source == world]
 
-    def class_of(self, world: int) -> set[int]:
-        """The world and all that accepted edges make one with it."""
+    def class_of(self, world: int, scope: int = ROOT) -> set[int]:
+        """The world and all that accepted edges, those inside a scope alone, make one with it."""
+        inside = {number for number in self.worlds if scope == ROOT or self.reaches(scope, number, "contains")}
+        edges = [edge for _, edge in self.edges_of("same_as") if {edge.source, edge.target, edge.home} <= inside]
         one = {world}
         for _ in self.worlds:
-            one |= {
-                end
-                for _, edge in self.edges_of("same_as")
-                for end in (edge.source, edge.target)
-                if one & {edge.source, edge.target}
-            }
+            one |= {end for edge in edges for end in (edge.source, edge.target) if one & {edge.source, edge.target}}
         return one
 
     def reaches(self, start: int, goal: int, type_name: str) -> bool:
