@@ -153,11 +153,16 @@ class Surroundings:
         return found
 
     def _ends_inside(self, scope: int, node: int) -> Iterator[int]:
-        ancestry = self._ctx.ancestry
-        assert ancestry is not None, "nothing is written meanwhile"
+        is_inside = partial(_is_inside, self._ctx, scope)
         for end, home in _live_ends(self._ctx.tables, node):
-            if scope == schema.ROOT_NODE or (ancestry.is_inside(end, scope) and ancestry.is_inside(home, scope)):
+            if is_inside(end) and is_inside(home):
                 yield end
+
+
+def _is_inside(ctx: context.Context, scope: int, node: int) -> bool:
+    if scope == schema.ROOT_NODE:
+        return True
+    return ctx.inside(node, scope) if ctx.ancestry is None else ctx.ancestry.is_inside(node, scope)
 
 
 def _live_ends(tables: rows.Tables, node: int) -> Iterator[tuple[int, int]]:
@@ -291,10 +296,8 @@ def _looks(
         near = {} if meaning is None else _near(ctx, candidate, meaning, thresholds.embedding)
         held = resolver.considered(ctx, candidate, thresholds, near, every=every)
         found = held.considered
-        assert ctx.ancestry is not None, "nothing is written meanwhile"
         # Who are one by way of a world elsewhere are not one to whoever sees this world alone.
-        inside = partial(ctx.ancestry.is_inside, world=candidate.world)
-        one = equivalence.class_of(ctx, node, None if candidate.world == schema.ROOT_NODE else inside) if found else {}
+        one = equivalence.class_of(ctx, node, partial(_is_inside, ctx, candidate.world)) if found else {}
         settled = frozenset(
             each.node
             for each in found
