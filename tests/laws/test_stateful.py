@@ -233,7 +233,10 @@ KEEPING = ["batch", "retry", "reopen", "rebuild", "replay", "look again", "propo
 
 
 LIVES = 150
-"""How many a plain run has, and within how many each canary has to be caught."""
+LIVES_TO_CATCH = 400
+"""Within how many each canary has to be caught.
+
+What is drawn follows the modules that are loaded: the rarest, often caught within ten, has taken a hundred too."""
 MORE_ROUNDS = 10
 ERRORS = ["InvalidInterval", "UnknownReference", "UnknownEdgeType"]
 
@@ -369,4 +372,4 @@ def test_canary_the_model_sees(broken: str, monkeypatch: pytest.MonkeyPatch) -> 
     where, name, replacement = CANARIES[broken]
     monkeypatch.setattr(where, name, replacement)
     with pytest.raises((AssertionError, worlddb.WorldDBError)):
-        run(LIVES, 40, shrink=False)
+        run(LIVES_TO_CATCH, 40, shrink=False)
