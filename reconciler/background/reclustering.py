@@ -103,7 +103,9 @@ class Surroundings:
 
     def __init__(self, ctx: context.Context) -> None:
         self._ctx = ctx
+        self._direct = ctx.containers if ctx.ancestry is None else ctx.ancestry.containers
         self._above: dict[int, frozenset[int]] = {}
+        self._scopes: dict[int, int] = {}
         self._ends: dict[tuple[int, int], Sequence[int]] = {}
 
     def seen_from(self, about: Iterable[int]) -> frozenset[int]:
@@ -115,7 +117,7 @@ class Surroundings:
         if node not in self._above:
             found, level = {node}, [node]
             for _ in range(MAX_LEVELS):
-                level = [above for here in level for above in self._ctx.containers(here) if above not in found]
+                level = [above for here in level for above in self._direct(here) if above not in found]
                 found.update(level)
             self._above[node] = frozenset(found)
         return self._above[node]
@@ -140,9 +142,13 @@ class Surroundings:
                     reached[end] = None
                     further.append(end)
             frontier = further
-        return sorted(
-            node for node in reached if namesakes.scope_of(ctx, node) == scope and _is_somebody(ctx.tables, node)
-        )
+        return sorted(node for node in reached if self._scope_of(node) == scope and _is_somebody(ctx.tables, node))
+
+    def _scope_of(self, node: int) -> int:
+        found = self._scopes.get(node)
+        if found is None:
+            found = self._scopes[node] = namesakes.scope_of(self._ctx, node)
+        return found
 
     def _ends_of(self, scope: int, node: int) -> Sequence[int]:
         """The other ends of a world's edges inside a scope; none if it has very many there."""

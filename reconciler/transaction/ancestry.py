@@ -27,10 +27,18 @@ class Ancestry:
     """
 
     def __init__(self, containers: Callable[[int], Sequence[int]], members: Callable[[int], Iterable[int]]) -> None:
-        self._containers = containers
+        self._read = containers
         self._members = members
+        self._above: dict[int, Sequence[int]] = {}
         self._places: dict[int, tuple[_Path, int]] = {}
         self._known: dict[int, list[int]] = {}
+
+    def containers(self, node: int) -> Sequence[int]:
+        """The worlds that contain a world, read once."""
+        known = self._above.get(node)
+        if known is None:
+            known = self._above[node] = self._read(node)
+        return known
 
     def members(self, world: int) -> Iterable[int]:
         """The members of a world; those of a world with few are read once."""
@@ -62,7 +70,7 @@ class Ancestry:
         above: Sequence[int] = (node,)
         while len(above) == 1 and above[0] not in self._places:
             walked.append(above[0])
-            above = self._containers(above[0])
+            above = self.containers(above[0])
         if walked:
             known = self._places.get(above[0]) if len(above) == 1 else None
             if known is not None and known[1] + 1 == known[0].length:
