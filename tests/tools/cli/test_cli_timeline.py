@@ -159,7 +159,8 @@ def test_times_in_words_are_told_where_they_are_not_taken(run, small):
     assert (told["unread"], told["times"]) == (["the week after Easter"], [])
     run("embed")
     spring = run.json("recall", "Where was the office last spring?", "--valid", "2025-12-01")
-    assert (spring["times"], spring["note"]) == ([{"from": "2025-03-01T00:00:00Z", "to": "2025-06-01T00:00:00Z"}], "")
+    assert (spring["times"], spring["unread"]) == ([{"from": "2025-03-01T00:00:00Z", "to": "2025-06-01T00:00:00Z"}], [])
+    assert spring["note"] == 'read as times: "last spring" is from 2025-03-01 until 2025-06-01'
     explained = run("recall", "Where was the office last spring?", "--valid", "2025-12-01", "--explain").out
     assert "times in the question: 2025-03-01 to 2025-06-01" in explained
 
