@@ -110,14 +110,17 @@ class WriteCalls(ABC):
         content: str | None = None,
         valid_from: times.TimeLike | None = None,
         valid_to: times.TimeLike | None = None,
+        replace_later: bool = False,
         source: dict[str, Any] | None = None,
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Give a world a new version from ``valid_from`` (default: now).
+        """Give a world a new version in the window from ``valid_from`` (default: now) to ``valid_to``.
 
-        The previous one ends there. Backdated to before the previous version began, the previous one is valid at no
-        time any more.
+        The window is taken from whatever held there, and what lies before and behind stays. Without ``valid_to`` it
+        ends where the next version begins whose start was stated, or where the world was retired; with
+        ``replace_later`` it takes all that follows. What is not given stays as it was at ``valid_from``. The receipt
+        says in ``lost`` what earlier versions lost.
         """
         command = cmd.Revise(
             ref=self._ref(ref),
@@ -126,32 +129,57 @@ class WriteCalls(ABC):
             content=content,
             valid_from=_time(valid_from, "valid_from"),
             valid_to=_time(valid_to, "valid_to"),
+            replace_later=replace_later,
             source={} if source is None else source,
             why=why,
         )
         return self._execute([command], idempotency_key)
 
     def retire(
-        self, ref: Any, *, at: times.TimeLike | None = None, why: str = "", idempotency_key: str | None = None
+        self,
+        ref: Any,
+        *,
+        at: times.TimeLike | None = None,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
+        members: bool = False,
+        why: str = "",
+        idempotency_key: str | None = None,
     ) -> Any:
-        """Close the validity of a world or an edge at ``at`` (default: now). Nothing is deleted."""
-        return self._execute([cmd.Retire(ref=self._ref(ref), at=_time(at, "at"), why=why)], idempotency_key)
+        """Say that a world or an edge holds no more from ``valid_from`` on (default: now); ``at`` is another name.
+
+        With ``valid_to`` it is a hole: it holds again from there on. ``members`` ends with a world what it contains and
+        nothing else does; without, the receipt names those that hold on. Nothing is deleted.
+        """
+        if at is not None and valid_from is not None:
+            raise errors.InputError("Both at and valid_from were given", "Give one of them")
+        begins = _time(at, "at") if valid_from is None else _time(valid_from, "valid_from")
+        until = _time(valid_to, "valid_to")
+        command = cmd.Retire(ref=self._ref(ref), at=begins, until=until, members=members, why=why)
+        return self._execute([command], idempotency_key)
 
     def reassert(
         self,
         ref: Any,
         *,
         content: str | None = None,
+        at: times.TimeLike | None = None,
         valid_from: times.TimeLike | None = None,
         valid_to: times.TimeLike | None = None,
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """State a retired or superseded world again: a new lineage, ``derived_from`` the old one."""
+        """Resume a world that was retired or superseded, from ``valid_from`` on (default: now); ``at`` is another name.
+
+        It is the same world: its key, members, edges and aliases stay. Without ``content`` it says what it said last.
+        What had superseded it holds no more from there on.
+        """
+        if at is not None and valid_from is not None:
+            raise errors.InputError("Both at and valid_from were given", "Give one of them")
         command = cmd.Reassert(
             ref=self._ref(ref),
             content=content,
-            valid_from=_time(valid_from, "valid_from"),
+            valid_from=_time(at, "at") if valid_from is None else _time(valid_from, "valid_from"),
             valid_to=_time(valid_to, "valid_to"),
             why=why,
         )
@@ -200,18 +228,21 @@ class WriteCalls(ABC):
         *,
         out_of: Any = None,
         valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
         """Move one world, or a list of them, into ``to``.
 
-        ``out_of`` is needed where a world is in several.
+        ``out_of`` is needed where a world is in several. With ``valid_to`` they are in ``to`` for a while, and where
+        they were before and behind.
         """
         command = cmd.Move(
             refs=self._refs(refs),
             to=self._ref(to),
             out_of=self._ref_if_any(out_of),
             valid_from=_time(valid_from, "valid_from"),
+            valid_to=_time(valid_to, "valid_to"),
             why=why,
         )
         return self._execute([command], idempotency_key)

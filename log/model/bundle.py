@@ -8,10 +8,13 @@ text is gone. ``order`` is the place of a world, an edge or a proposal among tho
 got to know them, so that an import can keep it; only which is greater says anything.
 """
 
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
+from worlddb.log.model import events as ev
+from worlddb.log.model import times
 from worlddb.log.model.events import Decision, DigestOf, RewriteName
 
 BUNDLE_FORMAT: Final = 1
@@ -20,6 +23,10 @@ MAGIC: Final = b"worlddb-bundle 1\n"
 MAGIC_STEM: Final = b"worlddb-bundle "
 LINES_STEM: Final = b'{"kind":"export"'
 """What an export in JSON Lines begins with, which is no bundle."""
+
+
+Span = tuple[int, int]
+"""``[from, to)`` in microseconds."""
 
 
 class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False, tag_field="frame"):
@@ -65,12 +72,15 @@ class OutsideFrame(Frame, frozen=True, tag="outside"):
     """A world outside of the bundle that an edge inside leads to or from.
 
     It has times and version ids, and no text. ``versions`` are (body id, ``valid_from``, ``valid_to``), from ordinal
-    1 up to the last that an edge names.
+    1 up to the last that an edge names; ``spans`` and ``stated`` are those of each, as a version's, or nothing if no
+    version has any.
     """
 
     lineage: bytes
     t_create: int
     versions: list[tuple[bytes, int, int]]
+    spans: list[list[Span]] = []
+    stated: list[int] = []
 
 
 class WorldFrame(Frame, frozen=True, tag="world"):
@@ -86,7 +96,9 @@ class VersionFrame(Frame, frozen=True, tag="version"):
     """The next version of the world.
 
     ``born_to`` is the end it was written with, ``valid_to`` the one it has now. ``by`` is the lineage that superseded
-    it, or empty; ``details`` an id, or empty; ``seq`` a commit that was given.
+    it, or empty; ``details`` an id, or empty; ``seq`` a commit that was given. ``spans`` are those in which it holds,
+    if that is not all from ``valid_from`` to ``valid_to``; ``stated`` is as in
+    :class:`worlddb.log.model.events.Created`.
     """
 
     body: bytes
@@ -96,6 +108,8 @@ class VersionFrame(Frame, frozen=True, tag="version"):
     born_to: int
     valid_to: int
     by: bytes
+    spans: list[Span] = []
+    stated: int = ev.UNKNOWN
 
 
 class AliasFrame(Frame, frozen=True, tag="alias"):
@@ -111,12 +125,30 @@ class AliasFrame(Frame, frozen=True, tag="alias"):
 
 
 class EndedFrame(Frame, frozen=True, tag="ended"):
-    """The world was retired or superseded."""
+    """The world was retired or superseded, and not resumed.
+
+    ``after`` is the number of versions that it had by then, 0 for all.
+    """
 
     at: int
     details: bytes
     by: bytes
     seq: int
+    after: int = 0
+
+
+class VoidedFrame(Frame, frozen=True, tag="voided"):
+    """It was said that the world holds nothing in a span; or that it has ended, and it was resumed since.
+
+    The fields are as those of :class:`EndedFrame`.
+    """
+
+    valid_from: int
+    valid_to: int
+    details: bytes
+    by: bytes
+    seq: int
+    after: int
 
 
 class ProposalFrame(Frame, frozen=True, tag="proposal"):
@@ -145,7 +177,7 @@ class EdgeFrame(Frame, frozen=True, tag="edge"):
     """An edge of the world's interior, or a membership in it.
 
     Its id is the hash of its other fields. The edge of an accepted proposal comes behind it, under the same id and
-    with the same details.
+    with the same details. ``spans`` are as a version's.
     """
 
     edge: bytes
@@ -165,6 +197,7 @@ class EdgeFrame(Frame, frozen=True, tag="edge"):
     handler_version: int
     seq: int
     order: int
+    spans: list[Span] = []
 
 
 class EdgeTypeFrame(Frame, frozen=True, tag="edge_type"):
@@ -246,6 +279,7 @@ AnyFrame = (
     | VersionFrame
     | AliasFrame
     | EndedFrame
+    | VoidedFrame
     | ProposalFrame
     | EdgeFrame
     | EdgeTypeFrame
@@ -268,3 +302,67 @@ def decode_frame(stored: bytes) -> AnyFrame:
         return _DECODER.decode(stored)
     except (TypeError, OverflowError, RecursionError) as error:
         raise ValueError(str(error)) from None
+
+
+def validity_of(begins: int, ends: int, spans: Sequence[Span]) -> times.Validity:
+    """The validity that a frame tells."""
+    if not spans:
+        return times.Interval(begins, ends)
+    return times.spans_of(tuple(times.Interval(*span) for span in spans), begins)
+
+
+def spans_of(validity: times.Validity, begins: int) -> list[Span]:
+    """The spans that a frame tells of a validity, where its first start and its last end do not say all."""
+    if isinstance(validity, times.Interval) and validity.start == begins:
+        return []
+    return [(piece.start, piece.end) for piece in validity.pieces]
+
+
+class Hole(NamedTuple):
+    """A span in which it was said that a lineage holds nothing, by commit ``seq`` and after so many versions.
+
+    ``details`` is a position in that commit.
+    """
+
+    span: times.Interval
+    details: int
+    by: bytes
+    seq: int
+    after: int
+
+
+class Told(NamedTuple):
+    """What events say of when a lineage holds.
+
+    ``born_to`` are the ends that its versions were written with, ``by`` the lineages that took from them last, by
+    ordinal, ``holes`` all that was said to be empty, in order, and ``end`` the one of these that has ended it for good.
+    """
+
+    born_to: list[int]
+    by: dict[int, bytes]
+    holes: list[Hole]
+    end: int | None
+
+
+def told_by(events: Iterable[tuple[int, ev.AnyEvent]]) -> Told:
+    """What the events of a lineage say, each with its commit, in log order."""
+    born_to: list[int] = []
+    by: dict[int, bytes] = {}
+    holes: list[Hole] = []
+    end: int | None = None
+    for seq, event in events:
+        if isinstance(event, ev.Created | ev.Revised):
+            born_to.append(event.valid_to)
+            if event.valid_to == times.FOREVER:
+                end = None
+        elif isinstance(event, ev.Closed | ev.Lost):
+            by[event.version] = event.by
+        elif isinstance(event, ev.Ended):
+            end = len(holes) if end is None else end
+            span = times.Interval(event.at, times.FOREVER)
+            holes.append(Hole(span, event.details, event.by, seq, len(born_to)))
+        elif isinstance(event, ev.Voided):
+            span = times.Interval(event.valid_from, event.valid_to)
+            end = len(holes) if end is None and span.is_open else end
+            holes.append(Hole(span, event.details, b"", seq, len(born_to)))
+    return Told(born_to, by, holes, end)

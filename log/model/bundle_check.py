@@ -156,6 +156,12 @@ class BundleCheck:
         for body, begins, ends in frame.versions:
             bundle_values.check_size(body, ids.HASH_BYTES, "a version's id")
             bundle_values.check_interval(begins, ends, ends)
+        if len(frame.spans) not in (0, len(frame.versions)) or len(frame.stated) not in (0, len(frame.versions)):
+            bundle_values.refuse(f"not all versions of the outside world {ids.short(frame.lineage)} are told alike")
+        for (_, begins, ends), spans in zip(frame.versions, frame.spans, strict=False):
+            bundle_values.check_spans(spans, begins, ends)
+        for stated in frame.stated:
+            bundle_values.check_stated(stated)
         self._given.add_outside(frame.lineage, [body for body, _, _ in frame.versions])
 
     def world(self, frame: fr.WorldFrame) -> None:
@@ -173,6 +179,8 @@ class BundleCheck:
         self._given.details(frame.details)
         self._given.commit(frame.seq)
         bundle_values.check_interval(frame.valid_from, frame.born_to, frame.valid_to)
+        bundle_values.check_spans(frame.spans, frame.valid_from, frame.valid_to)
+        bundle_values.check_stated(frame.stated)
         if frame.by:
             bundle_values.check_size(frame.by, ids.LINEAGE_BYTES, "the superseding world")
         self._given.add_version(group.lineage, frame.body)
@@ -186,8 +194,18 @@ class BundleCheck:
         group.add_alias()
 
     def ended(self, frame: fr.EndedFrame) -> None:
-        self._open_group().end()
+        group = self._open_group()
+        group.end()
         bundle_values.check_time(frame.at)
+        self._emptied(group, frame)
+
+    def voided(self, frame: fr.VoidedFrame) -> None:
+        bundle_values.check_voided(frame)
+        self._emptied(self._open_group(), frame)
+
+    def _emptied(self, group: bundle_values.Group, frame: fr.EndedFrame | fr.VoidedFrame) -> None:
+        """What ends and holes share."""
+        self._given.has_versions(group.lineage, frame.after)
         self._given.details(frame.details)
         self._given.commit(frame.seq)
         if frame.by:
@@ -315,6 +333,7 @@ _TAKE: Final[dict[type[fr.Frame], Callable[[BundleCheck, Any], None]]] = {
     fr.VersionFrame: BundleCheck.version,
     fr.AliasFrame: BundleCheck.alias,
     fr.EndedFrame: BundleCheck.ended,
+    fr.VoidedFrame: BundleCheck.voided,
     fr.ProposalFrame: BundleCheck.proposal,
     fr.EdgeFrame: BundleCheck.edge,
     fr.EdgeTypeFrame: BundleCheck.edge_type,

@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 
 from worlddb.log.model import blobs, codec, errors, hashing, ids, limits, times, trie
 from worlddb.log.model import bundle as fr
+from worlddb.log.model import events as ev
 
 BODY: Final = -1
 ERASED: Final = -2
@@ -55,6 +56,37 @@ def check_interval(begins: int, born_to: int, ends: int) -> None:
             check_time(end)
     if not begins <= ends <= born_to:
         refuse("a validity ends before it begins, or later than it was written with")
+
+
+def check_spans(spans: list[fr.Span], begins: int, ends: int) -> None:
+    """Check the spans of a validity: in order, with holes between them, and told only where they say more."""
+    if not spans:
+        return
+    before = None
+    for start, end in spans:
+        for moment in (start, end):
+            if moment not in (begins, times.FOREVER):
+                check_time(moment)
+        if not begins <= start < end <= ends or (before is not None and start <= before):
+            refuse("the spans of a validity are empty, touch, or lie outside of it")
+        before = end
+    if before != ends or spans == [(begins, ends)]:
+        refuse("the spans of a validity are not those that it needs")
+
+
+def check_stated(stated: int) -> None:
+    """Which ends of a window were stated."""
+    if stated not in (ev.UNKNOWN, ev.DEFAULTED, ev.START_STATED, ev.END_STATED, ev.START_STATED | ev.END_STATED):
+        refuse(f"which ends of a validity were stated is {stated}")
+
+
+def check_voided(frame: fr.VoidedFrame) -> None:
+    """A span in which a world holds nothing."""
+    check_time(frame.valid_from)
+    if frame.valid_to != times.FOREVER:
+        check_time(frame.valid_to)
+    if frame.valid_from >= frame.valid_to:
+        refuse("a span in which a world holds nothing has no instant")
 
 
 def check_heading(frame: fr.Heading) -> None:
@@ -152,6 +184,7 @@ def check_edge(frame: fr.EdgeFrame) -> None:
     limits.checked_text(frame.type, "an edge type", limits.MAX_TYPE_BYTES, empty=False)
     _check_said(frame)
     check_interval(frame.valid_from, frame.born_to, frame.valid_to)
+    check_spans(frame.spans, frame.valid_from, frame.valid_to)
 
 
 def _check_said(frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
@@ -259,6 +292,12 @@ class Given:
     def add_version(self, lineage: bytes, body: bytes) -> None:
         """The next version of a world."""
         self._versions[lineage].append(body)
+
+    def has_versions(self, lineage: bytes, count: int) -> None:
+        """Something names how many versions a world had; it has no more by now."""
+        told = len(self._versions[lineage])
+        if not 0 <= count <= told:
+            refuse(f"{ids.short(lineage)} is said to have had {count} versions, and {told} are told")
 
     def newest(self, lineage: bytes) -> bytes:
         """The body of the newest version of a world, of which there will be no more."""

@@ -30,10 +30,19 @@ class StoreCreated(Event, frozen=True, tag="store"):
     secret: int
 
 
+UNKNOWN: Final = 0
+"""Nobody recorded which ends of a window were stated: an event of the first release."""
+DEFAULTED: Final = 1
+"""Both ends of a window were left to the store."""
+START_STATED: Final = 2
+END_STATED: Final = 4
+
+
 class Created(Event, frozen=True, tag="created"):
     """A new lineage with its first version.
 
     ``t_create`` is the time that its world hash covers if it was created in another store; else the commit's own.
+    ``stated`` has the bits :data:`START_STATED` and :data:`END_STATED`, :data:`DEFAULTED` if neither was stated.
     """
 
     lineage: bytes
@@ -42,20 +51,26 @@ class Created(Event, frozen=True, tag="created"):
     valid_from: int
     valid_to: int
     t_create: int | None = None
+    stated: int = UNKNOWN
 
 
 class Revised(Event, frozen=True, tag="revised"):
-    """A lineage got a new version; closing its earlier ones is said by :class:`Closed`."""
+    """A lineage got a new version, which holds in its window.
+
+    What earlier ones lose by it is said by :class:`Closed` and :class:`Lost`. ``stated`` as in :class:`Created`. A
+    lineage that had ended has not any more if the window lies behind its end.
+    """
 
     lineage: bytes
     body: int
     details: int
     valid_from: int
     valid_to: int
+    stated: int = UNKNOWN
 
 
 class Closed(Event, frozen=True, tag="closed"):
-    """A version's validity was tightened to ``valid_to``.
+    """A version's validity was tightened to ``valid_to``: it lost all from there on.
 
     ``by`` is the lineage that superseded it, or empty.
     """
@@ -66,8 +81,30 @@ class Closed(Event, frozen=True, tag="closed"):
     by: bytes
 
 
+class Lost(Event, frozen=True, tag="lost"):
+    """A version lost the span ``[valid_from, valid_to)``, with times before or behind it that it keeps.
+
+    ``by`` as in :class:`Closed`.
+    """
+
+    lineage: bytes
+    version: int
+    valid_from: int
+    valid_to: int
+    by: bytes
+
+
+class Voided(Event, frozen=True, tag="voided"):
+    """It was said that a lineage holds nothing in a span; what its versions lose by it is said by their events."""
+
+    lineage: bytes
+    valid_from: int
+    valid_to: int
+    details: int
+
+
 class Ended(Event, frozen=True, tag="ended"):
-    """A lineage was retired, or superseded by the lineage ``by``: it takes no further versions."""
+    """A lineage was retired, or superseded by the lineage ``by``: it holds nothing from ``at`` on."""
 
     lineage: bytes
     at: int
@@ -122,6 +159,14 @@ class EdgeClosed(Event, frozen=True, tag="edge_closed"):
     """An edge's validity was tightened to ``valid_to``."""
 
     edge: bytes
+    valid_to: int
+
+
+class EdgeLost(Event, frozen=True, tag="edge_lost"):
+    """An edge lost the span ``[valid_from, valid_to)``, with times before or behind it that it keeps."""
+
+    edge: bytes
+    valid_from: int
     valid_to: int
 
 
@@ -443,4 +488,7 @@ AnyEvent = (
     | SpaceDropped
     | ErasedElsewhere
     | Trusted
+    | Lost
+    | Voided
+    | EdgeLost
 )

@@ -120,7 +120,8 @@ def format_time(micros: int) -> str:
 class Interval(NamedTuple):
     """``[start, end)`` in microseconds.
 
-    ``end`` is :data:`FOREVER` while open, ``start == end`` is empty.
+    ``end`` is :data:`FOREVER` while open, ``start == end`` is empty. What holds in several spans is :class:`Spans`,
+    which answers the same questions.
     """
 
     start: int
@@ -134,15 +135,22 @@ class Interval(NamedTuple):
     def is_empty(self) -> bool:
         return self.start >= self.end
 
+    @property
+    def pieces(self) -> tuple[Interval, ...]:
+        """The spans that this consists of: none if it is empty, else this one."""
+        return () if self.start >= self.end else (self,)
+
     def contains(self, moment: int) -> bool:
         """True exactly for ``start <= moment < end``: at the closing instant the fact is gone."""
         return self.start <= moment < self.end
 
-    def overlaps(self, other: Interval) -> bool:
+    def overlaps(self, other: Validity) -> bool:
         """True if some instant lies in both; an empty interval overlaps nothing."""
-        return max(self.start, other.start) < min(self.end, other.end)
+        if isinstance(other, Interval):
+            return max(self.start, other.start) < min(self.end, other.end)
+        return other.overlaps(self)
 
-    def covers(self, other: Interval) -> bool:
+    def covers(self, other: Validity) -> bool:
         """True if every instant of ``other`` lies in this one.
 
         An empty interval is covered by nothing.
@@ -154,12 +162,96 @@ class Interval(NamedTuple):
         start = max(self.start, other.start)
         return Interval(start, max(start, min(self.end, other.end)))
 
+    def without(self, window: Interval) -> Validity:
+        """What is left when a window is taken away: it may be two spans."""
+        return spans_of((*_left(self, window),), self.start)
+
     def tighten(self, end: int) -> Interval:
         """Close the interval at ``end``.
 
         Never later than before, never before its own start (law 8).
         """
         return Interval(self.start, max(self.start, min(self.end, end)))
+
+
+class Spans(NamedTuple):
+    """Two or more spans, in order, with a hole between each and the next."""
+
+    pieces: tuple[Interval, ...]
+
+    @property
+    def start(self) -> int:
+        """Where the first span begins."""
+        return self.pieces[0].start
+
+    @property
+    def end(self) -> int:
+        """Where the last span ends."""
+        return self.pieces[-1].end
+
+    @property
+    def is_open(self) -> bool:
+        return self.end == FOREVER
+
+    @property
+    def is_empty(self) -> bool:
+        return False
+
+    def contains(self, moment: int) -> bool:
+        """True if one of the spans contains the moment."""
+        return any(piece.contains(moment) for piece in self.pieces)
+
+    def overlaps(self, other: Validity) -> bool:
+        """True if some instant lies in both."""
+        return any(piece.overlaps(each) for piece in self.pieces for each in other.pieces)
+
+    def covers(self, other: Validity) -> bool:
+        """True if every instant of ``other`` lies in this; an empty interval is covered by nothing."""
+        pieces = other.pieces
+        return bool(pieces) and all(any(piece.covers(each) for piece in self.pieces) for each in pieces)
+
+    def intersect(self, other: Interval) -> Validity:
+        """The instants in both."""
+        found = (piece.intersect(other) for piece in self.pieces)
+        return spans_of(tuple(piece for piece in found if not piece.is_empty), max(self.start, other.start))
+
+    def without(self, window: Interval) -> Validity:
+        """What is left when a window is taken away."""
+        return spans_of(tuple(left for piece in self.pieces for left in _left(piece, window)), self.start)
+
+
+Validity = Interval | Spans
+"""The times at which a version or an edge holds."""
+
+
+def spans_of(pieces: tuple[Interval, ...], start: int) -> Validity:
+    """Spans in order, as one interval where they are one, and as the empty one at ``start`` where they are none."""
+    if len(pieces) > 1:
+        return Spans(pieces)
+    return pieces[0] if pieces else Interval(start, start)
+
+
+def common(one: Validity, other: Validity) -> Validity:
+    """The instants in both."""
+    if isinstance(one, Interval) and isinstance(other, Interval):
+        return one.intersect(other)
+    found = (piece.intersect(each) for piece in one.pieces for each in other.pieces)
+    return spans_of(tuple(piece for piece in found if not piece.is_empty), max(one.start, other.start))
+
+
+def piece_at(validity: Validity, moment: int) -> Interval:
+    """The span that contains a moment; where none does, all from the first start to the last end."""
+    if isinstance(validity, Interval):
+        return validity
+    found = (piece for piece in validity.pieces if piece.contains(moment))
+    return next(found, Interval(validity.start, validity.end))
+
+
+def _left(piece: Interval, window: Interval) -> tuple[Interval, ...]:
+    if not piece.overlaps(window):
+        return piece.pieces
+    before, behind = Interval(piece.start, window.start), Interval(window.end, piece.end)
+    return (*before.pieces, *behind.pieces)
 
 
 def checked_interval(start: int, end: int, what: str = "valid") -> Interval:

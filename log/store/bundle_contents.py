@@ -177,6 +177,7 @@ class BundledWorld(NamedTuple):
     versions: list[fr.VersionFrame]
     aliases: list[fr.AliasFrame]
     ended: list[fr.EndedFrame]
+    voided: list[fr.VoidedFrame]
     proposals: list[fr.ProposalFrame]
     edges: list[fr.EdgeFrame]
     retracted: list[bytes]
@@ -231,13 +232,15 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
             case fr.OutsideFrame():
                 outside.append(frame)
             case fr.WorldFrame():
-                worlds.append(BundledWorld(frame, [], [], [], [], [], [], [], []))
+                worlds.append(BundledWorld(frame, [], [], [], [], [], [], [], [], []))
             case fr.VersionFrame():
                 worlds[-1].versions.append(frame)
             case fr.AliasFrame():
                 worlds[-1].aliases.append(frame)
             case fr.EndedFrame():
                 worlds[-1].ended.append(frame)
+            case fr.VoidedFrame():
+                worlds[-1].voided.append(frame)
             case fr.ProposalFrame():
                 worlds[-1].proposals.append(frame)
             case fr.EdgeFrame():

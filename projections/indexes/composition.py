@@ -128,7 +128,7 @@ class Composition:
             if not asof.edge_known(row, moment.seq):
                 continue
             validity = asof.edge_validity(tables, place, row, moment.seq)
-            turns.update(validity)
+            turns.update(_ends(validity))
             turns.update(_bounds(asof.versions_as_of(tables, row.target, moment.seq)))
             if validity.contains(moment.valid):
                 found.add(row.target)
@@ -188,7 +188,11 @@ def _touched(tables: TableReads, events: Iterable[Event]) -> Iterator[int]:
 def _bounds(versions: Iterable[asof.SeenVersion]) -> Iterator[int]:
     """The times at which versions begin and end."""
     for seen in versions:
-        yield from seen.validity
+        yield from _ends(seen.validity)
+
+
+def _ends(validity: times.Validity) -> Iterator[int]:
+    yield from (time for piece in validity.pieces or (validity,) for time in (piece.start, piece.end))
 
 
 def _same(one: Vector | None, other: Vector | None) -> bool:

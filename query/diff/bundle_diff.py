@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import blobs, errors, ids, times
 from worlddb.log.model import bundle as fr
+from worlddb.log.model import events as ev
 from worlddb.log.store.bundle_contents import BundledWorld, Contents, gathered
 from worlddb.query.diff import bundle_side, common_past, diff_records, diff_side, field_diff, world_diff
 from worlddb.query.export.bundle_export import bundle_frames
@@ -107,6 +108,14 @@ def facts_of(side: bundle_side.BundleSide) -> Iterator[tuple[Key, Fact]]:
             words = {"ended at": times.format_time(ended.at), "ended by": side.called(ended.by) if ended.by else ""}
             fact = Fact("ended", (lineage,), ended.seq, _by(side, ended.seq), why, {"at": ended.at}, words)
             yield ("ended", lineage), fact
+        met: Counter[Key] = Counter()
+        for hole in group.voided:
+            why = side.details(hole.details, hole.seq).why
+            data = {"valid_from": hole.valid_from, "valid_to": hole.valid_to}
+            key = "voided", lineage, hole.valid_from, hole.valid_to
+            met[key] += 1
+            fact = Fact("voided", (lineage,), hole.seq, _by(side, hole.seq), why, data, {})
+            yield (*key, met[key]), fact
         yield from _identity(side, group)
         yield from _edges(side, group)
 
@@ -199,14 +208,25 @@ def _versions_apart(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[
                 )
         # Versions that a later one has closed on one side only end differently for that reason.
         if counts[0] != counts[1] and number < min(counts):
-            spans = [diff_side.span(times.Interval(version.valid_from, version.valid_to)) for version in versions]
+            spans = [
+                diff_side.span(fr.validity_of(version.valid_from, version.valid_to, version.spans))
+                for version in versions
+            ]
             if spans[0] != spans[1]:
                 yield diff_records.Detail(kind="validity", field=f"valid of version {number}", a=spans[0], b=spans[1])
+        if one.stated != other.stated and ev.UNKNOWN not in (one.stated, other.stated):
+            words = [_stated_text(version) for version in versions]
+            yield diff_records.Detail(kind="validity", field=f"stated of version {number}", a=words[0], b=words[1])
         if one.by != other.by:
             names = [
                 side.called(version.by) if version.by else "" for side, version in zip(sides, versions, strict=True)
             ]
             yield diff_records.Detail(kind="validity", field="superseded by", a=names[0], b=names[1])
+
+
+def _stated_text(version: fr.VersionFrame) -> str:
+    ends = (("start", ev.START_STATED), ("end", ev.END_STATED))
+    return " and ".join(name for name, bit in ends if version.stated & bit) or "neither"
 
 
 def _types_apart(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, Final
 
-from worlddb.log.model import blobs, codec, ids, times
+from worlddb.log.model import blobs, codec, ids
 from worlddb.log.model import bundle as fr
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
 from worlddb.projections.tables.storage.schema import CONTAINS
@@ -77,7 +77,7 @@ class BundleSide(diff_side.Side):
             home=home,
             seq=frame.seq,
             known=True,
-            validity=times.Interval(frame.valid_from, frame.valid_to),
+            validity=fr.validity_of(frame.valid_from, frame.valid_to, frame.spans),
             text=f"{self.called(frame.source)} {frame.type} {self.called(frame.target)}",
         )
 
@@ -151,7 +151,9 @@ class BundleSide(diff_side.Side):
             content=body.content if body else "",
             why=self.details(newest.details, newest.seq).why,
             source=self.source(newest),
-            validities=tuple(times.Interval(each.valid_from, each.valid_to) for each in reversed(group.versions)),
+            validities=tuple(
+                fr.validity_of(each.valid_from, each.valid_to, each.spans) for each in reversed(group.versions)
+            ),
             aliases=tuple(aliases),
             ended=bool(group.ended),
         )

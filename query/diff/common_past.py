@@ -174,6 +174,7 @@ class Since:
 SHOWN_EVENTS: Final = frozenset(
     {
         *("store", "created", "revised", "closed", "ended", "named", "unnamed"),
+        *("lost", "voided", "edge_lost"),
         *("linked", "unlinked", "edge_closed", "proposed", "decided"),
         *("supposed", "left_out", "taken_over"),
     }
@@ -181,7 +182,7 @@ SHOWN_EVENTS: Final = frozenset(
 """Events whose effects the comparison reads from worlds, edges and proposals; every other event is listed itself."""
 
 
-_NAMING_EDGES: Final = frozenset({"unlinked", "edge_closed"})
+_NAMING_EDGES: Final = frozenset({"unlinked", "edge_closed", "edge_lost"})
 """Events that name an edge, and no world."""
 _OF_EDGES: Final = _NAMING_EDGES | {"linked"}
 

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from worlddb.log.model import blobs, ids
+from worlddb.log.model import blobs, ids, times
 from worlddb.query.diff import common_past, diff_records, diff_side, field_diff, world_diff
 
 BY: Final = ("key", "path")
@@ -219,7 +219,10 @@ class Content:
             )
         left, right = one.validities[0], other.validities[0]
         given = [
-            tuple(None if side.is_commit_time(time) else time for time in validity)
+            [
+                [None if side.is_commit_time(time) else time for time in piece]
+                for piece in validity.pieces or (times.Interval(validity.start, validity.end),)
+            ]
             for side, validity in zip(self._sides, (left, right), strict=True)
         ]
         if left != right and given[0] != given[1]:

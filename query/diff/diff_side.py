@@ -37,7 +37,7 @@ class State(NamedTuple):
     content: str
     why: str
     source: dict[str, Any]
-    validities: tuple[times.Interval, ...]
+    validities: tuple[times.Validity, ...]
     aliases: tuple[str, ...]
     ended: bool
 
@@ -52,7 +52,7 @@ class EdgeState(NamedTuple):
     home: bytes
     seq: int
     known: bool
-    validity: times.Interval
+    validity: times.Validity
     text: str
 
 
@@ -179,8 +179,10 @@ def both(sides: Sides, lineage: bytes) -> tuple[bytes, bytes]:
     return sides[0].hash(lineage), sides[1].hash(lineage)
 
 
-def span(validity: times.Interval) -> str:
+def span(validity: times.Validity) -> str:
     """A validity in words."""
+    if isinstance(validity, times.Spans):
+        return ", ".join(map(span, validity.pieces))
     if validity.is_empty:
         return "at no time"
     begins, ends = times.format_time(validity.start), times.format_time(validity.end)

@@ -159,7 +159,11 @@ def outside_details(sides: diff_side.Sides, since: common_past.Since) -> dict[by
         if kinds & {"proposed", "decided"}:
             _proposal(sides, ref, found)
         # An edge that both histories made after they parted: one of them was forged, and may end it at another time.
-        if "edge_closed" in kinds or len({later.side for later in named}) == len(sides) or since.is_silent(ref):
+        if (
+            kinds & {"edge_closed", "edge_lost"}
+            or len({later.side for later in named}) == len(sides)
+            or since.is_silent(ref)
+        ):
             _edge(sides, ref, found)
     _others(sides, since.others, found)
     _merge_rewritten(since, found)

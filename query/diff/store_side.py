@@ -17,7 +17,7 @@ from worlddb.projections.tables.apply import apply, log_marks
 from worlddb.projections.tables.apply.log_marks import described as described_supposition
 from worlddb.projections.tables.names.blocks import form_in, holders
 from worlddb.projections.tables.reads import asof
-from worlddb.projections.tables.storage import rows, schema
+from worlddb.projections.tables.storage import rows, schema, timeline_rows
 from worlddb.query.diff import diff_side
 from worlddb.query.history.journal import Entry, commit_entries
 from worlddb.query.snapshot.snapshot import Snapshot
@@ -68,7 +68,7 @@ def _lineage(tables: rows.Tables, table: str, key: bytes, value: bytes) -> bytes
         return b"" if first is None else tables.node(first).lineage
     if table == "edges":
         return tables.node(schema.EDGE_PLACE.unpack(value)[0]).lineage
-    if table == "closings" and key[0] != schema.CLOSING_EDGE:
+    if table == "timelines" and key[0] == timeline_rows.OF_LINEAGE:
         return tables.node(int.from_bytes(key[1:9], "big")).lineage
     if table in ("proposals", "decisions"):
         found = tables.proposal(key[: ids.HASH_BYTES])
@@ -205,7 +205,7 @@ class StoreSide(diff_side.LogSide):
         newest = versions[0].row
         body = self._body(newest)
         details = self._details(newest.seq, newest.details)
-        ended = self._row(node).ended
+        ended = asof.ended_by(self._tables, node, self._row(node), self.seq)
         return diff_side.State(
             body=newest.body,
             seq=newest.seq,
@@ -218,7 +218,7 @@ class StoreSide(diff_side.LogSide):
             source=details.source if details else {},
             validities=tuple(seen.validity for seen in versions),
             aliases=self._aliases(node),
-            ended=0 < ended <= self.seq,
+            ended=ended != 0,
         )
 
     def containers(self, lineage: bytes) -> tuple[bytes, ...]:

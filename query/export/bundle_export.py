@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from worlddb.log.model import bundle as fr
-from worlddb.log.model import codec, errors, ids
+from worlddb.log.model import codec, errors, ids, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof, lookup
-from worlddb.projections.tables.storage import schema
+from worlddb.projections.tables.storage import schema, timeline_rows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.query.export.interior_walk import Interior, interior_of
 from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
@@ -81,18 +81,9 @@ _DECISIONS: Final[dict[int, ev.Decision]] = {
 }
 
 
-_Said = ev.Ended | ev.Decided | ev.Linked
-T = TypeVar("T", bound=_Said)
+T = TypeVar("T")
 
 Progress = Callable[[int, int], None]
-
-
-class Closing(NamedTuple):
-    """The end that something was written with, its end at a commit, and its successor."""
-
-    born_to: int
-    valid_to: int
-    by: bytes
 
 
 def bundle_frames(
@@ -155,8 +146,33 @@ def _outside(snapshot: Snapshot, node: int, last: int, seq: int) -> fr.OutsideFr
     tables = snapshot.tables
     row = tables.node(node)
     rows = [(ordinal, tables.version(node, ordinal)) for ordinal in range(1, last + 1)]
-    versions = [(found.body, *asof.version_validity(tables, node, ordinal, found, seq)) for ordinal, found in rows]
-    return fr.OutsideFrame(row.lineage, row.t_create, versions)
+    held = [(found, asof.version_validity(tables, node, ordinal, found, seq)) for ordinal, found in rows]
+    versions = [(found.body, found.valid_from, validity.end) for found, validity in held]
+    spans = [fr.spans_of(validity, found.valid_from) for found, validity in held]
+    stated = [_stated(snapshot, found) for found, _ in held]
+    return fr.OutsideFrame(
+        row.lineage, row.t_create, versions, spans if any(spans) else [], stated if any(stated) else []
+    )
+
+
+def _stated(snapshot: Snapshot, row: schema.VersionRow) -> int:
+    """Which ends of a version were stated.
+
+    Of the first release, which did not record it, a version that begins when it was committed was not; in the store
+    that the bundle comes to that would be lost.
+    """
+    if row.stated == ev.UNKNOWN and row.valid_from == snapshot.log.header(row.seq).ingest_time:
+        return ev.DEFAULTED
+    return row.stated
+
+
+class _Commit(NamedTuple):
+    """A commit's events: decisions by proposal, edges by id, and by lineage those that say when it holds."""
+
+    record: codec.Events
+    decided: dict[bytes, ev.Decided]
+    linked: dict[bytes, ev.Linked]
+    by_lineage: dict[bytes, list[ev.AnyEvent]]
 
 
 class _Written:
@@ -168,45 +184,55 @@ class _Written:
         self.edge_types: set[fr.EdgeTypeFrame] = set()
         self.asked_types: set[tuple[str, int, int, int]] = set()
         self.page_bytes = 0
-        self._kept: dict[int, tuple[codec.Events, dict[bytes, _Said]]] = {}
+        self._kept: dict[int, _Commit] = {}
 
     def events(self, snapshot: Snapshot, seq: int) -> codec.Events:
         """The events record of a commit."""
-        return self._commit(snapshot, seq)[0]
+        return self._commit(snapshot, seq).record
 
-    def event_of(self, snapshot: Snapshot, seq: int, identifier: bytes, kind: type[T]) -> T:
-        """The event of a commit that ended a lineage, wrote an edge, or decided a proposal."""
-        found = self._commit(snapshot, seq)[1].get(identifier)
-        if not isinstance(found, kind):
-            raise errors.DamagedStore(
-                f"Commit {seq} does not say what the tables have of {identifier.hex()[:12]}",
-                "Run `worlddb verify --deep`",
-                seq=seq,
-            )
-        return found
+    def events_about(self, snapshot: Snapshot, seq: int, lineage: bytes) -> list[ev.AnyEvent]:
+        """The events of a commit that say when a lineage holds, in order."""
+        return self._commit(snapshot, seq).by_lineage.get(lineage, [])
 
-    def _commit(self, snapshot: Snapshot, seq: int) -> tuple[codec.Events, dict[bytes, _Said]]:
+    def linked(self, snapshot: Snapshot, seq: int, edge: bytes) -> ev.Linked:
+        """The event of a commit that wrote an edge."""
+        return _found(self._commit(snapshot, seq).linked, seq, edge)
+
+    def decided(self, snapshot: Snapshot, seq: int, proposal: bytes) -> ev.Decided:
+        """The last event of a commit that decided a proposal."""
+        return _found(self._commit(snapshot, seq).decided, seq, proposal)
+
+    def _commit(self, snapshot: Snapshot, seq: int) -> _Commit:
         found = self._kept.pop(seq, None)
         if found is None:
-            record = snapshot.log.events(seq)
-            found = record, _by_id(record)
+            found = _indexed(snapshot.log.events(seq))
         self._kept[seq] = found
-        while len(self._kept) > 1 and sum(len(record.events) for record, _ in self._kept.values()) > _KEPT_EVENTS:
+        while len(self._kept) > 1 and sum(len(each.record.events) for each in self._kept.values()) > _KEPT_EVENTS:
             del self._kept[next(iter(self._kept))]
         return found
 
 
-def _by_id(record: codec.Events) -> dict[bytes, _Said]:
-    """The events of a commit by id; of a proposal and its edge, which share one, the proposal."""
-    by_id: dict[bytes, _Said] = {}
+def _found(events: dict[bytes, T], seq: int, identifier: bytes) -> T:
+    found = events.get(identifier)
+    if found is None:
+        raise errors.DamagedStore(
+            f"Commit {seq} does not say what the tables have of {identifier.hex()[:12]}",
+            "Run `worlddb verify --deep`",
+            seq=seq,
+        )
+    return found
+
+
+def _indexed(record: codec.Events) -> _Commit:
+    made = _Commit(record, {}, {}, {})
     for event in record.events:
-        if isinstance(event, ev.Ended):
-            by_id[event.lineage] = event
+        if isinstance(event, ev.Created | ev.Revised | ev.Closed | ev.Lost | ev.Ended | ev.Voided):
+            made.by_lineage.setdefault(event.lineage, []).append(event)
         elif isinstance(event, ev.Decided):
-            by_id[event.proposal] = event
+            made.decided[event.proposal] = event
         elif isinstance(event, ev.Linked):
-            by_id.setdefault(event.edge, event)
-    return by_id
+            made.linked[event.edge] = event
+    return made
 
 
 class _Group:
@@ -227,24 +253,24 @@ class _Group:
         """All of them, beginning with the one that opens the group."""
         node, tables = self._node, self._tables
         row = tables.node(node)
-        for ordinal in range(1, row.versions + 1):
-            version = tables.version(node, ordinal)
-            if version.seq <= self._seq:
-                self._version(ordinal, version)
+        rows = [(ordinal, tables.version(node, ordinal)) for ordinal in range(1, row.versions + 1)]
+        known = [(ordinal, version) for ordinal, version in rows if version.seq <= self._seq]
+        told, line = self._timeline(row.lineage, known)
+        for ordinal, version in known:
+            self._version(ordinal, version, told, line)
         for _, alias in tables.aliases(node) if row.aliases else ():
             # Nothing is left to say of an alias whose text was erased.
             if alias.seq <= self._seq and self._snapshot.log.blob(alias.seq, alias.details) is not None:
                 details = self._blob(alias.seq, alias.details)
                 removed = not asof.alias_known(alias, self._seq)
                 self._said.append(fr.AliasFrame(details, alias.position, self._commit(alias.seq), removed))
-        if row.ended and row.ended <= self._seq:
-            self._ended(row.ended, row.lineage)
+        self._holes(told, asof.ended_by(tables, node, row, self._seq) != 0)
         for order, identifier, proposal in inside.proposals.get(node, ()):
             self._proposal(order, identifier, proposal)
         for place in inside.edges.get(node, ()):
             self._edge(place, inside.order.of_edge(place.edge))
-        for known in types:
-            self._registration(known)
+        for each in types:
+            self._registration(each)
         for thresholds in tuned:
             self._tuning(thresholds)
         gone = inside.retracted.get(node, ())
@@ -254,19 +280,56 @@ class _Group:
         opening = fr.WorldFrame(row.lineage, _hash_of(self._snapshot, node, self._seq), row.t_create, order)
         return [opening, *self._given, *self._said]
 
-    def _version(self, ordinal: int, row: schema.VersionRow) -> None:
-        closing = self._closing((schema.CLOSING_VERSION, self._node, ordinal), row)
+    def _timeline(
+        self, lineage: bytes, known: list[tuple[int, schema.VersionRow]]
+    ) -> tuple[fr.Told, dict[int, list[times.Interval]]]:
+        """What the log says of when the world holds, and the spans of its versions."""
+        place = timeline_rows.Place(timeline_rows.OF_LINEAGE, self._node)
+        changes = timeline_rows.changes(self._tables.timelines, place, self._seq)
+        if not changes:
+            return fr.Told([row.valid_to for _, row in known], {}, [], None), {}
+        commits = sorted({*changes, *(row.seq for _, row in known)})
+        told = fr.told_by(
+            (seq, event) for seq in commits for event in self._written.events_about(self._snapshot, seq, lineage)
+        )
+        line: dict[int, list[times.Interval]] = {}
+        for span, number in timeline_rows.pieces(timeline_rows.steps(self._tables.timelines, place, self._seq) or ()):
+            line.setdefault(number, []).append(span)
+        return told, line
+
+    def _version(
+        self, ordinal: int, row: schema.VersionRow, told: fr.Told, line: dict[int, list[times.Interval]]
+    ) -> None:
         body = self._blob(row.seq, row.position)
         details = self._blob(row.seq, row.details)
+        validity: times.Validity = times.Interval(row.valid_from, row.valid_to)
+        if row.closed > self._seq:
+            validity = times.spans_of(tuple(line.get(ordinal, ())), row.valid_from)
         self._said.append(
             fr.VersionFrame(
-                body, details, self._commit(row.seq), row.valid_from, closing.born_to, closing.valid_to, closing.by
+                body,
+                details,
+                self._commit(row.seq),
+                row.valid_from,
+                told.born_to[ordinal - 1],
+                validity.end,
+                told.by.get(ordinal, b""),
+                fr.spans_of(validity, row.valid_from),
+                _stated(self._snapshot, row),
             )
         )
 
-    def _ended(self, seq: int, lineage: bytes) -> None:
-        event = self._written.event_of(self._snapshot, seq, lineage, ev.Ended)
-        self._said.append(fr.EndedFrame(event.at, self._blob(seq, event.details), event.by, self._commit(seq)))
+    def _holes(self, told: fr.Told, has_ended: bool) -> None:
+        """The holes, in an order that every store has, and at last the end if it was not resumed."""
+        frames = [
+            fr.VoidedFrame(*hole.span, self._blob(hole.seq, hole.details), hole.by, self._commit(hole.seq), hole.after)
+            for hole in told.holes
+        ]
+        end = frames.pop(told.end) if has_ended and told.end is not None else None
+        frames.sort(key=lambda each: (each.after, each.valid_from, each.valid_to, each.details))
+        self._said += frames
+        if end is not None:
+            self._said.append(fr.EndedFrame(end.valid_from, end.details, end.by, end.seq, end.after))
 
     def _proposal(self, order: int, identifier: bytes, row: schema.ProposalRow) -> None:
         decisions = [
@@ -294,12 +357,12 @@ class _Group:
 
     def _decided(self, proposal: bytes, seq: int) -> bytes:
         """The id of the reasons that were given for a decision."""
-        return self._blob(seq, self._written.event_of(self._snapshot, seq, proposal, ev.Decided).details)
+        return self._blob(seq, self._written.decided(self._snapshot, seq, proposal).details)
 
     def _edge(self, place: schema.EdgePlace, order: int) -> None:
         row = self._tables.edge(place)
         details, nonce, keyed = self._said_by(place, row)
-        closing = self._closing((schema.CLOSING_EDGE, place.edge, 0), row)
+        born_to, validity = self._edge_validity(place, row)
         type_name = self._tables.type_name(place.type)
         self._edge_type(type_name, row)
         self._said.append(
@@ -309,14 +372,15 @@ class _Group:
                 *self._end(place.source, row.source_version),
                 *self._end(row.target, row.target_version),
                 row.valid_from,
-                closing.born_to,
-                closing.valid_to,
+                born_to,
+                validity.end,
                 details,
                 nonce,
                 keyed,
                 row.handler_version,
                 self._commit(row.seq),
                 order,
+                fr.spans_of(validity, row.valid_from),
             )
         )
 
@@ -371,7 +435,7 @@ class _Group:
         proposal = self._tables.proposal(row.edge) if place.type == schema.SAME_AS_CODE else None
         if proposal is not None:
             return self._blob(proposal.seq, proposal.details), proposal.nonce, False
-        event = self._written.event_of(self._snapshot, row.seq, row.edge, ev.Linked)
+        event = self._written.linked(self._snapshot, row.seq, row.edge)
         return self._blob(row.seq, row.details), event.nonce, event.keyed
 
     # -- what they share
@@ -380,15 +444,12 @@ class _Group:
         """Lineage, ordinal and body id of an end."""
         return self._tables.node(node).lineage, version, self._tables.version(node, version).body
 
-    def _closing(self, what: tuple[int, int, int], row: schema.VersionRow | schema.EdgeRow) -> Closing:
+    def _edge_validity(self, place: schema.EdgePlace, row: schema.EdgeRow) -> tuple[int, times.Validity]:
+        """The end that an edge was written with, and when it is in force."""
         if not row.closed:
-            return Closing(row.valid_to, row.valid_to, b"")
-        known = [
-            value
-            for key, value in self._tables.closings.scan(schema.CLOSING_PREFIX.pack(*what))
-            if schema.CLOSING_KEY.unpack(key)[3] <= self._seq
-        ]
-        return Closing(_time(known[0]), _time(known[-1]), known[-1][schema.TIME.size :])
+            return row.valid_to, times.Interval(row.valid_from, row.valid_to)
+        born_to = self._written.linked(self._snapshot, row.seq, row.edge).valid_to
+        return born_to, asof.edge_validity(self._tables, place, row, self._seq)
 
     def _commit(self, seq: int) -> int:
         """The number of a commit, which is given before it is named."""
@@ -411,7 +472,3 @@ class _Group:
             self._written.page_bytes += 0 if stored is None else len(stored)
             self._given.append(fr.ErasedFrame(found) if stored is None else fr.BlobFrame(stored))
         return found
-
-
-def _time(value: bytes) -> int:
-    return int(schema.TIME.unpack_from(value)[0])

@@ -89,7 +89,7 @@ def _world(snapshot: VisibleSnapshot, node: int, within: Container[int]) -> Line
         "ref": row.lineage.hex(),
         "hash": _hash(snapshot, node),
         "created_at": _time(row.t_create),
-        "ended": bool(row.ended) and row.ended <= moment.seq,
+        "ended": asof.has_ended(snapshot.tables, node, moment.seq),
         "aliases": list(build.aliases(snapshot, node, moment.seq)),
         "rests_on": [_record(basis, ("trust",)) for basis in bases],
         "rests_on_more": more,
@@ -134,7 +134,9 @@ def _record(record: Any, without: tuple[str, ...] = ()) -> Line:
     for name in record.__struct_fields__:
         value = getattr(record, name)
         if isinstance(value, Valid):
-            value = {"from": _time(value.start), "to": _time(value.end)}
+            value = _span(value)
+        elif name == "spans":
+            value = [_span(span) for span in value]
         elif name == "ingested_at":
             value = _time(value)
         if name not in without:
@@ -142,6 +144,10 @@ def _record(record: Any, without: tuple[str, ...] = ()) -> Line:
     if getattr(record, "erased", False):
         line["erased"] = True
     return line
+
+
+def _span(valid: Valid) -> dict[str, str | None]:
+    return {"from": _time(valid.start), "to": _time(valid.end)}
 
 
 def _time(micros: int) -> str | None:

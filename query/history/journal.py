@@ -127,7 +127,7 @@ def _shown(tables: TableReads, events: Iterable[ev.Event]) -> Iterator[ev.Event]
         if isinstance(event, ev.Erased | ev.ErasedElsewhere):
             # Texts about the world may have stood in edges from outside, and equal texts in other worlds.
             event = msgspec.structs.replace(event, blobs=[], everywhere=False)
-        elif isinstance(event, ev.Closed | ev.Ended) and event.by and tables.node_of(event.by) is None:
+        elif isinstance(event, ev.Closed | ev.Lost | ev.Ended) and event.by and tables.node_of(event.by) is None:
             event = msgspec.structs.replace(event, by=b"")
         named = _ids(event)
         if named and all(_is_there(tables, identifier) for identifier in named):

@@ -5,13 +5,14 @@ each edge what it is, with its author, time and reason.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from worlddb.log.model import blobs, errors, ids, times
-from worlddb.projections.tables.reads import asof, table_reads
-from worlddb.projections.tables.storage import schema
+from worlddb.log.model import events as ev
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.storage import schema, timeline_rows
 from worlddb.query.reads import build
 from worlddb.query.records import records
 from worlddb.query.snapshot import valid_period, visible
@@ -42,12 +43,7 @@ def history(
 
 def timeline(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Learned]:
     """Everything that was learned about when the versions of a lineage are valid, in log order."""
-    learned = [
-        (seq, seen, end)
-        for seen in asof.versions_as_of(snapshot.tables, node, snapshot.place.moment.seq)
-        for seq, end in _ends(snapshot.tables, node, seen, snapshot.place.moment.seq)
-    ]
-    return [_record(snapshot, node, *step) for step in sorted(learned, key=lambda step: (step[0], step[1].number))]
+    return [_record(snapshot, node, step) for step in sorted(_steps(snapshot, node), key=lambda step: step[:2])]
 
 
 def why_closed(snapshot: visible.VisibleSnapshot, node: int, seq: int) -> str:
@@ -62,39 +58,54 @@ def why_closed(snapshot: visible.VisibleSnapshot, node: int, seq: int) -> str:
 
 def is_learned(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion, between: times.Interval) -> bool:
     """True if a version was written, or its end was learned, in a span of ingest time."""
-    steps = _ends(snapshot.tables, node, seen, snapshot.place.moment.seq)
-    return any(between.contains(snapshot.header(seq).ingest_time) for seq, _ in steps)
+    steps = (step.seq for step in _steps(snapshot, node) if step.number == seen.number)
+    return any(between.contains(snapshot.header(seq).ingest_time) for seq in steps)
 
 
-def _ends(tables: table_reads.TableReads, node: int, seen: asof.SeenVersion, seq: int) -> list[tuple[int, int]]:
-    """The commits up to ``seq`` that set a version's end, with that end; first its own commit."""
-    if not seen.row.closed:
-        return [(seen.row.seq, seen.row.valid_to)]
-    prefix = schema.CLOSING_PREFIX.pack(schema.CLOSING_VERSION, node, seen.number)
-    newest_first: list[tuple[int, int]] = []
-    upto = seq
-    while found := tables.closings.last(
-        prefix, schema.CLOSING_KEY.pack(schema.CLOSING_VERSION, node, seen.number, upto)
-    ):
-        at = int(schema.CLOSING_KEY.unpack(found[0])[-1])
-        newest_first.append((at, int(schema.TIME.unpack_from(found[1])[0])))
-        upto = at - 1
-    return newest_first[::-1]
+class _Step(NamedTuple):
+    """The validity that a commit gave a version."""
+
+    seq: int
+    number: int
+    validity: times.Validity
 
 
-def _record(
-    snapshot: visible.VisibleSnapshot, node: int, seq: int, seen: asof.SeenVersion, end: int
-) -> records.Learned:
-    is_written = seq == seen.row.seq
-    header = snapshot.header(seq)
+def _steps(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[_Step]:
+    """What the commits up to the snapshot's said of when versions hold, in log order."""
+    tables, seq = snapshot.tables, snapshot.place.moment.seq
+    place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
+    row, first = tables.node(node), tables.version(node, 1)
+    if row.versions == 1 and not first.closed:
+        yield _Step(first.seq, 1, times.Interval(first.valid_from, first.valid_to))
+        return
+    held: dict[int, times.Validity] = {}
+    written = 0
+    for commit in timeline_rows.changes(tables.timelines, place, seq):
+        touched: dict[int, times.Validity] = {}
+        for event in snapshot.events_about(commit, row.lineage):
+            if isinstance(event, ev.Created | ev.Revised):
+                written += 1
+                touched[written] = held[written] = times.Interval(event.valid_from, event.valid_to)
+            elif isinstance(event, ev.Closed | ev.Lost):
+                start = event.valid_to if isinstance(event, ev.Closed) else event.valid_from
+                end = times.FOREVER if isinstance(event, ev.Closed) else event.valid_to
+                touched[event.version] = held[event.version] = held[event.version].without(times.Interval(start, end))
+        yield from (_Step(commit, number, validity) for number, validity in sorted(touched.items()))
+
+
+def _record(snapshot: visible.VisibleSnapshot, node: int, step: _Step) -> records.Learned:
+    row = snapshot.tables.version(node, step.number)
+    is_written = step.seq == row.seq
+    header = snapshot.header(step.seq)
     return records.Learned(
-        number=seen.number,
+        number=step.number,
         change="written" if is_written else "closed",
-        valid=records.Valid(seen.row.valid_from, end),
-        seq=seq,
+        valid=records.Valid(step.validity.start, step.validity.end),
+        spans=build.several(step.validity),
+        seq=step.seq,
         ingested_at=header.ingest_time,
         author=header.author,
-        why=snapshot.details(seq, seen.row.details).why if is_written else why_closed(snapshot, node, seq),
+        why=snapshot.details(step.seq, row.details).why if is_written else why_closed(snapshot, node, step.seq),
     )
 
 
@@ -205,7 +216,7 @@ class _Blaming:
 
     def validity(self, seen: asof.SeenVersion) -> Iterator[BlamedField]:
         """Both ends, and whether the lineage takes further versions."""
-        begins, ends = seen.validity
+        begins, ends = seen.validity.start, seen.validity.end
         yield self._field(
             "valid_from", times.format_time(begins), seen.row.seq, self._reason(seen), version=seen.number
         )
@@ -213,8 +224,9 @@ class _Blaming:
         if closed or ends != times.FOREVER:
             why = why_closed(self._snapshot, self._node, closed) if closed else self._reason(seen)
             yield self._field("valid_to", times.format_time(ends), closed or seen.row.seq, why, version=seen.number)
-        ended = self._tables.node(self._node).ended
-        if 0 < ended <= self._moment.seq:
+        row = self._tables.node(self._node)
+        ended = asof.ended_by(self._tables, self._node, row, self._moment.seq)
+        if ended:
             yield self._field("ended", "yes", ended, why_closed(self._snapshot, self._node, ended))
 
     def containers(self) -> Iterator[BlamedField]:
@@ -238,13 +250,14 @@ class _Blaming:
 
     def _edge(self, place: schema.EdgePlace, row: schema.EdgeRow, other: int) -> BlamedEdge:
         tables, header = self._tables, self._snapshot.header(row.seq)
+        validity = asof.edge_validity(tables, place, row, self._moment.seq)
         return BlamedEdge(
             ref=row.edge.hex(),
             type=tables.type_name(place.type),
             source=tables.node(place.source).lineage.hex(),
             target=tables.node(row.target).lineage.hex(),
             name=self._name(other),
-            valid=records.Valid(*asof.edge_validity(tables, place, row, self._moment.seq)),
+            valid=records.Valid(validity.start, validity.end),
             closed=asof.edge_closed_by(tables, place, row, self._moment.seq),
             seq=row.seq,
             ingested_at=header.ingest_time,

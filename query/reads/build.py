@@ -5,12 +5,12 @@ erasure, and so that a view confined to a world learns nothing of others.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from worlddb.log.model import blobs, times
+from worlddb.log.model import blobs, events, times
 from worlddb.projections.tables.reads import asof, table_reads
-from worlddb.projections.tables.storage.schema import STATUS_NAMES, EdgePlace, EdgeRow, ProposalRow
+from worlddb.projections.tables.storage.schema import STATUS_NAMES, EdgePlace, EdgeRow, ProposalRow, VersionRow
 from worlddb.query.records import records
 from worlddb.query.snapshot import provenance, valid_period, visible
 from worlddb.query.snapshot.edge_rules import Spec, holds
@@ -54,14 +54,14 @@ def _shown(
         )
     if not asof.edge_known(row, moment.seq):
         return False
-    together = [period.span.intersect(asof.edge_validity(tables, place, row, moment.seq))]
+    together = list(times.common(period.span, asof.edge_validity(tables, place, row, moment.seq)).pieces)
     for end in (place.source, row.target):
-        valid = [seen.validity for seen in asof.versions_as_of(tables, end, moment.seq)]
+        valid = [piece for seen in asof.versions_as_of(tables, end, moment.seq) for piece in seen.validity.pieces]
         together = [piece for part in together for one in valid if not (piece := part.intersect(one)).is_empty]
-    return _length(together) == _length([period.span]) if period.throughout else bool(together)
+    return _length(together) == _length(period.span.pieces) if period.throughout else bool(together)
 
 
-def _length(pieces: list[times.Interval]) -> int:
+def _length(pieces: Iterable[times.Interval]) -> int:
     """How long pieces are in all; those of a world's versions never overlap."""
     return sum(piece.end - piece.start for piece in pieces)
 
@@ -207,14 +207,14 @@ def world_of(
         name=text.name,
         content=text.content,
         aliases=aliases(snapshot, node, moment.seq),
-        valid=records.Valid(*seen.validity),
+        valid=records.Valid(*times.piece_at(seen.validity, moment.valid)),
         seq=seen.row.seq,
         ingested_at=header.ingest_time,
         author=header.author,
         why=details.why,
         source=details.source,
         closed=not seen.validity.contains(moment.valid),
-        ended=bool(row.ended) and row.ended <= moment.seq,
+        ended=asof.has_ended(snapshot.tables, node, moment.seq),
         erased=body is None,
         erasure=None if body is not None else snapshot.erasure(node),
         conflicts=conflicts(snapshot, node, moment, spec, period),
@@ -260,12 +260,25 @@ def edge(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow, mome
         target=tables.node(row.target).lineage.hex(),
         target_version=row.target_version,
         home=tables.node(row.home).lineage.hex(),
-        valid=records.Valid(*validity),
+        valid=records.Valid(*times.piece_at(validity, moment.valid)),
+        spans=several(validity),
         closed=not validity.contains(moment.valid),
         seq=row.seq,
         properties=details.properties,
         why=details.why,
     )
+
+
+def several(validity: times.Validity) -> tuple[records.Valid, ...]:
+    """The spans of a validity, if they are not one."""
+    return tuple(records.Valid(*piece) for piece in validity.pieces) if len(validity.pieces) != 1 else ()
+
+
+def _stated(row: VersionRow) -> str:
+    """Whether somebody stated where a version begins."""
+    if row.stated == events.UNKNOWN:
+        return ""
+    return "stated" if row.stated & events.START_STATED else "defaulted"
 
 
 def version(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion) -> records.Version:
@@ -280,7 +293,9 @@ def version(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion
         type=text.type,
         name=text.name,
         content=text.content,
-        valid=records.Valid(*seen.validity),
+        valid=records.Valid(seen.validity.start, seen.validity.end),
+        spans=several(seen.validity),
+        start=_stated(seen.row),
         seq=seen.row.seq,
         ingested_at=header.ingest_time,
         author=header.author,

@@ -124,7 +124,7 @@ def _rivals(
 
 def _is_newer(one: SeenVersion, other: SeenVersion) -> bool:
     """By when it begins to be true, then by when it was written."""
-    return (one.validity.start, one.row.seq) > (other.validity.start, other.row.seq)
+    return (one.row.valid_from, one.row.seq) > (other.row.valid_from, other.row.seq)
 
 
 def _superseded(

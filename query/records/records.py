@@ -152,7 +152,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 
     ``seq``, ``ingested_at``, ``author``, ``why`` and ``source`` are of the commit and command that wrote the version
     shown. ``closed`` says that the version is not valid at the view's valid time (only seen with
-    ``include_superseded``), ``ended`` that the lineage takes no further versions. ``conflicts`` are the worlds that
+    ``include_superseded``), ``ended`` that the lineage was retired or superseded. ``conflicts`` are the worlds that
     contradict it while both are valid. ``erased`` worlds have no text left; ``erasure`` says more.
 
     ``rests_on`` is what it was made of, at any remove, the nearest first, and ``rests_on_more`` says that there is more
@@ -183,7 +183,10 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
-    """An edge as a view sees it; versions are the ordinals that it was written against."""
+    """An edge as a view sees it; versions are the ordinals that it was written against.
+
+    ``valid`` is the span around the view's valid time; ``spans`` are all of them if they are not one.
+    """
 
     ref: str
     type: str
@@ -197,6 +200,7 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     properties: dict[str, Any]
     why: str
+    spans: tuple[Valid, ...] = ()
 
 
 class EdgeType(msgspec.Struct, frozen=True, kw_only=True):
@@ -242,7 +246,11 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):
-    """One version in a lineage's history, with its validity as known to the view."""
+    """One version in a lineage's history, with its validity as known to the view.
+
+    ``valid`` goes from its first start to its last end; ``spans`` are those in which it holds if they are not one,
+    and none if it holds at no time. ``start`` is ``stated`` or ``defaulted``, empty where nobody recorded it.
+    """
 
     version: str
     number: int
@@ -257,13 +265,15 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
     source: dict[str, Any]
     erased: bool
     erasure: Erasure | None
+    spans: tuple[Valid, ...] = ()
+    start: str = ""
 
 
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
     """One step of what was known about when a version of a lineage is valid.
 
-    ``change`` is ``written`` for the commit that wrote the version, and ``closed`` for one that gave it an earlier end;
-    ``valid`` is the validity that it had from then on. The rest is of that commit.
+    ``change`` is ``written`` for the commit that wrote the version, and ``closed`` for one that took times from it;
+    ``valid`` is the validity that it had from then on, with ``spans`` as a version's. The rest is of that commit.
     """
 
     number: int
@@ -273,6 +283,7 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
     ingested_at: int
     author: str
     why: str
+    spans: tuple[Valid, ...] = ()
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):

@@ -270,7 +270,7 @@ def _followed(snapshot: Snapshot, world: int, kept: Interior, moment: asof.Momen
         if left < 0:
             return None
         for event in log.events(seq).events:
-            if not isinstance(event, ev.Linked | ev.Unlinked | ev.EdgeClosed):
+            if not isinstance(event, ev.Linked | ev.Unlinked | ev.EdgeClosed | ev.EdgeLost):
                 continue
             place = tables.place_of(event.edge)
             if place is None or place.type != schema.CONTAINS_CODE or place.source not in inside:

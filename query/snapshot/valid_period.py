@@ -20,16 +20,16 @@ class Period(NamedTuple):
     Times are whole microseconds, so the span ``[v, v + 1)`` asks what the instant ``v`` asks, in either way.
     """
 
-    span: times.Interval
+    span: times.Validity
     throughout: bool
 
-    def admits(self, validity: times.Interval) -> bool:
+    def admits(self, validity: times.Validity) -> bool:
         """True if something with this validity is an answer."""
         return validity.covers(self.span) if self.throughout else validity.overlaps(self.span)
 
-    def along(self, validity: times.Interval) -> Period:
+    def along(self, validity: times.Validity) -> Period:
         """What is asked of something that must be valid together with what has this validity."""
-        return self if self.throughout else Period(self.span.intersect(validity), throughout=False)
+        return self if self.throughout else Period(times.common(self.span, validity), throughout=False)
 
     @property
     def touched(self) -> Period:
@@ -72,7 +72,7 @@ class Choice(NamedTuple):
         other = self.seen(tables, node, moment) if self.include_superseded else None
         return other if other is not None and other.number == number else None
 
-    def _admits(self, validity: times.Interval, moment: asof.Moment) -> bool:
+    def _admits(self, validity: times.Validity, moment: asof.Moment) -> bool:
         return validity.contains(moment.valid) if self.period is None else self.period.admits(validity)
 
     @property

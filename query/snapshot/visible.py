@@ -17,13 +17,13 @@ from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from worlddb.log.model import blobs, codec
-from worlddb.log.model.events import NONE
+from worlddb.log.model.events import NONE, AnyEvent
 from worlddb.projections.indexes import fields, vector_rows
 from worlddb.projections.tables.apply import log_marks, settings, trust_levels
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import Scannable, Seekable, TableReads
-from worlddb.projections.tables.storage import proposal_rows, rows, schema, transaction, write_buffer
+from worlddb.projections.tables.storage import proposal_rows, rows, schema, timeline_rows, transaction, write_buffer
 from worlddb.query.records.records import Erasure
 from worlddb.query.snapshot.erasure_notes import erasure_of
 from worlddb.query.snapshot.snapshot import (
@@ -68,7 +68,7 @@ class ConfinedTables:
         self._listed: list[int] | None = None
         self._whole = whole
         self._nodes = 0
-        self.closings: Seekable = tables.closings
+        self.timelines: timeline_rows.Readable = tables.timelines
         self.decisions: Seekable = tables.decisions
         self.lineages: Scannable = _Seen(
             tables.lineages, lambda number: self._sees(int.from_bytes(number, "big")), self._look_for_nobody
@@ -393,9 +393,12 @@ class VisibleSnapshot:
 
     def reasons(self, seq: int, lineage: bytes) -> Iterator[str]:
         """Why a commit did what it did to a world, in the events that are about that world alone."""
-        events = self._snapshot.log.events(seq).events
-        for event in (event for event in events if getattr(event, "lineage", b"") == lineage):
+        for event in self.events_about(seq, lineage):
             yield self.details(seq, getattr(event, "details", NONE)).why
+
+    def events_about(self, seq: int, lineage: bytes) -> list[AnyEvent]:
+        """What a commit says of one world alone."""
+        return [event for event in self._snapshot.log.events(seq).events if getattr(event, "lineage", b"") == lineage]
 
     def registration(self, type_name: str, home: int) -> settings.Registration | None:
         """The registration of an edge type that holds for edges at home in a world."""

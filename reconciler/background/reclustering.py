@@ -19,7 +19,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.vector_rows import whole_text
 from worlddb.projections.tables.apply.log_marks import reclustered_through
 from worlddb.projections.tables.names import blocks, canonical
-from worlddb.projections.tables.reads.asof import vector_place
+from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.background.worker import background_lease
 from worlddb.reconciler.commands import commands as cmd
@@ -179,7 +179,10 @@ def _live_ends(tables: rows.Tables, node: int) -> Iterator[tuple[int, int]]:
 
 def _is_somebody(tables: rows.Tables, node: int) -> bool:
     row = tables.node(node)
-    return not row.ended and tables.version(node, row.versions).type not in _NOBODY
+    return (
+        not (row.ended and asof.has_ended(tables, node, schema.LIVE - 1))
+        and tables.version(node, row.versions).type not in _NOBODY
+    )
 
 
 AUTHOR: Final = "worlddb.recluster"
@@ -320,7 +323,7 @@ def _near(
     """Worlds in scope whose newest text is near in meaning to that of a world's newest."""
     tables, node = ctx.tables, candidate.node
     assert node is not None, "a world that is there"
-    place = vector_place(tables, meaning.space, node, tables.node(node).versions)
+    place = asof.vector_place(tables, meaning.space, node, tables.node(node).versions)
     stored = None if place is None else ctx.draft.log.blob(place.seq, place.position)
     vector = None if stored is None or place is None else codec.decode_blob(stored, place.seq)
     if not isinstance(vector, blobs.Vector):

@@ -70,7 +70,7 @@ def _take_in(
     _place_stubs(ctx, merge, ROOT_NODE if into is None else into)
     import_laws.refuse_containment_cycles(ctx, merge.memberships)
     _refuse_double_membership(ctx, merge.memberships)
-    import_laws.refuse_joint_violations(ctx, events)
+    import_laws.refuse_joint_violations(ctx, events, merge)
     _adopt(ctx, events)
     types.adopt()
     tunings.adopt()

@@ -7,10 +7,10 @@ and the two are told apart.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Container, Iterator, Sequence
+from typing import Final, NamedTuple
 
-from worlddb.log.model import blobs, bundle_check, codec, limits
+from worlddb.log.model import blobs, bundle_check, codec, limits, times
 from worlddb.log.model import bundle as fr
 from worlddb.log.model import events as ev
 from worlddb.log.model.events import Imported
@@ -19,7 +19,8 @@ from worlddb.log.store.bundle_contents import BundledWorld, Contents
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.apply import erasure_of
 from worlddb.projections.tables.names.canonical import name_digest
-from worlddb.projections.tables.storage import proposal_rows, schema
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.storage import proposal_rows, schema, timeline_rows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.bundle_import.import_blobs import IncomingBlobs
 from worlddb.reconciler.transaction.draft import Draft
@@ -55,6 +56,111 @@ class MissingTexts:
         return found
 
 
+class LineageEvents:
+    """What the log, and the draft, say of when lineages hold; a commit that tells of many is read once."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._indexed: dict[int, tuple[codec.Events, dict[bytes, list[ev.AnyEvent]]]] = {}
+
+    def told(self, node: int) -> fr.Told:
+        """What the events of a lineage say."""
+        tables = self._draft.tables
+        lineage, place = tables.node(node).lineage, timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
+        changes = timeline_rows.changes(tables.timelines, place, self._draft.seq)
+        if not changes:
+            return fr.Told([], {}, [], None)
+        commits = sorted({*changes, *(row.seq for _, row in tables.version_rows(node))})
+        return fr.told_by((seq, event) for seq in commits for event in self._about(seq, lineage))
+
+    def details(self, hole: fr.Hole) -> bytes:
+        """The id of the blob that says why there is a hole; empty if nothing does."""
+        if hole.details == ev.NONE or hole.seq == self._draft.seq:
+            return b""
+        return self._read(hole.seq)[0].blob(hole.details)
+
+    def _about(self, seq: int, lineage: bytes) -> list[ev.AnyEvent]:
+        if seq == self._draft.seq:
+            return [event for event in self._draft.events if getattr(event, "lineage", b"") == lineage]
+        return self._read(seq)[1].get(lineage, [])
+
+    def _read(self, seq: int) -> tuple[codec.Events, dict[bytes, list[ev.AnyEvent]]]:
+        found = self._indexed.get(seq)
+        if found is None:
+            found = self._indexed[seq] = self._draft.log.events(seq), {}
+            for event in found[0].events:
+                if isinstance(event, ev.Created | ev.Revised | ev.Closed | ev.Lost | ev.Ended | ev.Voided):
+                    found[1].setdefault(event.lineage, []).append(event)
+        return found
+
+
+class _Hole(NamedTuple):
+    """A hole of a world as a bundle tells it, after so many of its versions."""
+
+    after: int
+    span: times.Interval
+    details: bytes
+    by: bytes
+
+
+def _holes_of(world: BundledWorld) -> list[_Hole]:
+    """The holes that a bundle tells, in order; what has ended a world comes first of those after one version."""
+    count = len(world.versions)
+    ends = (
+        _Hole(each.after or count, times.Interval(each.at, times.FOREVER), each.details, each.by)
+        for each in world.ended
+    )
+    others = (
+        _Hole(each.after or count, times.Interval(each.valid_from, each.valid_to), each.details, each.by)
+        for each in world.voided
+    )
+    return sorted((*ends, *others), key=lambda hole: hole.after)
+
+
+_Window = tuple[times.Interval, times.Validity]
+"""The window that a version was written with, and when it holds."""
+
+
+def _validities(told: Sequence[_Window]) -> list[times.Validity]:
+    """When versions hold, in their order: where one was written, none before it holds any more."""
+    taken: list[times.Interval] = []
+    found: list[times.Validity] = []
+    for window, held in reversed(told):
+        for each in taken:
+            if each.overlaps(held):
+                held = held.without(each)
+        found.append(held)
+        if not window.is_empty and not any(each.covers(window) for each in taken):
+            taken = [each for each in taken if not window.covers(each)]
+            taken.append(window)
+    return found[::-1]
+
+
+def _window(version: fr.VersionFrame) -> _Window:
+    held = fr.validity_of(version.valid_from, version.valid_to, version.spans)
+    return times.Interval(version.valid_from, version.born_to), held
+
+
+def _gone(before: times.Validity, left: times.Validity) -> Iterator[tuple[times.Interval, bool]]:
+    """The spans that a validity has lost, each with whether nothing is behind it."""
+    gone = before
+    for piece in left.pieces:
+        gone = gone.without(piece)
+    for span in gone.pieces:
+        yield span, span.end == before.end
+
+
+def _losses(
+    lineage: bytes, ordinal: int, before: times.Validity, left: times.Validity, by: bytes
+) -> Iterator[ev.AnyEvent]:
+    """What a version loses where it holds no more than what is left."""
+    for span, is_last in _gone(before, left):
+        if is_last:
+            yield ev.Closed(lineage, ordinal, span.start, by)
+        else:
+            yield ev.Lost(lineage, ordinal, span.start, span.end, by)
+
+
 _STATUSES: Final[dict[ev.Decision, int]] = {
     "accepted": schema.ACCEPTED,
     "rejected": schema.REJECTED,
@@ -72,6 +178,7 @@ class BundleMerge:
         self._tables = draft.tables
         self._contents = contents
         self.held = MissingTexts(draft.log, draft.tables)
+        self.lineages = LineageEvents(draft)
         self.blobs = IncomingBlobs(draft, contents)
         self.conflicts: list[str] = []
         self.stubs: list[bytes] = []
@@ -84,6 +191,11 @@ class BundleMerge:
         """Worlds whose texts come now, and which had ended here while they were known by reference."""
         self.memberships: list[ev.Linked] = []
         self._gone_apart: set[bytes] = set()
+        self._groups = {world.frame.lineage for world in contents.worlds}
+
+    def tells(self, lineage: bytes) -> bool:
+        """True if the bundle says of a world when it holds, and that is how it is here."""
+        return lineage in self._groups and lineage not in self._gone_apart
 
     def events(self) -> list[ev.AnyEvent]:
         """The events, each after the ones that it refers to."""
@@ -124,12 +236,19 @@ class BundleMerge:
                     f" {len(frame.versions)}: import a bundle that holds it first"
                 )
                 return
-        for ordinal, (body, begins, ends) in enumerate(frame.versions[begun:], begun + 1):
+        spans = frame.spans or [[]] * len(frame.versions)
+        stated = frame.stated or [ev.UNKNOWN] * len(frame.versions)
+        windows = [times.Interval(begins, ends) for _, begins, ends in frame.versions]
+        held = _validities(
+            [(window, fr.validity_of(*window, each)) for window, each in zip(windows, spans, strict=True)]
+        )
+        for at, (body, begins, ends) in list(enumerate(frame.versions))[begun:]:
             position = self.blobs.nothing_but(body)
-            if ordinal == 1:
-                made.append(ev.Created(frame.lineage, position, ev.NONE, begins, ends, frame.t_create))
+            if at == 0:
+                made.append(ev.Created(frame.lineage, position, ev.NONE, begins, ends, frame.t_create, stated[at]))
             else:
-                later.append(ev.Revised(frame.lineage, position, ev.NONE, begins, ends))
+                later.append(ev.Revised(frame.lineage, position, ev.NONE, begins, ends, stated[at]))
+            later.extend(_losses(frame.lineage, at + 1, windows[at], held[at], b""))
 
     def _world(self, world: BundledWorld, made: list[ev.AnyEvent], later: list[ev.AnyEvent]) -> None:
         frame = world.frame
@@ -143,26 +262,86 @@ class BundleMerge:
                 return
             told = [(version.body, version.valid_from, version.valid_to) for version in world.versions]
             known = self._same_so_far(node, frame.lineage, frame.t_create, told)
-            later.extend(self._known_versions(world, known))
-            if self._tables.node(node).ended and len(world.versions) > len(known):
-                self.conflicts.append(f"{short(frame.lineage)} has ended here, and has a newer version in the bundle")
-            elif world.ended and len(known) > len(world.versions):
-                self.conflicts.append(f"{short(frame.lineage)} has ended in the bundle, and has a newer version here")
+        windows = [_window(version) for version in world.versions]
+        held = _validities(windows)
+        holes, conflicts = self._new_holes(world, node, [window for window, _ in windows[len(known) :]])
+        self.conflicts += conflicts
+        if node is not None:
+            later.extend(self._known_versions(world, node, known, held))
+            later.extend(self._voids(frame.lineage, holes, range(len(known) + 1)))
         for ordinal, version in enumerate(world.versions[len(known) :], len(known) + 1):
             body = self.blobs.position(version.body)
             details = self.blobs.of_version(version.details, version.seq)
-            born = (version.valid_from, version.born_to)
+            born, left = windows[ordinal - 1][0], held[ordinal - 1]
+            stated = self._stated(version)
             if ordinal == 1:
-                made.append(ev.Created(frame.lineage, body, details, *born, frame.t_create))
+                made.append(ev.Created(frame.lineage, body, details, *born, frame.t_create, stated))
             else:
-                later.append(ev.Revised(frame.lineage, body, details, *born))
-            if version.valid_to < version.born_to or version.by:
-                later.append(ev.Closed(frame.lineage, ordinal, version.valid_to, version.by))
+                later.append(ev.Revised(frame.lineage, body, details, *born, stated))
+            losses = list(_losses(frame.lineage, ordinal, born, left, version.by))
+            if version.by and not losses:
+                losses.append(ev.Closed(frame.lineage, ordinal, left.end, version.by))
+            later.extend(losses)
+            later.extend(self._voids(frame.lineage, holes, (ordinal,)))
         later.extend(self._aliases(world, node))
-        for ended in world.ended:
-            if node is None or not self._tables.node(node).ended:
-                details = self.blobs.position(ended.details)
-                later.append(ev.Ended(frame.lineage, ended.at, details, ended.by))
+
+    def _stated(self, version: fr.VersionFrame) -> int:
+        """Which ends of a version were stated.
+
+        Releases that did not record it tell when the version was written: one that begins then was not stated.
+        """
+        if version.stated == ev.UNKNOWN and version.valid_from == self._contents.commits[version.seq].ingest_time:
+            return ev.DEFAULTED
+        return version.stated
+
+    def _voids(
+        self, lineage: bytes, holes: Sequence[_Hole], after: Container[int], *, told: bool = True
+    ) -> Iterator[ev.AnyEvent]:
+        """The events of holes after so many versions, with their reasons if those may be ``told``."""
+        for hole in holes:
+            if hole.after in after:
+                details = self.blobs.position(hole.details) if told else ev.NONE
+                if hole.span.is_open:
+                    yield ev.Ended(lineage, hole.span.start, details, hole.by)
+                else:
+                    yield ev.Voided(lineage, hole.span.start, hole.span.end, details)
+
+    def _new_holes(
+        self, world: BundledWorld, node: int | None, newer_there: Sequence[times.Interval]
+    ) -> tuple[list[_Hole], list[str]]:
+        """The holes that only the bundle knows, and what contradicts.
+
+        A hole that one side does not know contradicts a version that the other one does not have, if that holds then:
+        nobody can say which of the two was said later.
+        """
+        told = _holes_of(world)
+        if node is None or not (told or newer_there):
+            return told, []
+        here = [(hole, self.lineages.details(hole)) for hole in self.lineages.told(node).holes]
+        new: list[_Hole] = []
+        for hole in told:
+            same = next((each for each in here if _is_same(hole, *each)), None)
+            if same is None:
+                new.append(hole)
+            else:
+                here.remove(same)
+        lineage, count = short(world.frame.lineage), len(world.versions)
+        newer_here = [
+            asof.version_validity(self._tables, node, ordinal, row, self._draft.seq)
+            for ordinal, row in self._tables.version_rows(node)
+            if ordinal > count
+        ]
+        conflicts = [
+            f"{lineage} {_emptied(hole.span)} here, and has a newer version in the bundle"
+            for hole, _ in here
+            if any(window.overlaps(hole.span) for window in newer_there)
+        ]
+        conflicts += [
+            f"{lineage} {_emptied(hole.span)} in the bundle, and has a newer version here"
+            for hole in new
+            if any(validity.overlaps(hole.span) for validity in newer_here)
+        ]
+        return new, conflicts
 
     def _erased_world(self, world: BundledWorld, node: int, later: list[ev.AnyEvent]) -> None:
         """Add a world whose texts were erased here.
@@ -170,26 +349,25 @@ class BundleMerge:
         Its versions come as hashes, since edges name them. One that was written anew here under its key, or that ended
         here before, is left as it is.
         """
-        lineage, has_ended = world.frame.lineage, bool(self._tables.node(node).ended)
+        lineage = world.frame.lineage
         self.left_erased.append(lineage)
         known = [row for _, row in sorted(self._tables.version_rows(node))]
         told = [(version.body, version.valid_from) for version in world.versions]
-        newer, older = len(told) > len(known), len(told) < len(known)
-        if (
-            [(row.body, row.valid_from) for row in known[: len(told)]] != told[: len(known)]
-            or (newer and has_ended)
-            or (older and world.ended)
-        ):
+        windows = [_window(version) for version in world.versions]
+        held = _validities(windows)
+        holes, conflicts = self._new_holes(world, node, [window for window, _ in windows[len(known) :]])
+        if [(row.body, row.valid_from) for row in known[: len(told)]] != told[: len(known)] or conflicts:
             self._gone_apart.add(lineage)
             return
-        for ordinal, version in enumerate(world.versions, 1):
-            ends = known[ordinal - 1].valid_to if ordinal <= len(known) else version.born_to
-            if ordinal > len(known):
-                body = self.blobs.nothing_but(version.body)
-                later.append(ev.Revised(lineage, body, ev.NONE, version.valid_from, version.born_to))
-            if version.valid_to < ends:
-                later.append(ev.Closed(lineage, ordinal, version.valid_to, version.by))
-        later.extend(ev.Ended(lineage, ended.at, ev.NONE, ended.by) for ended in world.ended if not has_ended)
+        for ordinal, version in enumerate(world.versions[: len(known)], 1):
+            before = asof.version_validity(self._tables, node, ordinal, known[ordinal - 1], self._draft.seq)
+            later.extend(_losses(lineage, ordinal, before, held[ordinal - 1], version.by))
+        later.extend(self._voids(lineage, holes, range(len(known) + 1), told=False))
+        for ordinal, version in enumerate(world.versions[len(known) :], len(known) + 1):
+            body, born = self.blobs.nothing_but(version.body), windows[ordinal - 1][0]
+            later.append(ev.Revised(lineage, body, ev.NONE, *born, self._stated(version)))
+            later.extend(_losses(lineage, ordinal, born, held[ordinal - 1], version.by))
+            later.extend(self._voids(lineage, holes, (ordinal,), told=False))
 
     def _names_what_is_here(self, frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
         """Check that an edge end names a version that is here.
@@ -223,20 +401,22 @@ class BundleMerge:
                 )
         return known
 
-    def _known_versions(self, world: BundledWorld, known: Sequence[schema.VersionRow]) -> Iterator[ev.AnyEvent]:
-        """Take in texts that were missing, and ends that have come."""
+    def _known_versions(
+        self, world: BundledWorld, node: int, known: Sequence[schema.VersionRow], held: Sequence[times.Validity]
+    ) -> Iterator[ev.AnyEvent]:
+        """Take in texts that were missing, and losses that have come."""
         lineage = world.frame.lineage
         filled = False
         for ordinal, (here, version) in enumerate(zip(known, world.versions, strict=False), 1):
             text = self.blobs.text(version.body)
+            before = asof.version_validity(self._tables, node, ordinal, here, self._draft.seq)
             if text is not None and here.body == version.body and self.held.is_absent(here):
                 self._draft.blobs.fill(here.seq, here.position, text)
                 filled = True
-                if here.valid_to < version.valid_to and lineage not in self.ended_before:
+                if before.end < version.valid_to and lineage not in self.ended_before:
                     self.ended_before.append(lineage)
                 yield ev.Filled(lineage, ordinal, self.blobs.of_version(version.details, version.seq))
-            if version.valid_to < here.valid_to:
-                yield ev.Closed(lineage, ordinal, version.valid_to, version.by)
+            yield from _losses(lineage, ordinal, before, held[ordinal - 1], version.by)
         if filled:
             self.filled.append(lineage)
 
@@ -364,8 +544,8 @@ class BundleMerge:
         place = self._tables.place_of(frame.edge)
         if place is not None:
             row = self._tables.edge(place)
-            if row.unlinked == schema.LIVE and frame.valid_to < row.valid_to:
-                yield ev.EdgeClosed(frame.edge, frame.valid_to)
+            if row.unlinked == schema.LIVE:
+                yield from _edge_losses(frame, asof.edge_validity(self._tables, place, row, self._draft.seq))
             return
         proposal = self._tables.proposal(frame.edge)
         if proposal is not None and proposal.status in (schema.UNDONE, schema.REJECTED):
@@ -393,5 +573,24 @@ class BundleMerge:
         if frame.type == bundle_check.CONTAINS:
             self.memberships.append(linked)
         yield linked
-        if frame.valid_to < frame.born_to:
-            yield ev.EdgeClosed(frame.edge, frame.valid_to)
+        yield from _edge_losses(frame, times.Interval(frame.valid_from, frame.born_to))
+
+
+def _is_same(told: _Hole, here: fr.Hole, details: bytes) -> bool:
+    """True if a hole in a bundle is the one that is known here; where a reason was erased it cannot tell."""
+    return (told.span, told.by) == (here.span, here.by) and (told.details == details or not told.details or not details)
+
+
+def _emptied(span: times.Interval) -> str:
+    if span.is_open:
+        return "has ended"
+    return f"holds nothing from {times.format_time(span.start)} to {times.format_time(span.end)}"
+
+
+def _edge_losses(frame: fr.EdgeFrame, before: times.Validity) -> Iterator[ev.AnyEvent]:
+    """What an edge loses where it is no more in force than the bundle says."""
+    for span, is_last in _gone(before, fr.validity_of(frame.valid_from, frame.valid_to, frame.spans)):
+        if is_last:
+            yield ev.EdgeClosed(frame.edge, span.start)
+        else:
+            yield ev.EdgeLost(frame.edge, span.start, span.end)

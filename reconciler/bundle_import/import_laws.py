@@ -12,6 +12,7 @@ from typing import Final
 from worlddb.log.model import events as ev
 from worlddb.log.model import ids, times
 from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.reconciler.bundle_import.bundle_merge import BundleMerge
 from worlddb.reconciler.edge_types import functional, handler, supersession
 from worlddb.reconciler.entity_resolution.equivalence import refuse_joined
 from worlddb.reconciler.transaction.context import Context
@@ -20,12 +21,13 @@ _SHOWN: Final = 20
 """How many links of a chain a refusal spells out."""
 
 
-def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
+def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent], merge: BundleMerge) -> None:
     """Check a bundle's edges and decisions against this store.
 
     The check is made once all of the bundle's events have taken effect. A world that the bundle says was superseded
     ends no later than that, also in versions that only this store has; and so does what it had replaced here or there,
-    if it had not begun by then.
+    if it had not begun by then. One that was resumed since, as the bundle or this store says, is left as it is. Of
+    worlds that are joined by ``supersedes`` at most one holds at a time.
     """
     ordered: dict[str, list[ev.Linked]] = {}
     for event in events:
@@ -38,8 +40,12 @@ def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent]) -> None
     for type_name, edges in ordered.items():
         _refuse_cycle(ctx, type_name, edges)
     for edge in ordered.get(supersession.SUPERSEDES, ()):
-        _end_superseded(ctx, edge)
-    _end_replaced(ctx, [event for event in events if isinstance(event, ev.Revised)])
+        _end_superseded(ctx, edge, merge)
+    revised = [event for event in events if isinstance(event, ev.Revised)]
+    _end_replaced(ctx, revised, merge)
+    _settle(
+        ctx, [*(edge.source for edge in ordered.get(supersession.SUPERSEDES, ())), *(each.lineage for each in revised)]
+    )
     decided = (ctx.tables.proposal(event.proposal) for event in events if isinstance(event, ev.Decided))
     refuse_joined(ctx, (row.source for row in decided if row is not None))
 
@@ -117,24 +123,59 @@ def _refuse_cycle(ctx: Context, type_name: str, edges: Sequence[ev.Linked]) -> N
         )
 
 
-def _end_superseded(ctx: Context, edge: ev.Linked) -> None:
+def _end_superseded(ctx: Context, edge: ev.Linked, merge: BundleMerge) -> None:
     target = _node(ctx, edge.target)
     if target == ROOT_NODE:
         ctx.refuse("root_is_permanent", "In the bundle this store's root world is superseded")
+    told = merge.lineages.told(target).holes
+    if edge.valid_to != times.FOREVER:
+        window = times.Interval(edge.valid_from, edge.valid_to)
+        if not (window.is_empty or merge.tells(edge.target) or any(hole.span == window for hole in told)):
+            ctx.void(target, window)
+        return
     begins, first = supersession.first_takeover(ctx, _node(ctx, edge.source), edge.valid_from)
     by = ctx.lineage(first)
+    if merge.tells(edge.target):
+        # There it was said then that it holds nothing; what it holds now was resumed since.
+        left: times.Validity = times.Interval(edge.valid_from, times.FOREVER)
+        for hole in told:
+            left = left.without(hole.span)
+        if left.is_empty:
+            return
+    elif any(
+        (hole.by in (by, edge.source) or hole.span.start == begins)
+        and hole.span.is_open
+        and hole.after < ctx.tables.node(target).versions
+        for hole in told
+    ):
+        return
     began = supersession.began_by(ctx, target, begins)
     ctx.close(target, begins, by=by)
-    if not began:
+    if not began and not _tells_predecessors(ctx, target, merge):
         supersession.end_predecessors(ctx, target, begins, by)
-    if not ctx.tables.node(target).ended:
-        ctx.draft.emit(ev.Ended(edge.target, edge.valid_from, ev.NONE, edge.source))
+    if not ctx.has_ended(target):
+        ctx.draft.emit(ev.Ended(edge.target, begins, ev.NONE, by))
 
 
-def _end_replaced(ctx: Context, versions: Sequence[ev.Revised]) -> None:
+def _settle(ctx: Context, lineages: Sequence[bytes]) -> None:
+    """Let at most one hold at a time of the worlds that are joined with these."""
+    seen: set[int] = set()
+    for lineage in dict.fromkeys(lineages):
+        node = _node(ctx, lineage)
+        if node not in seen and supersession.is_joined(ctx, node):
+            seen.update(supersession.joined(ctx, node, {}))
+            supersession.settle(ctx, node)
+
+
+def _tells_predecessors(ctx: Context, node: int, merge: BundleMerge) -> bool:
+    """True if the bundle says of all that a world replaces when it holds."""
+    return all(merge.tells(ctx.lineage(target)) for target in ctx.targets(node, supersession.SUPERSEDES))
+
+
+def _end_replaced(ctx: Context, versions: Sequence[ev.Revised], merge: BundleMerge) -> None:
     """End what a world had replaced here where an arriving version begins.
 
-    It is ended only if none of the world's other versions had begun.
+    It is ended only if none of the world's other versions had begun, and the bundle does not say when it ended.
     """
     earliest: dict[bytes, int] = {}
     for version in versions:
@@ -142,7 +183,7 @@ def _end_replaced(ctx: Context, versions: Sequence[ev.Revised]) -> None:
             earliest[version.lineage] = min(version.valid_from, earliest.get(version.lineage, times.FOREVER))
     for lineage, begins in earliest.items():
         node = _node(ctx, lineage)
-        if ctx.targets(node, supersession.SUPERSEDES) and not any(
+        if not _tells_predecessors(ctx, node, merge) and not any(
             row.valid_from < begins or (row.valid_from == begins and row.seq < ctx.draft.seq)
             for _, row in ctx.tables.version_rows(node)
         ):

@@ -31,9 +31,9 @@ _REACHING: Final = frozenset({"contains", "supersedes", "contradicts", "same_as"
 class OutsideEffect(msgspec.Struct, frozen=True):
     """One thing that an import does to a world outside of its bundle.
 
-    ``kind`` is a verb (``ends``, ``revises``, ``names``, ``registers``, ``tunes``, ``proposes``, ``decides``,
-    ``unlinks``, ``closes``), or the type of an edge that is written. ``by`` is what does it: the world that takes its
-    place, the edge or the proposal; or the name of what is set.
+    ``kind`` is a verb (``ends``, ``loses``, ``revises``, ``names``, ``registers``, ``tunes``, ``proposes``,
+    ``decides``, ``unlinks``, ``closes``), or the type of an edge that is written. ``by`` is what does it: the world
+    that takes its place, the edge or the proposal; or the name of what is set.
     """
 
     kind: str
@@ -49,6 +49,7 @@ class OutsideEffect(msgspec.Struct, frozen=True):
 
 _SAID: Final = {
     "ends": "ends",
+    "loses": "holds no more for a while",
     "revises": "gets another version",
     "names": "gets or loses a name",
     "registers": "gets an edge type",
@@ -132,7 +133,7 @@ def outside_effects(
 def _effects(ctx: Context, outside: OutsideWorlds, event: ev.AnyEvent, where: int) -> Iterator[OutsideEffect]:
     if isinstance(event, ev.Linked):
         yield from _of_edge(ctx, outside, event.edge, event.type, where)
-    elif isinstance(event, ev.Unlinked | ev.EdgeClosed):
+    elif isinstance(event, ev.Unlinked | ev.EdgeClosed | ev.EdgeLost):
         yield from _of_edge(ctx, outside, event.edge, "unlinks" if isinstance(event, ev.Unlinked) else "closes", where)
     elif isinstance(event, ev.Proposed | ev.Decided):
         row = ctx.tables.proposal(event.proposal)
@@ -141,11 +142,15 @@ def _effects(ctx: Context, outside: OutsideWorlds, event: ev.AnyEvent, where: in
         for node in (row.source, row.target):
             if outside.is_outside(node):
                 yield OutsideEffect(kind, ctx.lineage(node).hex(), event.proposal.hex())
-    elif isinstance(event, ev.Closed | ev.Ended | ev.Revised | ev.Named | ev.Unnamed):
+    elif isinstance(event, ev.Closed | ev.Lost | ev.Ended | ev.Voided | ev.Revised | ev.Named | ev.Unnamed):
         node = _node(ctx, event.lineage)
         if outside.is_outside(node):
             if isinstance(event, ev.Closed):
                 yield OutsideEffect("ends", event.lineage.hex(), event.by.hex(), event.valid_to)
+            elif isinstance(event, ev.Lost):
+                yield OutsideEffect("loses", event.lineage.hex(), event.by.hex(), event.valid_from)
+            elif isinstance(event, ev.Voided):
+                yield OutsideEffect("loses", event.lineage.hex(), at=event.valid_from)
             elif isinstance(event, ev.Ended):
                 yield OutsideEffect("ends", event.lineage.hex(), event.by.hex(), event.at)
             else:

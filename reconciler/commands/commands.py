@@ -84,7 +84,11 @@ class Create(Command, frozen=True, kw_only=True):
 
 
 class Revise(Command, frozen=True, kw_only=True):
-    """Give a world a new version; what is ``None`` stays as it was."""
+    """Give a world a new version in a window of valid time; what is ``None`` stays as it was there.
+
+    Without ``valid_to`` the version holds until the next one whose start was stated begins, or the next hole; with
+    ``replace_later`` it takes all that follows.
+    """
 
     CODE: ClassVar[str] = "revise"
     ref: Ref
@@ -94,21 +98,24 @@ class Revise(Command, frozen=True, kw_only=True):
     source: dict[str, Any] = {}
     valid_from: int | None = None
     valid_to: int | None = None
+    replace_later: bool = False
 
 
 class Retire(Command, frozen=True, kw_only=True):
-    """Close the validity of a world, or of an edge, for good."""
+    """Say that a world, or an edge, holds nothing from ``at`` on, or up to ``until``: then it has a hole there.
+
+    ``members`` ends with a world what it contains, unless something else contains that too.
+    """
 
     CODE: ClassVar[str] = "retire"
     ref: Ref
     at: int | None = None
+    until: int | None = None
+    members: bool = False
 
 
 class Reassert(Command, frozen=True, kw_only=True):
-    """State an ended world again.
-
-    This makes a new lineage with the same body and a ``derived_from`` edge to the old one.
-    """
+    """Resume a world that has ended, or that holds nothing at the time: with its key, members, edges and aliases."""
 
     CODE: ClassVar[str] = "reassert"
     ref: Ref
@@ -142,13 +149,17 @@ class Unlink(Command, frozen=True, kw_only=True):
 
 
 class Move(Command, frozen=True, kw_only=True):
-    """Move worlds out of one container into another, with the interior edges between them."""
+    """Move worlds out of one container into another, with the interior edges between them.
+
+    With a ``valid_to`` they are there for a while: before and behind they are where they were, with all their edges.
+    """
 
     CODE: ClassVar[str] = "move"
     refs: tuple[Ref, ...]
     to: Ref
     out_of: Ref | None = None
     valid_from: int | None = None
+    valid_to: int | None = None
 
 
 class Alias(Command, frozen=True, kw_only=True):

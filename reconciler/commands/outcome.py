@@ -51,14 +51,16 @@ NOTES = {
     "edges_carried": "the edges {} moved along",
     "already_closed": "{} was already closed earlier and stays as it was",
     "never_valid": "{} was closed at or before its beginning: it is valid at no time. Reassert it if that was a slip",
-    "revision_never_valid": "the new version of {} is valid at no time: it begins where an end was set."
-    " If it holds past that, retire the world there, then reassert it",
-    "later_never_valid": "what {} was to say from later on is valid at no time now: a revision ends all that begins"
-    " after it. State that again if it still holds",
+    "revision_never_valid": "the new version of {} is valid at no time: its window has no instant",
+    "later_never_valid": "what {} was to say from later on is valid at no time now: the revision takes its window."
+    " State that again if it still holds",
     "begun_anew": "{first} was begun under the key of {others}, which has ended",
     "ends_earlier": "{} ends earlier now: what had taken its place was itself replaced from before it began",
     "ends_unreplaced": "{first} still ends where {others} was to begin; state it again if it holds from then on",
-    "until_successor": "{first} holds until {others} begins, which takes the same place later",
+    "until_successor": "{first} does not hold where {others} does, which takes the same place and begins later",
+    "members_remain": "{first} ends, and what it contains holds on: {others}; retire these too, or with members=True",
+    "members_ended": "{first} is resumed, and what it contains has ended: {others}; reassert these if they hold again",
+    "now_stale": "{first} ends, and these were derived from it: {others}; reads flag them as stale, and they hold on",
     "conflict_left": "{first} ends, and so does its contradiction with {others}; record another if what holds has one",
     "already_erased": "{} had no text left to erase",
     "name_forbidden": "{} had no content, so its name is what may not be written again, of whomever it is",
@@ -92,13 +94,31 @@ NAMING = frozenset({"types_registered", "types_differ", "not_embedded", "not_com
 """The notes whose ``refs`` are names, or a reason."""
 
 
+class Loss(msgspec.Struct, frozen=True):
+    """What a version held no longer, because of a write.
+
+    ``ref`` and ``version`` name it; the times are microseconds, and ``valid_to`` is :data:`times.FOREVER` where it lost
+    all from ``valid_from`` on.
+    """
+
+    ref: str
+    version: int
+    valid_from: int
+    valid_to: int
+
+    def __str__(self) -> str:
+        until = "" if self.valid_to == times.FOREVER else f" to {times.format_time(self.valid_to)}"
+        return f"version {self.version} of {self.ref[:12]} lost {times.format_time(self.valid_from)}{until or ' on'}"
+
+
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     """What a write did.
 
     ``seq`` and ``ingest_time`` (microseconds) name the commit, ``root`` is the root world's hash after it.
     ``requested`` are the references of the commands in their order; :attr:`refs` gives them only if nothing was
     refused, so that a refused write is never mistaken for a written one. ``events`` is 0 if nothing had to change;
-    ``revised`` counts those of them that gave a world that was there a new version.
+    ``revised`` counts those of them that gave a world that was there a new version. ``lost`` says which versions lost
+    which spans of valid time.
     """
 
     outcome: Outcome
@@ -110,6 +130,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     proposals: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     revised: int = 0
+    lost: tuple[Loss, ...] = ()
 
     @property
     def refs(self) -> tuple[str, ...]:

@@ -80,11 +80,13 @@ def _revise(command: cmd.Revise) -> None:
         limits.checked_text(command.content, "content", limits.MAX_CONTENT_BYTES)
     _record(command.source, "source")
     _times(command.valid_from, command.valid_to)
+    limits.checked_flag(command.replace_later, "replace_later")
 
 
 def _retire(command: cmd.Retire) -> None:
     _ref(command.ref, "ref")
-    _times(command.at, None)
+    _times(command.at, command.until)
+    limits.checked_flag(command.members, "members")
 
 
 def _reassert(command: cmd.Reassert) -> None:
@@ -127,7 +129,7 @@ def _move(command: cmd.Move) -> None:
     _ref(command.to, "to")
     if command.out_of is not None:
         _ref(command.out_of, "out_of")
-    _times(command.valid_from, None)
+    _times(command.valid_from, command.valid_to)
 
 
 def _naming(command: cmd.Alias | cmd.Unalias) -> None:

@@ -17,6 +17,7 @@ from worlddb.projections.tables.storage import schema, transaction
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert
 from worlddb.reconciler.transaction import context, forbidden_texts, receipts
+from worlddb.reconciler.transaction.draft import stated_ends
 
 
 class _Rule(NamedTuple):
@@ -144,7 +145,8 @@ class BulkDecider:
         lineage = keyed or ids.Lineage(draft.nonce("lineage", len(draft.commands))[: ids.LINEAGE_BYTES])
         body = draft.add_body(command.type, command.name, command.content)
         identifier = draft.blobs.ids[body]
-        created = ev.Created(lineage, body, details, begins, until)
+        stated = stated_ends(command.valid_from, command.valid_to)
+        created = ev.Created(lineage, body, details, begins, until, None, stated)
         draft.events.append(created)
         node = draft.applier.create(created, identifier, name)
         for position in range(len(command.aliases)):

@@ -116,9 +116,7 @@ def matches(
         return [_told(match, setting) for match in resolver.all_tiers(ctx, command, setting.thresholds)]
     if evidence.found is not None:
         nodes = ((ctx.tables.node_of(lineage), why) for lineage, why in evidence.found)
-        return [
-            namesakes.Match(node, why) for node, why in nodes if node is not None and not ctx.tables.node(node).ended
-        ]
+        return [namesakes.Match(node, why) for node, why in nodes if node is not None and not ctx.has_ended(node)]
     near = {}
     for lineage, version, cosine in evidence.near:
         node = ctx.tables.node_of(lineage)

@@ -8,15 +8,17 @@ from typing import Final, NoReturn
 from worlddb.log.model import blobs, errors, ids, limits, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.names.canonical import name_digest
+from worlddb.projections.tables.storage import timeline_rows
 from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.edge_types import supersession
 from worlddb.reconciler.edge_types.handler import WorldText
-from worlddb.reconciler.edge_types.supersession import began_by, end_predecessors, predecessors_left
-from worlddb.reconciler.entity_resolution.namesakes import UNRESOLVED, Resolution
-from worlddb.reconciler.transaction import context, draft
+from worlddb.reconciler.entity_resolution.namesakes import Resolution
+from worlddb.reconciler.transaction import context, draft, windows
 
-PAST_ITS_END: Final = "Retire it at its end, then reassert it as a new lineage"
-"""What leads past an end that was set, which is never opened again (law 8)."""
+DERIVED_FROM: Final = "derived_from"
+MOST_TOLD: Final = 20
+"""How many worlds that a retirement or a resumption touches are named in the receipt, of each kind."""
 
 
 def create(ctx: context.Context, command: cmd.Create, details: int, resolution: Resolution) -> draft.Decision:
@@ -32,7 +34,8 @@ def create(ctx: context.Context, command: cmd.Create, details: int, resolution: 
     begins = ctx.now if command.valid_from is None else command.valid_from
     validity = times.checked_interval(begins, times.FOREVER if command.valid_to is None else command.valid_to)
     text = WorldText(command.type, command.name, command.content)
-    node, body = ctx.add_world(lineage, text, command.aliases, details, validity, world)
+    stated = draft.stated_ends(command.valid_from, command.valid_to)
+    node, body = ctx.add_world(lineage, text, command.aliases, details, validity, world, stated)
     for match in resolution.matches:
         ctx.propose(node, match.node, evidence=match.evidence)
     return draft.Decision(lineage, body)
@@ -41,17 +44,19 @@ def create(ctx: context.Context, command: cmd.Create, details: int, resolution: 
 def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: int) -> draft.Decision:
     """Decide a create whose key is known.
 
-    Unchanged text changes nothing, changed text is a revision, an end stays an end, and erased text stays erased unless
-    ``revive`` asks for it.
+    Text that holds there already changes nothing, other text is a revision, an end stays an end, and erased text stays
+    erased unless ``revive`` asks for it.
     """
     row = ctx.tables.node(node)
-    body = ctx.body(node)
+    begins = ctx.now if command.valid_from is None else command.valid_from
+    newest = ctx.body(node)
+    body = None if newest is None else _told_at(ctx, node, begins, may_follow=command.valid_from is None)
     if body is not None and (body.type, body.name, body.content) == (command.type, command.name, command.content):
         return draft.Decision(row.lineage)
-    if row.ended:
+    if windows.hole_at(ctx.draft, node, begins) is not None:
         ctx.note("not_revived", row.lineage)
         return draft.Decision(row.lineage)
-    if body is None and not command.revive:
+    if newest is None and not command.revive:
         ctx.note("not_restored", row.lineage)
         return draft.Decision(row.lineage)
     revision = cmd.Revise(
@@ -62,99 +67,171 @@ def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: 
         valid_from=command.valid_from,
         valid_to=command.valid_to,
     )
-    if body is None:
+    if newest is None:
         for position in range(len(command.aliases)):
             ctx.draft.emit(ev.Named(row.lineage, details, position))
-    return _revised(ctx, revision, details, node, body)
+    return _revised(ctx, revision, details, node, _window(ctx, revision, node))
+
+
+def _told_at(ctx: context.Context, node: int, at: int, *, may_follow: bool = True) -> blobs.Body | None:
+    """The text that a lineage has at a time, else what it last had before.
+
+    What begins later is given only if it ``may_follow``. ``None`` also if it is erased.
+    """
+    holding = windows.pieces_in(ctx.draft, node, times.Interval(at, at + 1))
+    if holding:
+        return ctx.body(node, holding[0].number)
+    line = [piece for piece in windows.line_of(ctx.draft, node) if piece.number not in timeline_rows.NO_VERSION]
+    begun = [piece.number for piece in line if piece.span.start <= at]
+    if begun:
+        return ctx.body(node, begun[-1])
+    return ctx.body(node) if may_follow else None
 
 
 def revise(ctx: context.Context, command: cmd.Revise, details: int) -> draft.Decision:
     node = context.node_ref(ctx, command.ref)
     row = ctx.tables.node(node)
-    if row.ended:
-        ctx.refuse(
-            "ended", f"{ids.short(row.lineage)} has ended and takes no further versions", "Reassert it as a new lineage"
-        )
     if node == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be revised")
-    body = ctx.body(node)
-    if body is None:
+    if ctx.body(node) is None:
         _refuse_erased(ctx, row.lineage)
-    return _revised(ctx, command, details, node, body)
+    window = _window(ctx, command, node)
+    hole = windows.hole_at(ctx.draft, node, window.start)
+    if hole is not None and hole.last:
+        ctx.refuse(
+            "ended",
+            f"{ids.short(row.lineage)} has ended at {times.format_time(hole.span.start)}, and the revision would begin"
+            f" at {times.format_time(window.start)}",
+            "Reassert it if it holds again, or give a valid_from before its end",
+        )
+    return _revised(ctx, command, details, node, window)
+
+
+def _window(ctx: context.Context, command: cmd.Revise | cmd.Reassert, node: int) -> times.Interval:
+    """The window that a statement about a lineage takes."""
+    begins = ctx.now if command.valid_from is None else command.valid_from
+    if command.valid_to is not None:
+        return times.checked_interval(begins, command.valid_to)
+    if isinstance(command, cmd.Revise) and command.replace_later:
+        hole = windows.hole_at(ctx.draft, node, times.FOREVER - 1)
+        return times.Interval(begins, times.FOREVER if hole is None else max(begins, hole.span.start))
+    return windows.window_of(ctx.draft, node, begins)
 
 
 def _revised(
-    ctx: context.Context, command: cmd.Revise, details: int, node: int, body: blobs.Body | None
+    ctx: context.Context,
+    command: cmd.Revise,
+    details: int,
+    node: int,
+    window: times.Interval,
 ) -> draft.Decision:
-    """Write a new version on top of ``body``.
+    """Write a new version of a lineage in a window, and take it from what held there.
 
-    If that was erased, the command gives all of the text.
+    If the text before was erased, the command gives all of it.
     """
     row = ctx.tables.node(node)
-    newest = ctx.tables.version(node, row.versions)
-    begins = ctx.now if command.valid_from is None else command.valid_from
-    end = newest.valid_to if command.valid_to is None else min(command.valid_to, newest.valid_to)
-    if newest.valid_to != times.FOREVER and begins > newest.valid_to:
-        ctx.refuse("closed", f"{ids.short(row.lineage)} is closed before the revision would begin", PAST_ITS_END)
-    validity = times.checked_interval(begins, end)
-    before = body or blobs.Body(b"", "", "", "")
+    before = _told_at(ctx, node, window.start) or ctx.body(node) or blobs.Body(b"", "", "", "")
     name = before.name if command.name is None else command.name
     content = before.content if command.content is None else command.content
     position = ctx.draft.add_body(before.type if command.type is None else command.type, name, content)
-    began = began_by(ctx, node, validity.start)
-    latest = next(ctx.spans(node), None)
-    if latest is not None and latest.start > validity.start:
-        ctx.note("later_never_valid", row.lineage)
-    if validity.is_empty:
+    if window.is_empty:
         ctx.note("revision_never_valid", row.lineage)
-    ctx.close(node, validity.start)
-    if not (began or validity.is_empty):
-        end_predecessors(ctx, node, validity.start, row.lineage)
-    ctx.draft.emit(ev.Revised(row.lineage, position, details, validity.start, validity.end))
+    elif windows.takes_later(ctx.draft, node, window):
+        ctx.note("later_never_valid", row.lineage)
+    is_joined = not windows.is_covered(ctx.draft, node, window) and supersession.is_joined(ctx, node)
+    began = not is_joined or window.is_empty or supersession.began_by(ctx, node, window.start)
+    ctx.lose(node, window)
+    if not began:
+        supersession.end_predecessors(ctx, node, window.start, row.lineage)
+    stated = draft.stated_ends(command.valid_from, command.valid_to)
+    ctx.draft.emit(ev.Revised(row.lineage, position, details, window.start, window.end, stated))
+    if is_joined:
+        supersession.settle(ctx, node)
     return draft.Decision(row.lineage, position)
 
 
 def retire(ctx: context.Context, command: cmd.Retire, details: int) -> draft.Decision:
     at = ctx.now if command.at is None else command.at
+    window = times.checked_interval(at, times.FOREVER if command.until is None else command.until)
     found = context.node_or_edge_ref(ctx, command.ref)
     if isinstance(found, bytes):
-        ctx.close_edge(found, at)
+        if command.members:
+            raise errors.InputError("members was given, and an edge has none", "Leave it out")
+        ctx.close_edge(found, window.start, window.end)
         return draft.Decision(found)
     if found == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be retired")
-    before = predecessors_left(ctx, found)
-    ctx.end(found, at, details=details)
-    if next(ctx.spans(found), None) is None:
-        for earlier in before:
-            ctx.note("ends_unreplaced", ctx.lineage(earlier), ctx.lineage(found))
+    if window.is_empty:
+        ctx.refuse("empty_window", "The window in which it is to hold nothing has no instant", "Let it end later")
+    ending = [found, *(_members_alone(ctx, found) if command.members else ())]
+    for node in ending:
+        _retired(ctx, node, window, details)
+    _tell_touched(ctx, found, window, set(ending))
     return draft.Decision(ctx.tables.node(found).lineage)
+
+
+def _retired(ctx: context.Context, node: int, window: times.Interval, details: int) -> None:
+    if window.end != times.FOREVER:
+        ctx.void(node, window, details)
+        return
+    before = supersession.predecessors_left(ctx, node)
+    ctx.end(node, window.start, details=details)
+    if next(ctx.spans(node), None) is None:
+        for earlier in before:
+            ctx.note("ends_unreplaced", ctx.lineage(earlier), ctx.lineage(node))
+
+
+def _members_alone(ctx: context.Context, world: int) -> list[int]:
+    """All that a world contains, at any depth, and nothing outside of it does."""
+    inside, order = {world}, [world]
+    contains = ctx.tables.type_code(CONTAINS)
+    assert contains is not None, "the type is built in"
+    for node in order:
+        for member in ctx.tables.live_targets(node, contains):
+            if member not in inside:
+                inside.add(member)
+                order.append(member)
+    shared = [node for node in order[1:] if not inside.issuperset(ctx.containers(node))]
+    for node in shared:
+        if node in inside:
+            inside.discard(node)
+            shared += [member for member in ctx.tables.live_targets(node, contains) if member in inside]
+    return [node for node in order[1:] if node in inside]
+
+
+def _tell_touched(ctx: context.Context, node: int, window: times.Interval, ending: set[int]) -> None:
+    """Name the members that still hold inside what ends, and what was derived from it."""
+    members = (target for target in ctx.targets(node, CONTAINS) if target not in ending)
+    still = [member for member in members if any(span.overlaps(window) for span in ctx.spans(member))]
+    derived = [edge.source for edge in ctx.edges(node, DERIVED_FROM, incoming=True) if edge.source not in ending]
+    for code, touched in (("members_remain", still), ("now_stale", list(dict.fromkeys(derived)))):
+        if touched:
+            named = [ctx.lineage(each) for each in touched[:MOST_TOLD]]
+            ctx.note(code, ctx.lineage(node), *named)
 
 
 def reassert(ctx: context.Context, command: cmd.Reassert, details: int) -> draft.Decision:
     node = context.node_ref(ctx, command.ref)
     row = ctx.tables.node(node)
-    if not row.ended:
-        is_open = ctx.tables.version(node, row.versions).valid_to == times.FOREVER
-        remedy = "Revise it instead" if is_open else PAST_ITS_END
-        ctx.refuse("not_ended", f"{ids.short(row.lineage)} has not ended", remedy)
-    body = ctx.body(node)
-    if body is None:
+    if node == ROOT_NODE:
+        ctx.refuse("root_is_permanent", "The root world never ends")
+    window = _window(ctx, command, node)
+    if windows.pieces_in(ctx.draft, node, times.Interval(window.start, window.start + 1)):
+        ctx.refuse(
+            "not_ended",
+            f"{ids.short(row.lineage)} holds at {times.format_time(window.start)}: there is nothing to resume",
+            "Revise it instead",
+        )
+    if ctx.body(node) is None:
         _refuse_erased(ctx, row.lineage)
-    content = body.content if command.content is None else command.content
-    again = cmd.Create(
-        type=body.type,
-        name=body.name,
-        content=content,
-        world=ctx.tables.node(ctx.home_of(node)).lineage,
-        valid_from=command.valid_from,
-        valid_to=command.valid_to,
-        resolve=False,
+    again = cmd.Revise(
+        ref=row.lineage, content=command.content, valid_from=command.valid_from, valid_to=command.valid_to
     )
-    made = create(ctx, again, details, UNRESOLVED)
-    new = ctx.tables.node_of(made.ref)
-    assert new is not None
-    ctx.link(new, "derived_from", node)
-    return made
+    decision = _revised(ctx, again, details, node, window)
+    ended = [member for member in ctx.targets(node, CONTAINS) if ctx.has_ended(member)]
+    if ended:
+        ctx.note("members_ended", row.lineage, *(ctx.lineage(member) for member in ended[:MOST_TOLD]))
+    return decision
 
 
 def alias(ctx: context.Context, command: cmd.Alias, details: int) -> draft.Decision:
@@ -198,6 +275,13 @@ def move(ctx: context.Context, command: cmd.Move, details: int) -> draft.Decisio
     to = context.node_ref(ctx, command.to)
     out_of = None if command.out_of is None else context.node_ref(ctx, command.out_of)
     leaving = {node: _leaving(ctx, node, out_of) for node in moved}
+    if command.valid_to is not None:
+        begins = ctx.now if command.valid_from is None else command.valid_from
+        window = times.checked_interval(begins, command.valid_to)
+        for node, (_, edge) in leaving.items():
+            ctx.link(to, CONTAINS, node, valid_from=window.start, valid_to=window.end, details=details)
+            ctx.close_edge(edge, window.start, window.end)
+        return draft.Decision(ctx.tables.node(moved[0]).lineage)
     for node, (_, edge) in leaving.items():
         ctx.link(to, CONTAINS, node, valid_from=command.valid_from, details=details)
         ctx.unlink(edge)

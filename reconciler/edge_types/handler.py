@@ -151,16 +151,16 @@ class HandlerContext(Protocol):
         """Retract an edge on the ingest axis and let its handler clean up."""
 
     def close(self, world: int, at: int, *, by: bytes = b"") -> bool:
-        """Tighten the validity of every version of a world to ``at``.
+        """Take all from ``at`` on from the versions of a world.
 
-        True if any was open beyond it. ``by`` is the full reference of the world that took its place, if one did.
+        True if any held there. ``by`` is the full reference of the world that took its place, if one did.
         """
 
     def close_edge(self, edge: bytes, at: int) -> bool:
         """Tighten the validity of an edge to ``at``; true if it was open beyond it."""
 
     def end(self, world: int, at: int, *, by: bytes = b"") -> None:
-        """Close a world and let it take no further versions."""
+        """Take all from a time on from a world; it holds nothing from there on, until it is reasserted."""
 
     def conflict(
         self, one: int, other: int, *, home: int | None = None, valid_from: int | None = None, valid_to: int = FOREVER

@@ -1,12 +1,17 @@
 """Supersession: which worlds end, and which follow, when one statement replaces another.
 
-A statement may begin before the one that it corrects had begun, or take a place that another takes from later on.
+A statement may begin before the one that it corrects had begun, or take a place that another takes from later on. Of
+the worlds that ``supersedes`` joins at most one holds at a time, whatever the order in which they were joined: beneath
+one that replaces another, directly or not, nothing holds from where it begins; of two of which neither replaces the
+other, the one that begins later holds.
 """
 
 from collections import Counter
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple, Protocol
 
-from worlddb.log.model.times import FOREVER, Interval
+from worlddb.log.model.times import ALWAYS, FOREVER, Interval
 from worlddb.reconciler.edge_types.handler import HandledEdge, HandlerContext
 
 SUPERSEDES: Final = "supersedes"
@@ -22,12 +27,30 @@ class Takeover(NamedTuple):
     world: int
 
 
-class Successor(NamedTuple):
-    """The world that takes another's place, from when, and the home of the edge that says so."""
+class Statement(NamedTuple):
+    """A span in which a version of a world holds.
+
+    The order is that of succession: of two statements the one that begins later holds, and of two that begin at one
+    time the one that was written later.
+    """
 
     begins: int
+    seq: int
     world: int
-    home: int
+    span: Interval
+
+
+class Succession(HandlerContext, Protocol):
+    """What deciding a succession needs beyond what every handler may do."""
+
+    def held(self, node: int, /) -> list[Statement]: ...
+
+    def starts(self, node: int, /) -> set[int]: ...
+
+    def lose(self, node: int, window: Interval, /, *, by: bytes = b"") -> bool: ...
+
+    def void(self, node: int, window: Interval, /) -> None: ...
+    def times_of(self, edge: HandledEdge, /) -> tuple[Interval, ...]: ...
 
 
 def began_by(ctx: HandlerContext, world: int, at: int) -> bool:
@@ -40,7 +63,7 @@ def first_held(ctx: HandlerContext, world: int) -> int | None:
     return min((span.start for span in ctx.spans(world)), default=None)
 
 
-def end_predecessors(ctx: HandlerContext, world: int, at: int, by: bytes) -> None:
+def end_predecessors(ctx: Succession, world: int, at: int, by: bytes) -> None:
     """End all predecessors of a world, at any remove, no later than ``at``.
 
     ``at`` is a time before that world began.
@@ -55,7 +78,8 @@ def end_predecessors(ctx: HandlerContext, world: int, at: int, by: bytes) -> Non
                 continue
             seen.add(edge.target)
             began = began_by(ctx, edge.target, at)
-            note_conflicts_left(ctx, edge.target, at, by)
+            window = Interval(at, FOREVER)
+            note_conflicts_left(ctx, edge.target, window, by)
             if ctx.close(edge.target, at, by=by):
                 ctx.note("ends_earlier" if began else "never_valid", ctx.lineage(edge.target))
             if not began:
@@ -80,29 +104,123 @@ def first_takeover(ctx: HandlerContext, world: int, begins: int) -> Takeover:
     return found
 
 
-def next_successor(ctx: HandlerContext, world: int, after: int) -> Successor | None:
-    """The next successor of a world after a time at which it still holds.
+def is_joined(ctx: HandlerContext, world: int) -> bool:
+    """True if ``supersedes`` joins a world with another one."""
+    return next(_said_of(ctx, world), None) is not None
 
-    Of several, it is the first in log order.
 
-    What was to take it, and holds at no time, leaves it to what took its own place.
+def _said_of(ctx: HandlerContext, world: int) -> Iterator[HandledEdge]:
+    """The ``supersedes`` edges of a world, in both directions."""
+    for incoming in (False, True):
+        yield from ctx.edges(world, SUPERSEDES, incoming=incoming)
+
+
+def joined(ctx: Succession, world: int, from_when: dict[tuple[int, int], int]) -> list[int]:
+    """The worlds that ``supersedes`` joins with one, in either direction and at any remove, and that one first.
+
+    ``from_when`` is told of pairs, newer and older, from when the one replaces the other, where that is not when a
+    version of the newer one begins.
     """
-    ends = next((span.end for span in ctx.spans(world)), FOREVER)
-    if ends == FOREVER or ends <= after:
-        return None
-    found: list[Successor] = []
-    pending, seen = [world], {world}
-    for node in pending:
-        for edge in ctx.edges(node, SUPERSEDES, incoming=True):
-            if edge.source in seen or not _is_in_force(edge):
-                continue
-            seen.add(edge.source)
-            starts = [span.start for span in ctx.spans(edge.source)]
-            if starts:
-                found.append(Successor(max(ends, min(starts)), edge.source, edge.home))
-            else:
-                pending.append(edge.source)
-    return min(found, key=lambda heir: heir.begins, default=None)
+    found, seen = [world], {world}
+    for node in found:
+        for incoming in (False, True):
+            for edge in ctx.edges(node, SUPERSEDES, incoming=incoming):
+                other = edge.source if incoming else edge.target
+                if not _is_in_force(edge):
+                    continue
+                _say_when(ctx, edge.source, edge.target, edge.valid_from, from_when)
+                if other not in seen:
+                    seen.add(other)
+                    found.append(other)
+    return found
+
+
+def _say_when(ctx: Succession, newer: int, older: int, at: int, from_when: dict[tuple[int, int], int]) -> None:
+    begins = ALWAYS if at in ctx.starts(newer) else at
+    from_when[newer, older] = min(begins, from_when.get((newer, older), FOREVER))
+
+
+def replace(ctx: Succession, source: int, target: int, at: int) -> None:
+    """End a world where another one, or what had taken that one's place before it began, takes its place."""
+    begins, first = first_takeover(ctx, source, at)
+    by = ctx.lineage(first)
+    whole = covers(ctx.held(target), Interval(begins, FOREVER)) and not began_by(ctx, source, begins - 1)
+    # What held all that time held alone, but for what somebody said to hold beside it.
+    alone = not is_joined(ctx, source) and not any(edge.valid_from > begins for edge in _said_of(ctx, target))
+    began = began_by(ctx, target, begins)
+    ctx.end(target, begins, by=by)
+    if not began:
+        end_predecessors(ctx, target, begins, by)
+    if not (whole and alone):
+        settle(ctx, source, target, at)
+
+
+def settle(ctx: Succession, world: int, target: int | None = None, at: int = ALWAYS) -> None:
+    """See that of the worlds that are joined with one at most one holds at a time.
+
+    Where two would, the statement that begins later holds, and the other one loses the time that both had. Only who
+    said that one replaces another later than it begins, said that they hold beside each other until then. The world is
+    about to replace ``target`` from ``at`` on, if there is one.
+    """
+    from_when: dict[tuple[int, int], int] = {}
+    nodes = dict.fromkeys(joined(ctx, world, from_when))
+    if target is not None:
+        nodes |= dict.fromkeys(joined(ctx, target, from_when))
+        _say_when(ctx, world, target, at, from_when)
+    statements = sorted((statement for node in nodes for statement in ctx.held(node)), key=lambda each: each.span)
+    moments = sorted({moment for each in statements for moment in each.span} | {*from_when.values()})
+    lost: dict[tuple[int, int], list[Interval]] = {}
+    holding: list[Statement] = []
+    following = 0
+    for begins, ends in pairwise(moments):
+        holding = [each for each in holding if each.span.end > begins]
+        while following < len(statements) and statements[following].span.start <= begins:
+            holding.append(statements[following])
+            following += 1
+        _divide(holding, Interval(begins, ends), from_when, lost)
+    for loser, winner in sorted(lost):
+        by = ctx.lineage(winner)
+        for window in lost[loser, winner]:
+            note_conflicts_left(ctx, loser, window, by)
+            ctx.lose(loser, window, by=by)
+        ctx.note("until_successor", ctx.lineage(loser), by)
+
+
+def _divide(
+    holding: list[Statement],
+    window: Interval,
+    from_when: dict[tuple[int, int], int],
+    lost: dict[tuple[int, int], list[Interval]],
+) -> None:
+    """Say who of those that hold throughout a window loses it, and to whom."""
+    stay: list[int] = []
+    for each in sorted(holding, reverse=True) if len(holding) > 1 else ():
+        for winner in stay:
+            pairs = (winner, each.world), (each.world, winner)
+            if window.start >= max(from_when.get(pair, ALWAYS) for pair in pairs):
+                windows = lost.setdefault((each.world, winner), [])
+                begins = windows.pop().start if windows and windows[-1].end == window.start else window.start
+                windows.append(Interval(begins, window.end))
+                break
+        else:
+            stay.append(each.world)
+
+
+def settle_apart(ctx: Succession, source: int, target: int) -> None:
+    """See to two worlds of which it is no longer said that one replaces the other: others may still join them."""
+    one, other = ctx.held(source), ctx.held(target)
+    if any(each.span.overlaps(another.span) for each in one for another in other):
+        settle(ctx, source)
+        settle(ctx, target)
+
+
+def covers(statements: Sequence[Statement], window: Interval) -> bool:
+    """True if a world's statements leave no time of a window to others."""
+    at = window.start
+    for statement in statements:
+        if statement.span.start <= at < statement.span.end:
+            at = statement.span.end
+    return at >= window.end
 
 
 def predecessors_left(ctx: HandlerContext, world: int) -> list[int]:
@@ -119,7 +237,7 @@ def predecessors_left(ctx: HandlerContext, world: int) -> list[int]:
             if edge.target in seen or not _is_in_force(edge):
                 continue
             seen.add(edge.target)
-            ends = next((span.end for span in ctx.spans(edge.target)), None)
+            ends = max((span.end for span in ctx.spans(edge.target)), default=None)
             if ends is None:
                 pending.append(edge.target)
             elif ends == begins:
@@ -127,13 +245,13 @@ def predecessors_left(ctx: HandlerContext, world: int) -> list[int]:
     return found
 
 
-def note_conflicts_left(ctx: HandlerContext, world: int, at: int, by: bytes) -> None:
-    """Note which contradictions of a world end from ``at`` on, where it is about to be closed.
+def note_conflicts_left(ctx: Succession, world: int, window: Interval, by: bytes) -> None:
+    """Note which contradictions of a world end in a window, which it is about to lose.
 
     A contradiction is of two statements that hold, so it is over with one of them, and nobody has said of what takes
     its place that it contradicts the other one. What takes it is not told of itself.
     """
-    lost = [piece for span in ctx.spans(world) if not (piece := span.intersect(Interval(at, FOREVER))).is_empty]
+    lost = [piece for span in ctx.spans(world) if not (piece := span.intersect(window)).is_empty]
     told: Counter[int] = Counter()
     for incoming in (False, True):
         for edge in ctx.edges(world, CONTRADICTS, incoming=incoming) if lost else ():
@@ -146,12 +264,13 @@ def note_conflicts_left(ctx: HandlerContext, world: int, at: int, by: bytes) -> 
             ctx.note("conflict_left", ctx.lineage(world), ctx.lineage(other))
 
 
-def _is_open(ctx: HandlerContext, edge: HandledEdge, other: int, pieces: list[Interval]) -> bool:
+def _is_open(ctx: Succession, edge: HandledEdge, other: int, pieces: list[Interval]) -> bool:
     """True if a contradiction is in force at some time of these pieces."""
-    said = Interval(edge.valid_from, edge.valid_to)
-    return any(not piece.intersect(said).intersect(span).is_empty for piece in pieces for span in ctx.spans(other))
+    spans = list(ctx.spans(other))
+    together = (piece.intersect(said) for piece in pieces for said in ctx.times_of(edge))
+    return any(both.overlaps(span) for both in together for span in spans)
 
 
 def _is_in_force(edge: HandledEdge) -> bool:
-    """True if an edge is in force at any time."""
-    return edge.valid_from < edge.valid_to
+    """True if an edge is in force from some time on; one for a while makes a hole, and joins nothing."""
+    return edge.valid_from < edge.valid_to == FOREVER

@@ -141,7 +141,7 @@ def stage_found(ctx: Context, command: cmd.Recluster) -> None:
         return
     for one, other, evidence in command.items:
         nodes = [ctx.tables.node_of(lineage) for lineage in (one, other)]
-        if None in nodes or any(ctx.tables.node(node).ended for node in nodes if node is not None):
+        if None in nodes or any(ctx.has_ended(node) for node in nodes if node is not None):
             continue
         earlier, later = sorted(node for node in nodes if node is not None)
         if not is_settled(ctx, later, earlier):

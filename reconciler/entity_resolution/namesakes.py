@@ -211,7 +211,7 @@ def is_open(ctx: Context, node: int, candidate: Candidate, inside: Inside) -> bo
     That is: compatible type, open, not erased, in scope, not known to be another.
     """
     row = ctx.tables.node(node)
-    if node in (ROOT_NODE, candidate.world, candidate.node) or row.ended:
+    if node in (ROOT_NODE, candidate.world, candidate.node) or (row.ended and ctx.has_ended(node)):
         return False
     kind = ctx.tables.version(node, row.versions).type
     if not any(kind) or not inside.has(ctx, node):
@@ -246,14 +246,14 @@ def _stated(ctx: Context, type_name: str, world: int) -> Iterator[str]:
         if _stands_for(ctx, node, type_name, world):
             for target in ctx.targets(node, "subtype_of"):
                 body = ctx.body(target)
-                if body is not None and not ctx.tables.node(target).ended:
+                if body is not None and not ctx.has_ended(target):
                     yield body.name
 
 
 def _stands_for(ctx: Context, node: int, type_name: str, world: int) -> bool:
     """True if a world stands for a type, and counts inside a given world."""
     body = ctx.body(node)
-    if body is None or (body.type, body.name) != (TYPE, type_name) or ctx.tables.node(node).ended:
+    if body is None or (body.type, body.name) != (TYPE, type_name) or ctx.has_ended(node):
         return False
     around = (above == ROOT_NODE or ctx.inside(world, above) for above in ctx.containers(node))
     return any(around) or ctx.inside(node, world)

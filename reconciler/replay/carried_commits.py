@@ -60,7 +60,7 @@ def _world(tables: rows.Tables, lineage: bytes, seq: int) -> Any:
     node = tables.node_of(lineage)
     if node is None or tables.node(node).created > seq:
         return None
-    ended = tables.node(node).ended
+    ended = asof.ended_by(tables, node, tables.node(node), seq)
     versions = [(seen.number, seen.row.body, seen.validity) for seen in asof.versions_as_of(tables, node, seq)]
     aliases = [
         (number, asof.alias_known(row, seq), row.seq, row.position)
@@ -72,7 +72,7 @@ def _world(tables: rows.Tables, lineage: bytes, seq: int) -> Any:
         for place, row in tables.incoming(node, schema.CONTAINS_CODE)
         if asof.edge_known(row, seq)
     ]
-    return versions, 0 < ended <= seq, aliases, containers
+    return versions, bool(ended), aliases, containers
 
 
 def _edge_or_proposal(tables: rows.Tables, identifier: bytes, seq: int) -> Any:

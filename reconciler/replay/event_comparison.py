@@ -89,6 +89,11 @@ def compared(then: Redecision, draft: Draft) -> Redecision | None:
     ``then`` has all events of then.
     """
     now = [_told_event(event, draft.blobs.stored) for event in draft.events]
+    if any(event.data.get("stated") == ev.UNKNOWN for event in then.events_then):
+        # The first release did not record which ends were stated, so that there is nothing to compare it with.
+        for event in now:
+            if "stated" in event.data:
+                event.data["stated"] = ev.UNKNOWN
     only_then, only_now = tuple(_beyond(then.events_then, now)), tuple(_beyond(now, then.events_then))
     outcome = "unchanged" if not draft.events else "staged" if draft.staged else "committed"
     if outcome == then.then and not (only_then or only_now):

@@ -5,6 +5,7 @@ they get. The functions at the end resolve references: ids, prefixes, and positi
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
 from worlddb.log.model import blobs, codec, errors, events, hashing, ids, times
@@ -12,12 +13,12 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed
 from worlddb.projections.tables.apply.apply import forbids
 from worlddb.projections.tables.reads import asof, lookup
-from worlddb.projections.tables.storage import proposal_rows, schema
+from worlddb.projections.tables.storage import proposal_rows, schema, timeline_rows
 from worlddb.reconciler.commands import commands, outcome
 from worlddb.reconciler.edge_types import functional, registry, scopes, supersession
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert, PairProposal, WorldText, Written
-from worlddb.reconciler.transaction import ancestry, inputs, interiors
-from worlddb.reconciler.transaction.draft import Draft
+from worlddb.reconciler.transaction import ancestry, inputs, interiors, windows
+from worlddb.reconciler.transaction.draft import Draft, stated_ends
 
 
 class Reading:
@@ -38,13 +39,37 @@ class Reading:
 
     def spans(self, node: int) -> Iterator[times.Interval]:
         """The intervals at which the versions of a node are valid, newest first, without empty ones."""
-        for _, row in self.tables.version_rows(node):
-            if row.valid_from < row.valid_to:
-                yield times.Interval(row.valid_from, row.valid_to)
+        held = (piece for piece in windows.line_of(self.draft, node) if piece.number not in timeline_rows.NO_VERSION)
+        for piece in sorted(held, key=lambda piece: (-piece.number, *piece.span)):
+            yield piece.span
 
-    def body(self, node: int) -> blobs.Body | None:
-        """The newest body of a node, in this draft or in the log; ``None`` once erased."""
-        row = self.tables.version(node, self.tables.node(node).versions)
+    def held(self, node: int) -> list[supersession.Statement]:
+        """What the versions of a node say and when it holds, in the order of time."""
+        found = []
+        for span, number in windows.line_of(self.draft, node):
+            if number not in timeline_rows.NO_VERSION:
+                row = self.tables.version(node, number)
+                found.append(supersession.Statement(row.valid_from, row.seq, node, span))
+        return found
+
+    def starts(self, node: int) -> set[int]:
+        """Where the versions of a node were written to begin."""
+        return {row.valid_from for _, row in self.tables.version_rows(node)}
+
+    def times_of(self, edge: HandledEdge) -> tuple[times.Interval, ...]:
+        """The spans in which an edge is in force."""
+        place = self.tables.place_of(edge.id) if edge.id else None
+        if place is None:
+            return times.Interval(edge.valid_from, edge.valid_to).pieces
+        return asof.edge_validity(self.tables, place, self.tables.edge(place), self.draft.seq).pieces
+
+    def has_ended(self, node: int) -> bool:
+        """True if a lineage was retired or superseded, and not resumed since."""
+        return bool(asof.ended_by(self.tables, node, self.tables.node(node), self.draft.seq))
+
+    def body(self, node: int, number: int = 0) -> blobs.Body | None:
+        """The newest body of a node, or that of a version, in this draft or in the log; ``None`` once erased."""
+        row = self.tables.version(node, number or self.tables.node(node).versions)
         found = self._blob(row.seq, row.position)
         return found if isinstance(found, blobs.Body) else None
 
@@ -103,13 +128,17 @@ class Reading:
 
     def handled(self, place: schema.EdgePlace, row: schema.EdgeRow, type_name: str = "") -> HandledEdge:
         """A stored edge as its handler sees it."""
+        begins, ends = row.valid_from, row.valid_to
+        if row.closed == schema.CUT:
+            left = asof.edge_validity(self.tables, place, row, self.draft.seq)
+            begins, ends = left.start, left.end
         return HandledEdge(
             type_name or self.tables.type_name(place.type),
             place.source,
             row.target,
             row.home,
-            row.valid_from,
-            row.valid_to,
+            begins,
+            ends,
             row.details,
             id=row.edge,
             seq=row.seq,
@@ -303,52 +332,65 @@ class Context(Reading):
                 self._deciding.pop()
         functional.end_conflicts(self, self.scopes, seen, None)
 
+    def lose(self, node: int, window: times.Interval, *, by: bytes = b"") -> bool:
+        """Take a window from the versions of a node (law 8); true if any held in it."""
+        return windows.lose(self.draft, node, window, by)
+
     def close(self, node: int, at: int, *, by: bytes = b"") -> bool:
-        """Tighten the validity of every version of a node to ``at`` (law 8).
+        """Take all from a time on from the versions of a node; true if any held there."""
+        return self.lose(node, times.Interval(at, times.FOREVER), by=by)
 
-        True if any was open beyond it.
-        """
-        changed = False
-        lineage = self.tables.node(node).lineage
-        for number, row in self.tables.version_rows(node):
-            end = times.Interval(row.valid_from, row.valid_to).tighten(at).end
-            if end < row.valid_to:
-                self.draft.emit(ev.Closed(lineage, number, end, by))
-                changed = True
-            if row.valid_from <= at and row.valid_from < row.valid_to:
-                # Whatever is older ended where this version began, or is valid at no time.
-                break
-        return changed
-
-    def close_edge(self, edge: bytes, at: int) -> bool:
-        """Tighten the validity of an edge to ``at``; true if it was open beyond it."""
+    def close_edge(self, edge: bytes, at: int, until: int = times.FOREVER) -> bool:
+        """Take all times from ``at`` on, or up to ``until``, from an edge; true if it was in force at any of them."""
         place = self.tables.place_of(edge)
         assert place is not None, "callers resolve references first"
         row = self.tables.edge(place)
         if row.unlinked != schema.LIVE:
             self.refuse("already_unlinked", f"The edge {ids.short(edge)} was already unlinked at {row.unlinked}")
-        end = times.Interval(row.valid_from, row.valid_to).tighten(at).end
-        if end < row.valid_to:
+        validity = asof.edge_validity(self.tables, place, row, self.draft.seq)
+        window = times.Interval(at, until)
+        if not validity.overlaps(window):
+            return False
+        left = validity.without(window)
+        if left.is_empty or left.end <= at:
+            end = max(row.valid_from, at)
             self.draft.emit(ev.EdgeClosed(edge, end))
             functional.end_conflicts(self, self.scopes, self.handled(place, row), end)
-            return True
-        return False
+        else:
+            lost = validity.intersect(window)
+            self.draft.emit(ev.EdgeLost(edge, lost.start, lost.end))
+        return True
 
     def end(self, node: int, at: int, *, details: int = ev.NONE, by: bytes = b"") -> None:
-        """Close a node and let it take no further versions.
+        """Take all from a time on from a node, and let it hold nothing until it is resumed.
 
         One that has ended keeps its end or gets an earlier one.
         """
         row = self.tables.node(node)
-        newest = self.tables.version(node, row.versions)
-        supersession.note_conflicts_left(self, node, at, by)
-        changed = self.close(node, at, by=by)
-        if newest.valid_from < newest.valid_to and at <= newest.valid_from:
+        window = times.Interval(at, times.FOREVER)
+        supersession.note_conflicts_left(self, node, window, by)
+        changed = self.lose(node, window, by=by)
+        if changed and next(self.spans(node), None) is None:
             self.note("never_valid", row.lineage)
-        if not row.ended:
+        if not self.has_ended(node):
             self.draft.emit(ev.Ended(row.lineage, at, details, by))
+        elif (hole := windows.hole_at(self.draft, node, at)) is None or not hole.last:
+            self.draft.emit(ev.Voided(row.lineage, at, times.FOREVER, details))
         elif not changed:
             self.note("already_closed", row.lineage)
+
+    def void(self, node: int, window: times.Interval, details: int = ev.NONE) -> None:
+        """Make a hole in the timeline of a node: it holds nothing in the window."""
+        lineage = self.tables.node(node).lineage
+        supersession.note_conflicts_left(self, node, window, b"")
+        hole = windows.hole_at(self.draft, node, window.start)
+        changed = self.lose(node, window)
+        if not changed and hole is not None and hole.span.covers(window):
+            self.note("already_closed", lineage)
+            return
+        if changed and next(self.spans(node), None) is None:
+            self.note("never_valid", lineage)
+        self.draft.emit(ev.Voided(lineage, window.start, window.end, details))
 
     def create(
         self,
@@ -387,7 +429,9 @@ class Context(Reading):
         )
         lineage = ids.Lineage(self.draft.nonce("derived", type_name, name, content)[: ids.LINEAGE_BYTES])
         text = WorldText(type_name, name, content)
-        node, _ = self.add_world(lineage, text, aliases, details, times.checked_interval(begins, valid_to), where)
+        validity = times.checked_interval(begins, valid_to)
+        stated = stated_ends(valid_from, None if valid_to == times.FOREVER else valid_to)
+        node, _ = self.add_world(lineage, text, aliases, details, validity, where, stated)
         for each in dict.fromkeys((edge.source, edge.target) if derived_from is None else derived_from):
             if each != schema.ROOT_NODE:
                 self.link(node, "derived_from", each, valid_from=begins)
@@ -471,6 +515,7 @@ class Context(Reading):
         details: int,
         validity: times.Interval,
         world: int,
+        stated: int,
     ) -> tuple[int, int]:
         """Write a new world into a container; its number, and the position of its body.
 
@@ -478,7 +523,7 @@ class Context(Reading):
         """
         body = self.draft.add_body(*text)
         node = self.draft.applier.next_node
-        self.draft.emit(ev.Created(lineage, body, details, validity.start, validity.end))
+        self.draft.emit(ev.Created(lineage, body, details, validity.start, validity.end, None, stated))
         for position in range(len(aliases)):
             self.draft.emit(ev.Named(lineage, details, position))
         self.link(world, schema.CONTAINS, node, valid_from=validity.start)
@@ -518,7 +563,10 @@ class Context(Reading):
         source = self._as_of(place.source, row.source_version)
         target = self._as_of(row.target, row.target_version)
         ends = (source, target, self.tables.node(home))
-        self._emit_linked(edge, ends, self._after(row.edge), keyed=True, handler_version=row.handler_version)
+        held = self.times_of(edge)
+        written = self._emit_linked(edge, ends, self._after(row.edge), keyed=True, handler_version=row.handler_version)
+        for before, behind in pairwise(held):
+            self.draft.emit(ev.EdgeLost(written, before.end, behind.start))
 
     def interior(self, world: int) -> interiors.Interior:
         """A world and all inside it, what was decided so far included."""
@@ -576,8 +624,7 @@ class Context(Reading):
         return first is None or first[0].source == world or world in self.containers(node)
 
     def _is_over(self, node: int) -> bool:
-        row = self.tables.node(node)
-        return bool(row.ended) and self.tables.version(node, row.versions).valid_to <= self.now
+        return self.has_ended(node) and all(span.end <= self.now for span in self.spans(node))
 
     def _insert(self, edge: HandledEdge, handler: EdgeHandler) -> Insert:
         self._deciding.append((edge, handler))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol
 
-from worlddb.log.model import blobs, clock, codec, ids
+from worlddb.log.model import blobs, clock, codec, events, ids
 from worlddb.log.model.events import FORMAT, NONE, AnyEvent, Linked
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.log import Head, LmdbLog
@@ -25,6 +25,12 @@ class FinishedCommit(NamedTuple):
     header: codec.Header
     events: codec.Events
     record: codec.Record
+
+
+def stated_ends(valid_from: int | None, valid_to: int | None) -> int:
+    """Which ends of a window a caller stated, as events say it."""
+    given = (events.START_STATED if valid_from is not None else 0) | (events.END_STATED if valid_to is not None else 0)
+    return given or events.DEFAULTED
 
 
 class Decision(NamedTuple):

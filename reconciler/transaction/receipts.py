@@ -5,7 +5,7 @@ their events without a word of the caller: texts lie in erasable blobs, keys are
 from another request, and a commit is summarised.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -15,11 +15,22 @@ from msgspec.structs import fields
 
 from worlddb.log.model import blobs, codec, errors, hashing, ids, limits
 from worlddb.log.model.codec import Note as StoredNote
-from worlddb.log.model.events import NONE, Revised
+from worlddb.log.model.events import NONE, AnyEvent, Closed, Lost, Revised
+from worlddb.log.model.times import FOREVER
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.commands.outcome import NAMING, Committed, Note, Outcome, Receipt, Refusal, Refused, Staged
+from worlddb.reconciler.commands.outcome import (
+    NAMING,
+    Committed,
+    Loss,
+    Note,
+    Outcome,
+    Receipt,
+    Refusal,
+    Refused,
+    Staged,
+)
 from worlddb.reconciler.transaction import recorded_texts
 from worlddb.reconciler.transaction.draft import DETAIL_FIELDS, Draft
 
@@ -133,7 +144,17 @@ def receipt_of(header: codec.Header, events: codec.Events) -> Receipt:
     outcome: Outcome = Staged() if events.staged else Committed()
     revised = sum(isinstance(event, Revised) for event in events.events)
     behind = [StoredNote("clock_behind", [])] if header.ingest_time - header.wall_time > CLOCK_BEHIND else []
-    return _receipt(outcome, header, header.event_count, events.refs, [*events.notes, *behind], revised)
+    receipt = _receipt(outcome, header, header.event_count, events.refs, [*events.notes, *behind], revised)
+    lost = tuple(_losses(events.events))
+    return msgspec.structs.replace(receipt, lost=lost) if lost else receipt
+
+
+def _losses(events: Iterable[AnyEvent]) -> Iterator[Loss]:
+    for event in events:
+        if isinstance(event, Closed):
+            yield Loss(event.lineage.hex(), event.version, event.valid_to, FOREVER)
+        elif isinstance(event, Lost):
+            yield Loss(event.lineage.hex(), event.version, event.valid_from, event.valid_to)
 
 
 def unchanged(header: codec.Header, draft: Draft) -> Receipt:

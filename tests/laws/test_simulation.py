@@ -19,12 +19,12 @@ from tests.support.simulation.config import CHORES, COMMANDS, FAULTS, drawn
 from tests.support.simulation.points import Ended
 from tests.support.simulation.run import SeedFailed, simulate
 from tests.support.tidy.tree import ROOT
-from worlddb.log.model import events as ev
+from worlddb.log.model.times import Interval
 from worlddb.log.store.environment import Environment
 from worlddb.projections.tables.apply import apply
+from worlddb.projections.tables.storage import schema
 from worlddb.query.lanes.text_lane import PresentTextLane
 from worlddb.reconciler.transaction import receipts
-from worlddb.reconciler.transaction.context import Context
 from worlddb.store import StoreReader
 
 pytestmark = pytest.mark.long
@@ -112,15 +112,9 @@ def test_a_seed_that_fails_says_which_it_is_and_how_to_see_it_again(monkeypatch:
 # Canaries: each of these is broken on purpose, here and nowhere else.
 
 
-def _moves_ends(ctx: Context, node: int, at: int, *, by: bytes = b"") -> bool:
-    """Validity ends where the last word has it, also later (law 8: only ever earlier)."""
-    row = ctx.tables.node(node)
-    newest = ctx.tables.version(node, row.versions)
-    end = max(newest.valid_from, at)
-    if end == newest.valid_to:
-        return False
-    ctx.draft.emit(ev.Closed(row.lineage, row.versions, end, by))
-    return True
+def _forgets_holes(row: schema.VersionRow | schema.EdgeRow, window: Interval, seq: int) -> tuple[int, int]:
+    """What has lost a part is still said to hold from its first time to its last (law 8: times only shrink)."""
+    return seq, row.valid_to if window.end < row.valid_to else max(row.valid_from, min(row.valid_to, window.start))
 
 
 def _keeps_what_was_begun(env: Environment, work: Any) -> Any:
@@ -154,7 +148,7 @@ def _where_it_ended_at_first(reader: StoreReader, head: int) -> PresentTextLane:
 
 
 CANARIES: dict[str, tuple[Any, str, Any]] = {
-    "an end of validity that moves later": (Context, "close", _moves_ends),
+    "times that were lost and are held again": (apply, "_left", _forgets_holes),
     "a retry that is lost": (receipts, "key_digest", lambda secret, key: b""),
     "an erased name that is still found": (apply, "_forget", lambda tables, name, kind=b"": None),
     "a read that is stale": (StoreReader, "text_lane", _where_it_ended_at_first),

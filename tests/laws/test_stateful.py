@@ -19,10 +19,11 @@ from tests.support.model import strategies as draw
 from tests.support.model.edge_rules import TYPES
 from tests.support.model.session import Session
 from tests.support.model.strategies import Recipe
-from worlddb.log.model.times import Interval
+from worlddb.log.model.times import FOREVER, Interval
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.background import reclustering
+from worlddb.reconciler.transaction import windows
 
 pytestmark = pytest.mark.long
 
@@ -216,7 +217,7 @@ METHODS = [
     *("move", "alias", "unalias", "erase", "accept", "reject", "undo", "tune", "untune"),
 ]
 REFUSALS = [
-    *("ended", "closed", "root_is_permanent", "not_ended", "already_member", "containment_cycle"),
+    *("ended", "empty_window", "root_is_permanent", "not_ended", "already_member", "containment_cycle"),
     *("self_reference", "already_decided", "already_unlinked", "last_container", "already_in_conflict"),
     *("already_proposed", "supersedes_cycle", "precedes_cycle", "causes_cycle", "derived_from_cycle"),
     *("subtype_of_cycle", "not_a_member", "is_a_proposal", "already_same", "rejected_before", "root_is_unique"),
@@ -225,7 +226,7 @@ REFUSALS = [
 NOTES = [
     *("proposal_staged", "already_closed", "adopted_by_root", "nothing_reopened", "not_revived"),
     *("edges_left_behind", "edges_carried", "never_valid", "not_restored"),
-    *("revision_never_valid", "later_never_valid"),
+    *("revision_never_valid", "later_never_valid", "members_remain", "members_ended", "now_stale"),
 ]
 CORRECTING = ["conflict_left", "ends_earlier", "until_successor", "begun_anew", "ends_unreplaced"]
 """Notes that histories have in which statements correct one another, and hardly any other."""
@@ -288,8 +289,10 @@ CORRECTIONS = st.one_of(
     *(SUPERSEDED, SUPERSEDED, SUPERSEDED),
     draw.recipe("link", {"source": FEW, "target": FEW, "type": st.just("supersedes"), "valid_from": draw.moments}, {}),
     draw.recipe("link", {"source": FEW, "target": FEW, "type": st.just("contradicts")}, {}),
-    draw.recipe("revise", {"ref": FEW, "content": draw.contents, "valid_from": draw.moments}, {}),
-    draw.recipe("retire", {"ref": FEW, "at": draw.moments}, {}),
+    draw.recipe("revise", {"ref": FEW, "content": draw.contents, "valid_from": draw.moments}, {"valid_to": draw.ends}),
+    draw.recipe("retire", {"ref": FEW, "at": draw.moments}, {"valid_to": draw.ends}),
+    draw.recipe("reassert", {"ref": FEW, "valid_from": draw.moments}, {"valid_to": draw.ends}),
+    draw.recipe("unlink", {"edge": draw.picks("edge")}, {}),
     draw.recipe(
         "create", {"type": st.just("Note"), "name": st.just("k"), "key": st.just("k"), "anew": st.just(True)}, {}
     ),
@@ -356,6 +359,11 @@ CANARIES = {
         asof,
         "version_validity",
         lambda tables, node, number, row, seq: Interval(row.valid_from, row.valid_to),
+    ),
+    "a late statement that takes all that was stated to follow": (
+        windows,
+        "window_of",
+        lambda draft, node, begins: Interval(begins, FOREVER),
     ),
     "another look that looks at nothing that is new": (reclustering, "_news", lambda ctx, event: ((), ())),
     "a proposal that forgets earlier decisions": (

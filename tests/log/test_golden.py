@@ -156,6 +156,21 @@ def test_a_world_created_here_is_written_as_it_was_before_worlds_could_be_import
     assert codec.decode_events(whole, 1).events == [ev.Created(ONE, 1, -1, TIME, FOREVER)]
 
 
+def test_what_was_written_before_stated_starts_were_recorded_is_read_and_says_that_nobody_did() -> None:
+    """The bytes of the first release, which told neither which ends were stated nor what a version lost in between."""
+    created = bytes.fromhex(
+        "97a763726561746564c410000102030405060708090a0b0c0d0e0f01ffcf000660be0ab5c000cf7fffffffffffffffc0"
+    )
+    revised = bytes.fromhex(
+        "96a772657669736564c410000102030405060708090a0b0c0d0e0f0102cf000660be0ab5c000cf000660be0ab5c001"
+    )
+    whole = b"\x96\xa6events\xc4\x00\xc2\x90\x90\x92" + created + revised
+    assert codec.decode_events(whole, 1).events == [
+        ev.Created(ONE, 1, -1, TIME, FOREVER, None, ev.UNKNOWN),
+        ev.Revised(ONE, 1, 2, TIME, TIME + 1, ev.UNKNOWN),
+    ]
+
+
 def test_a_vector_from_before_statements_had_vectors_has_none() -> None:
     stored = bytes.fromhex("93a6766563746f72c410606162636465666768696a6b6c6d6e6fc40400010203")
     assert codec.decode_blob(stored, 1) == Vector(NONCE, bytes(range(4)), 0)

@@ -143,7 +143,7 @@ def test_the_rows_of_some_worlds_are_those_of_all_without_the_others(
         assert list(scan_nodes(table, b"aa", asked)) == expected
 
 
-u16, u32, u64 = st.integers(0, 2**16 - 1), st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
+u8, u16, u32, u64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
 i32, i64 = st.integers(-(2**31), 2**31 - 1), st.integers(ALWAYS, FOREVER)
 
 
@@ -153,7 +153,7 @@ def raw(size: int) -> st.SearchStrategy[bytes]:
 
 ROWS: list[tuple[Any, Any, st.SearchStrategy[Any]]] = [
     (schema.NODE, schema.NodeRow, st.tuples(raw(16), u64, i64, u32, u32, u64, raw(32))),
-    (schema.VERSION, schema.VersionRow, st.tuples(raw(32), u64, i64, i64, u64, i32, i32, raw(16), raw(8))),
+    (schema.VERSION, schema.VersionRow, st.tuples(raw(32), u64, i64, i64, u64, i32, i32, raw(16), raw(8), u8)),
     (schema.EDGE, schema.EdgeRow, st.tuples(raw(32), u64, u64, u32, u32, u64, u64, i64, i64, u64, i32, u16)),
     (schema.EDGE_PLACE, schema.EdgePlace, st.tuples(u64, u16, u64)),
     (schema.ALIAS, schema.AliasRow, st.tuples(raw(16), u64, u64, i32, u32)),

@@ -103,7 +103,7 @@ def test_the_page_says_what_was_true_when_and_when_that_was_learned(tmp_path: Pa
     small = small_store(tmp_path / "store")
     noon = worlddb.parse_time("2026-12-02T12:00:00Z")
     with worlddb.open(tmp_path / "store", author="corrector", clock=ManualClock(noon)) as db:
-        db.revise(small.sarah, content="CTO", valid_from="2024-09-01", why="the card said so")
+        db.revise(small.sarah, content="CTO", valid_from="2024-09-01", replace_later=True, why="the card said so")
         db.retire(small.sarah, at="2025-11-01")
     told = words(page_of(tmp_path / "store", small.sarah, valid="2024-10-01"))
     for said in (

@@ -20,8 +20,7 @@ GIVE_TIMES: Final = "Give times as ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z"
 _REMEDIES: Final = {
     "Look for it with recall or find": FIND_IDS,
     "Look it up by name with find": FIND_IDS,
-    "Retire it at its end, then reassert it as a new lineage": "Write what holds now with memory_write",
-    "Reassert it as a new lineage": "Write what holds now with memory_write",
+    "Reassert it if it holds again, or give a valid_from before its end": "Write what holds now with memory_write",
 }
 _BY_NAME: Final = "; of a name, a view gives it: db.view().reference_of('Alice')"
 _REFUSED: Final = {
@@ -35,7 +34,9 @@ _NOTES: Final = {
     "ends_earlier": "{} ends earlier than it had: what took its place now begins earlier",
     "ends_unreplaced": "{first} still ends where {others} was to take its place, and nothing holds after it. If it"
     " goes on to hold, amend {first} with what holds",
-    "until_successor": "{first} holds until {others} begins, which was to take the same place then",
+    "until_successor": "{first} does not hold where {others} does, which takes the same place and begins later",
+    "members_remain": "{first} ends, and what it contains holds on: {others}",
+    "now_stale": "{first} ends, and these rest on it: {others}",
     "already_closed": "{} had ended before and stays as it was",
     "never_valid": "{} ended at or before its beginning, so it holds at no time. Write it again if it did hold",
     "not_restored": "{} was erased and stays erased: the mention of it is kept, and its name is not",

@@ -12,7 +12,7 @@ from worlddb.log.model import times
 from worlddb.projections.tables.apply import deferred_rows, log_marks, settings, trust_levels
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.projections.tables.reads.asof import SPACE_CHOSEN, SPACE_DROPPED, space_row
-from worlddb.projections.tables.storage import rows, schema, write_buffer
+from worlddb.projections.tables.storage import rows, schema, timeline_rows, write_buffer
 
 
 def erased(on: deferred_rows.DeferredRows, event: ev.Erased) -> None:
@@ -171,7 +171,10 @@ def _revised(on: deferred_rows.DeferredRows, event: ev.Revised) -> None:
     node = on.number(event.lineage)
     row = on.tables.node(node)
     version = row.versions + 1
-    on.tables.put_node(node, row._replace(versions=version, body=on.blobs.blob_id(event.body)))
+    _hold(on, node, times.Interval(event.valid_from, event.valid_to), version)
+    # What was resumed for good has ended at some commits, and not at others.
+    ended = schema.CUT if row.ended and event.valid_to == times.FOREVER else row.ended
+    on.tables.put_node(node, row._replace(versions=version, body=on.blobs.blob_id(event.body), ended=ended))
     _put_version(on, node, version, event)
     on.pending_hashes.body_changed(node)
 
@@ -193,6 +196,7 @@ def _put_version(on: deferred_rows.DeferredRows, node: int, version: int, event:
             event.details,
             name,
             type_,
+            event.stated,
         ),
     )
     on.put_name(node, name, None if body is None or body.type in blocks.UNNAMED_TYPES else body.name)
@@ -202,15 +206,81 @@ def _put_version(on: deferred_rows.DeferredRows, node: int, version: int, event:
 
 
 def _closed(on: deferred_rows.DeferredRows, event: ev.Closed) -> None:
-    node = on.number(event.lineage)
-    row = on.tables.version(node, event.version)
-    on.tables.put_version(node, event.version, row._replace(valid_to=event.valid_to, closed=on.seq))
-    _put_closing(on, (schema.CLOSING_VERSION, node, event.version), row, event.valid_to, event.by)
+    _lose(on, event.lineage, event.version, times.Interval(event.valid_to, times.FOREVER))
+
+
+def _lost(on: deferred_rows.DeferredRows, event: ev.Lost) -> None:
+    _lose(on, event.lineage, event.version, times.Interval(event.valid_from, event.valid_to))
+
+
+def _lose(on: deferred_rows.DeferredRows, lineage: bytes, version: int, window: times.Interval) -> None:
+    node = on.number(lineage)
+    row = on.tables.version(node, version)
+    for piece in _pieces(on.tables, timeline_rows.Place(timeline_rows.OF_LINEAGE, node), row, version, window, on.seq):
+        _hold(on, node, piece, timeline_rows.NOTHING)
+    closed, ends = _left(row, window, on.seq)
+    on.tables.put_version(node, version, row._replace(closed=closed, valid_to=ends))
+
+
+def _left(row: schema.VersionRow | schema.EdgeRow, window: times.Interval, seq: int) -> tuple[int, int]:
+    """The ``closed`` and ``valid_to`` of a row once its validity has lost a window."""
+    if row.closed == schema.CUT or window.end < row.valid_to:
+        return schema.CUT, row.valid_to
+    return seq, max(row.valid_from, min(row.valid_to, window.start))
+
+
+def _pieces(
+    tables: rows.Tables,
+    place: timeline_rows.Place,
+    row: schema.VersionRow | schema.EdgeRow,
+    number: int,
+    window: times.Interval,
+    seq: int,
+) -> list[times.Interval]:
+    """The spans of a window in which a version or an edge holds."""
+    if row.closed != schema.CUT:
+        return list(times.Interval(row.valid_from, row.valid_to).intersect(window).pieces)
+    line = timeline_rows.steps(tables.timelines, place, seq) or ()
+    held = (piece.span.intersect(window) for piece in timeline_rows.pieces(line) if piece.number == number)
+    return [span for span in held if not span.is_empty]
+
+
+def _hold(on: deferred_rows.DeferredRows, node: int, window: times.Interval, number: int) -> None:
+    """Let a version of a lineage hold in a window, or nothing."""
+    first = on.tables.version(node, 1)
+    timeline_rows.put(
+        on.tables.timelines,
+        timeline_rows.Place(timeline_rows.OF_LINEAGE, node),
+        on.seq,
+        window,
+        number,
+        (first.seq, times.Interval(first.valid_from, first.valid_to)),
+    )
 
 
 def _ended(on: deferred_rows.DeferredRows, event: ev.Ended) -> None:
     node = on.number(event.lineage)
-    on.tables.put_node(node, on.tables.node(node)._replace(ended=on.seq))
+    last = _void(on, node, times.Interval(event.at, times.FOREVER))
+    row = on.tables.node(node)
+    # What a bundle tells at once has ended, and may have been resumed since.
+    ended = row.ended or on.seq if last == timeline_rows.HOLE else schema.CUT
+    on.tables.put_node(node, row._replace(ended=ended))
+
+
+def _voided(on: deferred_rows.DeferredRows, event: ev.Voided) -> None:
+    _void(on, on.number(event.lineage), times.Interval(event.valid_from, event.valid_to))
+
+
+def _void(on: deferred_rows.DeferredRows, node: int, window: times.Interval) -> int:
+    """Say that nothing holds where nothing does; what the timeline ends with."""
+    _hold(on, node, times.Interval(window.start, window.start), timeline_rows.NOTHING)
+    place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
+    line = timeline_rows.steps(on.tables.timelines, place, on.seq) or []
+    for piece in timeline_rows.pieces(line):
+        if piece.number == timeline_rows.NOTHING and piece.span.overlaps(window):
+            _hold(on, node, piece.span.intersect(window), timeline_rows.HOLE)
+    line = timeline_rows.steps(on.tables.timelines, place, on.seq) or []
+    return line[-1][1]
 
 
 def _named(on: deferred_rows.DeferredRows, event: ev.Named) -> None:
@@ -257,25 +327,21 @@ def _unlinked(on: deferred_rows.DeferredRows, event: ev.Unlinked) -> None:
 
 
 def _edge_closed(on: deferred_rows.DeferredRows, event: ev.EdgeClosed) -> None:
-    place, row = _edge(on, event.edge)
-    on.tables.put_edge(place, row._replace(valid_to=event.valid_to, closed=on.seq))
-    _put_closing(on, (schema.CLOSING_EDGE, place.edge, 0), row, event.valid_to, b"")
+    _edge_loses(on, event.edge, times.Interval(event.valid_to, times.FOREVER))
 
 
-def _put_closing(
-    on: deferred_rows.DeferredRows,
-    what: tuple[int, int, int],
-    row: schema.VersionRow | schema.EdgeRow,
-    valid_to: int,
-    by: bytes,
-) -> None:
-    """Keep the new end of something that is closed.
+def _edge_lost(on: deferred_rows.DeferredRows, event: ev.EdgeLost) -> None:
+    _edge_loses(on, event.edge, times.Interval(event.valid_from, event.valid_to))
 
-    The first time that it is closed, the end that it was born with is kept too.
-    """
-    if not row.closed:
-        on.tables.closings.put(schema.CLOSING_KEY.pack(*what, row.seq), schema.TIME.pack(row.valid_to))
-    on.tables.closings.put(schema.CLOSING_KEY.pack(*what, on.seq), schema.TIME.pack(valid_to) + by)
+
+def _edge_loses(on: deferred_rows.DeferredRows, edge: bytes, window: times.Interval) -> None:
+    place, row = _edge(on, edge)
+    line = timeline_rows.Place(timeline_rows.OF_EDGE, place.edge)
+    born = row.seq, times.Interval(row.valid_from, row.valid_to)
+    for piece in _pieces(on.tables, line, row, timeline_rows.HOLDS, window, on.seq):
+        timeline_rows.put(on.tables.timelines, line, on.seq, piece, timeline_rows.NOTHING, born)
+    closed, ends = _left(row, window, on.seq)
+    on.tables.put_edge(place, row._replace(closed=closed, valid_to=ends))
 
 
 def _edge(on: deferred_rows.DeferredRows, edge: bytes) -> tuple[schema.EdgePlace, schema.EdgeRow]:
@@ -359,12 +425,15 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.Created: _created,
     ev.Revised: _revised,
     ev.Closed: _closed,
+    ev.Lost: _lost,
+    ev.Voided: _voided,
     ev.Ended: _ended,
     ev.Named: _named,
     ev.Unnamed: _unnamed,
     ev.Linked: _linked,
     ev.Unlinked: _unlinked,
     ev.EdgeClosed: _edge_closed,
+    ev.EdgeLost: _edge_lost,
     ev.Proposed: _proposed,
     ev.Decided: _decided,
     ev.Bookmarked: log_marks.apply_bookmarked,

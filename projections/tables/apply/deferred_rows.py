@@ -39,14 +39,15 @@ def put_worlds(
     aliases: Sequence[Alias],
 ) -> None:
     """Put the rows of new lineages, but for those of the ``nodes`` table."""
-    lineages, positions, details, begins, ends, _ = zip(*map(astuple, events), strict=True)
+    lineages, positions, details, begins, ends, _, stated = zip(*map(astuple, events), strict=True)
     ids = list(map(blobs.blob_id, positions))
     bodies = list(map(blobs.body, positions))
     names = [NO_NAME if body is None else name_digest(body.name) for body in bodies]
     types = [NO_TYPE if body is None else type_digest(body.type) for body in bodies]
     numbers = list(map(schema.U64.pack, nodes))
     tables.lineages.put_new(list(lineages), numbers)
-    versions = map(schema.VERSION.pack, ids, repeat(seq), begins, ends, repeat(0), positions, details, names, types)
+    columns = (ids, repeat(seq), begins, ends, repeat(0), positions, details, names, types, stated)
+    versions = map(schema.VERSION.pack, *columns)
     tables.versions.put_new(list(map(schema.VERSION_KEY.pack, nodes, repeat(1))), versions)
     first_seen = repeat(schema.U64.pack(seq))
     named = [name + number for name, number in zip(names, numbers, strict=True) if name != NO_NAME]
@@ -260,7 +261,16 @@ class DeferredRows:
         name, kind = (NO_NAME, NO_TYPE) if body is None else (name_digest(body.name), type_digest(body.type))
         identifier = self.blobs.blob_id(event.body)
         return schema.VersionRow(
-            identifier, self.seq, event.valid_from, event.valid_to, 0, event.body, event.details, name, kind
+            identifier,
+            self.seq,
+            event.valid_from,
+            event.valid_to,
+            0,
+            event.body,
+            event.details,
+            name,
+            kind,
+            event.stated,
         )
 
     def deferred_targets(self, node: int, code: int) -> list[int]:

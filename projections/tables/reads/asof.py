@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from worlddb.log.model import blobs, codec, times
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.reads.table_reads import TableReads
-from worlddb.projections.tables.storage import rows, schema, transaction
+from worlddb.projections.tables.storage import rows, schema, timeline_rows, transaction
 
 
 class Moment(NamedTuple):
@@ -25,11 +25,11 @@ class Moment(NamedTuple):
 
 
 class SeenVersion(NamedTuple):
-    """A version and the validity it had at some commit."""
+    """A version and the validity it had at some commit; seen at a moment, the span around that."""
 
     number: int
     row: schema.VersionRow
-    validity: times.Interval
+    validity: times.Validity
 
 
 def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVersion]:
@@ -60,56 +60,84 @@ def nodes_known(tables: TableReads, count: int, seq: int) -> int:
     return bisect_right(range(count), seq, key=lambda node: tables.node(node).created)
 
 
-def version_validity(tables: TableReads, node: int, number: int, row: schema.VersionRow, seq: int) -> times.Interval:
+def version_validity(tables: TableReads, node: int, number: int, row: schema.VersionRow, seq: int) -> times.Validity:
     """The validity of a version as it was known at a commit."""
     if row.closed <= seq:
         return times.Interval(row.valid_from, row.valid_to)
-    return times.Interval(row.valid_from, _end_at(tables, schema.CLOSING_VERSION, node, number, seq))
+    return _held(tables, timeline_rows.Place(timeline_rows.OF_LINEAGE, node), number, row, seq)
 
 
-def edge_validity(tables: TableReads, place: schema.EdgePlace, row: schema.EdgeRow, seq: int) -> times.Interval:
+def edge_validity(tables: TableReads, place: schema.EdgePlace, row: schema.EdgeRow, seq: int) -> times.Validity:
     """The validity of an edge as it was known at a commit."""
     if row.closed <= seq:
         return times.Interval(row.valid_from, row.valid_to)
-    return times.Interval(row.valid_from, _end_at(tables, schema.CLOSING_EDGE, place.edge, 0, seq))
+    return _held(tables, timeline_rows.Place(timeline_rows.OF_EDGE, place.edge), timeline_rows.HOLDS, row, seq)
+
+
+def _held(
+    tables: TableReads,
+    place: timeline_rows.Place,
+    number: int,
+    row: schema.VersionRow | schema.EdgeRow,
+    seq: int,
+) -> times.Validity:
+    line = timeline_rows.steps(tables.timelines, place, seq)
+    if line is None:
+        raise transaction.missing_row(f"timeline {place.kind}/{place.number} at or before commit {seq}")
+    held = tuple(piece.span for piece in timeline_rows.pieces(line) if piece.number == number)
+    return times.spans_of(held, row.valid_from)
 
 
 def closed_by(tables: TableReads, node: int, number: int, row: schema.VersionRow, seq: int) -> int:
-    """The commit that gave a version the end that it had at a commit.
+    """The commit that gave a version the validity that it had at a commit.
 
     0 if it was written with it.
     """
     if row.closed <= seq:
         return row.closed
-    return _closing_at(tables, schema.CLOSING_VERSION, node, number, seq, row.seq)
+    return _cut_by(tables, timeline_rows.Place(timeline_rows.OF_LINEAGE, node), number, row, seq)
 
 
 def edge_closed_by(tables: TableReads, place: schema.EdgePlace, row: schema.EdgeRow, seq: int) -> int:
     """As :func:`closed_by`, of an edge."""
-    return row.closed if row.closed <= seq else _closing_at(tables, schema.CLOSING_EDGE, place.edge, 0, seq, row.seq)
+    if row.closed <= seq:
+        return row.closed
+    return _cut_by(tables, timeline_rows.Place(timeline_rows.OF_EDGE, place.edge), timeline_rows.HOLDS, row, seq)
 
 
-def _closing_at(tables: TableReads, kind: int, number: int, version: int, seq: int, written: int) -> int:
-    """The commit of the closing in force at ``seq``.
+def _cut_by(
+    tables: TableReads,
+    place: timeline_rows.Place,
+    number: int,
+    row: schema.VersionRow | schema.EdgeRow,
+    seq: int,
+) -> int:
+    """The last commit that changed when a number holds; 0 if the one that wrote it did."""
+    now, last = _held(tables, place, number, row, seq), 0
+    for commit in reversed(timeline_rows.changes(tables.timelines, place, seq)):
+        if commit < row.seq or _held(tables, place, number, row, commit) != now:
+            break
+        last = commit
+    return 0 if last == row.seq else last
 
-    The first row is of the commit that wrote what was closed.
-    """
-    prefix = schema.CLOSING_PREFIX.pack(kind, number, version)
-    found = tables.closings.last(prefix, schema.CLOSING_KEY.pack(kind, number, version, seq))
-    closed = written if found is None else int(schema.CLOSING_KEY.unpack(found[0])[-1])
-    return 0 if closed == written else closed
+
+def ended_by(tables: TableReads, node: int, row: schema.NodeRow, seq: int) -> int:
+    """The commit that ended a lineage, as of a commit; 0 if it had not ended then, or was resumed."""
+    if row.ended != schema.CUT:
+        return row.ended if row.ended <= seq else 0
+    place, last = timeline_rows.Place(timeline_rows.OF_LINEAGE, node), 0
+    for commit in reversed(timeline_rows.changes(tables.timelines, place, seq)):
+        line = timeline_rows.steps(tables.timelines, place, commit)
+        if not line or line[-1][1] != timeline_rows.HOLE:
+            break
+        last = commit
+    return last
 
 
-def _end_at(tables: TableReads, kind: int, number: int, version: int, seq: int) -> int:
-    """The end that was in force at ``seq``.
-
-    The first closing also recorded the end that it was born with.
-    """
-    prefix = schema.CLOSING_PREFIX.pack(kind, number, version)
-    found = tables.closings.last(prefix, schema.CLOSING_KEY.pack(kind, number, version, seq))
-    if found is None:
-        raise transaction.missing_row(f"closing of {kind}/{number}/{version} at or before commit {seq}")
-    return int(schema.TIME.unpack_from(found[1])[0])
+def has_ended(tables: TableReads, node: int, seq: int) -> bool:
+    """True if a lineage had ended, as of a commit, and was not resumed by then."""
+    row = tables.node(node)
+    return row.ended != 0 and ended_by(tables, node, row, seq) != 0
 
 
 def edge_known(row: schema.EdgeRow, seq: int) -> bool:
@@ -125,22 +153,37 @@ def edge_seen(tables: TableReads, place: schema.EdgePlace, row: schema.EdgeRow, 
     if row.closed <= seq:
         # By far the most: what was never closed, or not since.
         return row.valid_from <= valid < row.valid_to
-    return edge_validity(tables, place, row, seq).contains(valid)
+    line = timeline_rows.Place(timeline_rows.OF_EDGE, place.edge)
+    piece = timeline_rows.piece_at(tables.timelines, line, seq, valid)
+    return piece is not None and piece.number == timeline_rows.HOLDS
 
 
 def version_at(tables: TableReads, node: int, moment: Moment) -> SeenVersion | None:
-    """The version in force at a moment.
+    """The version in force at a moment, with the span around it.
 
-    Revisions close their predecessors, so there is at most one.
+    There is at most one: what a statement takes, another one loses.
     """
-    newest = version_known(tables, node, tables.node(node).versions, moment.seq)
-    if newest is not None and newest.validity.contains(moment.valid):
+    seq, valid = moment
+    number = tables.node(node).versions
+    row = tables.version(node, number)
+    if row.closed <= seq and row.seq <= seq:
         # By far the most: one version, or the last of several.
-        return newest
-    for seen in versions_as_of(tables, node, moment.seq):
-        if seen.validity.contains(moment.valid):
-            return seen
-    return None
+        if row.valid_from <= valid < row.valid_to:
+            return SeenVersion(number, row, times.Interval(row.valid_from, row.valid_to))
+        if number == 1:
+            return None
+        if number == 2:
+            # What a single revision left of the first version is in its row.
+            first = tables.version(node, 1)
+            if first.closed <= seq and first.valid_from <= valid < first.valid_to:
+                return SeenVersion(1, first, times.Interval(first.valid_from, first.valid_to))
+    elif number == 1 and row.seq > seq:
+        return None
+    line = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
+    piece = timeline_rows.piece_at(tables.timelines, line, seq, valid)
+    if piece is None or piece.number in timeline_rows.NO_VERSION:
+        return None
+    return SeenVersion(piece.number, tables.version(node, piece.number), piece.span)
 
 
 def version_known(tables: TableReads, node: int, number: int, seq: int) -> SeenVersion | None:

@@ -7,7 +7,7 @@ answer for one world. A new read is added here first, so that the type checker a
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Protocol
 
-from worlddb.projections.tables.storage import proposal_rows, schema, write_buffer
+from worlddb.projections.tables.storage import proposal_rows, schema, timeline_rows, write_buffer
 
 
 class Scannable(Protocol):
@@ -36,8 +36,8 @@ class TableReads(Protocol):
         """Edges by their id."""
 
     @property
-    def closings(self) -> Seekable:
-        """The ends that a row has had; whoever has the row may know them."""
+    def timelines(self) -> timeline_rows.Readable:
+        """When versions and edges hold; whoever has a row may know its timeline."""
 
     @property
     def decisions(self) -> Seekable:

@@ -7,7 +7,7 @@
 | ``nodes`` | u64 node | :class:`NodeRow` |
 | ``lineages`` | 16-byte lineage | u64 node |
 | ``versions`` | u64 node, u32 version | :class:`VersionRow` |
-| ``closings`` | u8 kind, u64 node or edge, u32 version (0: edge), u64 seq | i64 valid_to, superseder or nothing |
+| ``timelines`` | u8 kind, u64 node or edge, u32 chunk, u64 seq | steps, see ``timeline_rows.py`` |
 | ``names`` | 16-byte name digest, u64 node | u64 seq of the first use |
 | ``types`` | 8-byte type digest, u64 node | u64 seq of the first use |
 | ``aliases`` | u64 node, u32 alias | :class:`AliasRow` |
@@ -50,7 +50,7 @@ TABLES: Final = (
     "nodes",
     "lineages",
     "versions",
-    "closings",
+    "timelines",
     "names",
     "types",
     "aliases",
@@ -85,7 +85,7 @@ FIRST_TABLE_BYTE: Final = 0x40
 """The first key byte of the first table in :data:`TABLES`; the others follow in order. New tables go at the end."""
 
 PREFIX_BYTES: Final = {
-    "closings": 13,
+    "timelines": 9,
     "names": 16,
     "types": 8,
     "aliases": 8,
@@ -108,8 +108,9 @@ ROOT_NODE: Final = 0
 LIVE: Final = 2**64 - 1
 """An edge that has not been unlinked, an alias that has not been taken back."""
 
-CLOSING_VERSION: Final = 0
-CLOSING_EDGE: Final = 1
+CUT: Final = 2**64 - 1
+"""The ``closed`` of a version or edge whose validity has a hole or begins later than it was stated: its timeline says
+when it holds."""
 TRIE_MEMBERS: Final = b"m"
 TRIE_EDGES: Final = b"e"
 
@@ -145,9 +146,8 @@ U32 = struct.Struct(">I")
 U64 = struct.Struct(">Q")
 U64_U64 = struct.Struct(">QQ")
 VERSION_KEY = struct.Struct(">QI")
-CLOSING_KEY = struct.Struct(">BQIQ")
-CLOSING_PREFIX = struct.Struct(">BQI")
-TIME = struct.Struct(">q")
+TIMELINE_KEY = struct.Struct(">BQIQ")
+TIMELINE_PREFIX_BYTES: Final = 13
 EDGE_KEY = struct.Struct(">QHQ")
 EDGE_PREFIX = struct.Struct(">QH")
 EDGE_PLACE = struct.Struct(">QHQ")
@@ -167,10 +167,11 @@ class Progress(NamedTuple):
 
 
 PROGRESS = struct.Struct(">QQQH")
-LAYOUT: Final = 3
+LAYOUT: Final = 4
 """The version of all that this page says; 0 had no number. Whoever changes a row, or what it means, counts it up.
 
-Layout 1 had a form in its blocks once for each of its holders, layout 2 of each pair the latest proposal alone."""
+Layout 1 had a form in its blocks once for each of its holders, layout 2 of each pair the latest proposal alone, layout
+3 of each version one span."""
 LAYOUT_BYTES: Final = 2
 NOTHING_APPLIED: Final = Progress(0, ROOT_NODE, 1, LAYOUT)
 
@@ -178,7 +179,8 @@ NOTHING_APPLIED: Final = Progress(0, ROOT_NODE, 1, LAYOUT)
 class NodeRow(NamedTuple):
     """A lineage.
 
-    ``ended`` is the commit that retired or superseded it, 0 if none did; ``body`` its newest version.
+    ``ended`` is the commit that retired or superseded it, 0 if none did, and :data:`CUT` once it was resumed: its
+    timeline says when it had ended. ``body`` is its newest version.
     """
 
     lineage: bytes
@@ -196,7 +198,8 @@ NODE = struct.Struct(">16sQqIIQ32s")
 class VersionRow(NamedTuple):
     """A version.
 
-    ``valid_to`` is as last closed, by commit ``closed`` (0: never; earlier closings in ``closings``). ``position`` and
+    ``valid_to`` is as last closed, by commit ``closed`` (0: never; :data:`CUT`: look at the timeline, which also knows
+    what was before). ``stated`` as in the event. ``position`` and
     ``details`` are blob positions in commit ``seq``.
     """
 
@@ -209,9 +212,10 @@ class VersionRow(NamedTuple):
     details: int
     name: bytes
     type: bytes
+    stated: int
 
 
-VERSION = struct.Struct(">32sQqqQii16s8s")
+VERSION = struct.Struct(">32sQqqQii16s8sB")
 
 
 class EdgeRow(NamedTuple):

@@ -204,7 +204,7 @@ class WholeTables:
     before anybody reads a table that they belong to. Those tables are properties here for no other reason.
     """
 
-    closings = _Opened("closings")
+    timelines = _Opened("timelines")
     _types = _Opened("types")
     alias_table = _Opened("aliases")
     _edges = _Opened("edges")

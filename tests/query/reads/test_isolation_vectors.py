@@ -73,7 +73,7 @@ def composed_inside(found: Inside, view: worlddb.View) -> None:
         return made[number]
 
     def holds(edge: Any, number: int) -> bool:
-        is_seen: bool = edge.start <= found.reads.valid < edge.end
+        is_seen: bool = edge.in_force(found.reads.valid)
         return edge.type == "contains" and edge.source == number and is_seen
 
     for number in found.inside:

@@ -163,7 +163,7 @@ def test_who_asks_for_what_was_superseded_is_shown_all_that_the_default_shows_an
         db.link(facts[-1], "supersedes", facts[-2], valid_from=year + "-01-01")
     moved = db.create("Fact", "", content="the office in Rome", valid_from="2019-01-01").ref
     db.revise(moved, content="a warehouse", valid_from="2021-01-01")
-    db.revise(moved, content="a workshop", valid_from="2020-06-01")
+    db.revise(moved, content="a workshop", valid_from="2020-06-01", replace_later=True)
     gone = db.create("Fact", "", content="the office in Ulm had a garden", valid_from="2019-01-01").ref
     db.revise(gone, content="no garden", valid_from="2020-01-01")
     db.retire(gone, at="2021-01-01")

@@ -185,7 +185,7 @@ def test_what_was_superseded_there_ends_in_versions_too_that_only_this_store_has
     pair.there.export(two, pair.folder / "two.bundle")
     assert pair.here.import_bundle(pair.folder / "two.bundle", allow_outside=True)
     assert [version.valid.end for version in pair.here.view().history(one)] == [day(1), day(5)]
-    assert refusal(pair.here.revise(one, content="again")) == "ended"
+    assert refusal(pair.here.revise(one, content="again", valid_from=day(6))) == "ended"
 
 
 class Employs(worlddb.PlainHandler):

@@ -233,17 +233,26 @@ def test_a_target_that_was_closed_earlier_stays_as_it_is_and_the_edge_is_recorde
 
 
 @pytest.mark.parametrize("how", ["supersedes", "retire"])
-def test_what_has_ended_takes_no_further_versions_and_is_reasserted_as_another(how: str) -> None:
+def test_what_has_ended_is_revised_before_its_end_only_and_is_resumed_by_reasserting_it(how: str) -> None:
     with new_store() as db:
         new, old = worlds(db, 2)
         assert db.link(new, "supersedes", old, valid_from=day(2)) if how == "supersedes" else db.retire(old, at=day(2))
-        assert refusal(db.revise(old, content="again")) == "ended"
-        again = db.reassert(old, content="again", valid_from=day(3)).ref
-        assert again != old
-        (origin,) = db.view(valid=day(4)).edges(again, type="derived_from")
-        assert (origin.source, origin.target) == (again, old)
-        assert db.view(valid=day(1)).get(again) is None
-        assert refusal(db.reassert(new)) == "not_ended"
+        assert refusal(db.revise(old, content="again", valid_from=day(2))) == "ended"
+        assert db.revise(old, content="corrected", valid_from=day(1))
+        view = db.view(valid=day(4))
+        ended = view.get(old, include_superseded=True)
+        assert ended is not None and ended.ended and view.get(old) is None
+        assert db.reassert(old, content="again", valid_from=day(3)).ref == old
+        shown = {number: db.view(valid=day(number)).get(old) for number in (1, 2, 4)}
+        assert [world and (world.content, world.ended) for world in shown.values()] == [
+            ("corrected", False),
+            None,
+            ("again", False),
+        ]
+        assert view.get(old) is None, "a view of the moment before goes on saying that it had ended"
+        assert refusal(db.reassert(old, at=day(5))) == refusal(db.reassert(new)) == "not_ended"
+        if how == "supersedes":
+            assert db.view().history(new)[0].valid == Valid(day(0), day(3)), "what had replaced it holds no more"
 
 
 def test_unlinking_a_supersedes_reopens_nothing_and_says_so() -> None:
@@ -255,7 +264,7 @@ def test_unlinking_a_supersedes_reopens_nothing_and_says_so() -> None:
         assert [(note.code, note.refs) for note in receipt.notes] == [("nothing_reopened", (old,))]
         assert "reassert" in str(receipt.notes[0])
         assert state_of(db, old) == closed
-        assert refusal(db.revise(old, content="again")) == "ended"
+        assert refusal(db.revise(old, content="again", valid_from=day(2))) == "ended"
 
 
 def test_the_root_world_is_not_superseded_revised_or_retired() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -182,12 +184,15 @@ def test_a_chain_of_revisions_leaves_no_gap_and_no_overlap() -> None:
         (thing,) = worlds(db, 1)
         for number in (4, 9, 6, 2, -1):
             assert db.revise(thing, content=f"from {number}", valid_from=day(number))
-        now = [version.valid for version in db.view().history(thing)]
-        assert now[-1] == Valid(day(-1), FOREVER)
-        assert all(valid.start >= valid.end for valid in now[:-1])
+        begins = [0, 4, 9, 6, 2, -1]
+        ends = {start: end for start, end in pairwise(sorted(begins))}
+        assert [version.valid for version in db.view().history(thing)] == [
+            Valid(day(start), day(ends[start]) if start in ends else FOREVER) for start in begins
+        ]
         for moment in range(-1, 12):
             found = db.view(valid=day(moment) + DAY // 2).get(thing)
-            assert found is not None and found.number == 6
+            last = max(start for start in begins if start <= moment)
+            assert found is not None and found.number == 1 + begins.index(last)
 
 
 def test_a_retry_with_an_empty_text_given_on_purpose_is_the_same_command() -> None:

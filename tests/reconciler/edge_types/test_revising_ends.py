@@ -21,31 +21,37 @@ def remedy(receipt: Receipt) -> str:
     return receipt.outcome.remedy
 
 
-def test_a_revision_from_the_end_of_its_world_on_is_said_to_be_valid_at_no_time() -> None:
+def test_a_revision_goes_on_from_the_stated_end_of_what_came_before() -> None:
     with new_store() as db:
         rent = db.create("Fact", "Rent", content="900", valid_from=day(1), valid_to=day(4)).ref
+        assert told(db.revise(rent, content="1000", valid_from=day(4))) == []
         assert told(db.revise(rent, content="950", valid_from=day(2))) == []
-        assert told(db.revise(rent, content="1000", valid_from=day(4))) == [("revision_never_valid", (rent,))]
         assert [version.valid for version in db.view().history(rent)] == [
             Valid(day(1), day(2)),
+            Valid(day(4), FOREVER),
             Valid(day(2), day(4)),
+        ]
+
+
+def test_a_revision_whose_window_has_no_instant_is_said_to_be_valid_at_no_time() -> None:
+    with new_store() as db:
+        rent = db.create("Fact", "Rent", content="900", valid_from=day(1)).ref
+        receipt = db.revise(rent, content="1000", valid_from=day(4), valid_to=day(4))
+        assert told(receipt) == [("revision_never_valid", (rent,))] and receipt.lost == ()
+        assert [version.valid for version in db.view().history(rent)] == [
+            Valid(day(1), FOREVER),
             Valid(day(4), day(4)),
         ]
 
 
-@pytest.mark.parametrize("closed_by", ["an empty version", "its creation"])
-def test_the_remedies_of_what_was_given_an_end_lead_past_it(closed_by: str) -> None:
+def test_what_a_stated_end_left_is_resumed_and_keeps_its_id() -> None:
     with new_store() as db:
         rent = db.create("Fact", "Rent", content="900", valid_from=day(1), valid_to=day(4)).ref
-        if closed_by == "an empty version":
-            assert db.revise(rent, content="1000", valid_from=day(4))
-        for refused in (db.revise(rent, content="1000", valid_from=day(5)), db.reassert(rent)):
-            assert remedy(refused) == "Retire it at its end, then reassert it as a new lineage"
-        assert told(db.retire(rent, at=day(4))) == []
-        again = db.reassert(rent, content="1000", valid_from=day(4)).ref
-        view = db.view(valid=day(6))
-        assert (view.get(rent), view.get(again).content) == (None, "1000")  # type: ignore[union-attr]
-        assert db.view(valid=day(3)).get(rent).content == "900"  # type: ignore[union-attr]
+        assert remedy(db.reassert(rent, at=day(3))) == "Revise it instead"
+        again = db.reassert(rent, content="1000", valid_from=day(6)).ref
+        assert again == rent
+        shown = {number: db.view(valid=day(number)).get(rent) for number in (3, 5, 7)}
+        assert [world and world.content for world in shown.values()] == ["900", None, "1000"]
 
 
 def test_what_is_open_is_revised_rather_than_reasserted() -> None:
@@ -53,28 +59,47 @@ def test_what_is_open_is_revised_rather_than_reasserted() -> None:
         assert remedy(db.reassert(db.create("Fact", "Rent"))) == "Revise it instead"
 
 
-@pytest.mark.parametrize("ends", [None, day(4)])
-def test_versions_that_begin_after_a_revision_are_said_to_be_valid_at_no_time(ends: int | None) -> None:
+def test_a_late_statement_takes_its_place_before_what_was_stated_to_begin_later() -> None:
     with new_store() as db:
         fee = db.create("Fact", "Fee", content="5", valid_from=day(1)).ref
         assert told(db.revise(fee, content="7", valid_from=day(6))) == []
-        receipt = db.revise(fee, content="6", valid_from=day(3), valid_to=ends)
-        assert told(receipt) == [("later_never_valid", (fee,))]
+        receipt = db.revise(fee, content="6", valid_from=day(3))
+        assert told(receipt) == []
+        assert [(loss.version, loss.valid_from) for loss in receipt.lost] == [(1, day(3))]
         assert [version.valid for version in db.view().history(fee)] == [
             Valid(day(1), day(3)),
-            Valid(day(6), day(6)),
-            Valid(day(3), FOREVER if ends is None else ends),
+            Valid(day(6), FOREVER),
+            Valid(day(3), day(6)),
         ]
         assert db.redecide().differing == () and db.verify(deep=True).ok
 
 
-def test_a_revision_for_the_same_time_and_one_after_lost_versions_take_nothing_further_away() -> None:
+@pytest.mark.parametrize("ends", [None, day(9)])
+def test_versions_that_a_window_takes_whole_are_said_to_be_valid_at_no_time(ends: int | None) -> None:
     with new_store() as db:
         fee = db.create("Fact", "Fee", content="5", valid_from=day(1)).ref
-        assert db.revise(fee, content="7", valid_from=day(6))
-        assert told(db.revise(fee, content="8", valid_from=day(6))) == []
-        assert told(db.revise(fee, content="6", valid_from=day(3))) == [("later_never_valid", (fee,))]
-        assert told(db.revise(fee, content="9", valid_from=day(5))) == [], "what begins then was lost before"
+        assert db.revise(fee, content="7", valid_from=day(6), valid_to=day(8))
+        receipt = db.revise(fee, content="6", valid_from=day(3), valid_to=ends, replace_later=ends is None)
+        assert told(receipt) == [("later_never_valid", (fee,))]
+        assert [(loss.version, loss.valid_from, loss.valid_to) for loss in receipt.lost] == (
+            [(2, day(6), FOREVER), (1, day(3), FOREVER)]
+            if ends is None
+            else [(2, day(6), FOREVER), (1, day(3), day(9))]
+        )
+        first, second, third = db.view().history(fee)
+        assert first.spans == (() if ends is None else (Valid(day(1), day(3)), Valid(day(9), FOREVER)))
+        assert second.valid == Valid(day(6), day(6))
+        assert third.valid == Valid(day(3), FOREVER if ends is None else ends)
+        assert db.redecide().differing == () and db.verify(deep=True).ok
+
+
+def test_a_start_that_nobody_stated_yields_to_one_that_somebody_did() -> None:
+    with new_store() as db:
+        fee = db.create("Fact", "Fee", content="5").ref
+        assert told(db.revise(fee, content="6", valid_from="2020-01-01")) == []
+        first, second = db.view().history(fee)
+        assert (first.start, second.start) == ("defaulted", "stated")
+        assert first.valid.start == first.valid.end and second.valid.end == FOREVER
 
 
 def test_the_command_line_shows_the_notes_and_the_way_past_an_end(tmp_path: Path, capsys: Any) -> None:
@@ -83,12 +108,10 @@ def test_the_command_line_shows_the_notes_and_the_way_past_an_end(tmp_path: Path
         shown = capsys.readouterr()
         return code, " ".join((shown.out + shown.err).split())
 
-    times = ("--valid-from", "2024-01-01", "--valid-to", "2025-01-01")
-    assert run("create", "Fact", "Rent", "--content", "900", *times)[0] == 0
-    code, shown = run("revise", "Rent", "--content", "1000", "--valid-from", "2025-01-01")
-    assert code == 0 and "is valid at no time: it begins where an end was set" in shown
-    for words in (("revise", "Rent", "--content", "1000"), ("reassert", "Rent")):
-        code, shown = run(*words)
-        assert code == 3 and "`worlddb retire REF`" in shown and "`worlddb reassert REF`" in shown
+    assert run("create", "Fact", "Rent", "--content", "900", "--valid-from", "2024-01-01")[0] == 0
+    code, shown = run("revise", "Rent", "--content", "1", "--valid-from", "2025-01-01", "--valid-to", "2025-01-01")
+    assert code == 0 and "is valid at no time: its window has no instant" in shown
     assert run("retire", "Rent")[0] == 0
+    code, shown = run("revise", "Rent", "--content", "1000")
+    assert code == 3 and "`worlddb reassert REF`" in shown
     assert run("reassert", "Rent")[0] == 0

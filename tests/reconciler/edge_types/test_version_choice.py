@@ -12,8 +12,8 @@ from worlddb.query.snapshot.valid_period import Choice, Period
 
 DAYS = st.integers(0, 6)
 SPANS = st.builds(lambda first, length: Interval(day(first), day(first + length)), DAYS, st.integers(1, 4))
-OF_INSTANTS = st.builds(Choice, include_superseded=st.booleans(), earlier=st.booleans())
-OF_SPANS = st.builds(Choice, period=st.builds(Period, SPANS, st.booleans()))
+OF_INSTANTS = st.builds(lambda every, earlier: Choice(every, None, earlier), st.booleans(), st.booleans())
+OF_SPANS = st.builds(lambda span, throughout: Choice(period=Period(span, throughout)), SPANS, st.booleans())
 
 
 @given(

@@ -107,7 +107,8 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
 TEXTS: Final = {"type", "name", "content", "aliases", "why", "source", "properties", "key"}
 NO_TEXTS: Final = {
     *("ref", "refs", "edge", "proposal", "source_ref", "target_ref", "home", "world", "scope", "to", "out_of", "into"),
-    *("valid_from", "valid_to", "at", "seq", "resolve", "revive", "anew", "judged", "evidence", "move", "level", "of"),
+    *("valid_from", "valid_to", "at", "until", "replace_later", "members"),
+    *("seq", "resolve", "revive", "anew", "judged", "evidence", "move", "level", "of"),
     *("turns", "everywhere", "forbid", "derived", "bundle", "handler_version", "digest", "digest_of", "rewrites"),
     *("functional", "fuzzy", "phonetic", "embedding", "margin", "most", "model", "mean", "dimension", "after"),
     *("through", "items", "space"),

@@ -9,7 +9,7 @@ import lmdb
 import pytest
 
 import worlddb
-from tests.log.test_frozen import thawed, told
+from tests.log.test_frozen import thawed, told, upgraded
 from tests.support.faults.children import call, ended, start
 from tests.support.faults.jobs import cut_upgrade
 from tests.support.faults.points import EXIT_STATUS
@@ -74,6 +74,15 @@ def test_older_tables_are_refused_with_the_remedy_until_they_are_upgraded(tmp_pa
         assert db.create("Note", "a later one").events
 
 
+def test_tables_of_the_layout_before_are_upgraded_in_place(tmp_path: Path) -> None:
+    store = thawed(1, tmp_path / "store")
+    with pytest.raises(OlderTables, match="layout 3"):
+        worlddb.open(store, create=False)
+    made = worlddb.upgrade(store)
+    assert made[:4] == (3, schema.LAYOUT, told(1)["head"][0], told(1)["head"][2])
+    is_whole(store)
+
+
 def test_a_store_of_today_is_left_alone_and_no_backup_is_made(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store") as db:
         head = db.head()
@@ -85,7 +94,7 @@ def test_a_store_of_today_is_left_alone_and_no_backup_is_made(tmp_path: Path) ->
 
 
 def test_tables_of_a_newer_release_are_refused_by_reads_writes_and_upgrades_and_left_alone(tmp_path: Path) -> None:
-    store = thawed(1, tmp_path / "store")
+    store = upgraded(1, tmp_path / "store")
     with worlddb.open(store, create=False, embedder=None) as db:
         env = db._env
 
@@ -149,7 +158,7 @@ def test_what_an_older_release_commits_meanwhile_comes_into_the_backup_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = aged(tmp_path / "store")
-    other = thawed(1, tmp_path / "other")
+    other = upgraded(1, tmp_path / "other")
     with worlddb.open(other, create=False, embedder=None) as db:
         db.create("Note", "a late one")
         late = db.head()
@@ -184,7 +193,7 @@ def test_of_two_upgrades_at_once_both_end_well(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_of_an_older_layout_is_made_again(tmp_path: Path) -> None:
-    with worlddb.open(thawed(1, tmp_path / "store"), create=False, embedder=None) as db:
+    with worlddb.open(upgraded(1, tmp_path / "store"), create=False, embedder=None) as db:
         kept = tmp_path / "store" / "snapshots" / str(db.snapshot().seq)
         seal = json.loads((kept / "seal.json").read_text("utf-8"))
         env = lmdb.open(str(age(kept)))

@@ -13,14 +13,14 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         "d28a0634ad96ad4f398201a958997dd846ee4518f064e1a7cb456631d72d81f1",
     ),
     "created": (
-        ev.Created(ONE, 1, -1, TIME, FOREVER),
-        "97a763726561746564c410000102030405060708090a0b0c0d0e0f01ffcf000660be0ab5c000cf7fffffffffffffffc0",
-        "a01766eed1b38ead32baa8bbff19eb383bb9963e0353af5d481cb06e2ae12b99",
+        ev.Created(ONE, 1, -1, TIME, FOREVER, None, ev.DEFAULTED),
+        "98a763726561746564c410000102030405060708090a0b0c0d0e0f01ffcf000660be0ab5c000cf7fffffffffffffffc001",
+        "27e5b0f8ccbdd22951df2e6935a84f60510a587db30bddd93a87517e91e3f2b8",
     ),
     "revised": (
-        ev.Revised(ONE, 1, 2, TIME, TIME + 1),
-        "96a772657669736564c410000102030405060708090a0b0c0d0e0f0102cf000660be0ab5c000cf000660be0ab5c001",
-        "c7a85e1147a27ae4f92176536656b24049d2812cbd48e84521c4fd8aadaba3ab",
+        ev.Revised(ONE, 1, 2, TIME, TIME + 1, ev.START_STATED | ev.END_STATED),
+        "97a772657669736564c410000102030405060708090a0b0c0d0e0f0102cf000660be0ab5c000cf000660be0ab5c00106",
+        "ad3466eb68278dd8537d234fead3838c8ff4ebc366e0d59d9edddb95e4f57dc6",
     ),
     "closed": (
         ev.Closed(ONE, 1, TIME, TWO),
@@ -195,5 +195,26 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         ev.Trusted("source", b"", 1, "low", 2),
         "96a774727573746564a6736f75726365c40001a36c6f7702",
         "6466164b0f39ac7a9d7414ccff336bb9db101c52cbda1ea44dd6bbc5899c6efb",
+    ),
+    "lost": (
+        ev.Lost(ONE, 1, TIME, TIME + 1, TWO),
+        (
+            "96a46c6f7374c410000102030405060708090a0b0c0d0e0f01cf000660be0ab5c000cf000660be0ab5c001c410101112"
+            "131415161718191a1b1c1d1e1f"
+        ),
+        "eb2f48fc88fcebbb7737e9f524bd1ff3c89fe9f9c64549b09bdff72fb5511b5f",
+    ),
+    "voided": (
+        ev.Voided(ONE, TIME, TIME + 1, -1),
+        "95a6766f69646564c410000102030405060708090a0b0c0d0e0fcf000660be0ab5c000cf000660be0ab5c001ff",
+        "39d1f56a8367fa38ff1f222edac487bb260d352ae5ebf37f78bf97a06425f150",
+    ),
+    "edge_lost": (
+        ev.EdgeLost(EDGE_ID, TIME, TIME + 1),
+        (
+            "94a9656467655f6c6f7374c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3fcf0006"
+            "60be0ab5c000cf000660be0ab5c001"
+        ),
+        "0bdc6742fe714d8a1a7331430c53cd3167149b054e24aa392e1cb72d09d71b98",
     ),
 }

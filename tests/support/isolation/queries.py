@@ -24,7 +24,7 @@ def reached(reads: Reads, start: int, direction: str, inside: Callable[[int], bo
     for _ in range(DEPTH):
         arrived: set[int] = set()
         for edge in reads.state.edges.values():
-            if edge.type == "contains" or not edge.start <= reads.valid < edge.end:
+            if edge.type == "contains" or not edge.in_force(reads.valid):
                 continue
             ways = ([(edge.source, edge.target, True)] if direction != "in" else []) + (
                 [(edge.target, edge.source, False)] if direction != "out" else []

@@ -115,8 +115,16 @@ class Structure(Session):
             lambda: Command("move", {"refs": [self._world()], "to": self._world()}),
             lambda: Command("unlink", {"edge": Known(rng.choice(list(state.edges)))}),
             lambda: Command("retire", {"ref": self._world()} | self._some(at=self._moment)),
-            lambda: Command("retire", {"ref": Known(rng.choice(list(state.edges)))} | self._some(at=self._moment)),
-            lambda: Command("revise", {"ref": self._world(), "content": rng.choice(CONTENTS)}),
+            lambda: Command("retire", {"ref": self._world()} | self._some(at=self._moment, valid_to=self._moment)),
+            lambda: Command(
+                "retire",
+                {"ref": Known(rng.choice(list(state.edges)))} | self._some(at=self._moment, valid_to=self._moment),
+            ),
+            lambda: Command(
+                "revise",
+                {"ref": self._world(), "content": rng.choice(CONTENTS)}
+                | self._some(valid_from=self._moment, valid_to=self._moment),
+            ),
             lambda: Command("alias", {"ref": self._world(), "aliases": (rng.choice(NAMES),)}),
             lambda: Command("reassert", {"ref": self._world()}),
         ]

@@ -104,7 +104,7 @@ class Attempt(OfWorlds):
                 carried.add(number)
                 self.state.unlinked[number] = self.state.edges.pop(number)
                 made = self.new_number()
-                self.state.edges[made] = edge._replace(home=goal, seq=self.seq, said=self.said(made))
+                self.state.edges[made] = edge._replace(home=goal, start=edge.begins, seq=self.seq, said=self.said(made))
                 self.state.edge_keys.update(
                     {key: made for key, known in self.state.edge_keys.items() if known == number}
                 )
@@ -124,7 +124,7 @@ class Attempt(OfWorlds):
         if any(latest.get(frozenset((one, other))) == "rejected" for one in mine for other in theirs):
             refuse("joins_rejected_pair")
         ends = (known.source, known.source_version, known.target, known.target_version)
-        self.state.edges[number] = Edge("same_as", *ends, known.home, known.start, FOREVER, self.seq)
+        self.state.edges[number] = Edge("same_as", *ends, known.home, known.start, ((known.start, FOREVER),), self.seq)
         return number
 
     def _reject(self, proposal: Any, why: str = "") -> int:
@@ -150,6 +150,7 @@ class Attempt(OfWorlds):
 
 def check_arguments(command: Command) -> None:
     """An interval that was given whole is judged before the store is looked at."""
-    start, end = command.arguments.get("valid_from"), command.arguments.get("valid_to")
+    given = command.arguments
+    start, end = given.get("valid_from", given.get("at")), given.get("valid_to")
     if start is not None and end is not None and end < start:
         raise Bad(InvalidInterval)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tests.support.model import lines
 from tests.support.model.commands import Known, Nobody, Nth
 from tests.support.model.edge_rules import after_unlink, check_insert, default_start
 from tests.support.model.state import ROOT, Edge, Proposal, State
@@ -63,26 +64,39 @@ class Draft:
         return self.number(reference, "world")
 
     def end_world(self, number: int, at: int, by: int = -1) -> None:
-        """Close a world for good; a second end only moves earlier. ``by`` took its place."""
-        newest = self.state.worlds[number].versions[-1]
-        leave_conflicts(self, number, at, by)
-        tightened = self.tighten(number, at)
-        if newest.start < newest.end and at <= newest.start:
+        """Let a world hold nothing from a time on, until it is resumed. ``by`` took its place."""
+        leave_conflicts(self, number, at, FOREVER, by)
+        lost = self.lose(number, at, FOREVER)
+        if lost and not self.state.worlds[number].held:
             self.note("never_valid", number)
-        known = self.state.worlds[number]
-        if not known.ended:
-            self.state.worlds[number] = known._replace(ended=True)
-            self.changed = True
-        elif not tightened:
+        if not self.void(number, at, FOREVER) and not lost:
             self.note("already_closed", number)
 
-    def tighten(self, number: int, at: int) -> bool:
-        """Close what is open beyond a moment; true if anything was."""
+    def void_world(self, number: int, start: int, end: int) -> None:
+        """Let a world hold nothing in a window, and go on behind it."""
+        leave_conflicts(self, number, start, end, -1)
+        lost = self.lose(number, start, end)
+        if lost and not self.state.worlds[number].held:
+            self.note("never_valid", number)
+        if not self.void(number, start, end) and not lost:
+            self.note("already_closed", number)
+
+    def void(self, number: int, start: int, end: int) -> bool:
+        """Say that nothing holds in a window in which nothing does; true if that was not said before."""
         known = self.state.worlds[number]
-        versions = tuple(one._replace(end=max(one.start, min(one.end, at))) for one in known.versions)
-        self.state.worlds[number] = known._replace(versions=versions)
-        self.changed |= versions != known.versions
-        return versions != known.versions
+        line = lines.changed(known.line, start, end, lines.HOLE)
+        self.state.worlds[number] = known._replace(line=line)
+        self.changed |= line != known.line
+        return line != known.line
+
+    def lose(self, number: int, start: int, end: int) -> bool:
+        """Take a window from what a world says; true if it said anything there."""
+        known, line = self.state.worlds[number], self.state.worlds[number].line
+        for span in known.held:
+            line = lines.changed(line, max(start, span.start), min(end, span.end), lines.NOTHING)
+        self.state.worlds[number] = known._replace(line=line)
+        self.changed |= line != known.line
+        return line != known.line
 
     def write(
         self,
@@ -99,7 +113,7 @@ class Draft:
         """Write an edge by its type's laws."""
         begins = default_start(self, type_name, source, target) if start is None else start
         edge = self.edge(type_name, source, target, home, begins)._replace(
-            end=end, properties=properties or {}, why=why, said=self.said()
+            pieces=((begins, end),) if begins < end else (), properties=properties or {}, why=why, said=self.said()
         )
         check_insert(self, edge)
         made = self.new_number()
@@ -111,7 +125,7 @@ class Draft:
             home = source
         ends = [len(self.state.worlds[end].versions) for end in (source, target)]
         where = self.home(source) if home is None else home
-        return Edge(type_name, source, ends[0], target, ends[1], where, start, FOREVER, self.seq)
+        return Edge(type_name, source, ends[0], target, ends[1], where, start, ((start, FOREVER),), self.seq)
 
     def home(self, number: int) -> int:
         """Where a world's edges are held unless told otherwise: in its first container."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from tests.support.model.state import ROOT, Edge
-from tests.support.model.succession import supersede
+from tests.support.model.succession import settle, supersede
 
 if TYPE_CHECKING:
     from tests.support.model.draft import Draft
@@ -51,7 +51,12 @@ def check_insert(on: Draft, edge: Edge) -> None:
     elif edge.type == "contradicts":
         pair = {edge.source, edge.target}
         known = [other for _, other in on.state.edges_of("contradicts") if {other.source, other.target} == pair]
-        if any(max(other.start, edge.start) < min(other.end, edge.end) for other in known):
+        if any(
+            max(one, two) < min(until, end)
+            for other in known
+            for one, until in other.pieces
+            for two, end in edge.pieces
+        ):
             refuse("already_in_conflict")
     elif edge.type in ORDERS and on.state.reaches(edge.target, edge.source, edge.type):
         refuse(f"{edge.type}_cycle")
@@ -87,8 +92,10 @@ def after_unlink(on: Draft, edge: Edge) -> None:
     """What an unlinked edge leaves to do."""
     if edge.type == "supersedes":
         on.note("nothing_reopened", edge.target)
+        settle(on, edge.source)
+        settle(on, edge.target)
     if edge.type == "contains" and not on.state.containers(edge.target):
         if edge.source == ROOT:
             refuse("last_container")
-        on.write("contains", ROOT, edge.target, start=edge.start)
+        on.write("contains", ROOT, edge.target, start=edge.begins)
         on.note("adopted_by_root", edge.target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.support.model import lines
 from tests.support.model.names import Names
 from tests.support.model.reclustering import shown
 from tests.support.model.state import ROOT, Edge, State, Version
@@ -20,14 +21,12 @@ class Reads:
         self.names = names
 
     def version_at(self, number: int) -> int | None:
-        """The ordinal of the version in force: the one with ``start <= valid < end``."""
-        versions = self.state.worlds[number].versions
-        valid = [at for at, version in enumerate(versions, 1) if version.start <= self.valid < version.end]
-        assert len(valid) <= 1, "two versions of one lineage are in force"
-        return valid[0] if valid else None
+        """The ordinal of the version in force: the one that holds at the valid time."""
+        what = lines.at(self.state.worlds[number].line, self.valid)
+        return what if what > 0 else None
 
     def _in_force(self, edge: Edge) -> bool:
-        return edge.start <= self.valid < edge.end
+        return edge.in_force(self.valid)
 
     def _refs(self, numbers: list[int]) -> list[str]:
         return [self.names.refs[number] for number in numbers]
@@ -43,7 +42,8 @@ class Reads:
         return self._text(number, at, version) | {
             "ref": self.names.refs[number],
             "aliases": world.aliases,
-            "closed": not version.start <= self.valid < version.end,
+            "valid": self._around(world.times_of(at), version.start),
+            "closed": self.version_at(number) is None,
             "ended": world.ended,
             "conflicts": tuple(self._refs(self.opponents(number))),
             "rests_on": tuple(self._rests_on(number, at)),
@@ -90,7 +90,6 @@ class Reads:
             "type": version.type,
             "name": version.name,
             "content": version.content,
-            "valid": Valid(version.start, version.end),
             "seq": version.seq,
             "ingested_at": version.time,
             "author": version.author,
@@ -99,6 +98,11 @@ class Reads:
             "erased": version.erasure is not None,
             "erasure": version.erasure,
         }
+
+    def _around(self, pieces: lines.Pieces, begins: int) -> Valid:
+        """The span around the valid time, else from the first to the last."""
+        here = [Valid(start, end) for start, end in pieces if start <= self.valid < end]
+        return here[0] if here else _from_first_to_last(pieces, begins)
 
     def opponents(self, number: int) -> list[int]:
         """The worlds that contradict one at the moment."""
@@ -120,8 +124,16 @@ class Reads:
         return [self.edge(own) for own in self._contradictions(number)]
 
     def history(self, number: int) -> list[dict[str, Any]]:
-        versions = enumerate(self.state.worlds[number].versions, 1)
-        return [self._text(number, at, version) for at, version in versions]
+        world = self.state.worlds[number]
+        return [
+            self._text(number, at, version)
+            | {
+                "valid": _from_first_to_last(world.times_of(at), version.start),
+                "spans": _several(world.times_of(at)),
+                "start": {True: "stated", False: "defaulted", None: ""}[version.stated],
+            }
+            for at, version in enumerate(world.versions, 1)
+        ]
 
     def edges(
         self, number: int, *, type: str | None = None, direction: str = "both", include_superseded: bool = False
@@ -143,7 +155,8 @@ class Reads:
             "target": self.names.refs[edge.target],
             "target_version": edge.target_version,
             "home": self.names.refs[edge.home],
-            "valid": Valid(edge.start, edge.end),
+            "valid": self._around(edge.pieces, edge.start),
+            "spans": _several(edge.pieces),
             "closed": not self._in_force(edge),
             "seq": edge.seq,
             "properties": edge.properties,
@@ -265,3 +278,12 @@ class Reads:
             for number, known in self.state.proposals.items()
             if status in (None, known.status)
         ]
+
+
+def _from_first_to_last(pieces: lines.Pieces, begins: int) -> Valid:
+    return Valid(pieces[0][0], pieces[-1][1]) if pieces else Valid(begins, begins)
+
+
+def _several(pieces: lines.Pieces) -> tuple[Valid, ...]:
+    """The spans where they are not one."""
+    return () if len(pieces) == 1 else tuple(Valid(start, end) for start, end in pieces)

@@ -17,6 +17,7 @@ from tests.support.model.compare import Compared
 from tests.support.model.draft import Bad, Note
 from tests.support.model.edge_rules import Refuse
 from tests.support.model.erasing import erase
+from tests.support.model.lines import without
 from tests.support.model.names import Names, changed_inside, world_hashes
 from tests.support.model.state import State, first_state
 from worlddb import (
@@ -30,6 +31,7 @@ from worlddb import (
     Refused,
     SeededEntropy,
     Staged,
+    Valid,
     View,
 )
 from worlddb.reconciler.transaction.receipts import CLOCK_BEHIND
@@ -68,7 +70,7 @@ class Session:
         self.pinned: list[View] = []
         self.looked = 1
         """The commit up to which somebody has looked again at who is who."""
-        self._ends: dict[str, int] = {}
+        self._spans: dict[str, list[Valid]] = {}
 
     # -- the store
 
@@ -217,6 +219,23 @@ class Session:
         assert sorted(told, key=_in_order) == sorted(attempt.notes, key=_in_order)
         for note in told:
             self.seen[f"note {note.code}"] += 1
+        if attempt.changed:
+            self._check_lost(receipt, attempt)
+
+    def _check_lost(self, receipt: Receipt, attempt: Attempt) -> None:
+        """The receipt names exactly the versions that lost something, and when."""
+        said: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for loss in receipt.lost:
+            of = self.names.numbers[loss.ref], loss.version
+            said.setdefault(of, []).append((loss.valid_from, loss.valid_to))
+        before = self.states[attempt.seq - 1].worlds
+        for number, world in attempt.state.worlds.items():
+            for at in range(1, len(before[number].versions) + 1) if number in before else ():
+                held, left = before[number].times_of(at), world.times_of(at)
+                assert ((number, at) in said) == (held != left), f"the losses of version {at} of {number}"
+                for start, end in said.get((number, at), ()):
+                    held = without(held, start, end)
+                assert held == left, f"what version {at} of {number} lost"
 
     def retry(self, key: str, handle: int) -> None:
         """The same request under the same key has no second effect; another one is an error."""
@@ -272,7 +291,7 @@ class Session:
         return Compared(view, self.states[view.seq], self.names, self.hashes[view.seq])
 
     def check_present(self) -> None:
-        """Check what every step must keep: hashes, answers, and ends that only move earlier."""
+        """Check what every step must keep: hashes, answers, and times that only shrink."""
         view = self.db(self.another(0)).view()
         assert (view.seq, view.valid) == (self.head, max(self.clock.value, self.times[-1]))
         compared = self.compared(view)
@@ -285,17 +304,22 @@ class Session:
         for number, edge in self.state.edges.items():
             if before.edges.get(number) is not edge:
                 compared.edge(number)
-                self._tightened(f"edge {number}", view.edge(self.names.refs[number]).valid.end)
+                seen = view.edge(self.names.refs[number])
+                self._shrunk(f"edge {number}", seen.spans or (seen.valid,))
         for number in before.edges.keys() - self.state.edges.keys():
             compared.edge(number)
         for number in self.state.worlds:
             for version in view.history(self.names.refs[number]):
-                self._tightened(version.version, version.valid.end)
+                self._shrunk(f"{number} {version.number}", version.spans or (version.valid,))
         compared.identities()
 
-    def _tightened(self, what: str, end: int) -> None:
-        assert end <= self._ends.get(what, end), f"the validity of {what} was opened again"
-        self._ends[what] = end
+    def _shrunk(self, what: str, spans: tuple[Valid, ...]) -> None:
+        """Law 8: the times at which a version holds only ever shrink."""
+        held = [span for span in spans if span.start < span.end]
+        before = self._spans.get(what, held)
+        covered = (any(each.start <= span.start and span.end <= each.end for each in before) for span in held)
+        assert all(covered), f"the validity of {what} was opened again"
+        self._spans[what] = held
 
 
 def _in_order(note: Note) -> tuple[str, list[int]]:

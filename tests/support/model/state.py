@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from tests.support.model import lines
 from worlddb import Erasure
 from worlddb.log.model.times import ALWAYS, FOREVER
 
@@ -24,7 +25,9 @@ class Version(NamedTuple):
     name: str
     content: str
     start: int
-    end: int
+    """Where it was written to begin; when it holds is in its world's line."""
+    stated: bool | None
+    """Whether somebody said so; nobody recorded it of the root world."""
     seq: int
     time: int
     author: str
@@ -37,14 +40,29 @@ class World(NamedTuple):
     made: int
     """The ingest time of the commit that made it."""
     versions: tuple[Version, ...]
+    line: lines.Line
+    """Which of the versions holds when: at each time at most one."""
     aliases: tuple[str, ...] = ()
     given: int = 0
     """How many aliases it was ever given."""
-    ended: bool = False
 
     @property
     def newest(self) -> Version:
         return self.versions[-1]
+
+    @property
+    def ended(self) -> bool:
+        """True if it was said that nothing holds from some time on."""
+        return self.line[-1][1] == lines.HOLE
+
+    @property
+    def held(self) -> list[lines.Span]:
+        """When its versions hold, in the order of time."""
+        return [span for span in lines.spans(self.line) if span.what > 0]
+
+    def times_of(self, number: int) -> lines.Pieces:
+        """When one of its versions holds."""
+        return tuple((span.start, span.end) for span in self.held if span.what == number)
 
 
 class Edge(NamedTuple):
@@ -55,12 +73,21 @@ class Edge(NamedTuple):
     target_version: int
     home: int
     start: int
-    end: int
+    """Where it was written to begin."""
+    pieces: lines.Pieces
+    """When it is in force."""
     seq: int
     properties: dict[str, Any] = {}
     why: str = ""
     said: tuple[int, int, int] | None = None
     """Which of the texts that commands were given it has its properties and reason from."""
+
+    @property
+    def begins(self) -> int:
+        return self.pieces[0][0] if self.pieces else self.start
+
+    def in_force(self, moment: int) -> bool:
+        return any(start <= moment < end for start, end in self.pieces)
 
 
 class Proposal(NamedTuple):
@@ -86,7 +113,8 @@ class State:
     edges: dict[int, Edge] = field(default_factory=dict)
     unlinked: dict[int, Edge] = field(default_factory=dict)
     proposals: dict[int, Proposal] = field(default_factory=dict)
-    keys: dict[str, int] = field(default_factory=dict)
+    keys: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """The worlds that were begun under a key, one after another ended."""
     edge_keys: dict[str, int] = field(default_factory=dict)
     tunings: dict[tuple[int, str], tuple[float, int]] = field(default_factory=dict)
     """(world, type) to the least fuzzy score that was set, and the commit that set it."""
@@ -131,5 +159,9 @@ class State:
 def first_state(time: int, author: str) -> State:
     """The state after the first commit: a root world that is valid always."""
     state = State()
-    state.worlds[ROOT] = World(time, (Version("Root", "root", "", ALWAYS, FOREVER, 1, time, author, "", {}),))
+    state.worlds[ROOT] = World(
+        time,
+        (Version("Root", "root", "", ALWAYS, None, 1, time, author, "", {}),),
+        lines.changed(lines.UNSAID, ALWAYS, FOREVER, 1),
+    )
     return state

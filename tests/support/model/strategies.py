@@ -162,10 +162,19 @@ create = recipe(
 revise = recipe(
     "revise",
     {"ref": worlds},
-    {"type": types, "name": names, "content": contents, "source": records, **TIMES, **WHY},
+    {
+        "type": types,
+        "name": names,
+        "content": contents,
+        "replace_later": st.booleans(),
+        "source": records,
+        **TIMES,
+        **WHY,
+    },
 )
-retire = recipe("retire", {"ref": worlds}, {"at": st.none() | moments, **WHY})
-retire_edge = recipe("retire", {"ref": picks("edge")}, {"at": st.none() | moments, **WHY})
+ENDING = {"at": st.none() | moments, "valid_to": ends}
+retire = recipe("retire", {"ref": worlds}, {**ENDING, "members": st.booleans(), **WHY})
+retire_edge = recipe("retire", {"ref": picks("edge")}, {**ENDING, **WHY})
 reassert = recipe("reassert", {"ref": worlds}, {"content": contents, **TIMES, **WHY})
 unlink = recipe("unlink", {"edge": picks("edge")}, WHY)
 move = recipe(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
-from worlddb.log.model.times import FOREVER
+from tests.support.model import lines
+from worlddb.log.model.times import ALWAYS, FOREVER
 
 if TYPE_CHECKING:
     from tests.support.model.draft import Draft
@@ -12,23 +14,65 @@ if TYPE_CHECKING:
 
 
 def supersede(on: Draft, edge: Edge) -> None:
-    """End the target, and what it had replaced where it had not begun; let the source end where another one follows."""
-    newer = on.state.worlds[edge.source]
+    """End the target, and what it had replaced where it had not begun; of all that are joined then one holds.
+
+    One that is said for a while takes that while, and joins nothing.
+    """
+    if not _joins(edge):
+        for start, end in edge.pieces:
+            on.void_world(edge.target, start, end)
+        return
     at, by = _stands_since(on, edge.source, edge.start)
-    is_its_first = by == edge.source or min((start for start, _ in holding(on, by)), default=None) == at
-    heir = _follower(on, edge._replace(start=at)) if edge.start == newer.newest.start and is_its_first else None
     began = began_by(on, edge.target, at)
     on.end_world(edge.target, at, by)
     if not began:
         end_replaced(on, edge.target, at, by)
-    if heir is not None and heir.source != by and not on.state.reaches(by, heir.source, "supersedes"):
-        on.note("until_successor", by, heir.source)
-        on.write("supersedes", heir.source, by, home=heir.home, start=heir.start)
+    settle(on, edge.source, edge)
+
+
+def settle(on: Draft, number: int, new: Edge | None = None) -> None:
+    """See that of the worlds that are joined with one at most one holds at a time: the one that begins last.
+
+    Two that an edge joins may hold beside each other before that begins. ``new`` is about to be written.
+    """
+    said = [*_said(on), *([] if new is None else [new])]
+    joined = {number}
+    for _ in on.state.worlds:
+        joined |= {end for edge in said if {edge.source, edge.target} & joined for end in (edge.source, edge.target)}
+    apart: dict[frozenset[int], int] = {}
+    for edge in said:
+        pair = frozenset({edge.source, edge.target})
+        with_it = {version.start for version in on.state.worlds[edge.source].versions}
+        apart[pair] = min(ALWAYS if edge.begins in with_it else edge.begins, apart.get(pair, FOREVER))
+    held = {each: holding(on, each) for each in sorted(joined)}
+    moments = sorted({moment for spans in held.values() for span in spans for moment in span} | {*apart.values()})
+    lost: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for moment, following in pairwise(moments):
+        claims = []
+        for each in held:
+            what = lines.at(on.state.worlds[each].line, moment)
+            if what > 0:
+                version = on.state.worlds[each].versions[what - 1]
+                claims.append((version.start, version.seq, each))
+        stay: list[int] = []
+        for *_, each in sorted(claims, reverse=True):
+            above = [other for other in stay if moment >= apart.get(frozenset({each, other}), ALWAYS)]
+            if not above:
+                stay.append(each)
+                continue
+            windows = lost.setdefault((each, above[0]), [])
+            before = windows.pop() if windows and windows[-1][1] == moment else (moment, moment)
+            windows.append((before[0], following))
+    for (loser, winner), windows in sorted(lost.items()):
+        for start, end in windows:
+            leave_conflicts(on, loser, start, end, winner)
+            on.lose(loser, start, end)
+        on.note("until_successor", loser, winner)
 
 
 def holding(on: Draft, number: int) -> list[tuple[int, int]]:
     """When a world holds at all."""
-    return [(one.start, one.end) for one in on.state.worlds[number].versions if one.start < one.end]
+    return [(span.start, span.end) for span in on.state.worlds[number].held]
 
 
 def began_by(on: Draft, number: int, at: int) -> bool:
@@ -45,8 +89,8 @@ def end_replaced(on: Draft, number: int, at: int, by: int) -> None:
                 continue
             met.add(edge.target)
             began = began_by(on, edge.target, at)
-            leave_conflicts(on, edge.target, at, by)
-            if on.tighten(edge.target, at):
+            leave_conflicts(on, edge.target, at, FOREVER, by)
+            if on.lose(edge.target, at, FOREVER):
                 on.note("ends_earlier" if began else "never_valid", edge.target)
             if not began:
                 waiting.append(edge.target)
@@ -65,26 +109,30 @@ def unreplaced(on: Draft, number: int) -> list[int]:
                 met.add(edge.target)
                 if not holding(on, edge.target):
                     waiting.append(edge.target)
-                elif holding(on, edge.target)[-1][1] == begins:
+                elif max(end for _, end in holding(on, edge.target)) == begins:
                     found.append(edge.target)
     return found
 
 
-def leave_conflicts(on: Draft, number: int, at: int, by: int) -> None:
+def leave_conflicts(on: Draft, number: int, start: int, end: int, by: int) -> None:
     """Tell of the contradictions that end with one side, but for that with what takes its place."""
-    lost = [(max(start, at), end) for start, end in holding(on, number) if max(start, at) < end]
+    lost = [(max(one, start), min(until, end)) for one, until in holding(on, number)]
     for outgoing in (True, False):
         for _, edge in on.state.edges_of("contradicts"):
             side, other = (edge.source, edge.target) if outgoing else (edge.target, edge.source)
             if side != number or other == by:
                 continue
-            spans = [(start, end) for start, end in holding(on, other)]
-            if any(max(one, two, edge.start) < min(until, end, edge.end) for one, until in lost for two, end in spans):
+            together = [lost, holding(on, other), edge.pieces]
+            if any(max(one for one, _ in each) < min(end for _, end in each) for each in product(*together)):
                 on.note("conflict_left", number, other)
 
 
 def _said(on: Draft) -> list[Edge]:
-    return [edge for _, edge in on.state.edges_of("supersedes") if edge.start < edge.end]
+    return [edge for _, edge in on.state.edges_of("supersedes") if _joins(edge)]
+
+
+def _joins(edge: Edge) -> bool:
+    return bool(edge.pieces) and edge.pieces[-1][1] == FOREVER
 
 
 def _stands_since(on: Draft, number: int, start: int) -> tuple[int, int]:
@@ -93,29 +141,8 @@ def _stands_since(on: Draft, number: int, start: int) -> tuple[int, int]:
     while waiting:
         here = waiting.pop(0)
         for edge in _said(on):
-            if edge.target == here and edge.source not in met and not began_by(on, here, edge.start):
+            if edge.target == here and edge.source not in met and not began_by(on, here, edge.begins):
                 met.add(edge.source)
                 waiting.append(edge.source)
-                best = (edge.start, edge.source) if edge.start < best[0] else best
+                best = (edge.begins, edge.source) if edge.begins < best[0] else best
     return best
-
-
-def _follower(on: Draft, edge: Edge) -> Edge | None:
-    """The edge by which something takes the target's place next, while the target still holds."""
-    holds = holding(on, edge.target)
-    if not holds or holds[-1][1] == FOREVER or holds[-1][1] <= edge.start:
-        return None
-    found: list[Edge] = []
-    waiting, met = [edge.target], {edge.target}
-    while waiting:
-        here = waiting.pop(0)
-        for known in _said(on):
-            if known.target != here or known.source in met:
-                continue
-            met.add(known.source)
-            starts = [start for start, _ in holding(on, known.source)]
-            if starts:
-                found.append(known._replace(start=max(holds[-1][1], min(starts))))
-            else:
-                waiting.append(known.source)
-    return min(found, key=lambda known: known.start, default=None)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import unicodedata
 from typing import Any, NamedTuple
 
+from tests.support.model import lines
 from tests.support.model.commands import Known
 from tests.support.model.draft import Bad
 from tests.support.model.edge_rules import refuse
 from tests.support.model.erasing import reached
+from tests.support.model.lines import without
 from tests.support.model.state import ROOT, Version, World
-from tests.support.model.succession import began_by, end_replaced, holding, unreplaced
+from tests.support.model.succession import began_by, end_replaced, settle, unreplaced
 from tests.support.model.tuning import Tuning
-from worlddb import InvalidInterval, UnknownReference
+from worlddb import InputError, InvalidInterval, UnknownReference
 from worlddb.log.model.times import FOREVER
 
 MAX_ALIASES = 256
@@ -54,20 +56,24 @@ class OfWorlds(Tuning):
     ) -> int:
         inside = ROOT if world is None else self.world(world)
         twin = self._twin(type, name, aliases, inside) if resolve else None
-        before = self.state.keys.get(key or "")
-        handed_on = anew and before is not None and self._is_over(before, revive)
+        begun = self.state.keys.get(key or "", ())
+        # The first that is not over, as one is that was resumed, or else the last.
+        before = next((number for number in begun if not self._is_over(number)), begun[-1] if begun else None)
+        handed_on = anew and before is not None and self._is_over(before) and (revive or not self._is_erased(before))
         if key is not None and before is not None and not handed_on:
             texts = Texts(type, name, content, aliases)
-            return self._found_again(self.state.keys[key], texts, valid_from, valid_to, source, why, revive)
+            return self._found_again(before, texts, valid_from, valid_to, source, why, revive)
         start = self.now if valid_from is None else valid_from
         end = FOREVER if valid_to is None else valid_to
         if end < start:
             raise Bad(InvalidInterval)
-        version = Version(type, name, content, start, end, self.seq, self.now, self.author, why, source or {})
+        stated = valid_from is not None
+        version = Version(type, name, content, start, stated, self.seq, self.now, self.author, why, source or {})
         made = self.new_number()
-        self.state.worlds[made] = World(self.now, (version,), tuple(aliases), len(aliases))
+        line = lines.changed(lines.UNSAID, start, end, 1)
+        self.state.worlds[made] = World(self.now, (version,), line, tuple(aliases), len(aliases))
         if key is not None:
-            self.state.keys[key] = made
+            self.state.keys[key] = (*begun, made)
         if handed_on and before is not None:
             self.note("begun_anew", made, before)
         self.write("contains", inside, made, start=start)
@@ -75,9 +81,12 @@ class OfWorlds(Tuning):
             self.stage(made, twin[0], evidence={"tier": "exact", "name": twin[1], "score": 1.0})
         return made
 
-    def _is_over(self, number: int, revive: bool) -> bool:
+    def _is_over(self, number: int) -> bool:
         known = self.state.worlds[number]
-        return known.ended and known.newest.end <= self.now and (revive or known.newest.erasure is None)
+        return known.ended and all(span.end <= self.now for span in known.held)
+
+    def _is_erased(self, number: int) -> bool:
+        return self.state.worlds[number].newest.erasure is not None
 
     def _twin(self, type_name: str, name: str, aliases: tuple[str, ...], inside: int) -> tuple[int, str] | None:
         """The oldest open world in the scope of that type and name, or else of that alias."""
@@ -101,19 +110,51 @@ class OfWorlds(Tuning):
         revive: bool,
     ) -> int:
         known = self.state.worlds[number]
+        start = self.now if valid_from is None else valid_from
+        told = self._told_at(number, start)
+        if told is None and valid_from is None:
+            told = known.newest
         is_erased = known.newest.erasure is not None
-        if not is_erased and (known.newest.type, known.newest.name, known.newest.content) == texts[:3]:
+        if not is_erased and told is not None and told.erasure is None and told[:3] == texts[:3]:
             return number
-        if known.ended:
+        if lines.at(known.line, start) == lines.HOLE:
             self.note("not_revived", number)
             return number
         if is_erased and not revive:
             self.note("not_restored", number)
             return number
-        self._new_version(number, *texts[:3], valid_from, valid_to, source, why)
+        window = self._window(number, valid_from, valid_to)
+        self._new_version(number, *texts[:3], window, valid_from is not None, source, why)
         if is_erased:
             self._alias(Known(number), texts.aliases)
         return number
+
+    def _told_at(self, number: int, moment: int) -> Version | None:
+        """The version that holds at a time, else the one that held last before."""
+        known = self.state.worlds[number]
+        begun = [span.what for span in known.held if span.start <= moment]
+        return known.versions[begun[-1] - 1] if begun else None
+
+    def _window(
+        self, number: int, valid_from: int | None, valid_to: int | None, replace_later: bool = False
+    ) -> tuple[int, int]:
+        """What a statement takes: up to its end, else to the next stated start or hole."""
+        known = self.state.worlds[number]
+        start = self.now if valid_from is None else valid_from
+        if valid_to is not None:
+            if valid_to < start:
+                raise Bad(InvalidInterval)
+            return start, valid_to
+        ends = [span.start for span in lines.spans(known.line) if span.what == lines.HOLE]
+        if replace_later:
+            ends = ends[-1:] if known.ended else []
+        else:
+            ends += [
+                known.versions[span.what - 1].start
+                for span in known.held
+                if span.end > start and known.versions[span.what - 1].stated
+            ]
+        return start, min((end for end in ends if end > start), default=FOREVER)
 
     def _revise(
         self,
@@ -123,18 +164,20 @@ class OfWorlds(Tuning):
         content: str | None = None,
         valid_from: int | None = None,
         valid_to: int | None = None,
+        replace_later: bool = False,
         source: dict[str, Any] | None = None,
         why: str = "",
     ) -> int:
         number = self.world(ref)
         known = self.state.worlds[number]
-        if known.ended:
-            refuse("ended")
         if number == ROOT:
             refuse("root_is_permanent")
         if known.newest.erasure is not None:
             refuse("erased")
-        return self._new_version(number, type, name, content, valid_from, valid_to, source, why)
+        window = self._window(number, valid_from, valid_to, replace_later)
+        if known.ended and known.line[-1][0] <= window[0]:
+            refuse("ended")
+        return self._new_version(number, type, name, content, window, valid_from is not None, source, why)
 
     def _new_version(
         self,
@@ -142,34 +185,32 @@ class OfWorlds(Tuning):
         type: str | None,
         name: str | None,
         content: str | None,
-        valid_from: int | None,
-        valid_to: int | None,
+        window: tuple[int, int],
+        stated: bool,
         source: dict[str, Any] | None,
         why: str,
     ) -> int:
-        known = self.state.worlds[number]
-        start = self.now if valid_from is None else valid_from
-        # An end that was set stays the lineage's end (law 8): a revision may come before it, not after it.
-        limit = known.newest.end
-        if limit != FOREVER and start > limit:
-            refuse("closed")
-        end = limit if valid_to is None else min(valid_to, limit)
-        if end < start:
-            raise Bad(InvalidInterval)
-        began = began_by(self, number, start)
-        if any(begins > start for begins, _ in holding(self, number)):
-            self.note("later_never_valid", number)
+        known, (start, end) = self.state.worlds[number], window
+        before = self._told_at(number, start) or known.newest
+        if before.erasure is not None:
+            before = known.newest
         if start == end:
             self.note("revision_never_valid", number)
-        self.tighten(number, start)
+        elif any(
+            version.stated and version.start > start and known.times_of(at) and not without(known.times_of(at), *window)
+            for at, version in enumerate(known.versions, 1)
+        ):
+            self.note("later_never_valid", number)
+        began = began_by(self, number, start)
+        self.lose(number, start, end)
         if not began and start < end:
             end_replaced(self, number, start, number)
         version = Version(
-            known.newest.type if type is None else type,
-            known.newest.name if name is None else name,
-            known.newest.content if content is None else content,
+            before.type if type is None else type,
+            before.name if name is None else name,
+            before.content if content is None else content,
             start,
-            end,
+            stated,
             self.seq,
             self.now,
             self.author,
@@ -177,58 +218,102 @@ class OfWorlds(Tuning):
             source or {},
         )
         known = self.state.worlds[number]
-        self.state.worlds[number] = known._replace(versions=(*known.versions, version))
+        versions = (*known.versions, version)
+        line = lines.changed(known.line, start, end, len(versions))
+        self.state.worlds[number] = known._replace(versions=versions, line=line)
         self.changed = True
+        settle(self, number)
         return number
 
-    def _retire(self, ref: Any, at: int | None = None, why: str = "") -> int:
+    def _retire(
+        self,
+        ref: Any,
+        at: int | None = None,
+        valid_from: int | None = None,
+        valid_to: int | None = None,
+        members: bool = False,
+        why: str = "",
+    ) -> int:
+        start = next((each for each in (valid_from, at) if each is not None), self.now)
+        end = FOREVER if valid_to is None else valid_to
+        if end < start:
+            raise Bad(InvalidInterval)
         number = self.number(ref, "world", "edge")
-        end = self.now if at is None else at
-        if number in self.state.unlinked:
-            refuse("already_unlinked")
-        if number in self.state.edges:
-            edge = self.state.edges[number]
-            tightened = edge._replace(end=max(edge.start, min(edge.end, end)))
-            self.changed |= tightened != edge
-            self.state.edges[number] = tightened
-            return number
+        if number not in self.state.worlds:
+            if members:
+                raise Bad(InputError)
+            return self._retire_edge(number, start, end)
         if number == ROOT:
             refuse("root_is_permanent")
-        before = unreplaced(self, number)
-        self.end_world(number, end)
-        if not holding(self, number):
-            for earlier in before:
-                self.note("ends_unreplaced", earlier, number)
+        if start == end:
+            refuse("empty_window")
+        ending = [number, *(self._members_alone(number) if members else ())]
+        for each in ending:
+            self._end_or_interrupt(each, start, end)
+        still = [
+            member
+            for member in self.state.members(number)
+            if member not in ending
+            and any(max(start, span.start) < min(end, span.end) for span in self.state.worlds[member].held)
+        ]
+        if still:
+            self.note("members_remain", number, *still)
+        stale = [edge.source for _, edge in self.state.edges_of("derived_from") if edge.target == number]
+        if set(stale) - set(ending):
+            self.note("now_stale", number, *(set(stale) - set(ending)))
         return number
+
+    def _retire_edge(self, number: int, start: int, end: int) -> int:
+        if number in self.state.unlinked:
+            refuse("already_unlinked")
+        edge = self.state.edges[number]
+        left = edge._replace(pieces=without(edge.pieces, start, end))
+        self.changed |= left != edge
+        self.state.edges[number] = left
+        return number
+
+    def _end_or_interrupt(self, number: int, start: int, end: int) -> None:
+        if end == FOREVER:
+            before = unreplaced(self, number)
+            self.end_world(number, start)
+            if not self.state.worlds[number].held:
+                for earlier in before:
+                    self.note("ends_unreplaced", earlier, number)
+            return
+        self.void_world(number, start, end)
+
+    def _members_alone(self, world: int) -> list[int]:
+        """All that a world contains, at any depth, and nothing outside of it does."""
+        inside = {world}
+        for _ in self.state.worlds:
+            inside |= {member for each in inside for member in self.state.members(each)}
+        for _ in self.state.worlds:
+            inside = {each for each in inside if each == world or inside.issuperset(self.state.containers(each))}
+        return sorted(inside - {world})
 
     def _reassert(
         self,
         ref: Any,
         content: str | None = None,
+        at: int | None = None,
         valid_from: int | None = None,
         valid_to: int | None = None,
         why: str = "",
     ) -> int:
         number = self.world(ref)
-        known = self.state.worlds[number]
-        if not known.ended:
+        if number == ROOT:
+            refuse("root_is_permanent")
+        begins = at if valid_from is None else valid_from
+        window = self._window(number, begins, valid_to)
+        if lines.at(self.state.worlds[number].line, window[0]) > 0:
             refuse("not_ended")
-        if known.newest.erasure is not None:
+        if self.state.worlds[number].newest.erasure is not None:
             refuse("erased")
-        home = Known(self.home(number))
-        text = known.newest.content if content is None else content
-        again = self._create(
-            known.newest.type,
-            known.newest.name,
-            text,
-            world=home,
-            valid_from=valid_from,
-            valid_to=valid_to,
-            why=why,
-            resolve=False,
-        )
-        self.write("derived_from", again, number)
-        return again
+        self._new_version(number, None, None, content, window, begins is not None, None, why)
+        ended = [member for member in self.state.members(number) if self.state.worlds[member].ended]
+        if ended:
+            self.note("members_ended", number, *ended)
+        return number
 
     def _alias(self, ref: Any, aliases: tuple[str, ...], why: str = "") -> int:
         number = self.world(ref)

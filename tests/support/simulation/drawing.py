@@ -111,13 +111,19 @@ class Drawing:
             0.4, type=lambda: rng.choice(KINDS), name=lambda: rng.choice(NAMES), source=lambda: rng.choice(SAYS)
         )
         given = {"ref": self._pick("world"), "content": self._text()}
-        return Recipe("revise", given | changes | self._times() | self._why())
+        later = self._maybe(0.1, replace_later=lambda: True)
+        return Recipe("revise", given | changes | later | self._times() | self._why())
 
     def _retire(self) -> Recipe:
-        return Recipe("retire", {"ref": self._pick("world")} | self._maybe(0.5, at=self.moment) | self._why())
+        given = {"ref": self._pick("world")} | self._ending() | self._maybe(0.2, members=lambda: True)
+        return Recipe("retire", given | self._why())
 
     def _retire_edge(self) -> Recipe:
-        return Recipe("retire", {"ref": self._pick("edge")} | self._maybe(0.5, at=self.moment) | self._why())
+        return Recipe("retire", {"ref": self._pick("edge")} | self._ending() | self._why())
+
+    def _ending(self) -> dict[str, Any]:
+        later = RELEASED_AT + self._rng.randint(0, 48) * TICK
+        return self._maybe(0.5, at=self.moment) | self._maybe(0.3, valid_to=lambda: later)
 
     def _reassert(self) -> Recipe:
         return Recipe("reassert", {"ref": self._pick("world")} | self._maybe(0.5, content=self._text) | self._times())

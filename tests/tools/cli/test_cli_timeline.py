@@ -92,7 +92,7 @@ def drawn(store: Path, ref: str, *, narrow: bool = False, utf8: bool = True, val
 
 def test_a_corrected_fact_is_drawn_with_what_was_known_of_it_when(small, tmp_path):
     with worlddb.open(tmp_path / "store", author="corrector", clock=worlddb.ManualClock(NOON)) as db:
-        db.revise(small.sarah, content="CTO", valid_from="2024-09-01", why="the card said so")
+        db.revise(small.sarah, content="CTO", valid_from="2024-09-01", replace_later=True, why="the card said so")
         db.retire(small.sarah, at="2025-11-01")
     lines = drawn(tmp_path / "store", small.sarah)
     assert lines == CORRECTED.splitlines()

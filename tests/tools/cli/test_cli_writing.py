@@ -139,14 +139,28 @@ def test_a_text_may_come_from_standard_input(tmp_path: Path) -> None:
         assert (ran.code, ran.err) == (0, said)
 
 
-def test_what_was_retired_is_stated_again_as_a_world_of_its_own(run: Here) -> None:
+def test_what_was_retired_is_resumed_and_what_holds_need_not_be(run: Here) -> None:
     old = made(run, "Fact", "Office", "--content", "in Lisbon", "--valid-from", "2024-01-01")
     assert run("retire", "Office", "--at", "2025-01-01").code == 0
     new = run.json("reassert", "Office", "--content", "in Lisbon again", "--valid-from", "2025-06-01", "--why", "moved")
-    shown = run.json("show", new["ref"])
-    assert new["ref"] != old and shown["content"] == "in Lisbon again"
-    assert [(edge["type"], edge["target"]) for edge in shown["edges"]] == [("derived_from", old)]
-    assert run("reassert", new["ref"]).code == 3, "what holds need not be stated again"
+    assert new["ref"] == old and run.json("show", old)["content"] == "in Lisbon again"
+    assert run("show", old, "--valid", "2025-03-01").code == 1, "between the two it does not hold"
+    assert run("reassert", old).code == 3, "what holds need not be stated again"
+
+
+def test_a_hole_and_a_window_are_written_and_told_on_the_command_line(run: Here) -> None:
+    made(run, "Fact", "Office", "--content", "in Lisbon", "--valid-from", "2024-01-01")
+    closed = run.json("retire", "Office", "--at", "2024-08-01", "--until", "2024-09-01")
+    (lost,) = closed["lost"]
+    assert (lost["version"], lost["valid"]) == (1, {"from": "2024-08-01T00:00:00Z", "to": "2024-09-01T00:00:00Z"})
+    assert run("show", "Office", "--valid", "2024-08-15").code == 1
+    assert run.json("show", "Office", "--valid", "2024-09-15")["content"] == "in Lisbon"
+    shown = run(
+        "revise", "Office", "--content", "in Faro", "--valid-from", "2025-01-01", "--valid-to", "2025-02-01"
+    ).out
+    assert "version 1 of" in shown and "lost 2025-01-01T00:00:00Z to 2025-02-01T00:00:00Z" in shown
+    late = run.json("revise", "Office", "--content", "in Rome", "--valid-from", "2024-10-01", "--replace-later")
+    assert {each["version"] for each in late["lost"]} == {1, 2}
 
 
 def test_create_says_how_hard_to_look_for_worlds_that_it_may_be(run: Here) -> None:

@@ -30,11 +30,9 @@ _PHRASES: Final = (
     ),
     ("with db.register(...)", "from a program"),
     (
-        "Retire it at its end, then reassert it as a new lineage",
-        "End it for good and state it again, as a world of its own: `worlddb retire REF`, with --at TIME if its end is"
-        " still to come, then `worlddb reassert REF`",
+        "Reassert it if it holds again, or give a valid_from before its end",
+        "If it holds again, resume it with `worlddb reassert REF`; or give --valid-from a time before its end",
     ),
-    ("Reassert it as a new lineage", "State it again, as a world of its own: `worlddb reassert REF`"),
     ("Write it with Query.to_json", "Write it with `worlddb query ... --print`"),
     ("; of a name, a view gives it: db.view().reference_of('Alice')", ""),
     ("Look at its aliases with show", "`worlddb show WORLD` lists its aliases"),

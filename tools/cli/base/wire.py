@@ -78,6 +78,14 @@ def receipt(given: worlddb.Receipt) -> dict[str, Any]:
         "refs": [] if isinstance(given.outcome, worlddb.Refused) else list(given.refs),
         "proposals": list(given.proposals),
         "notes": [{"code": note.code, "refs": list(note.refs), "text": str(note)} for note in given.notes],
+        "lost": [
+            {
+                "ref": loss.ref,
+                "version": loss.version,
+                "valid": valid(worlddb.Valid(loss.valid_from, loss.valid_to)),
+            }
+            for loss in given.lost
+        ],
     }
 
 

@@ -144,6 +144,9 @@ def _event_line(entry: Entry) -> list[Span]:
         spans.append(f"  {text}")
     if entry.event in ("closed", "edge_closed"):
         spans.append(("  until " + wire.moment(entry.data["valid_to"]), "dim"))
+    if entry.event in ("lost", "edge_lost", "voided"):
+        begins, ends = (wire.moment(entry.data[name]) for name in ("valid_from", "valid_to"))
+        spans.append((f"  not from {begins} to {ends}", "dim"))
     if entry.why:
         spans.append((f"  because {wire.one_line(entry.why, 160)}", "dim"))
     return spans

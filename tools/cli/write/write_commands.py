@@ -76,6 +76,9 @@ def _revise_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
     parser.add_argument("--name", metavar="NAME", help="its new name (default: unchanged)")
     parser.add_argument("--type", metavar="TYPE", help="its new type (default: unchanged)")
+    parser.add_argument(
+        "--replace-later", action="store_true", help="take all that follows too, also what was stated to begin later"
+    )
     _add_text(parser)
     _add_common(parser)
 
@@ -90,6 +93,7 @@ def _revise(args: Namespace, out: Output) -> int:
             content=content,
             name=args.name,
             type=args.type,
+            replace_later=args.replace_later,
             why=args.why,
             idempotency_key=args.idempotency_key,
             **_times(args),
@@ -99,14 +103,23 @@ def _revise(args: Namespace, out: Output) -> int:
 
 def _retire_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a world (reference or name), or an edge's reference")
-    parser.add_argument("--at", metavar="TIME", help="end of its validity (default: now)")
+    parser.add_argument("--at", metavar="TIME", help="from when on it does not hold (default: now)")
+    parser.add_argument("--until", metavar="TIME", help="it holds again from then on: a hole (default: for good)")
+    parser.add_argument("--members", action="store_true", help="and what it contains, if nothing else does")
     _add_common(parser)
 
 
 def _retire(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
         ref = stores.world_or_edge(db.view(), args.ref)
-        receipt = db.retire(ref, at=args.at, why=args.why, idempotency_key=args.idempotency_key)
+        receipt = db.retire(
+            ref,
+            valid_from=args.at,
+            valid_to=args.until,
+            members=args.members,
+            why=args.why,
+            idempotency_key=args.idempotency_key,
+        )
         return _written(args, db, out, receipt)
 
 
@@ -129,6 +142,8 @@ def _move_arguments(parser: Parser) -> None:
     parser.add_argument("refs", metavar="REF", nargs="+", help="references or names of the worlds that move together")
     parser.add_argument("--to", metavar="WORLD", required=True, help="the world that contains them from now on")
     parser.add_argument("--out-of", metavar="WORLD", help="the world to leave, if they are in several")
+    parser.add_argument("--valid-from", metavar="TIME", help="from when on they are there (default: now)")
+    parser.add_argument("--valid-to", metavar="TIME", help="until when; from then on they are where they were")
     _add_common(parser)
 
 
@@ -141,6 +156,7 @@ def _move(args: Namespace, out: Output) -> int:
             out_of=None if args.out_of is None else stores.world_of(view, args.out_of),
             why=args.why,
             idempotency_key=args.idempotency_key,
+            **_times(args),
         )
         return _written(args, db, out, receipt)
 
@@ -255,6 +271,8 @@ def _written(args: Namespace, db: Database, out: Output, receipt: Receipt, *, ha
         page.line(
             (receipt.ref, "ref"), f"  {done}", (f"  commit {receipt.seq}, root {wire.short(receipt.root)}", "dim")
         )
+        for loss in receipt.lost:
+            page.line((str(loss), "dim"))
         for note in receipt.notes:
             page.line((f"note: {wire.one_line(str(note), 400)}", "dim"))
         if receipt.proposals:
@@ -278,24 +296,27 @@ COMMANDS = (
     ),
     Command(
         "revise",
-        "give a world a new version; the one before ends where it begins",
+        "give a world a new version in a window of time; it takes that from what held there",
         _revise_arguments,
         _revise,
         (('revise "Sarah Chen" --content "VP of engineering" --why announced', "exit code 3 if it has ended"),),
     ),
     Command(
         "retire",
-        "close the validity of a world or an edge; nothing is deleted",
+        "say that a world or an edge does not hold from a time on, or for a while; nothing is deleted",
         _retire_arguments,
         _retire,
-        (("retire 3fa9c2d1 --at 2025-06-01", "not true from then on"),),
+        (
+            ("retire 3fa9c2d1 --at 2025-06-01", "not true from then on"),
+            ("retire 3fa9c2d1 --at 2025-06-01 --until 2025-07-01", "not true in June"),
+        ),
     ),
     Command(
         "reassert",
-        "state again what was retired or superseded, as a world of its own that is derived from it",
+        "resume what was retired or superseded: the same world, with its key, members and edges",
         _reassert_arguments,
         _reassert,
-        (('reassert 3fa9c2d1 --why "it was true after all"', "prints the new world's reference"),),
+        (('reassert 3fa9c2d1 --why "it was true after all"', "it holds again from now on"),),
     ),
     Command(
         "move",

@@ -1,0 +1,259 @@
+"""A lineage is a timeline: the engine against a dictionary from valid time to what holds, one a commit."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Final, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.model.stores import day, new_store
+from tests.support.model.timeline import HOLE, Start, Timeline
+from worlddb import FOREVER, Database, Refused, Valid, View
+
+DAYS: Final = 16
+
+
+class Known(NamedTuple):
+    """What a commit knew of a lineage."""
+
+    seq: int
+    line: dict[int, int]
+    held: dict[int, list[tuple[int, int]]]
+    ended: bool
+
+
+class Story:
+    """One lineage, and what was known of it after each commit."""
+
+    def __init__(self, db: Database, random_: random.Random) -> None:
+        self._db, self._random, self._model = db, random_, Timeline()
+        self.known: list[Known] = []
+        start, end = self._window()
+        receipt = db.create("Fact", "fact", content="1", valid_from=start, valid_to=end, resolve=False)
+        self.ref = receipt.ref
+        self._model.say(self._start(start, receipt.ingest_time), end)
+        self._learn(receipt.seq)
+
+    def _window(self, *, defaulted: bool = True) -> tuple[int | None, int | None]:
+        first = self._random.randrange(DAYS)
+        if defaulted and self._random.random() < 0.15:
+            return None, None
+        last = first + self._random.randrange(6) if self._random.random() < 0.35 else None
+        return day(first), None if last is None else day(last)
+
+    @staticmethod
+    def _start(given: int | None, committed: int) -> Start:
+        return Start(committed if given is None else given, given is not None)
+
+    def _learn(self, seq: int) -> None:
+        model = self._model
+        held = {number: model.spans(number) for number in model.starts}
+        self.known.append(Known(seq, dict(model.line), held, model.ends_with == HOLE))
+
+    def step(self) -> None:
+        """Say something at random."""
+        choice = self._random.random()
+        if choice < 0.6:
+            self._revise()
+        elif choice < 0.85:
+            self._retire()
+        else:
+            self._reassert()
+
+    def _revise(self) -> None:
+        start, end = self._window()
+        later = end is None and self._random.random() < 0.15
+        content = str(len(self._model.starts) + 1)
+        receipt = self._db.revise(self.ref, content=content, valid_from=start, valid_to=end, replace_later=later)
+        said = self._start(start, receipt.ingest_time)
+        if isinstance(receipt.outcome, Refused):
+            begins = said.at if start is not None else day(0)
+            assert receipt.outcome.code == "ended" and self._model.last_hole <= begins + DAYS
+            return
+        assert said.at < self._model.last_hole
+        before = dict(self._model.line)
+        self._model.say(said, end, replace_later=later)
+        self._learn(receipt.seq)
+        lost = {loss.version for loss in receipt.lost}
+        assert lost == {number for number in set(before.values()) - {0, HOLE} if self._has_lost(number)}
+
+    def _has_lost(self, number: int) -> bool:
+        return self.known[-1].held[number] != self.known[-2].held[number]
+
+    def _retire(self) -> None:
+        start, end = self._window()
+        if start is not None and end == start:
+            return
+        receipt = self._db.retire(self.ref, valid_from=start, valid_to=end)
+        assert receipt
+        at = receipt.ingest_time if start is None and receipt.events else start
+        if at is not None:
+            self._model.take(at, FOREVER if end is None else end, HOLE)
+        if receipt.events:
+            self._learn(receipt.seq)
+
+    def _reassert(self) -> None:
+        start, end = self._window(defaulted=False)
+        assert start is not None
+        content = str(len(self._model.starts) + 1)
+        receipt = self._db.reassert(self.ref, content=content, at=start, valid_to=end)
+        holds = self._model.at(start) > 0
+        if holds and end != start:
+            assert isinstance(receipt.outcome, Refused) and receipt.outcome.code == "not_ended"
+        elif receipt:
+            self._model.say(Start(start, stated=True), end)
+            self._learn(receipt.seq)
+
+    def check(self, db: Database) -> int:
+        """Ask at every boundary, and beside it, as of every commit; how often."""
+        asked = 0
+        boundaries = sorted({time for known in self.known for time in known.line if time > -(2**62)})
+        moments = sorted({each for time in boundaries for each in (time - 1, time, time + 1)})
+        for number, known in enumerate(self.known):
+            upto = self.known[number + 1].seq - 1 if number + 1 < len(self.known) else db.head().seq
+            for seq in {known.seq, upto}:
+                self._check_history(db.view(seq=seq), known)
+                for valid in moments:
+                    found = db.view(seq=seq, valid=valid).get(self.ref)
+                    line = known.line
+                    expected = line[max(start for start in line if start <= valid)]
+                    assert (0 if found is None else int(found.content)) == max(0, expected), (seq, valid, known)
+                    assert found is None or found.valid.start <= valid < found.valid.end
+                    asked += 1
+        return asked
+
+    def _check_history(self, view: View, known: Known) -> None:
+        for version in view.history(self.ref):
+            whole = (version.valid,) if version.valid.start < version.valid.end else ()
+            spans = version.spans or whole
+            assert [(span.start, span.end) for span in spans] == known.held[int(version.content)], (known, version)
+        shown = view.get(self.ref, include_superseded=True)
+        assert shown is not None and shown.ended == known.ended
+
+
+def run(seed: int, lineages: int, statements: int) -> int:
+    """Tell stories by turns, and ask about them all; how often was asked."""
+    drawn = random.Random(seed)
+    with new_store() as db:
+        stories = [Story(db, drawn) for _ in range(lineages)]
+        for _ in range(lineages * statements):
+            drawn.choice(stories).step()
+        asked = sum(story.check(db) for story in stories)
+        if seed % 4 == 0:
+            db.rebuild("tables")
+            asked += sum(story.check(db) for story in stories[:3])
+        return asked
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_statement_hole_and_resumption_is_as_the_dictionary_says(seed: int) -> None:
+    assert run(seed, lineages=6, statements=7) > 1_000
+
+
+@pytest.mark.soak
+def test_a_hundred_thousand_statements_on_a_thousand_lineages_are_as_the_dictionary_says(root_seed: int) -> None:
+    asked = sum(run(root_seed + number, lineages=20, statements=100) for number in range(50))
+    assert asked > 1_000_000
+
+
+def spans_of(db: Database, ref: str) -> list[Valid]:
+    history = db.view().history(ref)
+    held = (
+        version.spans or ((version.valid,) if version.valid.start < version.valid.end else ()) for version in history
+    )
+    return sorted(itertools.chain.from_iterable(held), key=lambda span: span.start)
+
+
+@settings(max_examples=40)
+@given(starts=st.lists(st.integers(0, DAYS), min_size=2, max_size=5, unique=True), data=st.data())
+def test_statements_with_stated_starts_come_to_the_same_in_any_order(starts: list[int], data: st.DataObject) -> None:
+    told = data.draw(st.permutations(starts))
+    with new_store() as db:
+        ref = db.create("Fact", "fact", content=str(told[0]), valid_from=day(told[0])).ref
+        for start in told[1:]:
+            assert db.revise(ref, content=str(start), valid_from=day(start))
+        for one, following in itertools.pairwise([*sorted(starts), None]):
+            assert one is not None
+            (version,) = (each for each in db.view().history(ref) if each.content == str(one))
+            assert version.valid == Valid(day(one), FOREVER if following is None else day(following))
+
+
+@settings(max_examples=30)
+@given(starts=st.lists(st.integers(0, DAYS), min_size=3, max_size=6, unique=True), data=st.data())
+def test_a_chain_of_worlds_comes_to_the_same_however_it_was_joined(starts: list[int], data: st.DataObject) -> None:
+    links = [(newer, newer - 1) for newer in range(1, len(starts))]
+    found = []
+    for order in (links, data.draw(st.permutations(links))):
+        with new_store() as db:
+            refs = [db.create("Fact", "fact", valid_from=day(start), resolve=False).ref for start in starts]
+            assert all(db.link(refs[newer], "supersedes", refs[older]) for newer, older in order)
+            found.append([spans_of(db, ref) for ref in refs])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_of_worlds_that_are_joined_never_two_hold_whatever_is_taken_back(seed: int) -> None:
+    drawn = random.Random(seed)
+    with new_store() as db:
+        refs = [db.create("Fact", "f", valid_from=day(drawn.randrange(DAYS)), resolve=False).ref for _ in range(5)]
+        live: dict[str, tuple[int, int]] = {}
+        for _ in range(12):
+            one, other = drawn.sample(range(5), 2)
+            at, choice = day(drawn.randrange(DAYS)), drawn.random()
+            if choice < 0.5:
+                receipt = db.link(refs[one], "supersedes", refs[other])
+                live |= {receipt.ref: (one, other)} if receipt else {}
+            elif choice < 0.6 and live:
+                edge = drawn.choice(sorted(live))
+                assert db.unlink(edge)
+                del live[edge]
+            elif choice < 0.75:
+                db.revise(refs[one], content="again", valid_from=at)
+            elif choice < 0.9:
+                db.reassert(refs[one], at=at)
+            else:
+                assert db.retire(refs[one], at=at)
+            group = list(range(5))
+            for newer, older in live.values():
+                group = [group[newer] if each == group[older] else each for each in group]
+            for first, second in itertools.combinations(range(5), 2):
+                if group[first] == group[second]:
+                    pieces = itertools.product(spans_of(db, refs[first]), spans_of(db, refs[second]))
+                    assert all(max(a.start, b.start) >= min(a.end, b.end) for a, b in pieces), (seed, live)
+        assert db.redecide().differing == ()
+
+
+def test_what_is_replaced_for_a_while_holds_again() -> None:
+    with new_store() as db:
+        usual, summer = (db.create("Fact", name, valid_from=day(0), resolve=False).ref for name in ("usual", "summer"))
+        assert db.revise(summer, content="closed at noon", valid_from=day(4), valid_to=day(6))
+        receipt = db.link(summer, "supersedes", usual, valid_from=day(4), valid_to=day(6))
+        assert [(loss.ref, loss.valid_from, loss.valid_to) for loss in receipt.lost] == [(usual, day(4), day(6))]
+        assert spans_of(db, usual) == [Valid(day(0), day(4)), Valid(day(6), FOREVER)]
+        assert db.link(db.create("Fact", "new", valid_from=day(9), resolve=False), "supersedes", usual)
+        assert spans_of(db, usual) == [Valid(day(0), day(4)), Valid(day(6), day(9))]
+        assert db.redecide().differing == ()
+
+
+def test_what_is_moved_for_a_while_is_where_it_was_before_and_behind() -> None:
+    with new_store() as db:
+        home, away, guest = (db.create("Place", name, valid_from=day(0)).ref for name in ("home", "away", "guest"))
+        assert db.move(guest, home, valid_from=day(0))
+        root = db.view().get(guest)
+        assert root is not None
+        receipt = db.move(guest, away, out_of=home, valid_from=day(3), valid_to=day(5))
+        assert receipt
+        where = {number: db.view(valid=day(number)).containers(guest) for number in (2, 4, 6)}
+        assert where == {2: [home], 4: [away], 6: [home]}
+        inside = [[world.ref for world in db.view(valid=day(number)).children(home)] for number in (2, 4, 6)]
+        assert inside == [[guest], [], [guest]]
+        (edge,) = db.view(valid=day(4)).edges(guest, type="contains", direction="in")
+        assert edge.valid == Valid(day(3), day(5))
+        before = db.view(seq=receipt.seq - 1, valid=day(4))
+        assert before.containers(guest) == [home]
+        assert db.redecide().differing == () and db.rebuild("tables")
+        assert db.view(valid=day(4)).containers(guest) == [away]
