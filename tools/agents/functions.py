@@ -10,7 +10,16 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from worlddb import TRUST_LEVELS, Database, InputError, InvalidTime, UnavailableError, UnknownReference, WorldDBError
+from worlddb import (
+    TRUST_LEVELS,
+    Database,
+    InputError,
+    InvalidTime,
+    Receipt,
+    UnavailableError,
+    UnknownReference,
+    WorldDBError,
+)
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 
 MAX_HITS: Final = 50
@@ -33,7 +42,14 @@ class Remember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     text: Annotated[Text, Meta(description="The statement, understandable by itself.")]
     about: Annotated[str, Meta(max_length=200, description="The name of the person or thing, if it is about one.")] = ""
     since: Annotated[Time | None, Meta(description="Since when it is true; now if left out.")] = None
-    replaces: Annotated[Id | None, Meta(description="The id of a statement that this one takes the place of.")] = None
+    until: Annotated[Time | None, Meta(description="Until when it is true, if that is known.")] = None
+    replaces: Annotated[
+        Id | None,
+        Meta(
+            description="The id of a statement that this one takes the place of; with until only in that span, and the"
+            " id stays."
+        ),
+    ] = None
 
 
 class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -49,6 +65,8 @@ class Forget(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments that a model may give :func:`forget`."""
 
     id: Annotated[Id, Meta(description="The statement's id, as recall gave it.")]
+    since: Annotated[Time | None, Meta(description="When it ceased to be true; now if left out.")] = None
+    until: Annotated[Time | None, Meta(description="When it is true again, if it is.")] = None
     why: Annotated[str, Meta(max_length=2_000, description="The reason, kept with it.")] = ""
 
 
@@ -58,6 +76,7 @@ def remember(
     *,
     about: str = "",
     since: str | None = None,
+    until: str | None = None,
     replaces: str | None = None,
     world: Any = None,
     source: dict[str, Any] | None = None,
@@ -68,6 +87,9 @@ def remember(
     refers. ``world`` contains both (default: the root) and ``source`` is their provenance; the program sets these, not
     the model. Proposals are those that can be seen inside ``world``.
 
+    With ``until``, a statement that this one ``replaces`` keeps its id and says the new text in that span alone;
+    ``lost`` lists what it said there.
+
     Raises:
         RefusedError: a rule of the engine forbids it; nothing was written.
         InputError: an argument is not what it should be, or what it ``replaces`` is not true any more.
@@ -76,7 +98,13 @@ def remember(
         raise InputError("text is blank", "Give one statement, understandable by itself")
     about = " ".join(about.split())
     home = None if world is None else db.view().reference_of(world)
-    replaced = until = None
+    replaced = None
+    if replaces is not None and until is not None:
+        ref = _seen(db, replaces, world)
+        receipt = db.revise(ref, content=text, valid_from=since, valid_to=until, source=source)
+        receipt.raise_if_refused()
+        _keep_up(db)
+        return {"id": ref, "seq": receipt.seq, "proposals": [], "lost": _lost(receipt, ref)}
     if replaces is not None:
         replaced, since, until = _replaceable(db, replaces, world, since)
     with db.batch() as tx:
@@ -130,17 +158,43 @@ def recall(
     return answer_notes.ResultList((msgspec.to_builtins(tool_results.hit(hit)) for hit in said), notes)
 
 
-def forget(db: Database, id: str, *, why: str = "", world: Any = None) -> dict[str, Any]:
-    """Close a statement now; returns the commit that closed it as ``seq``.
+def forget(
+    db: Database,
+    id: str,
+    *,
+    since: str | None = None,
+    until: str | None = None,
+    why: str = "",
+    world: Any = None,
+) -> dict[str, Any]:
+    """Close a statement since a time (default: now); returns the commit that closed it as ``seq``.
+
+    With ``until`` it is true again from there on. ``lost`` lists the times that it lost, and ``notes`` what is touched.
 
     Raises:
         UnknownReference, AmbiguousReference: no statement in ``world`` has that id; several do.
         RefusedError: a rule of the engine forbids it; nothing was written.
     """
     ref = _seen(db, id, world)
-    receipt = db.retire(ref, why=why)
+    receipt = db.retire(ref, valid_from=since, valid_to=until, why=why)
     receipt.raise_if_refused()
-    return {"id": ref, "seq": receipt.seq}
+    told = [note for note in receipt.notes if world is None or all(_is_seen(db, each, world) for each in note.refs)]
+    notes = [mcp_wording.explain_note(note) for note in told]
+    return {"id": ref, "seq": receipt.seq, "lost": _lost(receipt, ref), "notes": notes}
+
+
+def _lost(receipt: Receipt, ref: str) -> list[dict[str, str | None]]:
+    """List the times that versions of a statement lost by a write."""
+    lost = [loss for loss in receipt.lost if loss.ref == ref]
+    return [{"from": tool_results.time(loss.valid_from), "to": tool_results.time(loss.valid_to)} for loss in lost]
+
+
+def _is_seen(db: Database, ref: str, world: Any) -> bool:
+    """Return whether something is visible inside a world."""
+    try:
+        return bool(_seen(db, ref, world))
+    except InputError:
+        return False
 
 
 class Tool(NamedTuple):

@@ -141,6 +141,10 @@ class Amend(Arguments):
     valid_from: Annotated[
         Time | None, Meta(description="Since when it holds instead; if left out, now, or when what is amended begins.")
     ] = None
+    valid_to: Annotated[Time | None, Meta(description="Until when. Only this span is rewritten, and the id stays.")] = (
+        None
+    )
+    replace_later: Annotated[bool, Meta(description="Rewrite all from valid_from on; the id stays.")] = False
     why: Why = ""
 
 
@@ -149,6 +153,8 @@ class Retire(Arguments):
 
     id: Reference
     at: Annotated[Time | None, Meta(description="When it ceased to be true; now if left out.")] = None
+    valid_to: Annotated[Time | None, Meta(description="When it is true again, if it is.")] = None
+    members: Annotated[bool, Meta(description="Also what it alone contains.")] = False
     why: Why = ""
 
 

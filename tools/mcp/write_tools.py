@@ -8,11 +8,24 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from worlddb import InputError, Receipt, UnknownReference, View, World, format_time
+from worlddb import (
+    FOREVER,
+    InputError,
+    Loss,
+    Receipt,
+    UnknownReference,
+    Valid,
+    View,
+    World,
+    format_time,
+    parse_time,
+)
 from worlddb.tools.mcp import answer_notes, mcp_wording, quoting, tool_arguments, tool_results
 from worlddb.tools.mcp.session import SCOPE, Call, Label, Session, labels_of
 
 ABOUT: Final = "refers_to"
+MAX_LOST: Final = 10
+"""Spans that an answer lists as lost."""
 _UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 """Unicode's categories of invisible characters. Unassigned ones are allowed: a later Python knows more."""
 _JOINERS: Final = dict.fromkeys(map(ord, "\u200c\u200d"))
@@ -99,6 +112,8 @@ def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_res
     old = session.memory(view, given.id)
     if old.erased:
         raise InputError(f"The text of {old.ref} was erased", "Save what holds with memory_write")
+    if given.valid_to is not None or given.replace_later:
+        return _rewritten(session, view, old.ref, given, call)
     since = answer_notes.start_of_successor(view, old, given.valid_from)
     now = answer_notes.successors(view, old.ref, session.around(view, old.ref))
     if answer_notes.has_ended(view, old, since) or any(successor.content == given.text for successor in now):
@@ -134,6 +149,34 @@ def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_res
     return done
 
 
+def _rewritten(session: Session, view: View, ref: str, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
+    """Amend a span of a memory, which stays the same one.
+
+    What holds throughout the span already is not written again.
+    """
+    since = view.valid if given.valid_from is None else parse_time(given.valid_from, "valid_from")
+    last = max(version.valid.end for version in view.history(ref))
+    until = last if given.valid_to is None else parse_time(given.valid_to, "valid_to")
+    holding = view.history(ref, during=Valid(since, until)) if since < until else []
+    if any(version.content == given.text for version in holding):
+        return _unchanged(session, view, ref, f"{ref} says so in this span: nothing was written")
+    receipt = session.db.revise(
+        ref,
+        content=given.text,
+        valid_from=given.valid_from,
+        valid_to=given.valid_to,
+        replace_later=given.replace_later,
+        source=call.source,
+        why=given.why,
+    )
+    receipt.raise_if_refused()
+    session.embed_new()
+    done = _done(session, receipt, ref)
+    done.notes.extend(_lost(session, receipt))
+    done.notes.extend(_not_yet(session, ref, given.valid_from))
+    return done
+
+
 def _amended_before(session: Session, view: View, old: World, text: str, now: list[World]) -> tool_results.Done:
     """Answer an amendment of a memory that has ended or has a successor.
 
@@ -156,9 +199,13 @@ def _amended_before(session: Session, view: View, old: World, text: str, now: li
             f"{old.ref} {message} its place, and says {_excerpt(now[0])}",
             f"Amend {now[0].ref} if that is not right either",
         )
-    message = f"{old.ref} had been amended so before: nothing was written"
+    return _unchanged(session, view, same.ref, f"{old.ref} had been amended so before: nothing was written")
+
+
+def _unchanged(session: Session, view: View, ref: str, message: str) -> tool_results.Done:
+    """Answer that nothing had to be written."""
     return tool_results.Done(
-        id=same.ref,
+        id=ref,
         outcome="unchanged",
         seq=session.commit_number(view.seq),
         written_at=None,
@@ -195,9 +242,31 @@ def _excerpt(memory: World) -> str:
 def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_results.Done:
     """``memory_retire``."""
     found = session.memory(session.view(), given.id)
-    receipt = session.db.retire(found.ref, at=given.at, why=given.why)
+    receipt = session.db.retire(found.ref, at=given.at, valid_to=given.valid_to, members=given.members, why=given.why)
     receipt.raise_if_refused()
-    return _done(session, receipt, found.ref, retired=1 if receipt.events else 0)
+    ended = len({loss.ref for loss in _seen_losses(session, receipt)}) if given.members else 1
+    done = _done(session, receipt, found.ref, retired=ended if receipt.events else 0)
+    if given.valid_to is not None or given.members:
+        done.notes.extend(_lost(session, receipt))
+    return done
+
+
+def _lost(session: Session, receipt: Receipt) -> list[str]:
+    """Say what earlier texts lost by a write, without anything outside the world that is served."""
+    lost = _seen_losses(session, receipt)
+    told = []
+    for loss in lost[:MAX_LOST]:
+        until = "on" if loss.valid_to == FOREVER else f"to {format_time(loss.valid_to)}"
+        since = format_time(loss.valid_from)
+        told.append(f"{loss.ref} holds no more, in its version {loss.version}, from {since} {until}")
+    return told + ([f"{len(lost) - MAX_LOST} more lost times"] if len(lost) > MAX_LOST else [])
+
+
+def _seen_losses(session: Session, receipt: Receipt) -> list[Loss]:
+    if session.world is None:
+        return list(receipt.lost)
+    view = session.view()
+    return [loss for loss in receipt.lost if _sees(partial(session.get, view), loss.ref)]
 
 
 def retire_all(session: Session, given: tool_arguments.RetireAll, call: Call) -> tool_results.Done:
