@@ -93,7 +93,7 @@ def _world(snapshot: VisibleSnapshot, node: int, within: Container[int]) -> Line
         "aliases": list(build.aliases(snapshot, node, moment.seq)),
         "rests_on": [_record(basis, ("trust",)) for basis in bases],
         "rests_on_more": more,
-        "versions": [_record(version, ("erased", "erasure")) for version in versions],
+        "versions": [_record(version, ("erased", "erasure", "stale")) for version in versions],
     }
 
 

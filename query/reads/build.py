@@ -197,8 +197,10 @@ def world_of(
     header = snapshot.header(seen.row.seq)
     bases: tuple[records.Basis, ...] = ()
     more = False
+    stale: tuple[records.Stale, ...] = ()
     if snapshot.is_made_of_others(node, seen.row):
         bases, more = provenance.rests_on(snapshot, node, seen.row)
+        stale = provenance.stale(snapshot, node, seen.row)
     return records.World(
         ref=row.lineage.hex(),
         version=seen.row.body.hex(),
@@ -221,6 +223,7 @@ def world_of(
         rests_on=bases,
         rests_on_more=more,
         trust=provenance.trust_in(snapshot).name(node, seen.row) if snapshot.says_trust else None,
+        stale=stale,
     )
 
 
@@ -296,6 +299,7 @@ def version(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion
         valid=records.Valid(seen.validity.start, seen.validity.end),
         spans=several(seen.validity),
         start=_stated(seen.row),
+        stale=provenance.stale(snapshot, node, seen.row) if snapshot.is_made_of_others(node, seen.row) else (),
         seq=seen.row.seq,
         ingested_at=header.ingest_time,
         author=header.author,

@@ -40,6 +40,17 @@ def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: edge_rules.S
     return sorted(seen)
 
 
+def stale_inside(snapshot: VisibleSnapshot, spec: edge_rules.Spec, world: int) -> Iterator[records.World]:
+    """The worlds inside one that rest on what holds no more, at the snapshot's moment and in log order."""
+    moment = snapshot.place.moment
+    for node in snapshot.inhabitants(world):
+        seen = asof.version_at(snapshot.tables, node, moment)
+        if seen is not None and snapshot.is_made_of_others(node, seen.row):
+            found = build.world_of(snapshot, node, seen, moment, spec)
+            if found.stale:
+                yield found
+
+
 class Classes:
     """The identities that a read has met, as far as it can see and as known at its moment."""
 

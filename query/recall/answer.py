@@ -10,7 +10,8 @@ from math import log, sqrt
 from typing import Final, TypedDict
 
 from worlddb.log.model.times import ALWAYS, format_time
-from worlddb.projections.tables.reads.asof import newest_version
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query.lanes.text_lane import matched
 from worlddb.query.question import question_dates
 from worlddb.query.question.question import COMBMAX, ENTITY, RRF, TEXT, VECTOR, Request
@@ -68,7 +69,47 @@ def hit_of(
         rests_on=world.rests_on,
         rests_on_more=world.rests_on_more,
         trust=world.trust,
+        stale=world.stale,
+        in_ended=_in_ended(snapshot, node),
     )
+
+
+class _EndedAround(dict[int, int | None]):
+    """The nearest world around a node that has ended, kept for one read."""
+
+
+def _in_ended(snapshot: visible.VisibleSnapshot, node: int) -> str:
+    """The nearest world around one that has ended, if all that contain it have or lie in such; else empty."""
+    kept = snapshot.kept.get(_EndedAround)
+    if kept is None:
+        kept = snapshot.kept[_EndedAround] = _EndedAround()
+    found = _ended_around(snapshot, node, kept)
+    return "" if found is None else snapshot.tables.node(found).lineage.hex()
+
+
+def _ended_around(snapshot: visible.VisibleSnapshot, node: int, kept: dict[int, int | None]) -> int | None:
+    """The nearest ended world around a node; what was found out on the way is kept."""
+    if node in kept:
+        return kept[node]
+    # Containment has no circles; what is asked for again meanwhile would be one.
+    kept[node] = None
+    first: int | None = None
+    for place in snapshot.placings(node):
+        around = place.source
+        ended = around if _is_over(snapshot, around) else _ended_around(snapshot, around, kept)
+        if ended is None:
+            return None
+        first = ended if first is None else first
+    kept[node] = first
+    return first
+
+
+def _is_over(snapshot: visible.VisibleSnapshot, node: int) -> bool:
+    """True if a world held before the moment, and holds no more."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    if node == ROOT_NODE or asof.version_at(tables, node, moment) is not None:
+        return False
+    return any(seen.validity.start <= moment.valid for seen in asof.versions_as_of(tables, node, moment.seq))
 
 
 def group_of(
@@ -80,7 +121,7 @@ def group_of(
 ) -> records.Group:
     """A group as a record, named as in the version that the view shows, else in the newest."""
     tables, moment = snapshot.tables, window.place.moment
-    seen = request.choice.seen(tables, found.node, moment) or newest_version(tables, found.node, moment.seq)
+    seen = request.choice.seen(tables, found.node, moment) or asof.newest_version(tables, found.node, moment.seq)
     body = None if seen is None else snapshot.body(seen.row)
     return records.Group(
         ref=tables.node(found.node).lineage.hex(),

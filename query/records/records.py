@@ -128,6 +128,25 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     erased: bool
 
 
+class Stale(msgspec.Struct, frozen=True, kw_only=True):
+    """A reason why a world may hold no more: something that it was made of holds no more, or says something else.
+
+    ``path`` leads from what the world was made of itself to ``ref``, which is the last of it. ``why`` is ``ended``,
+    ``superseded`` (by the world ``by``, if it is seen), ``replaced`` (a later version holds, which ``version`` names)
+    or ``erased``. It is so since the valid time ``since``, and was learned by commit ``seq`` at ``ingested_at``; of an
+    erasure ``since`` is when it was erased. ``version`` is otherwise the one that the world was made of.
+    """
+
+    ref: str
+    version: str
+    why: str
+    since: int
+    seq: int
+    ingested_at: int
+    by: str
+    path: tuple[str, ...]
+
+
 class Trusted(msgspec.Struct, frozen=True, kw_only=True):
     """How far an operator trusts a source: ``none``, ``low``, ``fair`` or ``full``, since commit ``seq``.
 
@@ -157,6 +176,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 
     ``rests_on`` is what it was made of, at any remove, the nearest first, and ``rests_on_more`` says that there is more
     than the 64 that are shown. ``trust`` is the least level of what is said of it and of that, ``None`` if nothing is.
+    ``stale`` says of which of that it was made and holds no more, or says something else by now: what it says itself
+    may be wrong.
     """
 
     ref: str
@@ -180,6 +201,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     rests_on: tuple[Basis, ...] = ()
     rests_on_more: bool = False
     trust: str | None = None
+    stale: tuple[Stale, ...] = ()
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
@@ -267,6 +289,7 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
     erasure: Erasure | None
     spans: tuple[Valid, ...] = ()
     start: str = ""
+    stale: tuple[Stale, ...] = ()
 
 
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
@@ -357,7 +380,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
     Where it was asked what was valid at some instant of a span, the hit is the version that answers best, and
     ``others`` are the world's other versions that were valid in the span, newest first: the newest 20 of them, and
-    ``others_left`` more. ``rests_on``, ``rests_on_more`` and ``trust`` are as those of a :class:`World`.
+    ``others_left`` more. ``rests_on``, ``rests_on_more``, ``trust`` and ``stale`` are as those of a :class:`World`.
+    ``in_ended`` is the nearest world around it that has ended, where all that contain it have, or lie in what has.
     """
 
     ref: str
@@ -381,6 +405,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     rests_on: tuple[Basis, ...] = ()
     rests_on_more: bool = False
     trust: str | None = None
+    stale: tuple[Stale, ...] = ()
+    in_ended: str = ""
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,10 @@ what it contains. Its trust is the least of what is said of it and of all that i
 fields of its source, and of the nearest world around it of which anything is said. What is said of all the rest holds
 where nothing else is.
 
+It is stale where one of these has ended, was erased, or says something else by now than when the world was made of it.
+Nothing ends it unasked. What had ended, or was replaced, when the world was written is no reason: whoever wrote it
+could know.
+
 In a confined view only what lies inside counts, and nothing says that there is more (law 7): what a summary was made
 of outside is neither shown nor counted, nor does it lower the summary's trust there.
 """
@@ -25,6 +29,7 @@ MAX_SHOWN: Final = 64
 MAX_WEIGHED: Final = 4_096
 """How many of them are looked at for its trust; what rests on more is trusted as little as can be."""
 _DERIVED_FROM: Final = EDGE_TYPE_CODES["derived_from"]
+_SUPERSEDES: Final = EDGE_TYPE_CODES["supersedes"]
 
 
 class Trust:
@@ -128,6 +133,108 @@ def rests_on(
     trust = trust_in(snapshot)
     shown = tuple(_basis(snapshot, trust, *each) for each in found[:MAX_SHOWN])
     return shown, len(found) > MAX_SHOWN
+
+
+def stale(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> tuple[records.Stale, ...]:
+    """What a version of a world rests on, at any remove, and holds no more, the nearest first: 64 of them at most."""
+    found: list[records.Stale] = []
+    paths: dict[int, tuple[int, ...]] = {node: ()}
+    pending = [(node, row)]
+    for at, version in pending:
+        for base, made_of, told in _bases_told(snapshot, at, version):
+            if base in paths:
+                continue
+            paths[base] = (*paths[at], base)
+            pending.append((base, made_of.row))
+            reason = _why_stale(snapshot, base, made_of, told, paths[base])
+            if reason is not None:
+                found.append(reason)
+            if len(found) == MAX_SHOWN or len(paths) > MAX_WEIGHED:
+                return tuple(found)
+    return tuple(found)
+
+
+def _bases_told(
+    snapshot: VisibleSnapshot, node: int, row: VersionRow
+) -> Iterator[tuple[int, asof.SeenVersion, asof.Moment]]:
+    """What a version was made of, in the version that held when this was said, and the moment that it was said of.
+
+    A version that was written after its edges was written in the knowledge of what held by then.
+    """
+    tables, moment = snapshot.tables, snapshot.place.moment
+    edges = [
+        edge
+        for _, edge in tables.outgoing(node, _DERIVED_FROM, known_by=moment.seq)
+        if asof.edge_known(edge, moment.seq)
+    ]
+    if row.type == SUMMARY_TYPE:
+        inside = tables.outgoing(node, CONTAINS_CODE, known_by=moment.seq)
+        edges += [edge for place, edge in inside if asof.edge_known(edge, moment.seq)]
+    for edge in edges:
+        told = asof.Moment(max(edge.seq, row.seq), max(edge.valid_from, row.valid_from))
+        made_of = asof.version_at(tables, edge.target, told)
+        if made_of is None or edge.seq >= row.seq:
+            made_of = asof.version_known(tables, edge.target, edge.target_version, moment.seq) or made_of
+        if made_of is not None:
+            yield edge.target, made_of, told
+
+
+def _why_stale(
+    snapshot: VisibleSnapshot, node: int, made_of: asof.SeenVersion, told: asof.Moment, path: tuple[int, ...]
+) -> records.Stale | None:
+    """Why what was made of a version may hold no more; ``None`` if nothing says so."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    text = snapshot.body(made_of.row)
+    if text is None:
+        erased = snapshot.erasure(node)
+        since, seq = (made_of.row.valid_from, made_of.row.seq) if erased is None else (erased.ingested_at, erased.seq)
+        return _stale(snapshot, node, made_of.row, "erased", since, seq, path)
+    then = asof.version_at(tables, node, told)
+    if moment.valid < told.valid or then is None:
+        return None
+    now = asof.version_at(tables, node, moment)
+    if now is None:
+        held = asof.version_validity(tables, node, then.number, then.row, moment.seq)
+        since = max((piece.end for piece in held.pieces if piece.end <= moment.valid), default=then.row.valid_from)
+        learned = asof.closed_by(tables, node, then.number, then.row, moment.seq) or then.row.seq
+        by = _superseded_by(snapshot, node)
+        return _stale(snapshot, node, made_of.row, "superseded" if by else "ended", since, learned, path, by)
+    if now.number <= max(made_of.number, then.number):
+        return None
+    said = snapshot.body(now.row)
+    if said is not None and (said.type, said.name, said.content) == (text.type, text.name, text.content):
+        return None
+    return _stale(snapshot, node, now.row, "replaced", now.validity.start, now.row.seq, path)
+
+
+def _superseded_by(snapshot: VisibleSnapshot, node: int) -> str:
+    """The world that takes the place of another at the moment, if it is seen."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    incoming = tables.incoming(node, _SUPERSEDES, known_after=moment.seq, known_by=moment.seq)
+    by = [place.source for place, edge in incoming if asof.edge_seen(tables, place, edge, moment)]
+    return tables.node(by[-1]).lineage.hex() if by else ""
+
+
+def _stale(
+    snapshot: VisibleSnapshot,
+    node: int,
+    row: VersionRow,
+    why: str,
+    since: int,
+    seq: int,
+    path: tuple[int, ...],
+    by: str = "",
+) -> records.Stale:
+    return records.Stale(
+        ref=snapshot.tables.node(node).lineage.hex(),
+        version=row.body.hex(),
+        why=why,
+        since=since,
+        seq=seq,
+        ingested_at=snapshot.header(seq).ingest_time,
+        by=by,
+        path=tuple(snapshot.tables.node(each).lineage.hex() for each in path),
+    )
 
 
 def _all_below(

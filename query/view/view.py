@@ -180,6 +180,16 @@ class View:
         period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
         return adjacency.members(self._window, ref, include_superseded, period)
 
+    def stale(self, world: Any = None) -> list[records.World]:
+        """The worlds, inside ``world`` if one is given, that rest on what holds no more, in log order.
+
+        ``stale`` of each says on what, since when, and how it leads there: see :class:`worlddb.Stale`. Of what is valid
+        in this view, and as the view knows it. Reads all worlds that it looks among.
+        """
+        with self._snapshot() as snapshot:
+            within = self._node(snapshot, world)
+            return list(world_lookup.stale_inside(snapshot, self.spec, within))
+
     def edges(
         self,
         ref: Any,

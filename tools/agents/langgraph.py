@@ -43,9 +43,9 @@ class WorldDBStore(base.BaseStore):
     everything (default: the root). Each batch of operations writes one commit and reads the state before it. ``index``
     of a put is ignored, since every value is searched. Times to live are not kept.
 
-    Each item has, beside what every store's has, ``rests_on``, ``rests_on_more`` and ``trust``, as the answers of
-    :func:`worlddb.tools.agents.recall`. With ``min_trust`` (``none``, ``low``, ``fair`` or ``full``) a search leaves
-    out what is trusted less.
+    Each item has, beside what every store's has, ``rests_on``, ``rests_on_more``, ``stale`` and ``trust``, as the
+    answers of :func:`worlddb.tools.agents.recall`. With ``min_trust`` (``none``, ``low``, ``fair`` or ``full``) a
+    search leaves out what is trusted less.
     """
 
     def __init__(self, db: Database, *, world: Any = None, min_trust: str | None = None) -> None:
@@ -341,7 +341,7 @@ def _changed(given: Any, kept: Any, at: str = "value") -> str | None:
 class _RestingItem(base.Item):
     """An item that says what it rests on."""
 
-    __slots__ = ("rests_on", "rests_on_more", "trust")
+    __slots__ = ("rests_on", "rests_on_more", "stale", "trust")
 
     def __reduce__(self) -> Any:
         return _plain, (base.Item, self.dict())
@@ -350,7 +350,7 @@ class _RestingItem(base.Item):
 class _FoundItem(base.SearchItem):
     """A found item that says what it rests on."""
 
-    __slots__ = ("rests_on", "rests_on_more", "trust")
+    __slots__ = ("rests_on", "rests_on_more", "stale", "trust")
 
     def __init__(self, item: base.Item, world: World, score: float | None) -> None:
         super().__init__(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)

@@ -127,6 +127,8 @@ def _resting(shown: tool_results.Memory) -> Iterator[str]:
         yield "  rests on more than these"
     if shown.trust is not None:
         yield f"  trust {shown.trust}"
+    for why in shown.stale:
+        yield f"  may hold no more: {why}"
 
 
 # -- timelines

@@ -43,7 +43,7 @@ class Memory(msgspec.Struct, kw_only=True):
     ``truncated``: its text goes on, see ``memory_read``. ``source`` is its provenance, or the beginning of a long one.
     ``conflicts`` are the first memories that contradict it; see ``memory_conflicts``. ``rests_on`` are the first of
     those that it was made of, at any remove. ``trust`` is how far the operator trusts all of that: none, low, fair or
-    full; null if nothing is said of it.
+    full; null if nothing is said of it. ``stale`` says what it was made of, or lies in, and holds no more.
     """
 
     id: str
@@ -60,6 +60,7 @@ class Memory(msgspec.Struct, kw_only=True):
     rests_on: list[Basis]
     rests_on_more: bool
     trust: str | None
+    stale: list[str]
 
 
 class Earlier(msgspec.Struct, kw_only=True):
@@ -290,7 +291,28 @@ def resting(found: World | Hit) -> dict[str, Any]:
         "rests_on": [_basis(base) for base in found.rests_on[:BASES]],
         "rests_on_more": found.rests_on_more or len(found.rests_on) > BASES,
         "trust": found.trust,
+        "stale": _stale(found),
     }
+
+
+def _stale(found: World | Hit) -> list[str]:
+    """Say why a world may hold no more, a sentence each."""
+    told = [_why_stale(each) for each in found.stale[:BASES]]
+    if isinstance(found, Hit) and found.in_ended:
+        told.append(f"it lies in {found.in_ended}, which has ended")
+    return told
+
+
+def _why_stale(each: worlddb.Stale) -> str:
+    by = f" by {each.by}" if each.by else ""
+    what = {
+        "ended": "ended",
+        "superseded": f"was superseded{by}",
+        "replaced": "was amended",
+        "erased": "was erased",
+    }[each.why]
+    way = f" by way of {', '.join(each.path[:-1])}" if each.path[1:] else ""
+    return f"it was made of {each.ref}{way}, which {what} {format_time(each.since)}"
 
 
 def _basis(found: worlddb.Basis) -> Basis:

@@ -29,7 +29,7 @@ def record(found: msgspec.Struct) -> dict[str, Any]:
         value = getattr(found, name)
         if isinstance(value, worlddb.Valid):
             value = valid(value)
-        elif name == "ingested_at":
+        elif name in ("ingested_at", "since"):
             value = time(value)
         elif isinstance(value, tuple):
             value = [record(each) if isinstance(each, msgspec.Struct) else each for each in value]
@@ -47,6 +47,18 @@ def bases(found: worlddb.World | worlddb.Hit) -> list[str]:
         told = [f"by {base.author}", provenance(base.source), "" if base.trust is None else f"trust {base.trust}"]
         lines.append(f"{short(base.ref)}  {what}, {', '.join(filter(None, told))}")
     return [*lines, "and more"] if found.rests_on_more else lines
+
+
+def why_stale(found: worlddb.World | worlddb.Hit | worlddb.Version) -> list[str]:
+    """Say why a world may hold no more, a line each: of what it was made that holds no more."""
+    lines = []
+    for each in found.stale:
+        by = f" by {short(each.by)}" if each.by else ""
+        way = f" by way of {', '.join(map(short, each.path[:-1]))}" if each.path[1:] else ""
+        lines.append(f"{short(each.ref)} was {each.why}{by} {moment(each.since)}{way}".replace("was ended", "ended"))
+    if isinstance(found, worlddb.Hit) and found.in_ended:
+        lines.append(f"it lies in {short(found.in_ended)}, which has ended")
+    return lines
 
 
 def proposal(found: worlddb.Proposal) -> dict[str, Any]:

@@ -170,6 +170,8 @@ def _write_hit(page: base.Page, view: View, lead: str, hit: Hit, *, indent: int,
         page.line(("contradicted by: ", "warn"), _said(view, ref), indent=indent + 3)
     for line in wire.bases(hit) if explain else ():
         page.line(("rests on: ", "dim"), line, indent=indent + 3)
+    for line in wire.why_stale(hit):
+        page.line(("stale: ", "warn"), line, indent=indent + 3)
     if hit.trust is not None:
         page.line(("trust: ", "dim"), hit.trust, indent=indent + 3)
     if explain:

@@ -134,6 +134,8 @@ def _fields(
         yield "source", [wire.provenance(world.source)]
     for line in wire.bases(world):
         yield "rests on", [line]
+    for line in wire.why_stale(world):
+        yield "stale", [(line, "warn")]
     if world.trust is not None:
         yield "trust", [world.trust]
 
@@ -204,6 +206,8 @@ def _history(args: Namespace, out: Output) -> int:
                 why = f", because {wire.one_line(version.why, 400)}" if version.why else ""
                 when = f"learned {wire.moment(version.ingested_at)}, commit {version.seq}, from {version.author}{why}"
                 page.line((when, "dim"), indent=5)
+                for line in wire.why_stale(version):
+                    page.line(("stale: ", "warn"), line, indent=5)
 
         document = {"ref": ref, "versions": [wire.record(version) for version in versions], "view": wire.view(view)}
         if args.timeline:
@@ -240,6 +244,31 @@ def _children(args: Namespace, out: Output) -> int:
         if left_out := len(_left_out(view, ref, args)):
             count = "one more was a member" if left_out == 1 else f"{left_out:,} more were members"
             out.hint(f"note: {count} for a part of the span, or in several versions: --overlaps shows them")
+    return DONE
+
+
+def _stale_arguments(parser: Parser) -> None:
+    parser.add_argument("ref", metavar="REF", nargs="?", help="a reference or a name (default: the outermost world)")
+    arguments.add_limit(parser, "list at most N")
+    arguments.add_moment(parser)
+    arguments.add_confine(parser)
+
+
+def _stale(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        ref = stores.top_of(db, view) if args.ref is None else stores.world_of(view, args.ref)
+        found = view.stale(ref)[: args.limit]
+
+        def write(page: Page) -> None:
+            if not found:
+                page.line("Nothing rests on what holds no more.")
+            for world in found:
+                page.line((wire.short(world.ref), "ref"), "  ", (wire.one_line(_called(world), 100), "name"))
+                for line in wire.why_stale(world):
+                    page.line(line, indent=2)
+
+        out.answer({"ref": ref, "stale": [wire.record(world) for world in found], "view": wire.view(view)}, write)
     return DONE
 
 
@@ -317,6 +346,16 @@ COMMANDS = (
             ('children "Spring in Lisbon" --limit 5', "the first members of a world"),
             ("children 3fa9c2d1 --valid 2024-05-01", "its members at that time"),
             ("children 3fa9c2d1 --during 2024-01-01..2025-01-01", "its members throughout 2024"),
+        ),
+    ),
+    Command(
+        "stale",
+        "list what rests on something that has ended, was replaced or was erased",
+        _stale_arguments,
+        _stale,
+        (
+            ("stale", "of the whole store, as of now"),
+            ("stale --ingested 12", "as known at commit 12"),
         ),
     ),
     Command(

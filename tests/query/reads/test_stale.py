@@ -1,0 +1,168 @@
+"""What rests on something that holds no more is flagged, with what that is, why, and since when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import worlddb
+from worlddb import Database, Stale, parse_time
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", author="keeper", embedder=None) as store:
+        yield store
+
+
+def fact(db: Database, text: str, *made_of: str, since: str = "2020-01-01", **given: Any) -> str:
+    made = db.create("Fact", "", content=text, valid_from=since, resolve=False, **given).ref
+    for base in made_of:
+        db.link(made, "derived_from", base)
+    return str(made)
+
+
+def why(db: Database, ref: str, **view: Any) -> list[tuple[str, str, str]]:
+    found = db.view(**view).get(ref)
+    assert found is not None
+    return [(each.ref, each.why, worlddb.format_time(each.since)[:10]) for each in found.stale]
+
+
+def test_what_rests_on_what_ended_is_flagged_at_any_remove(db: Database) -> None:
+    base = fact(db, "The rate is 2 %.")
+    near = fact(db, "The budget fits.", base)
+    far = fact(db, "We can hire.", near)
+    assert why(db, near) == why(db, far) == [] and db.view().stale() == []
+    receipt = db.retire(base, at="2024-06-01", why="rescinded")
+    assert why(db, near) == why(db, far) == [(base, "ended", "2024-06-01")]
+    found = db.view().get(far)
+    assert found is not None and found.stale == (
+        Stale(
+            ref=base,
+            version=db.view().history(base)[0].version,
+            why="ended",
+            since=parse_time("2024-06-01"),
+            seq=receipt.seq,
+            ingested_at=receipt.ingest_time,
+            by="",
+            path=(near, base),
+        ),
+    )
+    assert [world.ref for world in db.view().stale()] == [near, far]
+    assert db.view(valid="2024-05-31").stale() == [] == db.view(seq=receipt.seq - 1).stale()
+    assert [version.stale for version in db.view().history(far)] == [found.stale]
+    (hit,) = (hit for hit in db.view().recall("can we hire?") if hit.ref == far)
+    assert hit.stale == found.stale and not found.closed
+
+
+def test_what_rests_on_what_was_replaced_superseded_or_erased_is_flagged(db: Database) -> None:
+    revised, superseded, erased, kept = (fact(db, text) for text in ("one", "two", "three", "four"))
+    made = fact(db, "all of it", revised, superseded, erased, kept)
+    db.revise(revised, content="one and a half", valid_from="2023-01-01")
+    db.revise(kept, content="four", valid_from="2023-01-01")
+    later = fact(db, "two and a half", since="2024-01-01")
+    db.link(later, "supersedes", superseded)
+    db.erase(erased, reason="REQ-1", derived=False)
+    found = db.view().get(made)
+    assert found is not None
+    assert [(each.ref, each.why, each.by) for each in found.stale] == [
+        (revised, "replaced", ""),
+        (superseded, "superseded", later),
+        (erased, "erased", ""),
+    ]
+    assert found.stale[0].version == db.view().get(revised).version  # type: ignore[union-attr]
+    assert why(db, made, valid="2023-06-01")[:1] == [(revised, "replaced", "2023-01-01")]
+    assert [each for each in why(db, made, valid="2022-06-01") if each[1] != "erased"] == []
+
+
+def test_what_had_ended_when_it_was_written_is_no_reason(db: Database) -> None:
+    base = fact(db, "She lives in Lisbon.")
+    db.retire(base, at="2022-01-01")
+    assert why(db, fact(db, "She used to live in Lisbon.", base, since="2023-01-01")) == []
+
+
+def test_a_world_that_was_written_anew_since_is_stale_no_more(db: Database) -> None:
+    base = fact(db, "The rate is 2 %.")
+    made = fact(db, "The budget fits.", base)
+    db.revise(base, content="The rate is 3 %.", valid_from="2023-01-01")
+    assert why(db, made) == [(base, "replaced", "2023-01-01")]
+    db.revise(made, content="The budget is tight.", valid_from="2023-02-01")
+    assert why(db, made) == []
+    assert why(db, made, valid="2023-01-15") == [(base, "replaced", "2023-01-01")]
+
+
+def test_a_hole_makes_stale_as_long_as_it_lasts(db: Database) -> None:
+    base = fact(db, "The gate is open.")
+    made = fact(db, "We can walk.", base)
+    db.retire(base, valid_from="2022-01-01", valid_to="2023-01-01")
+    assert [why(db, made, valid=at) for at in ("2021-06-01", "2022-06-01", "2023-06-01")] == [
+        [],
+        [(base, "ended", "2022-01-01")],
+        [],
+    ]
+    db.retire(base, at="2024-01-01")
+    db.reassert(base, valid_from="2025-01-01")
+    assert why(db, made, valid="2024-06-01") and why(db, made, valid="2025-06-01") == []
+
+
+def test_a_summary_is_stale_by_what_it_contains(db: Database) -> None:
+    summary = db.create("Summary", "in short", content="all is well", valid_from="2020-01-01").ref
+    inside = fact(db, "the roof is new", world=summary)
+    assert why(db, summary) == []
+    db.retire(inside, at="2023-01-01")
+    assert why(db, summary) == [(inside, "ended", "2023-01-01")]
+
+
+def test_a_confined_view_tells_nothing_of_others(db: Database) -> None:
+    mine = db.create("Topic", "mine", valid_from="2020-01-01").ref
+    outside = fact(db, "theirs")
+    base = fact(db, "ours", world=mine)
+    made = fact(db, "made of both", world=mine)
+    for other in (outside, base):
+        db.link(made, "derived_from", other)
+    db.link(outside, "derived_from", base)
+    before = db.view(world=mine).get(made)
+    db.retire(outside, at="2023-01-01")
+    view = db.view(world=mine)
+    assert before is not None and view.get(made) == before and view.stale() == []
+    newer = fact(db, "theirs, later", since="2024-01-01")
+    db.link(newer, "supersedes", base)
+    (found,) = db.view(world=mine).stale()
+    assert [(each.ref, each.why, each.by) for each in found.stale] == [(base, "ended", "")]
+    assert newer not in msgspec.json.encode(found).decode()
+    assert [world.ref for world in db.view().stale(mine)] == [made]
+
+
+def test_a_world_that_rests_on_very_many_tells_the_first(db: Database) -> None:
+    bases = [fact(db, f"base {number}") for number in range(70)]
+    made = fact(db, "all", *bases)
+    with db.batch() as tx:
+        for base in bases:
+            tx.retire(base, at="2023-01-01")
+    found = db.view().get(made)
+    assert found is not None and [each.ref for each in found.stale] == bases[:64]
+
+
+def test_a_hit_inside_a_world_that_has_ended_says_so(db: Database) -> None:
+    project = db.create("Topic", "the roof", valid_from="2020-01-01").ref
+    week = db.create("Topic", "week", world=project, valid_from="2020-01-01").ref
+    inside = fact(db, "The tiles are red.", world=week)
+    both = fact(db, "The gutter is green.", world=week)
+    other = db.create("Topic", "the yard", valid_from="2020-01-01").ref
+    db.link(other, "contains", both, valid_from="2020-01-01")
+
+    def told(**view: Any) -> dict[str, str]:
+        hits = db.view(**view).recall("what colour are the tiles and the gutter?")
+        return {hit.ref: hit.in_ended for hit in hits if hit.ref in (inside, both)}
+
+    assert told() == {inside: "", both: ""}
+    db.retire(project, at="2023-01-01")
+    assert told() == {inside: project, both: ""}
+    assert told(valid="2022-01-01") == {inside: "", both: ""}
+    assert told(world=week) == {inside: "", both: ""}, "what lies around the world is not told"
+    db.reassert(project, valid_from="2024-01-01")
+    assert told() == {inside: "", both: ""}
