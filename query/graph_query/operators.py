@@ -17,7 +17,7 @@ from worlddb.projections.tables.storage.schema import CONTAINS
 from worlddb.query.graph_query import query_steps, traversal
 from worlddb.query.history.lineage import is_learned
 from worlddb.query.reads.world_lookup import type_filter
-from worlddb.query.snapshot import edge_rules, visible
+from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import Scope, containers_at
 
 _SHOWN_CHARACTERS: Final = 80
@@ -119,6 +119,8 @@ def apply(step: query_steps.Step, selection: Selection) -> str:
             return _filter_type(step, selection)
         case query_steps.FilterTime():
             return _filter_time(step, selection)
+        case query_steps.FilterPeriod():
+            return _filter_period(step, selection)
         case query_steps.WhereConnected():
             return _where_connected(step, selection)
         case query_steps.InWorld():
@@ -182,11 +184,22 @@ def _filter_type(step: query_steps.FilterType, selection: Selection) -> str:
 def _filter_time(step: query_steps.FilterTime, selection: Selection) -> str:
     ground = selection.ground
     spans = step.spans()
+    return _keep_versions(selection, lambda node, seen: _in_spans(ground, node, seen, spans))
+
+
+def _filter_period(step: query_steps.FilterPeriod, selection: Selection) -> str:
+    span, lies_so = valid_period.span_of(step.span, "span"), valid_period.RELATIONS[step.relation]
+    return _keep_versions(selection, lambda _, seen: any(lies_so(piece, span) for piece in seen.validity.pieces))
+
+
+def _keep_versions(selection: Selection, passes: Callable[[int, SeenVersion], bool]) -> str:
+    """Keep the worlds with a version that passes, of those that the query sees."""
+    ground = selection.ground
 
     def fitting(node: int, seen: SeenVersion) -> Iterator[SeenVersion]:
         known = versions_as_of(ground.snapshot.tables, node, ground.snapshot.place.moment.seq)
         versions = known if ground.superseded else iter((seen,))
-        return (version for version in versions if _in_spans(ground, node, version, spans))
+        return (version for version in versions if passes(node, version))
 
     selection.keep(lambda node, seen: next(fitting(node, seen), None))
     if not ground.superseded:

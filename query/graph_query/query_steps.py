@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from worlddb.log.model import errors, ids, limits, times
-from worlddb.query.snapshot.valid_period import Span, span_of
+from worlddb.query.snapshot.valid_period import RELATIONS, Span, span_of
 
 SpanValue: TypeAlias = tuple[int | None, int | None]
 """A span of time in microseconds; ``None`` is an open end."""
@@ -97,6 +97,22 @@ class FilterTime(_Step, frozen=True, tag="filter_time"):
         return f"filter_time {', '.join(spans)}"
 
 
+class FilterPeriod(_Step, frozen=True, tag="filter_period"):
+    """Keep worlds with a version that is valid in a period which lies so to a span."""
+
+    relation: str
+    span: SpanValue
+
+    def __post_init__(self) -> None:
+        _one_of(self.relation, "the relation", tuple(RELATIONS))
+        span_of(self.span, "span")
+
+    def __str__(self) -> str:
+        span = span_of(self.span, "span")
+        shown = f"[{times.format_time(span.start)}, {times.format_time(span.end)})"
+        return f"filter_period {self.relation} {shown}"
+
+
 class WhereConnected(_Step, frozen=True, tag="where_connected"):
     """Keep worlds with an edge of a type, to ``to`` if given; with ``absent``, those without."""
 
@@ -178,7 +194,17 @@ class Facets(_Step, frozen=True, tag="facets"):
 
 
 Step: TypeAlias = (
-    Traverse | FilterType | FilterTime | WhereConnected | InWorld | PreferSummaries | Unify | Order | Limit | Facets
+    Traverse
+    | FilterType
+    | FilterTime
+    | FilterPeriod
+    | WhereConnected
+    | InWorld
+    | PreferSummaries
+    | Unify
+    | Order
+    | Limit
+    | Facets
 )
 
 

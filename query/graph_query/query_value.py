@@ -148,6 +148,16 @@ class Chain:
             )
         )
 
+    def filter_period(self, relation: str, span: Span) -> Self:
+        """Keep worlds with a version that is valid in a period which lies so to ``span`` (SQL:2011's predicates).
+
+        ``relation``: ``overlaps``, ``contains``, ``equals``, ``precedes``, ``succeeds``, ``immediately_precedes`` or
+        ``immediately_succeeds``. A version that holds in several spans passes if one of them does. Of the versions that
+        :meth:`filter_time` takes.
+        """
+        given = query_steps.span_value(span, "span")
+        return self._then(query_steps.FilterPeriod(relation, (None, None) if given is None else given))
+
     def where_connected(self, type: str, direction: str = "out", to: Any = None, *, absent: bool = False) -> Self:
         """Keep worlds with an edge of a type, to ``to`` if it is given; ``absent``: those without."""
         other = None if to is None else query_steps.ref_value(to)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from worlddb.log.model import errors, times
 from worlddb.projections.tables.reads import asof, table_reads
@@ -35,6 +35,18 @@ class Period(NamedTuple):
     def touched(self) -> Period:
         """The same span, at some instant of it."""
         return self._replace(throughout=False)
+
+
+RELATIONS: Final[dict[str, Callable[[times.Interval, times.Interval], bool]]] = {
+    "overlaps": lambda one, other: one.start < other.end and other.start < one.end,
+    "contains": lambda one, other: one.start <= other.start and other.end <= one.end,
+    "equals": lambda one, other: one == other,
+    "precedes": lambda one, other: one.end <= other.start,
+    "succeeds": lambda one, other: other.end <= one.start,
+    "immediately_precedes": lambda one, other: one.end == other.start,
+    "immediately_succeeds": lambda one, other: other.end == one.start,
+}
+"""How a period may lie to another one: the period predicates of SQL:2011 (ISO/IEC 9075-2, 8.20)."""
 
 
 class Choice(NamedTuple):

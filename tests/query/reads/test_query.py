@@ -172,6 +172,53 @@ def test_time_is_filtered_on_both_axes_among_the_versions_that_the_query_sees(db
     assert seen.filter_time(between=(None, "2019-01-01")).run().refs == ()
 
 
+@pytest.mark.parametrize(
+    ("relation", "spans"),
+    [
+        ("overlaps", "inside covers same starts ends crosses"),
+        ("contains", "same starts ends inside"),
+        ("equals", "same"),
+        ("precedes", "after meets-after"),
+        ("succeeds", "before meets-before"),
+        ("immediately_precedes", "meets-after"),
+        ("immediately_succeeds", "meets-before"),
+    ],
+)
+def test_periods_lie_to_one_another_as_the_standard_says(db: Database, relation: str, spans: str) -> None:
+    """Of a fact from 2020 to 2024, SQL:2011's predicates, which are those of half-open periods."""
+    fact = db.create("Fact", "post", valid_from="2020-01-01", valid_to="2024-01-01").ref
+    asked = {
+        "before": (2016, 2018),
+        "meets-before": (2018, 2020),
+        "crosses": (2018, 2022),
+        "covers": (2018, 2026),
+        "same": (2020, 2024),
+        "starts": (2020, 2022),
+        "inside": (2021, 2022),
+        "ends": (2022, 2024),
+        "meets-after": (2024, 2026),
+        "after": (2025, 2026),
+    }
+    query = db.view(valid="2022-06-01").query(seeds=fact)
+    found = {
+        name
+        for name, (start, end) in asked.items()
+        if query.filter_period(relation, (f"{start}-01-01", f"{end}-01-01")).run().refs
+    }
+    assert found == set(spans.split())
+
+
+def test_a_version_in_several_spans_passes_if_one_of_them_does(db: Database) -> None:
+    post = db.create("Fact", "post", content="cashier", valid_from="2020-01-01", valid_to="2026-01-01").ref
+    db.revise(post, content="manager", valid_from="2022-01-01", valid_to="2023-01-01")
+    seen = db.view().query(seeds=post).include_superseded()
+    for relation, texts in (("immediately_precedes", ["cashier"]), ("equals", ["manager"]), ("contains", ["manager"])):
+        found = seen.filter_period(relation, ("2022-01-01", "2023-01-01")).run()
+        assert [world.content for world in found] == texts
+    with pytest.raises(worlddb.InputError, match="the relation is 'near'"):
+        seen.filter_period("near", ("2022-01-01", "2023-01-01"))
+
+
 def test_worlds_that_are_one_are_asked_together_and_shown_once(db: Database) -> None:
     chen, sarah = db.create("Entity", "S. Chen").ref, db.create("Person", "Sarah Chen").ref
     note = db.create("Note", "note").ref

@@ -16,8 +16,10 @@ few = settings(max_examples=60)
 refs = st.text("0123456789abcdef", min_size=32, max_size=32)
 types = st.sampled_from(["causes", "refers_to", "contains", "made up"])
 directions = st.sampled_from(["out", "in", "both"])
-times = st.integers(0, 2_000_000_000_000_000)
-spans = st.none() | st.tuples(times, st.integers(1, 1_000)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+MINUTE = 60_000_000
+"""Whole minutes do not seem to count seconds or milliseconds."""
+times = st.integers(0, 2_000_000_000_000_000 // MINUTE).map(lambda minutes: minutes * MINUTE)
+spans = st.none() | st.tuples(times, st.integers(1, 1_000)).map(lambda pair: (pair[0], pair[0] + MINUTE * pair[1]))
 
 
 @st.composite
@@ -45,6 +47,7 @@ ADDED = [
     lambda query, draw: query.filter_type(*draw(st.lists(types, min_size=1, max_size=2))),
     lambda query, draw: query.filter_time(during=(None, draw(times)), between=draw(spans)),
     lambda query, draw: query.filter_time(overlaps=(draw(times), None)),
+    lambda query, draw: query.filter_period(draw(st.sampled_from(["precedes", "equals"])), draw(spans)),
     lambda query, draw: query.where_connected(draw(types), draw(directions), draw(st.none() | refs)),
     lambda query, draw: query.where_connected(draw(types), absent=True),
     lambda query, draw: query.in_world(draw(refs)),
@@ -89,6 +92,7 @@ def test_a_query_prints_as_a_person_would_say_it() -> None:
         .traverse(direction="in", keep=True)
         .filter_type("Fact", "Event")
         .filter_time(overlaps=("2024-01-01", None))
+        .filter_period("contains", ("2024-01-01", None))
         .where_connected("contradicts", "both", ref)
         .in_world(ref)
         .prefer_summaries()
@@ -105,6 +109,7 @@ def test_a_query_prints_as_a_person_would_say_it() -> None:
         "traverse every edge but contains backwards, keep those it began from",
         "filter_type Fact or Event",
         "filter_time overlaps [2024-01-01T00:00:00Z, forever)",
+        "filter_period contains [2024-01-01T00:00:00Z, forever)",
         "where_connected contradicts both ways, other end 0123456789ab",
         "in_world 0123456789ab",
         "prefer_summaries",
@@ -131,6 +136,7 @@ def test_a_query_prints_as_a_person_would_say_it() -> None:
         ('{"steps":[{"op":"traverse","direction":"up"}]}', "direction is 'up'"),
         ('{"steps":[{"op":"limit","count":-1}]}', "limit is -1"),
         ('{"steps":[{"op":"filter_time"}]}', "no span"),
+        ('{"steps":[{"op":"filter_period","relation":"like","span":[1,2]}]}', "the relation is 'like'"),
         ('{"at":{"valid":"soon"}}', "$.at.valid"),
         ('{"superseded":1}', "$.superseded"),
         (b"\xff", "no query"),

@@ -64,6 +64,7 @@ def _add_operators(parser: base.Parser) -> None:
     then("--in-world", "WORLD", "keep what lies inside, and continue inside")
     then("--during", "A..B", "keep what is valid throughout this span", type=arguments.span)
     then("--overlaps", "A..B", "keep what is valid at some time in this span", type=arguments.span)
+    then("--period", "HOW:A..B", "keep what is valid in a period that precedes, contains, ... this span", type=_period)
     then("--between", "A..B", "keep worlds that were learned or changed in this span", type=arguments.span)
     then("--summaries", None, "show summaries instead of the worlds that they summarise", nargs=0)
     then("--unify", None, "read worlds of one accepted identity as one world", nargs=0)
@@ -80,6 +81,14 @@ def _walk(text: str) -> tuple[tuple[str, ...], int, str]:
         raise ArgumentTypeError(f"{text[:60]!r} is no traversal; write it as causes:2 or causes,implies:2:in")
     names = () if types == ANY_EDGE else tuple(name.strip() for name in types.split(","))
     return names, arguments.count(depth or "1"), way or "out"
+
+
+def _period(text: str) -> tuple[str, tuple[str | None, str | None]]:
+    """Parse ``HOW:A..B``; the relation may be written with hyphens."""
+    relation, _, span = text.partition(":")
+    if not span:
+        raise ArgumentTypeError(f"{text[:60]!r} is no period; write it as precedes:2024-01-01..2025-01-01")
+    return relation.replace("-", "_"), arguments.span(span)
 
 
 def _query(args: base.Namespace, out: base.Output) -> int:
@@ -173,6 +182,7 @@ _OPERATORS: Final[dict[str, Callable[[Query, Any, Named], Query]]] = {
     "in_world": lambda query, value, named: query.in_world(named(value)),
     "during": lambda query, value, named: query.filter_time(during=value),
     "overlaps": lambda query, value, named: query.filter_time(overlaps=value),
+    "period": lambda query, value, named: query.filter_period(*value),
     "between": lambda query, value, named: query.filter_time(between=value),
     "summaries": lambda query, value, named: query.prefer_summaries(),
     "unify": lambda query, value, named: query.unify(),
