@@ -4,7 +4,7 @@ The history lists versions, and when each of their ends was learned. Blame names
 each edge what it is, with its author, time and reason.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 import msgspec
@@ -68,6 +68,7 @@ class _Step(NamedTuple):
     seq: int
     number: int
     validity: times.Validity
+    late: bool = False
 
 
 def _steps(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[_Step]:
@@ -82,15 +83,18 @@ def _steps(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[_Step]:
     written = 0
     for commit in timeline_rows.changes(tables.timelines, place, seq):
         touched: dict[int, times.Validity] = {}
+        late: set[int] = set()
         for event in snapshot.events_about(commit, row.lineage):
             if isinstance(event, ev.Created | ev.Revised):
                 written += 1
+                if any(known.start > event.valid_from for known in held.values() if not known.is_empty):
+                    late.add(written)
                 touched[written] = held[written] = times.Interval(event.valid_from, event.valid_to)
             elif isinstance(event, ev.Closed | ev.Lost):
                 start = event.valid_to if isinstance(event, ev.Closed) else event.valid_from
                 end = times.FOREVER if isinstance(event, ev.Closed) else event.valid_to
                 touched[event.version] = held[event.version] = held[event.version].without(times.Interval(start, end))
-        yield from (_Step(commit, number, validity) for number, validity in sorted(touched.items()))
+        yield from (_Step(commit, number, validity, number in late) for number, validity in sorted(touched.items()))
 
 
 def _record(snapshot: visible.VisibleSnapshot, node: int, step: _Step) -> records.Learned:
@@ -106,7 +110,152 @@ def _record(snapshot: visible.VisibleSnapshot, node: int, step: _Step) -> record
         ingested_at=header.ingest_time,
         author=header.author,
         why=snapshot.details(step.seq, row.details).why if is_written else why_closed(snapshot, node, step.seq),
+        late=step.late,
+        ref=snapshot.tables.node(node).lineage.hex(),
     )
+
+
+class _Run(NamedTuple):
+    """A period in which the same text holds, and the versions that say it, in order."""
+
+    period: times.Interval
+    by: tuple[asof.SeenVersion, ...]
+
+
+def _runs(snapshot: visible.VisibleSnapshot, node: int) -> list[_Run]:
+    """The periods of a lineage as known at the snapshot's commit, in order; what meets and says the same is one."""
+    known = asof.versions_as_of(snapshot.tables, node, snapshot.place.moment.seq)
+    pieces = sorted(
+        ((piece, seen) for seen in known for piece in seen.validity.pieces if not piece.is_empty),
+        key=lambda held: held[0].start,
+    )
+    found: list[_Run] = []
+    for piece, seen in pieces:
+        last = found[-1] if found else None
+        if last is not None and last.period.end >= piece.start and _says_the_same(snapshot, last.by[-1], seen):
+            period = times.Interval(last.period.start, max(last.period.end, piece.end))
+            found[-1] = _Run(period, (*last.by, seen))
+        else:
+            found.append(_Run(piece, (seen,)))
+    return found
+
+
+def _says_the_same(snapshot: visible.VisibleSnapshot, one: asof.SeenVersion, other: asof.SeenVersion) -> bool:
+    if one.number == other.number:
+        return True
+    text = snapshot.body(other.row)
+    return text is not None and all(_same(snapshot.body(one.row), text, field) for field in TEXT_FIELDS)
+
+
+def coalesced(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Held]:
+    """The periods in which a lineage says the same, in order (SQL:2011's coalescing, across versions)."""
+    found = []
+    for period, by in _runs(snapshot, node):
+        body = snapshot.body(by[-1].row)
+        text = body or blobs.Body(b"", "", "", "")
+        found.append(
+            records.Held(
+                valid=records.Valid(*period),
+                versions=tuple(dict.fromkeys(seen.number for seen in by)),
+                type=text.type,
+                name=text.name,
+                content=text.content,
+                erased=body is None,
+            )
+        )
+    return found
+
+
+def changes(snapshot: visible.VisibleSnapshot, nodes: Iterable[int], between: times.Interval) -> records.Changes:
+    """What changed of some lineages in a span of valid time, and what was learned of it after its end."""
+    happened: list[records.Shift] = []
+    learned: list[records.Learned] = []
+    for node in nodes:
+        happened += _shifts(snapshot, node, between)
+        held: dict[int, times.Validity] = {}
+        for step in _steps(snapshot, node):
+            before, held[step.number] = held.get(step.number, _NEVER), step.validity
+            is_other = times.common(before, between).pieces != times.common(step.validity, between).pieces
+            if is_other and snapshot.header(step.seq).ingest_time >= between.end:
+                learned.append(_record(snapshot, node, step))
+    happened.sort(key=lambda shift: shift.at)
+    learned.sort(key=lambda step: step.seq)
+    return records.Changes(happened=tuple(happened), learned=tuple(learned))
+
+
+def inside_during(snapshot: visible.VisibleSnapshot, world: int, between: times.Interval) -> Iterator[int]:
+    """What lies inside a world at some instant of a span, at any depth, in log order."""
+    tables, seq = snapshot.tables, snapshot.place.moment.seq
+    inside, pending = {world}, [world]
+    for node in pending:
+        for place, row in tables.outgoing(node, schema.CONTAINS_CODE, known_by=seq):
+            if row.target in inside or not asof.edge_known(row, seq):
+                continue
+            if asof.edge_validity(tables, place, row, seq).overlaps(between):
+                inside.add(row.target)
+                pending.append(row.target)
+    yield from sorted(inside - {world})
+
+
+def _shifts(snapshot: visible.VisibleSnapshot, node: int, between: times.Interval) -> Iterator[records.Shift]:
+    """The times in a span at which what a lineage says changes, in order."""
+    before: _Run | None = None
+    for run in _runs(snapshot, node):
+        if before is not None and before.period.end < run.period.start:
+            if between.contains(before.period.end):
+                yield _shift(snapshot, node, before.period.end, before.by[-1], None)
+            before = None
+        if between.contains(run.period.start):
+            yield _shift(snapshot, node, run.period.start, None if before is None else before.by[-1], run.by[0])
+        before = run
+    if before is not None and before.period.end != times.FOREVER and between.contains(before.period.end):
+        yield _shift(snapshot, node, before.period.end, before.by[-1], None)
+
+
+def _shift(
+    snapshot: visible.VisibleSnapshot,
+    node: int,
+    at: int,
+    before: asof.SeenVersion | None,
+    after: asof.SeenVersion | None,
+) -> records.Shift:
+    seq = _learned_by(snapshot, node, at)
+    header = snapshot.header(seq)
+    wrote = after is not None and after.row.seq == seq
+    return records.Shift(
+        ref=snapshot.tables.node(node).lineage.hex(),
+        at=at,
+        before=None if before is None else build.version(snapshot, node, before),
+        after=None if after is None else build.version(snapshot, node, after),
+        seq=seq,
+        ingested_at=header.ingest_time,
+        author=header.author,
+        why=snapshot.details(seq, after.row.details).why
+        if after is not None and wrote
+        else why_closed(snapshot, node, seq),
+    )
+
+
+def _learned_by(snapshot: visible.VisibleSnapshot, node: int, at: int) -> int:
+    """The commit since which it is known what holds right before a time and from it on."""
+    tables = snapshot.tables
+    place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
+    commits = timeline_rows.changes(tables.timelines, place, snapshot.place.moment.seq)
+
+    def around(seq: int) -> list[int]:
+        found = (asof.version_at(tables, node, asof.Moment(seq, time)) for time in (at - 1, at))
+        return [0 if seen is None else seen.number for seen in found]
+
+    last = tables.version(node, 1).seq
+    now = around(snapshot.place.moment.seq)
+    for commit in reversed(commits):
+        if around(commit) != now:
+            break
+        last = commit
+    return last
+
+
+_NEVER: Final = times.Interval(0, 0)
 
 
 TEXT_FIELDS: Final = ("type", "name", "content")

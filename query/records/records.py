@@ -297,6 +297,7 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
 
     ``change`` is ``written`` for the commit that wrote the version, and ``closed`` for one that took times from it;
     ``valid`` is the validity that it had from then on, with ``spans`` as a version's. The rest is of that commit.
+    ``late``: the version begins before one that was known already. ``ref`` is the world.
     """
 
     number: int
@@ -307,6 +308,50 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
     author: str
     why: str
     spans: tuple[Valid, ...] = ()
+    late: bool = False
+    ref: str = ""
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """A period throughout which a world says the same, by whichever of its ``versions``; these are numbers.
+
+    Between two periods that do not meet it says nothing. An ``erased`` text is empty, and nobody can tell whether two
+    of them were the same.
+    """
+
+    valid: Valid
+    versions: tuple[int, ...]
+    type: str
+    name: str
+    content: str
+    erased: bool
+
+
+class Shift(msgspec.Struct, frozen=True, kw_only=True):
+    """A valid time ``at`` which what a world says changes.
+
+    ``before`` and ``after`` are the versions that hold up to it and from it on, ``None`` where none does. The rest is
+    of the commit by which it was learned that this is so.
+    """
+
+    ref: str
+    at: int
+    before: Version | None
+    after: Version | None
+    seq: int
+    ingested_at: int
+    author: str
+    why: str
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """What changed in a span of valid time, and what was learned of that span after its end.
+
+    ``happened`` comes by valid time, ``learned`` in log order.
+    """
+
+    happened: tuple[Shift, ...]
+    learned: tuple[Learned, ...]
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):

@@ -294,6 +294,30 @@ class View:
         with self._snapshot() as snapshot:
             return lineage.timeline(snapshot, self._named(snapshot, ref))
 
+    def coalesced(self, ref: Any) -> list[records.Held]:
+        """The periods in which a world says the same, in order: spans that meet, of whichever versions, are one."""
+        with self._snapshot() as snapshot:
+            return lineage.coalesced(snapshot, self._named(snapshot, ref))
+
+    def changes(self, ref: Any = None, *, world: Any = None, between: valid_period.Span) -> records.Changes:
+        """What changed in a span of valid time, and what was learned of that span after its end.
+
+        Of one world, or of all that lies inside ``world`` at some time of the span (default: of all that it sees).
+        "What changed in May, and what did we learn of May since": the latter was ingested when May was over.
+
+        Raises:
+            InputError: both were given, or ``between`` is no span.
+        """
+        span = valid_period.span_of(between, "between")
+        if ref is not None and world is not None:
+            raise errors.InputError("Both ref and world were given", "Give one of them")
+        with self._snapshot() as snapshot:
+            if ref is None:
+                nodes = lineage.inside_during(snapshot, self._node(snapshot, world), span)
+            else:
+                nodes = iter([self._named(snapshot, ref)])
+            return lineage.changes(snapshot, nodes, span)
+
     def blame(self, ref: Any) -> Blame:
         """The commit that made each field and edge of a world what it is, by whom, when and why.
 
