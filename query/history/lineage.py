@@ -364,7 +364,7 @@ class _Blaming:
                     yield self._field("alias", text, row.seq, details.why)
 
     def validity(self, seen: asof.SeenVersion) -> Iterator[BlamedField]:
-        """Both ends, and whether the lineage takes further versions."""
+        """Both ends, and whether the lineage has ended."""
         begins, ends = seen.validity.start, seen.validity.end
         yield self._field(
             "valid_from", times.format_time(begins), seen.row.seq, self._reason(seen), version=seen.number

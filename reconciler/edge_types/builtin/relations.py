@@ -58,7 +58,7 @@ class Implies(_Relation):
 class DerivedFrom(_Order):
     """The source was made from the target (paper Table 2: preserved for the inferred-edge pass).
 
-    A summary is derived from its details, a reassertion from what had ended.
+    A summary is derived from its details.
 
     Laws:
         * It changes neither end; the target may have ended.

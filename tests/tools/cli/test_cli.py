@@ -61,6 +61,7 @@ def test_the_commands_are_those_that_are_promised():
             "show",
             "history",
             "children",
+            "stale",
             "hash",
             "timeline",
             "blame",

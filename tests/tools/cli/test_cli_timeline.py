@@ -124,6 +124,26 @@ def test_the_command_draws_and_gives_the_steps_as_json(run, small):
     assert "commit 4" not in past
 
 
+def test_the_timeline_command_draws_holes_and_late_arrivals(run, small, tmp_path):
+    with worlddb.open(tmp_path / "store", author="corrector", clock=worlddb.ManualClock(NOON)) as db:
+        db.retire(small.sarah, valid_from="2024-04-01", valid_to="2024-07-01", why="leave")
+        db.revise(small.sarah, content="acting lead", valid_from="2024-09-01", valid_to="2024-10-01")
+    told = run("timeline", small.sarah)
+    assert told.code == 0
+    lines = told.out.splitlines()
+    assert "a hole: nothing holds 2024-04-01 to 2024-07-01" in lines
+    bars = {line: bar for line, bar in pairwise(lines) if bar.lstrip().startswith("[")}
+    assert [bar.count("[") for line, bar in bars.items() if line.endswith("3  2024-09-01 to 2024-10-01, late")] == [1]
+    holes = [bar for line, bar in bars.items() if line.endswith("2024-01-01 to 2025-02-01, with holes")]
+    assert [(bar.count("["), bar.count(")")) for bar in holes] == [(2, 2), (3, 3)]
+    assert "its spans 2024-01-01 to 2024-04-01, 2024-07-01 to 2025-02-01 learned 2026-12-02T12:00:00Z" in told.out
+    document = run.json("timeline", small.sarah)
+    assert document["holes"] == [{"from": "2024-04-01T00:00:00Z", "to": "2024-07-01T00:00:00Z"}]
+    assert [period["versions"] for period in document["periods"]] == [[1], [1], [3], [1], [2]]
+    assert [step["late"] for step in document["timeline"]].count(True) == 1
+    assert run("timeline", small.sarah, "--overwrite").code == 2
+
+
 def test_read_commands_take_spans_of_time(run, small):
     recalled = run.json("recall", "office", "--during", "2024-06-01..2025-03-01")
     facts = {hit["ref"] for hit in recalled["hits"] if hit["type"] == "Fact"}

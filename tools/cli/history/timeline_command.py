@@ -75,6 +75,14 @@ class Scale:
         drawn[self.column(asked)] = glyphs.asked
         return "".join(drawn)
 
+    def bars(self, spans: Sequence[Valid], glyphs: _Glyphs) -> str:
+        """Draw what holds in several spans; between them are holes."""
+        drawn = ""
+        for valid in spans:
+            bar = self.bar(valid, glyphs)
+            drawn = drawn[: len(bar) - len(bar.lstrip())].ljust(len(bar) - len(bar.lstrip())) + bar.lstrip()
+        return drawn
+
     def bar(self, valid: Valid, glyphs: _Glyphs) -> str:
         """Draw a validity: ``[`` is its first instant, ``)`` the first instant after it."""
         if valid.start == valid.end:
@@ -110,9 +118,10 @@ def write_timeline(
 
 
 def _draw(page: Page, asked: int, learned: Sequence[Learned], glyphs: _Glyphs) -> None:
-    ends = {end for step in learned for end in (step.valid.start, step.valid.end)}
+    ends = {end for step in learned for span in _spans(step) for end in (span.start, span.end)}
     instants = [end for end in ends if format_time(end) not in ("forever", "always")]
-    left, right = [_when(step) for step in learned], [wire.span(step.valid) for step in learned]
+    left = [_when(step) for step in learned]
+    right = [_when_valid(step) for step in learned]
     number_width = max(len(str(step.number)) for step in learned)
     left_width, right_width = max(map(len, left)), max(map(len, right))
     bar_width = page.width - left_width - number_width - right_width - 6
@@ -127,7 +136,7 @@ def _draw(page: Page, asked: int, learned: Sequence[Learned], glyphs: _Glyphs) -
         is_new = not place or learned[place - 1].seq != step.seq
         style = "good" if last[step.number] == place else "dim"
         when = left[place] if is_new else ""
-        bar = scale.bar(step.valid, glyphs)
+        bar = scale.bars(_spans(step), glyphs)
         number: Span = (f"{step.number:>{number_width}}", "title")
         if is_narrow:
             page.line(*([when, "  "] if when else []), number, "  ", (right[place], style))
@@ -137,19 +146,30 @@ def _draw(page: Page, asked: int, learned: Sequence[Learned], glyphs: _Glyphs) -
             page.line(f"{when:{left_width}}  ", number, "  ", span)
 
 
+def _spans(step: Learned) -> Sequence[Valid]:
+    return step.spans or (step.valid,)
+
+
+def _when_valid(step: Learned) -> str:
+    holes = ", with holes" if step.spans else ""
+    return f"{wire.span(step.valid)}{holes}{', late' if step.late else ''}"
+
+
 def _when(step: Learned) -> str:
     return f"{wire.moment(step.ingested_at)}  commit {step.seq}"
 
 
 def _told(step: Learned) -> str:
     what = "learned" if step.change == "written" else f"its end {wire.moment(step.valid.end)} learned"
+    if step.spans:
+        what = f"its spans {', '.join(map(wire.span, step.spans))} learned"
     why = f", because {wire.one_line(step.why, 200)}" if step.why else ""
     return f"{what} {wire.moment(step.ingested_at)}, commit {step.seq}, from {step.author}{why}"
 
 
 def _arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
-    parser.add_argument("--out", metavar="FILE", required=True, help="the page to write, best ending in .html")
+    parser.add_argument("--out", metavar="FILE", help="write a page for a browser, best ending in .html")
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
     arguments.add_between(parser)
     arguments.add_spans(parser)
@@ -160,7 +180,10 @@ def _arguments(parser: Parser) -> None:
 def _timeline(args: Namespace, out: Output) -> int:
     from worlddb.tools.reports import html_pages, timeline_report
 
-    arguments.refuse_existing(args.out, overwrite=args.overwrite)
+    if args.out is None and args.overwrite:
+        raise InputError("--overwrite is of use with --out only", "Name the page to write, or leave it out")
+    if args.out is not None:
+        arguments.refuse_existing(args.out, overwrite=args.overwrite)
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
         ref = stores.world_of(view, args.ref)
@@ -171,6 +194,9 @@ def _timeline(args: Namespace, out: Output) -> int:
             )
         numbers = {version.number for version in versions}
         learned = [step for step in view.timeline(ref) if step.number in numbers]
+        if args.out is None:
+            _write_text(out, view, ref, versions, learned)
+            return DONE
         page_text = timeline_report.render(view, stores.name_of(view, ref), ref, versions, learned)
     html_pages.write_page(page_text, Path(args.out))
     document = {
@@ -190,13 +216,37 @@ def _timeline(args: Namespace, out: Output) -> int:
     return DONE
 
 
+def _write_text(out: Output, view: View, ref: str, versions: Sequence[Version], learned: Sequence[Learned]) -> None:
+    """Draw the timeline as text, and list its periods and the holes between them."""
+    periods = view.coalesced(ref)
+    holes = [Valid(one.valid.end, other.valid.start) for one, other in pairwise(periods)]
+    holes = [hole for hole in holes if hole.start < hole.end]
+
+    def write(page: Page) -> None:
+        page.line((stores.name_of(view, ref), "name"), f"  {wire.short(ref)}")
+        write_timeline(page, view, versions, learned, utf8=out.utf8)
+        for hole in holes:
+            page.line(("a hole: ", "warn"), f"nothing holds {wire.span(hole)}")
+
+    document = {
+        "ref": ref,
+        "versions": [wire.record(version) for version in versions],
+        "timeline": [wire.record(step) for step in learned],
+        "periods": [wire.record(period) for period in periods],
+        "holes": [wire.valid(hole) for hole in holes],
+        "view": wire.view(view),
+    }
+    out.answer(document, write)
+
+
 COMMANDS = (
     Command(
         "timeline",
-        "draw a world on both time axes, as a page for a browser: when it is true, and when that was learned",
+        "draw a world on both time axes, as text or as a page: when it is true, and when that was learned",
         _arguments,
         _timeline,
         (
+            ('timeline "Sarah Chen"', "as text, with holes and what was learned late"),
             ('timeline "Sarah Chen" --out sarah.html', "everything that is known, as of now"),
             ("timeline Office --ingested 6 --out office.html --overwrite", "what was known after commit 6"),
         ),
