@@ -69,6 +69,18 @@ def histories(draw: st.DrawFn) -> tuple[list[Learned], int]:
     return steps, draw(st.integers(-100, 100)) * DAY
 
 
+def test_a_hole_is_left_empty_in_the_picture_and_told_in_the_table(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", author="keeper") as db:
+        ref = db.create("Fact", "Gate", content="open", valid_from="2020-01-01").ref
+        db.retire(ref, valid_from="2022-01-01", valid_to="2023-01-01")
+        steps = db.view().timeline(ref)
+        last = [box for box in picture(steps, db.view().valid).boxes if box.step == steps[-1]]
+        assert len(last) == 2 and last[0].left + last[0].width < last[1].left
+    shown = words(page_of(tmp_path / "store", ref))
+    assert "from 2020-01-01 until 2022-01-01 and from 2023-01-01 on" in shown
+    assert "open" in shown
+
+
 @given(histories())
 def test_every_moment_lies_in_one_rectangle_at_most_and_the_picture_is_what_was_learned(
     drawn: tuple[list[Learned], int],

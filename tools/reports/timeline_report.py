@@ -28,7 +28,7 @@ _NARROW, _WIDE = 35.0, 13.0
 
 
 class Box(NamedTuple):
-    """A version as held from one commit to another: across in percent, down in pixels.
+    """A span of a version as held from one commit to another: across in percent, down in pixels.
 
     ``until`` is the commit that corrected it, if one did; ``is_point`` if it was true at no time.
     """
@@ -78,22 +78,26 @@ def picture(steps: Sequence[Learned], asked: int) -> Picture:
     """Compute the geometry of the steps, which are in log order."""
     rows = _rows(steps)
     height = (rows[-1].top if rows else 0.0) + LAST_ROW
-    ends = {end for step in steps for end in (step.valid.start, step.valid.end) if is_finite(end)}
+    ends = {end for step in steps for span in _spans(step) for end in (span.start, span.end) if is_finite(end)}
     columns = spread([*ends, asked])
     tops = {row.seq: row.top for row in rows}
     later: dict[int, Learned] = {}
     boxes: list[Box] = []
     for step in reversed(steps):
         until = later.get(step.number)
-        left = columns.get(step.valid.start, 0.0)
-        right = columns.get(step.valid.end, 100.0)
         bottom = height if until is None else tops[until.seq]
-        is_point = step.valid.start == step.valid.end
-        boxes.append(
-            Box(step, until, left, 0.0 if is_point else right - left, tops[step.seq], bottom - tops[step.seq], is_point)
-        )
+        for span in reversed(_spans(step)):
+            left = columns.get(span.start, 0.0)
+            is_point = span.start == span.end
+            width = 0.0 if is_point else columns.get(span.end, 100.0) - left
+            boxes.append(Box(step, until, left, width, tops[step.seq], bottom - tops[step.seq], is_point))
         later[step.number] = step
     return Picture(tuple(boxes[::-1]), _ticks({end: columns[end] for end in ends}), rows, columns[asked], height)
+
+
+def _spans(step: Learned | Version) -> Sequence[Valid]:
+    """The spans in which a version holds; of one that holds at no time its empty one."""
+    return step.spans or (step.valid,)
 
 
 def is_finite(instant: int) -> bool:
@@ -199,7 +203,7 @@ def render(view: View, name: str, ref: str, versions: Sequence[Version], learned
     by_version: dict[int, list[Learned]] = defaultdict(list)
     for step in steps:
         by_version[step.number].append(step)
-    holds = next((each for each in shown if _holds(each.valid, view.valid)), None)
+    holds = next((each for each in shown if _holds(each, view.valid)), None)
     return rendered(
         "timeline.html.j2",
         name=name,
@@ -216,11 +220,16 @@ def render(view: View, name: str, ref: str, versions: Sequence[Version], learned
         steps=len(steps),
         holds=None if holds is None else texts[holds.number],
         day=_day,
-        span=span,
+        spans=spans,
         exactly=_exactly,
         asked_anchor=anchor(drawn.asked, _ASKED),
         labels_width=max(map(_label_width, drawn.rows), default=0),
     )
+
+
+def spans(step: Learned | Version) -> str:
+    """The validity of a version in words, with its holes."""
+    return " and ".join(map(span, _spans(step)))
 
 
 def span(valid: Valid) -> str:
@@ -252,7 +261,7 @@ def _rectangle(box: Box, text: str) -> Rectangle:
         visible(text),
         (
             visible(f"Version {step.number}: {text}"),
-            f"true {span(step.valid)}",
+            f"true {spans(step)}",
             visible(f"known since {_moment(step.ingested_at)}, commit {step.seq}, from {step.author},"),
             ended,
         ),
@@ -265,8 +274,8 @@ def _words(version: Version) -> str:
     return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1].rstrip() + "…"
 
 
-def _holds(valid: Valid, at: int) -> bool:
-    return valid.start <= at < valid.end
+def _holds(version: Version, at: int) -> bool:
+    return any(span.start <= at < span.end for span in _spans(version))
 
 
 def _moment(micros: int) -> str:
