@@ -247,3 +247,40 @@ def test_pages_of_an_answer_are_the_answer(store: Path) -> None:
                 page = call(desk, "memory_recall", query=question, limit=7, cursor=page["next_cursor"])
                 found += told(page["memories"])
             assert found == in_library(db, question, 28)
+
+
+def test_what_rests_on_what_ended_says_so_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = tmp_path / "store"
+    with worlddb.open(store, author="keeper", embedder=None) as db:
+        topic = db.create("Topic", "the roof", valid_from="2020-01-01").ref
+        base, made = (
+            db.create("Fact", "", content=text, world=topic, valid_from="2020-01-01", resolve=False).ref
+            for text in ("The roof is new.", "The roof will last.")
+        )
+        db.link(made, "derived_from", base)
+        db.retire(base, at="2023-01-01", why="it was old")
+        why = f"it was made of {base}, which ended 2023-01-01T00:00:00Z"
+        desk = Session(db)
+        assert call(desk, "memory_read", id=made)["stale"] == [why]
+        assert looked_up(desk, made)["stale"] == [why]
+        (entry,) = call(desk, "memory_history", id=made)["versions"]
+        assert entry["stale"] == [why]
+        text = resources.read(desk, resources.TEMPLATES, resources.world_uri(made)).text
+        assert f"may hold no more: {why}" in text
+        db.retire(topic, at="2024-01-01")
+        inside = f"it lies in {topic}, which has ended"
+        for answer in (call(desk, "memory_recall", query="will the roof last?")["memories"], recall(db, "roof last")):
+            assert [hit["stale"] for hit in answer if hit["id"] == made] == [[why, inside]]
+        own = recall(db, "will the roof last?", world=topic)
+        assert [hit["stale"] for hit in own if hit["id"] == made] == [[why, inside]]
+    told = f"{base[:12]} ended 2023-01-01"
+    for argv in (["show", made], ["history", made], ["recall", "will the roof last?"], ["stale"]):
+        assert main(["--store", str(store), *argv]) == 0
+        shown = capsys.readouterr().out
+        assert told in shown, argv
+        assert (topic[:12] in shown and "which has ended" in shown) == (argv[0] == "recall")
+    assert main(["--store", str(store), "stale", "--json"]) == 0
+    (world,) = json.loads(capsys.readouterr().out)["stale"]
+    assert world["stale"][0]["since"] == "2023-01-01T00:00:00Z" and world["stale"][0]["path"] == [base]
+    assert main(["--store", str(store), "stale", "--valid", "2022-01-01"]) == 0
+    assert "Nothing rests on what holds no more." in capsys.readouterr().out

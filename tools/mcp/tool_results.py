@@ -177,7 +177,7 @@ class Done(msgspec.Struct, kw_only=True):
 
 
 class VersionEntry(msgspec.Struct, kw_only=True):
-    """One version of a memory, or of one that it replaced or was replaced by."""
+    """One version of a memory, or of one that it replaced or was replaced by; ``stale`` as a memory's."""
 
     id: str
     text: str
@@ -190,6 +190,7 @@ class VersionEntry(msgspec.Struct, kw_only=True):
     why: str
     erased: bool
     source: dict[str, Any]
+    stale: list[str]
 
 
 class Versions(msgspec.Struct, kw_only=True):
@@ -388,6 +389,7 @@ def version_entry(ref: str, version: Version, seq: int | None) -> VersionEntry:
         why=version.why[:SHOWN],
         erased=version.erased,
         source=_source(version.source, SHOWN),
+        stale=[_why_stale(each) for each in version.stale[:BASES]],
     )
 
 
