@@ -1,6 +1,9 @@
 """``contradicts``: two statements cannot both hold (paper Table 2: records both sides)."""
 
+from typing import cast
+
 from worlddb.log.model.times import Interval
+from worlddb.reconciler.edge_types import supersession
 from worlddb.reconciler.edge_types.handler import BulkContext, HandledEdge, HandlerContext, Insert, PlainHandler, Q
 
 
@@ -23,9 +26,11 @@ class Contradicts(PlainHandler):
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         super().on_insert(ctx, edge)
         when = Interval(edge.valid_from, edge.valid_to)
+        # A built-in type is given the reconciler's own context, which knows of holes.
+        own = cast("supersession.Succession", ctx)
         for one, other in ((edge.source, edge.target), (edge.target, edge.source)):
             if any(
-                known.target == other and Interval(known.valid_from, known.valid_to).overlaps(when)
+                known.target == other and any(span.overlaps(when) for span in own.times_of(known))
                 for known in ctx.edges(one, self.name)
             ):
                 ctx.refuse(

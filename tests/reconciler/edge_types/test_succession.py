@@ -297,3 +297,33 @@ def test_retiring_one_side_is_told_too_and_what_was_over_before_is_not() -> None
         assert left(db.retire(one, at=day(4)).notes) == [(one, other)]
         assert left(db.retire(one, at=day(3)).notes) == [(one, other), (one, third)]
         assert left(db.retire(one, at=day(3)).notes) == []
+
+
+def test_a_contradiction_is_recorded_again_in_the_hole_of_an_earlier_one_and_told_for_its_own_times_only() -> None:
+    with new_store() as db:
+        one, other = fact(db, "one", 1), fact(db, "other", 1)
+        first = db.link(one, "contradicts", other).ref
+        assert db.retire(first, at=day(4), valid_to=day(6))
+        assert left(db.retire(one, at=day(4), valid_to=day(6)).notes) == []
+        assert not db.link(one, "contradicts", other, valid_from=day(5), valid_to=day(7))
+        assert db.link(one, "contradicts", other, valid_from=day(4), valid_to=day(6))
+
+
+def test_an_edge_that_moves_along_keeps_its_holes() -> None:
+    with new_store() as db:
+        old, new = fact(db, "old", 1), fact(db, "new", 1)
+        one, other = (db.create("Fact", name, world=old, valid_from=day(1)).ref for name in ("one", "other"))
+        edge = db.link(one, "implies", other, home=old).ref
+        assert db.retire(edge, at=day(3), valid_to=day(5))
+        moved = db.move([one, other], new)
+        assert [note.code for note in moved.notes] == ["edges_carried"]
+        (carried,) = db.view().edges(one, type="implies", include_superseded=True)
+        assert carried.ref != edge and carried.spans == (Valid(day(1), day(3)), Valid(day(5), FOREVER))
+
+
+def test_what_never_held_is_revised_to_replace_all_that_follows() -> None:
+    """Nothing followed, and the store was said to be damaged."""
+    with new_store() as db:
+        ref = db.create("Fact", "fact", valid_from=day(1), valid_to=day(1)).ref
+        assert db.revise(ref, content="now", valid_from=day(2), replace_later=True)
+        assert when(db, ref) == Valid(day(2), FOREVER)
