@@ -53,7 +53,8 @@ def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: 
     body = None if newest is None else _told_at(ctx, node, begins, may_follow=command.valid_from is None)
     if body is not None and (body.type, body.name, body.content) == (command.type, command.name, command.content):
         return draft.Decision(row.lineage)
-    if windows.hole_at(ctx.draft, node, begins) is not None:
+    if windows.hole_at(ctx.draft, node, begins) is not None or (newest is None and ctx.has_ended(node)):
+        # What was erased after its end comes back neither then nor before it: nobody would see what is put there.
         ctx.note("not_revived", row.lineage)
         return draft.Decision(row.lineage)
     if newest is None and not command.revive:

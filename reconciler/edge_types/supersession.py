@@ -224,24 +224,23 @@ def covers(statements: Sequence[Statement], window: Interval) -> bool:
 
 
 def predecessors_left(ctx: HandlerContext, world: int) -> list[int]:
-    """The predecessors of a world that ended just where it begins.
+    """The worlds that ended just where a world begins, of those that ``supersedes`` joins with it.
 
-    They include those reached by way of worlds that are never valid. If the world comes to be valid at no time either,
+    They are its predecessors, and what took their place until it begins. If the world comes to be valid at no time,
     nothing follows them.
     """
     begins = first_held(ctx, world)
     found: list[int] = []
     pending, seen = [world] if begins is not None else [], {world}
     for node in pending:
-        for edge in ctx.edges(node, SUPERSEDES):
-            if edge.target in seen or not _is_in_force(edge):
+        for edge in _said_of(ctx, node):
+            other = edge.target if edge.source == node else edge.source
+            if other in seen or not _is_in_force(edge):
                 continue
-            seen.add(edge.target)
-            ends = max((span.end for span in ctx.spans(edge.target)), default=None)
-            if ends is None:
-                pending.append(edge.target)
-            elif ends == begins:
-                found.append(edge.target)
+            seen.add(other)
+            pending.append(other)
+            if max((span.end for span in ctx.spans(other)), default=None) == begins:
+                found.append(other)
     return found
 
 

@@ -41,16 +41,30 @@ def end_of_successor(view: View, statement: World) -> str | None:
 def successors(view: View, ref: str, seen: View | None = None) -> list[World]:
     """Return what superseded a statement, at any remove, and has not ended; nearest first.
 
+    Where nothing did, it is what took the place of the same statement as this one, and begins where this one ends.
     ``view`` sets the time; ``seen`` is what worlds are read from, if it is given.
     """
     seen = seen or view
+    above = _joined(seen, ref, upwards=True)
+    found = [world for world in above if not has_ended(view, world)]
+    statement = seen.get(ref, include_superseded=True) if not above else None
+    if statement is None or statement.valid.end == FOREVER:
+        return found
+    beside = (world for world in _joined(seen, ref, upwards=False) if not has_ended(view, world))
+    later = [world for world in beside if world.valid.start >= statement.valid.end > statement.valid.start]
+    return sorted(later, key=lambda world: world.valid.start)
+
+
+def _joined(seen: View, ref: str, *, upwards: bool) -> list[World]:
+    """Return the worlds that ``supersedes`` joins to one: those that replaced it, or all."""
     known, found = [ref], list[World]()
     for place in known:
         for edge in seen.edges(place, type="supersedes", include_superseded=True):
-            if edge.target == place and edge.source not in known and len(known) < MAX_LOOKED_AT:
-                known.append(edge.source)
-                successor = seen.get(edge.source, include_superseded=True)
-                found += [successor] if successor is not None and not has_ended(view, successor) else []
+            other = edge.source if edge.target == place else edge.target
+            if (edge.target == place or not upwards) and other not in known and len(known) < MAX_LOOKED_AT:
+                known.append(other)
+                world = seen.get(other, include_superseded=True)
+                found += [] if world is None else [world]
     return found
 
 

@@ -90,7 +90,8 @@ def test_an_amendment_of_what_another_one_is_to_replace_holds_until_then(db: wor
     riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
     oslo = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")["id"]
     jelgava = call(desk, "memory_amend", id=riga, text="Ada lives in Jelgava.")
-    assert f"{jelgava['id']} holds until {oslo} begins, which was to take the same place then" in jelgava["notes"]
+    told = f"{jelgava['id']} does not hold where {oslo} does, which takes the same place and begins later"
+    assert told in jelgava["notes"]
     assert texts(call(desk, "memory_list", user_id="ada")) == ["Ada lives in Jelgava."]
     later = call(desk, "memory_as_of", query="where does Ada live?", valid="2999-02-01", user_id="ada")
     assert texts(later) == ["Ada will live in Oslo."]
@@ -142,7 +143,7 @@ def test_what_is_still_to_come_can_be_read_amended_and_retired(db: worlddb.Datab
     same = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")
     assert (same["id"], same["outcome"]) == (plan["id"], "unchanged")
     jelgava = call(desk, "memory_amend", id=riga, text="Ada lives in Jelgava.")
-    assert any(note.startswith(f"{jelgava['id']} holds until {plan['id']} begins") for note in jelgava["notes"])
+    assert any(note.startswith(f"{jelgava['id']} does not hold where {plan['id']} does") for note in jelgava["notes"])
     bonn = call(desk, "memory_amend", id=plan["id"], text="Ada will live in Bonn.")
     with pytest.raises(InputError, match=f"holds until 2999-01-01T00:00:00Z: {bonn['id']} takes its place"):
         call(desk, "memory_amend", id=jelgava["id"], text="Ada lives on.", valid_from="2999-06-01")
