@@ -185,6 +185,7 @@ LOOKED_THROUGH = {
         "reference_of",
         "run",
         "timeline",
+        *("changes", "coalesced", "stale"),
         "trusts",
         "tunings",
     ),

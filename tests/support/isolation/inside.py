@@ -41,6 +41,10 @@ def reduced(state: State, inside: set[int]) -> State:
     )
 
 
+def _spans(version: worlddb.Version) -> list[worlddb.Valid]:
+    return [span for span in version.spans or (version.valid,) if span.start < span.end]
+
+
 class Inside:
     """One confined view, and what must be seen through it."""
 
@@ -72,6 +76,7 @@ class Inside:
         self.journal()
         self.blames()
         self.timelines()
+        self.descents()
         self.identities()
         self.unified()
         queries.confined(self)
@@ -121,6 +126,25 @@ class Inside:
             world.ref for world in known if any(v.valid.start < v.valid.end for v in self.view.history(world.ref))
         }
         assert {world.ref for world in self.view.find(overlaps=everything)} == lasting
+
+    def descents(self) -> None:
+        """What is stale, and what changed, names nothing from outside."""
+        inside = {self.names.refs[number] for number in self.inside}
+        told = self.view.stale()
+        named = {ref for world in told for each in world.stale for ref in (each.ref, each.by, *each.path)}
+        assert named - {""} <= inside
+        top = self.names.refs[self.top]
+        assert [world.ref for world in told] == [
+            world.ref for world in self.view.find() if world.stale and world.ref != top
+        ]
+        for between in ((None, None), (None, self.view.valid), (self.view.valid, None)):
+            found = self.view.changes(between=between)
+            assert {each.ref for each in found.happened} | {each.ref for each in found.learned} <= inside - {top}
+        for ref in inside:
+            periods = self.view.coalesced(ref)
+            spans = [(span.start, span.end) for version in self.view.history(ref) for span in _spans(version)]
+            assert [each.valid.start for each in periods[:1]] == sorted(start for start, _ in spans)[:1]
+            assert [each.valid.end for each in periods[-1:]] == sorted(end for _, end in spans)[-1:]
 
     def identities(self) -> None:
         """An identity is exported with members and facts that lie inside, and with nothing else."""
