@@ -12,14 +12,16 @@ Layout of LMDB's data version 1 on 64-bit machines, in the machine's byte order:
               leaf: value size = low | high << 16; branch: child page = low | high << 16 | flags << 32
     meta      page header, u32 magic, u32 version, u64 address, u64 map size, two trees, u64 last page, u64 transaction
     tree      u32 pad (page size in the first), u16 flags, u16 depth, u64 branch, leaf, overflow pages, entries, root
+    free      u64 transaction: u64 count, and so many u64 pages, the last one first
 """
 
 import os
 import struct
+import sys
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -108,7 +110,7 @@ def damaged_pages(file: Path, transaction: int, keys: Sequence[bytes] = ()) -> l
                 findings.append(finding)
                 if len(findings) == MAX_PAGE_FINDINGS:
                     return findings
-        return findings
+        return findings + list(islice(walk.free_pages(), MAX_PAGE_FINDINGS - len(findings)))
 
 
 def both_metas(file: Path, keys: Sequence[bytes]) -> tuple[MetaPage, MetaPage] | None:
@@ -248,40 +250,77 @@ class _Walk:
         self._size = meta.page_size
         self._seen: set[int] = set()
         self._parsed: dict[tuple[int, int], list[tuple[bytes, int, tuple[int, int]]]] = {}
+        self._free: list[tuple[int, bytes]] = []
 
     def tree(self, tree: _Tree, name: str) -> Iterator[PageFinding]:
         if tree.root == _NO_PAGE:
             return
         entries, whole = 0, True
-        ordered = tree is self._meta.main
-        pending: list[tuple[int, int, bytes]] = [(tree.root, 1, b"")]
+        records = tree is self._meta.main
+        pending: list[tuple[int, int, bytes, bytes | None]] = [(tree.root, 1, b"", None)]
         while pending:
-            page, level, lower = pending.pop()
+            page, level, lower, upper = pending.pop()
             try:
                 stored, is_leaf = self._page(page, leaf=level == tree.depth)
                 nodes = self._nodes(stored, is_leaf)
-                keys = [key for key, _, _ in nodes]
-                if ordered:
-                    _in_order(keys if is_leaf else [lower, *keys[1:]], lower)
+                # The first key of a branch page means nothing: its child begins where the page does.
+                begins = [found if is_leaf or place else lower for place, (found, _, _) in enumerate(nodes)]
+                if not records:
+                    begins = [_number_key(key) if is_leaf or place else key for place, key in enumerate(begins)]
+                _in_order(begins, lower, upper)
                 if is_leaf:
                     entries += len(nodes)
-                    for _, flags, value in nodes:
+                    for _, flags, (at, size) in nodes:
                         if flags & _BIG_VALUE:
-                            self._overflow(*value)
+                            self._overflow(at, size)
+                        if not records:
+                            self._free.append((page, self._stored(stored, flags, at, size)))
                 else:
-                    # The first key of a branch page means nothing: its child begins where the page does.
-                    begins = [lower, *keys[1:]]
-                    below = [(value[0], level + 1, key) for key, (_, _, value) in zip(begins, nodes, strict=True)]
+                    ends = [*begins[1:], upper]
+                    below = [
+                        (value[0], level + 1, begin, end)
+                        for begin, end, (_, _, value) in zip(begins, ends, nodes, strict=True)
+                    ]
                     pending.extend(reversed(below))
             except _Bad as bad:
                 whole = False
-                yield PageFinding(page, lower, str(bad))
+                yield PageFinding(page, lower if records else b"", str(bad))
         if whole and entries != tree.entries:
             yield PageFinding(tree.root, b"", f"the tree of {name} has {entries} entries, and {tree.entries} were kept")
+
+    def free_pages(self) -> Iterator[PageFinding]:
+        """Pages that LMDB would write over although the trees that were walked need them.
+
+        A write takes its pages from lists in the tree of free pages, and looks at nothing else.
+        """
+        free: set[int] = set()
+        for page, stored in self._free:
+            try:
+                free.update(self._free_list(stored, free))
+            except _Bad as bad:
+                yield PageFinding(page, b"", str(bad))
+
+    def _free_list(self, stored: bytes, before: set[int]) -> tuple[int, ...]:
+        count = _U64.unpack_from(stored)[0] if len(stored) >= _U64.size else -1
+        # A list may be shorter than its place: LMDB takes places before it knows how much it has to put there.
+        if not 0 <= count < len(stored) // _U64.size:
+            raise _Bad("a list of free pages is longer than its place")
+        listed: tuple[int, ...] = struct.unpack_from(f"={count}Q", stored, _U64.size)
+        if any(one <= other for one, other in pairwise(listed)):
+            raise _Bad("a list of free pages is not in order")
+        for page in listed:
+            if not _FIRST_PAGE <= page <= self._meta.last_page:
+                raise _Bad(f"page {page} is listed as free, and there is no such page")
+            if page in self._seen:
+                raise _Bad(f"page {page} is listed as free, and it is in use")
+            if page in before:
+                raise _Bad(f"page {page} is listed as free twice")
+        return listed
 
     def path(self, key: bytes) -> Iterator[PageFinding]:
         """Only what lies on the way to a key."""
         page, level, lower = self._meta.main.root, 1, b""
+        upper: bytes | None = None
         while page != _NO_PAGE:
             is_leaf = level == self._meta.main.depth
             try:
@@ -290,7 +329,7 @@ class _Walk:
                     nodes = self._nodes(self._page(page, leaf=is_leaf)[0], is_leaf)
                     self._parsed[page, level] = nodes
                 begins = [found if is_leaf or place else lower for place, (found, _, _) in enumerate(nodes)]
-                _in_order(begins, lower)
+                _in_order(begins, lower, upper)
                 place = bisect_right(begins, key) - 1
                 if is_leaf:
                     if place >= 0 and begins[place] == key and nodes[place][1] & _BIG_VALUE:
@@ -298,6 +337,7 @@ class _Walk:
                     return
                 place = max(place, 0)
                 page, level, lower = nodes[place][2][0], level + 1, begins[place]
+                upper = begins[place + 1] if place + 1 < len(begins) else upper
             except _Bad as bad:
                 yield PageFinding(page, lower, str(bad))
                 return
@@ -309,13 +349,14 @@ class _Walk:
             _Bad: a page on the way cannot be followed.
         """
         self._seen.clear()
-        page, level = self._meta.main.root, 1
+        page, level, lower = self._meta.main.root, 1, b""
+        upper: bytes | None = None
         while page != _NO_PAGE:
             is_leaf = level == self._meta.main.depth
             stored, _ = self._page(page, leaf=is_leaf)
             nodes = self._nodes(stored, is_leaf)
-            keys = [found if is_leaf or place else b"" for place, (found, _, _) in enumerate(nodes)]
-            _in_order(keys, b"")
+            keys = [found if is_leaf or place else lower for place, (found, _, _) in enumerate(nodes)]
+            _in_order(keys, lower, upper)
             place = bisect_right(keys, key) - 1
             if is_leaf:
                 if place < 0 or keys[place] != key:
@@ -323,10 +364,16 @@ class _Walk:
                 _, flags, (at, size) = nodes[place]
                 if flags & _BIG_VALUE:
                     self._overflow(at, size)
-                    return _read_at(self._fd, size, at * self._size + _PAGE.size)
-                return stored[at : at + size]
-            page, level = nodes[place][2][0], level + 1
+                return self._stored(stored, flags, at, size)
+            page, level, lower = nodes[place][2][0], level + 1, keys[place]
+            upper = keys[place + 1] if place + 1 < len(keys) else upper
         return None
+
+    def _stored(self, page: bytes, flags: int, at: int, size: int) -> bytes:
+        """A value, in its page or in others that :meth:`_overflow` has looked at."""
+        if flags & _BIG_VALUE:
+            return _read_at(self._fd, size, at * self._size + _PAGE.size)
+        return page[at : at + size]
 
     def _read(self, page: int) -> bytes:
         if not _FIRST_PAGE <= page <= self._meta.last_page:
@@ -389,10 +436,24 @@ class _Walk:
             raise _Bad(f"page {page} does not hold a long value")
         if not 0 < count <= self._meta.last_page - page + 1 or _PAGE.size + size > count * self._size:
             raise _Bad(f"page {page} holds a value that is longer than its pages")
+        others = range(page + 1, page + count)
+        if not self._seen.isdisjoint(others):
+            raise _Bad(f"page {page} holds a value in pages that are named twice")
+        self._seen.update(others)
         if os.fstat(self._fd).st_size < page * self._size + _PAGE.size + size:
             raise _Bad(f"page {page} holds a value that goes beyond the end of the file")
 
 
-def _in_order(keys: list[bytes], lower: bytes) -> None:
+def _number_key(key: bytes) -> bytes:
+    """A key of the tree of free pages, in bytes that have the order of its numbers."""
+    if len(key) != _U64.size:
+        raise _Bad("it has a key that is not a number")
+    return key if sys.byteorder == "big" else key[::-1]
+
+
+def _in_order(keys: list[bytes], lower: bytes, upper: bytes | None) -> None:
+    """See that keys ascend from ``lower`` and stay below ``upper``, or a search goes past what a scan finds."""
     if keys[0] < lower or any(one >= other for one, other in pairwise(keys)):
         raise _Bad("its keys are not in order")
+    if upper is not None and keys[-1] >= upper:
+        raise _Bad("its keys go beyond where the next page begins")
