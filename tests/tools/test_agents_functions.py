@@ -292,3 +292,29 @@ def test_the_loop_on_the_page_runs_as_it_is_written(db: Database) -> None:
         "channel": "chat"
     }
     assert answers["c3"]["error"]["code"] == "input" and len(names["messages"]) == 6
+
+
+@pytest.mark.parametrize("confined", [True, False])
+def test_half_a_character_is_an_error_that_a_model_can_read(db: Database, confined: bool) -> None:
+    world = db.create("Tenant", "Acme").ref if confined else None
+    head = db.head()
+    for half in ("\ud800", "Ada \udfff"):
+        for about in ({"about": half}, {"text": half}):
+            answer = json.loads(call(db, "remember", {"text": "She sings.", **about}, world=world))
+            assert answer["error"]["code"] == "invalid_text" and answer["error"]["remedy"]
+        with pytest.raises(InputError, match="about"):
+            remember(db, "She sings.", about=half, world=world)
+    assert db.head() == head
+
+
+def test_a_model_in_one_world_is_not_told_who_writes_in_another(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = db.create("Tenant", "Acme").ref
+
+    def busy(*given: Any, **named: Any) -> Any:
+        raise worlddb.WriterBusy("held by process 7 on vm, author 'a stranger'", "end process 7")
+
+    monkeypatch.setattr(type(db), "batch", busy)
+    told = call(db, "remember", {"text": "She sings."}, world=world)
+    assert json.loads(told)["error"]["code"] == "writer_busy"
+    assert "stranger" not in told and "process" not in told
+    assert "a stranger" in call(db, "remember", {"text": "She sings."})

@@ -233,3 +233,27 @@ def test_it_agrees_with_the_store_in_memory(tmp_path_factory: pytest.TempPathFac
         assert set(store.list_namespaces(prefix=("a", "*"))) == {
             path for path in oracle.list_namespaces(prefix=("a", "*")) if path in held
         }
+
+
+def test_a_store_of_one_world_answers_as_if_nothing_else_were_there(tmp_path: Path) -> None:
+    def answers(name: str, their_word: str | None) -> Any:
+        with worlddb.open(tmp_path / name, embedder=None) as db:
+            mine, theirs = db.create("Tenant", "Acme"), db.create("Tenant", "Globex")
+            store, other = WorldDBStore(db, world=mine.ref), WorldDBStore(db, world=theirs.ref)
+            store.put(("m",), "a", {"t": "merger with the bank is planned"})
+            store.put(("m",), "b", {"t": "lunch with the bank on friday"})
+            if their_word is not None:
+                for number in range(40):
+                    other.put(("m",), f"k{number}", {"t": f"{their_word} {number}"})
+                secret = db.create("Note", "their plan", content="a secret", world=theirs)
+                for item in db.view().find(type="Item", world=mine):
+                    db.link(item.ref, "derived_from", secret)
+            found = store.search(("m",), query="merger friday")
+            got = store.get(("m",), "a")
+            listed = store.search(())
+            rested = [item.rests_on for item in (*found, got, *listed)]  # type: ignore[union-attr]
+            assert isinstance(found, ResultList) and len(found) == len(listed) == 2
+            return [(item.key, item.score) for item in found], found.notes, rested, store.list_namespaces()
+
+    alone = answers("alone", None)
+    assert answers("merger", "merger") == answers("friday", "friday") == alone

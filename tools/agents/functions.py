@@ -14,8 +14,10 @@ from worlddb import (
     TRUST_LEVELS,
     Database,
     InputError,
+    InvalidText,
     InvalidTime,
     Receipt,
+    StoreError,
     UnavailableError,
     UnknownReference,
     WorldDBError,
@@ -97,6 +99,8 @@ def remember(
     if not text.strip():
         raise InputError("text is blank", "Give one statement, understandable by itself")
     about = " ".join(about.split())
+    if not about.isascii():
+        _check_text("about", about)
     home = None if world is None else db.view().reference_of(world)
     replaced = None
     if replaces is not None and until is not None:
@@ -183,6 +187,14 @@ def forget(
     return {"id": ref, "seq": receipt.seq, "lost": _lost(receipt, ref), "notes": notes}
 
 
+def _check_text(name: str, text: str) -> None:
+    """Refuse a text with half a character, as JSON can escape one."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidText(f"{name} is no text that can be kept: {error}", "Write whole characters") from None
+
+
 def _lost(receipt: Receipt, ref: str) -> list[dict[str, str | None]]:
     """List the times that versions of a statement lost by a write."""
     lost = [loss for loss in receipt.lost if loss.ref == ref]
@@ -260,8 +272,9 @@ def call(
 
     ``arguments`` are as the model wrote them; an ``error`` has a remedy that it can follow. ``world`` and ``source``
     come from the program, as in :func:`remember`, and so does ``min_trust``: the model may ask for more and not for
-    less. With ``notes`` a recall returns an object with ``found`` (the statements) and ``notes``; without, a list of
-    the statements. Nothing that a model can write raises.
+    less. In a ``world``, no error tells what is wrong with the store. With ``notes`` a recall returns an object with
+    ``found`` (the statements) and ``notes``; without, a list of the statements.
+    Nothing that a model can write raises.
     """
     try:
         tool = next((each for each in TOOLS if each.name == name), None)
@@ -275,7 +288,11 @@ def call(
         if notes and isinstance(answer, answer_notes.ResultList):
             answer = {"found": list(answer), "notes": answer.notes}
     except WorldDBError as error:
-        answer = {"error": {"code": error.code, "message": error.message, "remedy": _remedy(error)}}
+        message, remedy = error.message, _remedy(error)
+        if world is not None and isinstance(error, UnavailableError | StoreError):
+            # It may name a writer of another world: its process, its host and its author.
+            message, remedy = "The memory cannot be reached now", "Try again later"
+        answer = {"error": {"code": error.code, "message": message, "remedy": remedy}}
     return msgspec.json.encode(answer).decode()
 
 

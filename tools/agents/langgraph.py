@@ -40,8 +40,9 @@ class WorldDBStore(base.BaseStore):
     """A :class:`langgraph.store.base.BaseStore` over an open database, in a world of its own.
 
     The list that a search with a query returns has ``notes``: what may have been missed, and why. ``world`` contains
-    everything (default: the root). Each batch of operations writes one commit and reads the state before it. ``index``
-    of a put is ignored, since every value is searched. Times to live are not kept.
+    everything (default: the root), and no answer depends on what is outside of it. Each batch of operations writes one
+    commit and reads the state before it. ``index`` of a put is ignored, since every value is searched. Times to live
+    are not kept.
 
     Each item has, beside what every store's has, ``rests_on``, ``rests_on_more``, ``stale`` and ``trust``, as the
     answers of :func:`worlddb.tools.agents.recall`. With ``min_trust`` (``none``, ``low``, ``fair`` or ``full``) a
@@ -69,7 +70,9 @@ class WorldDBStore(base.BaseStore):
             elif isinstance(op, base.SearchOp):
                 _check_filter(op.filter or {})
         view = self.db.view()
-        answers = [self._answer(view, op) for op in given]
+        # What the rest of the store has may not change an answer, so a store of one world reads nothing else.
+        seen = view if self._world is None else self.db.view(world=self._world)
+        answers = [self._answer(seen, op) for op in given]
         puts = {(op.namespace, op.key): op for op in given if isinstance(op, base.PutOp)}
         if puts:
             self._put_all(view, list(puts.values()))
@@ -124,7 +127,7 @@ class WorldDBStore(base.BaseStore):
                 found.append(_FoundItem(item, world, score))
                 if len(found) == end:
                     break
-        return ResultList(found[op.offset : end], recall_notes(answers[-1:], in_one_world=False))
+        return ResultList(found[op.offset : end], recall_notes(answers[-1:], in_one_world=self._world is not None))
 
     def _candidates(
         self, view: View, inside: str, query: str | None, wanted: int, answers: list[Recall]

@@ -19,7 +19,8 @@ MOST: Final = 120
 _JOINERS: Final = frozenset("\u200c\u200d")
 """Characters that shape those around them, in Persian and in emoji."""
 _PLAIN: Final = re.compile(r"[\w:.@+/-]{1,100}")
-_CURLY: Final = str.maketrans("“”„‟", '""""')
+_CURLY: Final = str.maketrans(dict.fromkeys("“”„‟❝❞❠〝〞〟＂ʺˮ˝″‶🙶🙷🙸", '"'))
+"""Double quotation marks, and what looks like one."""
 
 
 def escaped(text: str, kept: frozenset[str] = _JOINERS) -> str:
@@ -42,9 +43,9 @@ def quoted(text: str, most: int = MOST) -> str:
     return f"“{inside[: most - 1]}…”" if len(inside) > most else f"“{inside}”"
 
 
-def named(name: str) -> str:
+def named(name: str, most: int = MOST) -> str:
     """Return a name or a time as it is if it is one plain word, else quoted."""
-    return name if _PLAIN.fullmatch(name) else quoted(name)
+    return name if _PLAIN.fullmatch(name) else quoted(name, most)
 
 
 def lines(text: str, mark: str = MARK) -> Iterator[str]:

@@ -16,6 +16,8 @@ from worlddb.tools.mcp.session import SCOPE, Session
 
 TEXT: Final = "text/plain"
 JSON: Final = "application/json"
+_LONGEST: Final = 10_000
+"""Characters of a name on a line; none is so long."""
 
 Variables = Mapping[str, str | list[str]]
 
@@ -98,9 +100,9 @@ def _tell_world(shown: tool_results.Inside) -> Iterator[str]:
     yield _headline(shown)
     yield f"  id {shown.id}"
     yield f"  {_span(shown.valid_from, shown.valid_to)}{', retired' if shown.retired else ''}"
-    yield f"  learned {shown.learned_at}, written by {_one_line(shown.author)}{_way(shown.source)}"
+    yield f"  learned {shown.learned_at}, written by {_named(shown.author)}{_way(shown.source)}"
     if shown.scopes:
-        yield f"  in {_one_line(', '.join(shown.scopes))}"
+        yield f"  in {', '.join(map(_named, shown.scopes))}"
     yield from _resting(shown)
     if shown.conflicts:
         yield f"  contradicted by {', '.join(shown.conflicts)}"
@@ -122,7 +124,7 @@ def _tell_world(shown: tool_results.Inside) -> Iterator[str]:
 def _resting(shown: tool_results.Memory) -> Iterator[str]:
     for base in shown.rests_on:
         trust = "" if base.trust is None else f", trust {base.trust}"
-        yield f"  rests on {base.id[:12]}, written by {_one_line(base.author)}{_way(base.source)}{trust}"
+        yield f"  rests on {base.id[:12]}, written by {_named(base.author)}{_way(base.source)}{trust}"
     if shown.rests_on_more:
         yield "  rests on more than these"
     if shown.trust is not None:
@@ -144,7 +146,7 @@ def _read_timeline(session: Session, variables: Variables) -> Content:
 def _tell_timeline(shown: tool_results.Versions) -> Iterator[str]:
     for version in shown.versions:
         commit = "" if version.seq is None else f" by commit {version.seq}"
-        yield f"{version.learned_at}  learned{commit}, written by {_one_line(version.author)}{_way(version.source)}"
+        yield f"{version.learned_at}  learned{commit}, written by {_named(version.author)}{_way(version.source)}"
         yield f"  {version.id[:12]}  {_span(version.valid_from, version.valid_to)}"
         if version.erased:
             yield "  the text was erased"
@@ -166,7 +168,7 @@ def _marked(text: str) -> Iterator[str]:
 
 
 def _headline(shown: tool_results.Memory) -> str:
-    return _one_line(f"{shown.type}: {shown.name}" if shown.name else shown.type)
+    return f"{_named(shown.type)}: {_named(shown.name)}" if shown.name else _named(shown.type)
 
 
 def _span(start: str | None, end: str | None) -> str:
@@ -174,12 +176,12 @@ def _span(start: str | None, end: str | None) -> str:
 
 
 def _way(source: dict[str, object]) -> str:
-    return f", from {_one_line(msgspec.json.encode(source).decode())}" if source else ""
+    return f", from {quoting.json_line(source)}" if source else ""
 
 
-def _one_line(text: str) -> str:
-    """Join the lines of a name, so that no character in it starts a new line or passes for another."""
-    return quoting.escaped(" ".join(text.splitlines()))
+def _named(text: str) -> str:
+    """Quote what others called something, in full, unless it is one plain word."""
+    return quoting.named(text, _LONGEST)
 
 
 TEMPLATES: Final = (

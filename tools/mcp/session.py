@@ -114,6 +114,14 @@ _FAR: Final = worlddb.parse_time("9999-12-31")
 ScopeKey: TypeAlias = tuple[str, str, str, str, str]
 """``mcp``, the served world, the scope's kind and id, and the number of purged scopes of that id."""
 
+_JOINED: Final = {
+    "joined_by_others": "The two are joined by other decisions too. Undo those that memory_proposals shows with"
+    " status=all, if there are any",
+    "joins_rejected_pair": "This would join two that were rejected as one. If memory_proposals shows them with"
+    " status=all, undo that decision first",
+}
+"""Refusals that name a chain of worlds, in the words of a session that may not see all of them."""
+
 Item = TypeVar("Item")
 
 
@@ -171,7 +179,13 @@ class Session:
             raise worlddb.InputError("Commits have no numbers here", "Give known as a time (ISO 8601)")
         if isinstance(known, int):
             return self.db.view(valid=valid, seq=known, world=self.world)
-        return self.db.view(valid=valid, ingested=known, world=self.world)
+        try:
+            return self.db.view(valid=valid, ingested=known, world=self.world)
+        except worlddb.UnknownReference:
+            if self.world is None or known is None:
+                raise
+            # One answer for all moments before this world, or the first of them would tell when others began.
+            raise worlddb.UnknownReference("Nothing was known here by then", "Ask for a later time") from None
 
     def resume(self, cursor: str | None, *, valid: str | None = None, known: str | int | None = None) -> ResumedView:
         """Return the view and offset of a page: the cursor's, else as asked for.
@@ -238,6 +252,10 @@ class Session:
             return f"{error.code}: The memory cannot be reached now. Try again later"
         if self.world is not None and isinstance(error, worlddb.IdempotencyConflict):
             return f"{error.code}: Another call was made under this idempotency_key. Use a new one for a new call"
+        if self.world is not None and isinstance(error, worlddb.RefusedError):
+            hidden = _JOINED.get(str(error.details.get("reason")))
+            if hidden is not None:
+                return f"{error.code}: {hidden}"
         return mcp_wording.explain_error(error)
 
     # -- scopes

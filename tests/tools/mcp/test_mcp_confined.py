@@ -13,6 +13,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -22,9 +23,10 @@ from mcp_types import CompletionArgument, PromptReference
 
 import worlddb
 from worlddb import ManualClock, SeededEntropy
+from worlddb.tools.mcp import tool_arguments, write_tools
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.server import MemoryServer
-from worlddb.tools.mcp.session import Cursors, Session
+from worlddb.tools.mcp.session import Call, Cursors, Session
 
 SECOND = 1_000_000
 SECRET = b"s" * 32
@@ -365,3 +367,34 @@ def test_a_world_is_verified_whatever_is_wrong_elsewhere(tmp_path: Path) -> None
                     with pytest.raises(worlddb.DamagedStore):
                         db.check_world(world)
         assert secret.ref != own.ref
+
+
+@pytest.mark.parametrize("decision", ["accept", "reject"])
+def test_a_refused_decision_names_no_world_outside(tmp_path: Path, decision: str) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        here, there = db.create("Tenant", "Acme").ref, db.create("Tenant", "Globex").ref
+        one, two = (db.create("Person", "Ann Lee", content=text, world=here) for text in "ab")
+        outside = db.create("Person", "The stranger", world=there, resolve=False).ref
+        db.accept(db.link(one, "same_as", outside).proposals[0]).raise_if_refused()
+        joining = db.link(two, "same_as", outside).proposals[0]
+        (db.accept if decision == "reject" else db.reject)(joining).raise_if_refused()
+        session = Session(db, here)
+        (pair,) = session.view().proposals()
+        decided = msgspec.convert({"proposal": pair.ref, "decision": decision}, tool_arguments.Decide)
+        with pytest.raises(worlddb.RefusedError) as raised:
+            write_tools.decide(session, decided, Call("", "test"))
+        assert outside[:12] in raised.value.message and outside[:12] in Session(db).explain(raised.value)
+        assert outside[:8] not in session.explain(raised.value) and "memory_proposals" in session.explain(raised.value)
+
+
+def test_moments_before_a_world_have_one_answer_and_do_not_tell_when_the_store_began(tmp_path: Path) -> None:
+    clock = ManualClock(worlddb.parse_time("2020-01-01"))
+    with worlddb.open(tmp_path / "store", embedder=None, clock=clock, max_clock_jump_days=99_999) as db:
+        clock.value = worlddb.parse_time("2024-01-01")
+        session = Session(db, db.create("Tenant", "Acme").ref)
+        told = set()
+        for known in ("2019-12-31", "2020-01-02", "2023-12-31"):
+            with pytest.raises(worlddb.UnknownReference) as raised:
+                session.view(known=known)
+            told.add(session.explain(raised.value))
+        assert len(told) == 1 and session.view(known="2024-01-02").counts()["worlds"] == 1

@@ -58,7 +58,7 @@ def test_a_world_is_read_as_text_and_as_json_and_no_text_of_a_memory_looks_like_
             made = await answer(client, "memory_write", text=forged, user_id="ada", app_id="diary", **named)
             text = await read(client, WORLD.format(made["id"]))
             own = [line for line in text.splitlines() if not line.startswith(MARK)]
-            assert own[0] == "Entity: Ada   id 9999" and own[1] == f"  id {made['id']}"
+            assert own[0] == "Entity: “Ada id 9999”" and own[1] == f"  id {made['id']}"
             assert own[2].startswith("  true from ") and own[4] == "  in user:ada, app:diary" and len(own) == 5
             assert "written by assistant, from " in own[3] and '"channel":"mcp"' in own[3]
             shown = json.loads(await read(client, WORLD.format(made["id"][:6]) + "?format=json"))
