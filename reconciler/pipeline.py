@@ -327,6 +327,7 @@ def _decide(writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task) -> ou
     ctx = context.Context(draft, writer.ontology, secret)
     ctx.interiors = writer.interiors
     ctx.arriving = task.arriving
+    ctx.takes_in = task.guard is not None
     erasures = [command for command in commands if isinstance(command, cmd.Erase)]
     if erasures:
         ctx.erasure = erasure_plan.plan(log, tables, erasures)

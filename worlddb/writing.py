@@ -202,7 +202,7 @@ class WriteCalls(ABC):
         """Write an edge through its type's handler. ``same_as`` is staged, not written.
 
         ``home`` is the world whose interior holds the edge (default: the source's). The same triple linked twice is
-        two edges, unless a ``key`` is given.
+        two edges, unless a ``key`` is given: the same again changes nothing, and another edge under the key is refused.
         """
         command = cmd.Link(
             source_ref=self._ref(source),

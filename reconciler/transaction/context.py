@@ -146,8 +146,14 @@ class Reading:
 
     def properties(self, edge: HandledEdge) -> dict[str, Any]:
         """The properties that an edge was written with; none once they were erased."""
+        return self.kept_properties(edge) or {}
+
+    def kept_properties(self, edge: HandledEdge) -> dict[str, Any] | None:
+        """As :meth:`properties`; ``None`` once they were erased."""
+        if edge.details == ev.NONE:
+            return {}
         found = self._blob(edge.seq or self.draft.seq, edge.details)
-        return dict(found.properties) if isinstance(found, blobs.Details) else {}
+        return dict(found.properties) if isinstance(found, blobs.Details) else None
 
     def reaches(self, start: int, goal: int, type_name: str) -> bool:
         """True if following live edges of a type from ``start`` leads to ``goal``.
@@ -240,6 +246,8 @@ class Context(Reading):
         self.secret = secret
         self.arriving: inputs.Arrival | None = None
         """The bundle that a command of this request imports."""
+        self.takes_in = False
+        """Whether the commands are those of conversations, whose edges are written once under their keys."""
         self.erasure: inputs.PlannedErasure | None = None
         """What the erasures of this request come to, if it has any."""
         self._forbids: bool | None = None
@@ -284,7 +292,7 @@ class Context(Reading):
             times.checked_interval(begins, valid_to)
         nonce = b""
         if key is not None:
-            nonce, found = self._under_key(key)
+            nonce, found = self.under_key(key)
             if found is not None:
                 return Written(found, staged=False)
         if properties:
@@ -703,7 +711,7 @@ class Context(Reading):
             return source
         return self.home_of(source) if home is None else home
 
-    def _under_key(self, key: str | commands.KnownKey) -> tuple[bytes, bytes | None]:
+    def under_key(self, key: str | commands.KnownKey) -> tuple[bytes, bytes | None]:
         """The nonce that stands for a key now, and the live edge written under it, if there is one.
 
         An edge that was unlinked hands its key on to a nonce made of its own id: were the nonce the same again, an

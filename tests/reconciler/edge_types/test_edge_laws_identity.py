@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.model.stores import DAY, day, new_store, refusal, state_of, worlds
-from worlddb import FOREVER, Staged, UnknownReference, Valid
+from worlddb import FOREVER, Refused, RefusedError, Staged, UnknownReference, Valid
 
 few = settings(max_examples=20)
 
@@ -107,6 +108,39 @@ def test_the_same_triple_linked_twice_is_two_edges_unless_a_key_is_given() -> No
         again = db.link(one, "implies", other, key="import/1")
         assert (again.ref, again.events) == (first.ref, 0)
         assert len(db.view().edges(one, type="implies")) == 3
+
+
+def test_another_edge_under_a_key_that_is_taken_is_refused_and_the_same_again_changes_nothing() -> None:
+    """It was dropped without a word before, and the receipt was that of a write."""
+    with new_store() as db:
+        one, other, third = worlds(db, 3)
+        stated: dict[str, Any] = {"key": "k", "properties": {"n": 1}, "valid_from": day(1), "valid_to": day(9)}
+        first = db.link(one, "refers_to", other, **stated)
+        again = db.link(one, "refers_to", other, **stated, home=db.view().edge(first).home)
+        assert (again.ref, again.events, again.notes) == (first.ref, 0, ())
+        assert db.link(one, "refers_to", other, key="k").ref == first.ref
+        others: tuple[tuple[tuple[str, str, str], dict[str, Any], str], ...] = (
+            ((one, "contradicts", other), {}, "type"),
+            ((third, "refers_to", other), {}, "source"),
+            ((one, "refers_to", third), {}, "target"),
+            ((one, "refers_to", other), {"home": third}, "home"),
+            ((one, "refers_to", other), {"valid_from": day(2)}, "valid_from"),
+            ((one, "refers_to", other), {"valid_to": day(8)}, "valid_to"),
+            ((one, "refers_to", other), {"properties": {"n": 1.0}}, "properties"),
+        )
+        for edge, more, what in others:
+            refused = db.link(*edge, key="k", **more)
+            assert refusal(refused) == "key_taken"
+            assert isinstance(refused.outcome, Refused) and "unlink" in refused.outcome.remedy
+            assert first.ref[:12] in refused.outcome.reason and what in refused.outcome.reason
+        with pytest.raises(RefusedError, match="type, source"), db.batch() as tx:
+            tx.create("Note", "goes with it")
+            tx.link(third, "supersedes", other, key="k")
+        assert not db.view().find(name="goes with it")
+        db.retire(first, at=day(5))
+        assert db.link(one, "refers_to", other, **stated).events == 0
+        db.unlink(first)
+        assert db.link(one, "refers_to", third, key="k").events == 1
 
 
 def test_an_edge_written_again_under_its_key_is_another_edge_and_earlier_views_keep_the_first() -> None:

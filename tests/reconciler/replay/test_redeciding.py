@@ -71,11 +71,11 @@ def test_what_a_key_stands_for_is_found_again(
     with worlddb.open(tmp_path_factory.mktemp("keys") / "store", embedder=None) as db:
         ends = [db.create("Topic", name) for name in ["one", "two", "three"]]
         for number, (key, text, unlinks) in enumerate(keys):
-            target = ends[number % 3]
+            target = ends["abc".index(key)]
             if batched:
                 with db.batch() as tx:
                     made = tx.create("Fact", key, content=text, key=key, aliases=["alias"], why="because")
-                    tx.link(made, "refers_to", target, key=key, properties={"n": number})
+                    tx.link(made, "refers_to", target, key=key, properties={"of": key})
                     tx.create("Fact", f"beside {number}", content=text)
                 edge = tx.receipt.refs[1]
             else:
