@@ -75,7 +75,8 @@ class WriteCalls(ABC):
     ) -> Any:
         """Make a world inside ``world`` (default: the root).
 
-        A ``key`` finds the same world again: an unchanged text changes nothing, a changed one is a revision. A world
+        A ``key`` finds the same world again: an unchanged text changes nothing, a changed one is a revision. What else
+        is given and is otherwise there stays as it is, and a note ``not_changed`` names it. A world
         whose texts were erased stays so, unless ``revive`` says that this text may come back, and one that has ended
         is left as it is, unless ``anew`` says that another one is to begin under its key. Keys are shared by the whole
         store; one with ``key_within`` finds only what lies inside that world, and begins another one otherwise.

@@ -54,6 +54,7 @@ NOTES = {
     "revision_never_valid": "the new version of {} is valid at no time: its window has no instant",
     "later_never_valid": "what {} was to say from later on is valid at no time now: the revision takes its window."
     " State that again if it still holds",
+    "not_changed": "{first} was there under its key, and these stay as they are: {others}; say them by revise, alias, move",
     "begun_anew": "{first} was begun under the key of {others}, which has ended",
     "ends_earlier": "{} ends earlier now: what had taken its place was itself replaced from before it began",
     "ends_unreplaced": "{first} still ends where {others} was to begin; state it again if it holds from then on",
@@ -90,8 +91,8 @@ NOTES = {
 }
 
 
-NAMING = frozenset({"types_registered", "types_differ", "not_embedded", "not_compared"})
-"""The notes whose ``refs`` are names, or a reason."""
+NAMING = frozenset({"types_registered", "types_differ", "not_embedded", "not_compared", "not_changed"})
+"""The notes whose ``refs`` are names, or a reason, also beside a reference."""
 
 
 class Loss(msgspec.Struct, frozen=True):

@@ -52,6 +52,7 @@ def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: 
     newest = ctx.body(node)
     body = None if newest is None else _told_at(ctx, node, begins, may_follow=command.valid_from is None)
     if body is not None and (body.type, body.name, body.content) == (command.type, command.name, command.content):
+        _say_what_stays(ctx, command, node, begins)
         return draft.Decision(row.lineage)
     if windows.hole_at(ctx.draft, node, begins) is not None or (newest is None and ctx.has_ended(node)):
         # What was erased after its end comes back neither then nor before it: nobody would see what is put there.
@@ -71,7 +72,37 @@ def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: 
     if newest is None:
         for position in range(len(command.aliases)):
             ctx.draft.emit(ev.Named(row.lineage, details, position))
+    _say_what_stays(ctx, command, node, None)
     return _revised(ctx, revision, details, node, _window(ctx, revision, node))
+
+
+def _say_what_stays(ctx: context.Context, command: cmd.Create, node: int, unchanged_at: int | None) -> None:
+    """Note what a create under a known key gave and what is otherwise here: it says a text again, and no more.
+
+    A revision has its source and its window; ``unchanged_at`` is where the text was found, if there is none.
+    """
+    if isinstance(command.key, cmd.KnownKey) or ctx.takes_in:
+        return
+    stays = []
+    if command.aliases and not set(command.aliases) <= set(ctx.aliases(node)):
+        stays.append("aliases")
+    if unchanged_at is not None:
+        holding = windows.pieces_in(ctx.draft, node, times.Interval(unchanged_at, times.FOREVER))
+        number = holding[0].number if holding else ctx.tables.node(node).versions
+        if command.source and ctx.source(node, number) not in (None, command.source):
+            stays.append("source")
+        holds = [piece.span.end for piece in holding if piece.span.start <= unchanged_at]
+        if command.valid_from is not None and not holds:
+            stays.append("valid_from")
+        if command.valid_to is not None and holds and command.valid_to != holds[0]:
+            stays.append("valid_to")
+    if command.world is not None:
+        container = context.node_ref(ctx, command.world)
+        if all(edge.source != container for edge in ctx.edges(node, CONTAINS, incoming=True)):
+            stays.append("world")
+    if stays:
+        told = [ctx.lineage(node).hex(), *stays]
+        ctx.note("not_changed", *(text.encode() for text in told))
 
 
 def _told_at(ctx: context.Context, node: int, at: int, *, may_follow: bool = True) -> blobs.Body | None:

@@ -83,6 +83,14 @@ class Reading:
         given = [(self._blob(row.seq, row.details), row.position) for row in known]
         return [found.aliases[position] for found, position in given if isinstance(found, blobs.Details)]
 
+    def source(self, node: int, number: int) -> dict[str, Any] | None:
+        """The source that a version was written with; ``None`` once erased."""
+        row = self.tables.version(node, number)
+        if row.details == ev.NONE:
+            return {}
+        found = self._blob(row.seq, row.details)
+        return dict(found.source) if isinstance(found, blobs.Details) else None
+
     def text(self, node: int) -> WorldText | None:
         """The newest text of a node; ``None`` once erased."""
         body = self.body(node)

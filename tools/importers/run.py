@@ -163,7 +163,8 @@ def ingest_files(
             commits += receipt.events > 0
             revised += receipt.revised
             for note in receipt.notes:
-                refs_by_code.setdefault(note.code, set()).update(note.refs)
+                about = note.refs[:1] if note.code == "not_changed" else note.refs
+                refs_by_code.setdefault(note.code, set()).update(about)
             seq, root = receipt.seq, receipt.root
             done += written.turns
     if progress is not None:

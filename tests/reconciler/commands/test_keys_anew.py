@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.model.stores import day, new_store
@@ -110,3 +112,26 @@ def test_a_key_that_counts_within_the_root_finds_what_was_made_there() -> None:
         assert db.create("Note", "k", key="k", key_within=root).ref == first, "it was only moved"
         other = db.create("Note", "m", key="m", key_within=root).ref
         assert db.view().containers(other) == [root]
+
+
+def test_what_a_create_under_a_known_key_leaves_out_is_said() -> None:
+    """Aliases, sources, ends and containers were dropped before without a word."""
+    with new_store() as db:
+        box, other = db.create("Box", "one").ref, db.create("Box", "two").ref
+        stated: dict[str, Any] = {"key": "rex", "source": {"page": 1}, "aliases": ["Rexi"], "world": box}
+        first = db.create("Entity", "Rex", valid_from=day(-9), valid_to=day(90), **stated)
+        again = db.create("Entity", "Rex", valid_from=day(-9), valid_to=day(90), **stated)
+        assert (again.ref, again.events, again.notes) == (first.ref, 0, ())
+        cases: tuple[dict[str, Any], ...] = (
+            {"source": {"page": 2}},
+            {"aliases": ["Rexi", "Max"]},
+            {"valid_to": day(91)},
+            {"world": other},
+        )
+        for given in cases:
+            (note,) = db.create("Entity", "Rex", key="rex", **given).notes
+            assert (note.code, note.refs) == ("not_changed", (first.ref, *given))
+            assert next(iter(given)) in str(note)
+        revised = db.create("Entity", "Rex the second", key="rex", source={"page": 2}, aliases=["Max"])
+        assert [note.refs for note in revised.notes] == [(first.ref, "aliases")]
+        assert db.redecide().differing == ()
