@@ -12,7 +12,7 @@ import lmdb
 from msgspec.structs import replace
 
 from worlddb.log.model import errors, times
-from worlddb.log.model.clock import RELEASED_AT, Clock, Entropy
+from worlddb.log.model.clock import RELEASED_AT, Clock, Entropy, now_of
 from worlddb.log.model.events import NONE, Erased, StoreCreated
 from worlddb.log.store import copies, environment, group_commit
 from worlddb.log.store.log import LmdbLog
@@ -363,7 +363,7 @@ def _refuse_copy(writer: Writer, log: LmdbLog) -> None:
 def _open_draft(writer: Writer, log: LmdbLog, tables: rows.Tables) -> Draft:
     """A draft on the present head, with the commit's time."""
     head = log.head()
-    wall = writer.clock.now()
+    wall = now_of(writer.clock)
     last = log.header(head.seq).ingest_time if head.seq else RELEASED_AT
     if wall - last > writer.max_clock_jump:
         raise errors.ClockJump(
@@ -371,6 +371,8 @@ def _open_draft(writer: Writer, log: LmdbLog, tables: rows.Tables) -> Draft:
             "Set the clock right; if it is right, open the store with a larger max_clock_jump_days",
         )
     ingest_time = max(wall, last + 1) if head.seq else wall
+    if ingest_time > times.MAX_TIME:
+        raise errors.InvalidTime("The last commit was at the end of the year 9999", "Nothing can be written after it")
     nonces = FreshNonces(writer.entropy)
     return Draft(log, tables, head, nonces, ingest_time=ingest_time, wall_time=wall, author=writer.author)
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from worlddb.log.model import errors, ids, limits, signed_note, times
 from worlddb.log.model.checkpoint import OwnCheckpoint, anchor_of, checkpoint_text, origin_of
-from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy, monotonic
+from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy, monotonic, now_of
 from worlddb.log.model.proof import proof_text
 from worlddb.log.store import bundle_contents, copies, group_commit, scratch
 from worlddb.log.store.log import LmdbLog
@@ -363,7 +363,7 @@ class Database(WriteCalls):
         if world is None:
             return view
         confined = view.confined(world)
-        return confined if valid is not None or known.named() else confined._of_now(self._clock.now(), self._told)
+        return confined if valid is not None or known.named() else confined._of_now(now_of(self._clock), self._told)
 
     def full_ref(self, ref: Any) -> str:
         """The full hex id of the world that a reference or prefix stands for."""

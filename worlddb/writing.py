@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
-from worlddb.log.model import errors, ids, times
+from worlddb.log.model import errors, ids, limits, times
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome
 from worlddb.reconciler.edge_types import handler, registry
@@ -442,7 +443,7 @@ def _texts(values: Sequence[str], what: str) -> tuple[str, ...]:
         raise errors.InputError(f"{what} is one text, not a list of them", f"Give {what}=[{values[:40]!r}]")
     if not isinstance(values, Sequence):
         raise errors.InputError(f"{what} is {type(values).__name__}, not a list of texts", f"Give {what}=[...]")
-    return tuple(values)
+    return tuple(values if isinstance(values, list | tuple) else islice(values, limits.MAX_ALIASES + 1))
 
 
 Execute = Callable[[Sequence[cmd.Command], str | None], outcome.Receipt]

@@ -5,6 +5,8 @@ import random
 import time
 from typing import Final, Protocol
 
+from worlddb.log.model import errors, times
+
 RELEASED_AT: Final = 1_795_219_200_000_000
 """2026-11-21, when this format was made: what the first commit's clock is compared with."""
 
@@ -16,6 +18,21 @@ class Clock(Protocol):
 
     def now(self) -> int:
         """Microseconds since the epoch, UTC."""
+
+
+def now_of(clock: Clock) -> int:
+    """What a clock says, if that is a time.
+
+    Raises:
+        InvalidTime: it is no whole number, or lies outside the years 1 to 9999.
+    """
+    now: object = clock.now()
+    if type(now) is not int or not times.MIN_TIME <= now <= times.MAX_TIME:
+        shown = f"{type(now).__name__}" if type(now) is not int else "outside of the years 1 to 9999"
+        raise errors.InvalidTime(
+            f"now() of the clock gave {shown}, not a time", "Let it give microseconds since 1970 as a whole number"
+        )
+    return now
 
 
 class SystemClock:

@@ -264,3 +264,11 @@ class ModelUnavailable(UnavailableError):
     """The embedding model is not installed, cannot be read, or failed."""
 
     code = "model_unavailable"
+
+
+def shown(value: object) -> str:
+    """The beginning of a value that was given, for a message, also if it cannot be printed."""
+    try:
+        return f"{value!r:.80}"
+    except Exception:  # Of a caller's own class, or nested deeper than Python prints.
+        return f"What was given (a {type(value).__name__})"

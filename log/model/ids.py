@@ -10,7 +10,7 @@
 import re
 from typing import Any, Final, NewType
 
-from worlddb.log.model.errors import InputError
+from worlddb.log.model.errors import InputError, shown
 
 Lineage = NewType("Lineage", bytes)
 VersionId = NewType("VersionId", bytes)
@@ -67,7 +67,7 @@ def as_ref(ref: Any) -> bytes | str:
         return bytes.fromhex(ref)
     if not isinstance(ref, bytes | str):
         raise InputError(
-            f"{ref!r:.80} is {type(ref).__name__}, not a reference",
+            f"{shown(ref)} is {type(ref).__name__}, not a reference",
             f"Give a receipt, a record, an id, or at least {MIN_PREFIX_DIGITS} of its hex digits",
         )
     return str.__str__(ref) if isinstance(ref, str) else bytes(ref)

@@ -7,6 +7,7 @@ that have one form there and in JSON.
 
 import math
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -22,6 +23,8 @@ MAX_RECORD_BYTES: Final = 256 * 1024
 MAX_RECORD_DEPTH: Final = 32
 """How deep lists and dictionaries may be nested in properties, provenance or evidence."""
 MAX_ALIASES: Final = 256
+MAX_LISTED: Final = 1_024
+"""How many values an argument may list for which no other limit is set, such as the keys that signed a head."""
 MAX_AUTHOR_BYTES: Final = 256
 MAX_KEY_BYTES: Final = 4 * 1024
 MAX_BATCH_COMMANDS: Final = 1_000_000
@@ -113,10 +116,14 @@ def checked_list(values: Iterable[Given], what: str) -> list[Given]:
 
     Raises:
         InputError: it is something else.
+        LimitExceeded: there are more than ``MAX_LISTED``.
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InputError(f"{what} is {type(values).__name__}, not a list", "Give a list, also of one")
-    return list(values)
+    listed = list(islice(values, MAX_LISTED + 1))
+    if len(listed) > MAX_LISTED:
+        raise LimitExceeded(f"{what} has more than {MAX_LISTED} values", "Give fewer")
+    return listed
 
 
 def checked_text(text: object, what: str, max_bytes: int, *, empty: bool = True) -> str:

@@ -16,7 +16,7 @@ from binascii import Error as Base64Error
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from worlddb.log.model.errors import InputError, MalformedFile
+from worlddb.log.model.errors import InputError, MalformedFile, shown
 
 ED25519: Final = 1
 COSIGNATURE: Final = 4
@@ -219,8 +219,8 @@ def _key_text(name: str, key_id: bytes, raw: bytes) -> str:
 
 
 def _key_parts(text: object, *, private: bool) -> tuple[str, bytes, bytes]:
-    shown = "The signing key" if private else f"{text!r:.80}"
-    problem = InputError(f"{shown} is not written as a key is", _KEY_REMEDY)
+    named = "The signing key" if private else shown(text)
+    problem = InputError(f"{named} is not written as a key is", _KEY_REMEDY)
     if not isinstance(text, str):
         raise problem
     line = text.strip()

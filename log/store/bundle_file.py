@@ -26,6 +26,10 @@ _PACKED_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _MAX_WINDOW_BYTES: Final = 128 * 1024 * 1024
 _LEVEL: Final = 9
 _LENGTH = struct.Struct(">I")
+_DATA_FILE: Final = "data.mdb"
+_LMDB_MAGIC: Final = struct.pack("=I", 0xBEEFC0DE)
+_LMDB_HEAD_BYTES: Final = 20
+"""It stands first in a lock file, and after the 16 bytes of a page's head in a data file."""
 _AGAIN: Final = "Export it, or fetch it, again"
 
 
@@ -38,9 +42,12 @@ def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
     written compressed.
 
     Raises:
-        InputError: there is something under the name already, or no directory that could hold it.
+        InputError: there is something under the name already, or no directory that could hold it; or what would be
+            replaced is part of a store.
         UnavailableError: it cannot be written there.
     """
+    if overwrite and path.is_file() and _is_of_store(path):
+        raise errors.InputError(f"{str(path)!r:.200} belongs to a store", "Choose a name outside of every store")
     if path.exists() and not (overwrite and path.is_file()):
         raise errors.InputError(
             f"{str(path)!r:.200} exists already", "Choose another name, or replace it with overwrite"
@@ -65,6 +72,20 @@ def new_file(path: Path, *, store: Path, overwrite: bool) -> Iterator[BinaryIO]:
     except OSError as error:
         raise errors.UnavailableError(
             f"{str(path)!r:.200} cannot be written: {error}", "Check the path and the space"
+        ) from error
+
+
+def _is_of_store(path: Path) -> bool:
+    """True of a file of LMDB, whatever its name, and of any other in a store's directory, also through links."""
+    try:
+        with path.open("rb") as file:
+            if _LMDB_MAGIC in file.read(_LMDB_HEAD_BYTES):
+                return True
+        places = (Path(os.path.abspath(path)), path.resolve())
+        return any((parent / _DATA_FILE).exists() for place in places for parent in place.parents)
+    except (OSError, RuntimeError) as error:
+        raise errors.UnavailableError(
+            f"{str(path)!r:.200} cannot be read, so it is not replaced: {error}", "Choose another name"
         ) from error
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple, Protocol
 
 from worlddb.log.model import errors, limits, times
-from worlddb.log.model.clock import Clock
+from worlddb.log.model.clock import Clock, now_of
 from worlddb.projections.indexes.composed_vectors import ComposedFollower
 from worlddb.projections.tables.apply.settings import registered
 from worlddb.projections.tables.reads.asof import Moment, OpenSpace
@@ -247,7 +247,7 @@ class Windows:
             spec = self._spec_at(snapshot, at)
         if known.ingested is not None:
             ingested = times.parse_time(known.ingested, "ingested")
-        default = ingested if is_past else max(self._clock.now(), ingested)
+        default = ingested if is_past else max(now_of(self._clock), ingested)
         true_at = default if valid is None else times.parse_time(valid, "valid")
         place = visible.Place(Moment(at, true_at), ROOT_NODE)
         return Window(self._reader, place, self._built_in, spec, unify=unify), ingested

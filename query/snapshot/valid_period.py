@@ -145,7 +145,7 @@ def span_of(given: Any, what: str) -> times.Interval:
         )
     else:
         remedy = f"Give {what}=(start, end); None leaves an end open"
-        raise errors.InputError(f"{what} is {given!r:.80}, not a pair of times", remedy)
+        raise errors.InputError(f"{what} is {errors.shown(given)}, not a pair of times", remedy)
     if span.is_empty:
         raise errors.InvalidInterval(
             f"{what} ends at {times.format_time(span.end)}, not after its start {times.format_time(span.start)}",

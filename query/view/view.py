@@ -478,7 +478,17 @@ class View:
         earlier = question.asks_for_change if by_default else bool(include_superseded)
         choice = valid_period.Choice(bool(include_superseded), period, earlier)
         request = Request(
-            question, world, k, exact, choice, tuple(lanes), fusion, group, neighbours, min_trust, trust_weight
+            question,
+            world,
+            k,
+            exact,
+            choice,
+            tuple(limits.checked_list(lanes, "lanes")),
+            fusion,
+            group,
+            neighbours,
+            min_trust,
+            trust_weight,
         )
         return recall(self._window, request)
 

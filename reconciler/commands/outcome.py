@@ -54,7 +54,8 @@ NOTES = {
     "revision_never_valid": "the new version of {} is valid at no time: its window has no instant",
     "later_never_valid": "what {} was to say from later on is valid at no time now: the revision takes its window."
     " State that again if it still holds",
-    "not_changed": "{first} was there under its key, and these stay as they are: {others}; say them by revise, alias, move",
+    "not_changed": "{first} was there under its key, and these stay as they are: {others}; use revise,"
+    " alias or move for them",
     "begun_anew": "{first} was begun under the key of {others}, which has ended",
     "ends_earlier": "{} ends earlier now: what had taken its place was itself replaced from before it began",
     "ends_unreplaced": "{first} still ends where {others} was to begin; state it again if it holds from then on",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from worlddb.log.model import errors, times
-from worlddb.log.model.clock import Clock
+from worlddb.log.model.clock import Clock, now_of
 from worlddb.log.store import copies, environment, verify
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import Progress
@@ -96,13 +96,13 @@ def moment(env: environment.Environment, clock: Clock) -> Iterator[Symptom]:
             last = log.header(head).ingest_time if head else 0
     except errors.WorldDBError:
         return  # What cannot be read is told where the chain is.
-    behind = last - clock.now()
+    behind = last - now_of(clock)
     if behind > _AHEAD:
         yield Symptom(
             "clock_behind",
             True,
             f"commit {head}",
-            f"The last commit is of {times.format_time(last)}, and the clock says {times.format_time(clock.now())}",
+            f"The last commit is of {times.format_time(last)}, and the clock says {times.format_time(now_of(clock))}",
             "Until the clock is past it, commits are a microsecond apart, and 'now' does not see what is newest",
             "Set the clock if it is wrong; if the commit's was, the times pass by themselves",
             "timedatectl status",

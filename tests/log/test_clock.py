@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import worlddb
-from worlddb import ManualClock
+from worlddb import InvalidTime, ManualClock, parse_time
 
 SECOND = 1_000_000
 
@@ -34,3 +37,32 @@ def test_a_clock_that_is_set_back_is_told_with_the_receipt_and_again_with_a_retr
 def test_commits_of_the_same_instant_are_no_news(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store", clock=ManualClock()) as db:
         assert [db.create("Note", f"note {number}").notes for number in range(20)] == [()] * 20
+
+
+@pytest.mark.parametrize(
+    "said", [True, 1.5, "x", None, float("nan"), 2**63 - 1, 2**63, -(2**63), 10**40, 253_402_300_800_000_000]
+)
+def test_a_clock_that_gives_no_time_is_refused_before_anything_is_written(tmp_path: Path, said: Any) -> None:
+    """A boolean made a header that nothing could read again, and a far time one that could not be shown."""
+    clock = ManualClock()
+    wrong = ManualClock(said)
+    with pytest.raises(InvalidTime, match="clock"):
+        worlddb.open(tmp_path / "other", clock=wrong, max_clock_jump_days=10**9)
+    with worlddb.open(tmp_path / "store", clock=clock, max_clock_jump_days=10**9) as db:
+        clock.value = said
+        for asked in (lambda: db.create("Note", "a"), db.view):
+            with pytest.raises(InvalidTime, match="clock"):
+                asked()
+        clock.value = ManualClock().value
+        assert db.create("Note", "b").seq == 2
+        assert db.verify(deep=True).ok
+
+
+def test_nothing_is_written_after_the_end_of_time(tmp_path: Path) -> None:
+    clock = ManualClock(parse_time("9999-12-31T23:59:59.999998Z"))
+    with worlddb.open(tmp_path / "store", clock=clock, max_clock_jump_days=10**7) as db:
+        assert db.create("Note", "last")
+        with pytest.raises(InvalidTime, match="9999"):
+            db.create("Note", "after")
+        assert [world.name for world in db.view().children()] == ["last"] and db.verify(deep=True).ok
+        db.checkpoint()

@@ -97,6 +97,27 @@ def test_a_file_that_is_there_is_not_overwritten_unless_that_was_asked_for(made,
     assert [entry.name for entry in tmp_path.iterdir()] == ["there"]
 
 
+def test_an_export_replaces_nothing_of_a_store_also_through_links(made, tmp_path):
+    """It took the data file of another store, or of its own, for an older export and put itself in its place."""
+    folder, _ = made
+    with worlddb.open(tmp_path / "other") as other:
+        other.create("Note", "kept")
+    (tmp_path / "folder").symlink_to(tmp_path / "other")
+    (tmp_path / "soft.jsonl").symlink_to(tmp_path / "other" / "data.mdb")
+    (tmp_path / "hard.wdb").hardlink_to(tmp_path / "other" / "data.mdb")
+    (tmp_path / "other" / "notes").write_text("precious")
+    before = (tmp_path / "other" / "data.mdb").read_bytes()
+    with worlddb.open(folder / "store") as db:
+        for place in ("other/data.mdb", "other/lock.mdb", "other/notes", "folder/data.mdb", "soft.jsonl", "hard.wdb"):
+            for export in (db.export, db.export_jsonl):
+                with pytest.raises(InputError, match="belongs to a store"):
+                    export(None, tmp_path / place, overwrite=True)
+    assert (tmp_path / "other" / "data.mdb").read_bytes() == before
+    assert (tmp_path / "other" / "notes").read_text() == "precious"
+    with worlddb.open(tmp_path / "other") as other:
+        assert other.verify(deep=True).ok
+
+
 def test_every_changed_byte_is_refused(tmp_path):
     whole = tiny_bundle(tmp_path, "tiny.bundle").read_bytes()
     draw = random.Random(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -36,6 +36,7 @@ from worlddb import (
     UnknownEdgeType,
     UnknownReference,
     WorldDBError,
+    check_proof,
 )
 from worlddb.log.model.limits import (
     MAX_ALIASES,
@@ -243,3 +244,32 @@ def test_every_error_that_a_caller_can_cause_has_a_code_for_scripts() -> None:
     codes = {error.code for error in (InvalidTime, InvalidInterval, InvalidText, LimitExceeded, UnknownReference)}
     assert codes == {"invalid_time", "invalid_interval", "invalid_text", "limit_exceeded", "unknown_reference"}
     assert issubclass(ClockJump, WorldDBError) and ClockJump.exit_code == 5
+
+
+def test_lists_without_end_are_refused_before_they_are_walked() -> None:
+    endless: Any = range(10**18)
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    given: Any = deep
+    with new_store() as db:
+        one = db.create("Note", "one")
+        head = str(db.checkpoint())
+        calls: list[Callable[[], object]] = [
+            lambda: db.create("Note", "a", aliases=endless),
+            lambda: db.create("Note", "a", aliases=given),
+            lambda: db.create("Note", "a", source={"a": given}),
+            lambda: db.link(one, "refers_to", one, properties={"a": given}),
+            lambda: db.verify(head=head, keys=endless),
+            lambda: db.verify(head=head, keys=given),
+            lambda: db.checkpoint(sign_with=endless),
+            lambda: db.retire(given),
+            lambda: db.erase(given, reason="r"),
+            lambda: db.move(given, one),
+            lambda: db.alias(one, given),
+            lambda: check_proof(b"x", keys=endless),
+            lambda: db.erase(endless, reason="r"),
+        ]
+        for call in calls:
+            with pytest.raises(WorldDBError):
+                call()

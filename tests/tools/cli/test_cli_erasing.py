@@ -40,6 +40,11 @@ def test_erase_prints_a_receipt_that_can_be_checked(run: Here, small: Small, tmp
     assert "does not hold" in run("check-receipt", tmp_path / "receipt.json").out
 
 
+def test_no_more_of_a_receipt_is_read_than_one_may_have(run: Here) -> None:
+    """A file without end filled the memory before."""
+    assert run("check-receipt", "/dev/zero").error == "limit_exceeded"
+
+
 def test_erase_tells_a_person_what_went_and_where_the_name_still_is(run: Here, small: Small) -> None:
     with worlddb.open(run.store) as db:
         db.create("Note", "Minutes", content="Sarah Chen spoke first.")

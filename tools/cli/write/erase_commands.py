@@ -9,7 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from worlddb import AmbiguousReference, Database, ErasurePlan, InputError, View, World
+from worlddb import (
+    MAX_PROOF_BYTES,
+    AmbiguousReference,
+    Database,
+    ErasurePlan,
+    InputError,
+    LimitExceeded,
+    View,
+    World,
+)
 from worlddb.tools.cli.base import BUSY, DONE, NO, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 _SHOWN: Final = 8
@@ -300,8 +309,14 @@ def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read(file: Path) -> dict[str, Any]:
+    stored = stores.read_file(str(file), MAX_PROOF_BYTES)
+    if len(stored) > MAX_PROOF_BYTES:
+        raise LimitExceeded(
+            f"{file} has more than {MAX_PROOF_BYTES} bytes, which no receipt has",
+            "Give what `worlddb erase --receipt` wrote",
+        )
     try:
-        document = json.loads(file.read_bytes(), object_pairs_hook=_each_once)
+        document = json.loads(stored, object_pairs_hook=_each_once)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file} is not JSON: {error}", "Give what `worlddb erase --receipt` wrote") from None
     if isinstance(document, dict) and "receipt" in document:
