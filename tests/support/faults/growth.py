@@ -106,6 +106,9 @@ class Growth:
         )
         if receipt and not receipt.proposals:
             self.edges.append(receipt.ref)
+        elif isinstance(receipt.outcome, worlddb.Refused) and receipt.outcome.code == "key_taken":
+            taken = receipt.outcome.reason.partition("the edge ")[2][:12]
+            self.edges.append(self.db.view().edge(taken).ref)  # It is as good to go on with.
         return receipt
 
     def _retire(self) -> Receipt:
