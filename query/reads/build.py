@@ -216,7 +216,7 @@ def world_of(
         why=details.why,
         source=details.source,
         closed=not seen.validity.contains(moment.valid),
-        ended=asof.has_ended(snapshot.tables, node, moment.seq),
+        ended=row.ended != 0 and asof.ended_by(snapshot.tables, node, row, moment.seq) != 0,
         erased=body is None,
         erasure=None if body is not None else snapshot.erasure(node),
         conflicts=conflicts(snapshot, node, moment, spec, period),
