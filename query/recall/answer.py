@@ -87,21 +87,35 @@ def _in_ended(snapshot: visible.VisibleSnapshot, node: int) -> str:
     return "" if found is None else snapshot.tables.node(found).lineage.hex()
 
 
-def _ended_around(snapshot: visible.VisibleSnapshot, node: int, kept: dict[int, int | None]) -> int | None:
-    """The nearest ended world around a node; what was found out on the way is kept."""
-    if node in kept:
-        return kept[node]
-    # Containment has no circles; what is asked for again meanwhile would be one.
-    kept[node] = None
-    first: int | None = None
-    for place in snapshot.placings(node):
-        around = place.source
-        ended = around if _is_over(snapshot, around) else _ended_around(snapshot, around, kept)
+def _ended_around(snapshot: visible.VisibleSnapshot, start: int, kept: dict[int, int | None]) -> int | None:
+    """The nearest ended world around a node; what was found out on the way is kept. Depth costs no stack."""
+    if start in kept:
+        return kept[start]
+    found: dict[int, int | None] = {start: None}
+    path = [(start, iter(snapshot.placings(start)))]
+    while path:
+        node, places = path[-1]
+        place = next(places, None)
+        if place is not None and not _is_over(snapshot, place.source):
+            around = place.source
+            if around not in kept:
+                # Containment has no circles; what leads to nothing that ended leaves all below it there.
+                kept[around], found[around] = None, None
+                path.append((around, iter(snapshot.placings(around))))
+                continue
+            ended = kept[around]
+        elif place is not None:
+            ended = place.source
+        else:
+            path.pop()
+            ended = kept[node] = found[node]
+            node = path[-1][0] if path else node
         if ended is None:
+            kept.update(dict.fromkeys((each for each, _ in path), None))
             return None
-        first = ended if first is None else first
-    kept[node] = first
-    return first
+        if found[node] is None:
+            found[node] = ended
+    return found[start]
 
 
 def _is_over(snapshot: visible.VisibleSnapshot, node: int) -> bool:

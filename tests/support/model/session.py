@@ -215,7 +215,9 @@ class Session:
         assert receipt.root == self.hashes[seq][0]
         assert receipt.requested == tuple(self.names.refs[result] for result in attempt.results)
         assert receipt.proposals == tuple(self.names.refs[number] for number in attempt.proposed)
-        told = [Note(note.code, frozenset(self.names.numbers[ref] for ref in note.refs)) for note in receipt.notes]
+        # What a create under a known key leaves out is told with names of fields, and has tests of its own.
+        known = [note for note in receipt.notes if note.code != "not_changed"]
+        told = [Note(note.code, frozenset(self.names.numbers[ref] for ref in note.refs)) for note in known]
         assert sorted(told, key=_in_order) == sorted(attempt.notes, key=_in_order)
         for note in told:
             self.seen[f"note {note.code}"] += 1

@@ -43,7 +43,10 @@ class Recipe(NamedTuple):
 
     def cooked(self, state: State, position: int = 0) -> Command:
         """The command on a state, as the ``position``-th of its batch."""
-        return Command(self.method, {name: _chosen(value, state, position) for name, value in self.arguments.items()})
+        arguments = {name: _chosen(value, state, position) for name, value in self.arguments.items()}
+        if self.method == "link" and "key" in arguments:
+            arguments = _under_its_key(arguments)
+        return Command(self.method, arguments)
 
     def is_possible(self, state: State) -> bool:
         """Whether there is anything yet that it could be about."""
@@ -53,6 +56,16 @@ class Recipe(NamedTuple):
         if any("proposal" in kind for kind in kinds) and not state.proposals:
             return False
         return bool(state.edges) or "edge" not in kinds
+
+
+def _under_its_key(arguments: dict[str, Any]) -> dict[str, Any]:
+    """A link under a key of its own: another one under the same key is refused, which other tests look at."""
+    told = {name: arguments[name] for name in ("source", "type", "target")}
+    ends = [arguments["source"], arguments["target"]]
+    if not all(isinstance(end, Known) for end in ends) or arguments["type"] == "same_as":
+        return {name: value for name, value in arguments.items() if name != "key"}
+    numbers = "-".join(str(end.number) for end in ends)
+    return told | {"key": f"{arguments['key']}-{told['type']}-{numbers}", "why": arguments.get("why", "")}
 
 
 def _chosen(value: Any, state: State, position: int) -> Any:
