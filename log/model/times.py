@@ -166,13 +166,6 @@ class Interval(NamedTuple):
         """What is left when a window is taken away: it may be two spans."""
         return spans_of((*_left(self, window),), self.start)
 
-    def tighten(self, end: int) -> Interval:
-        """Close the interval at ``end``.
-
-        Never later than before, never before its own start (law 8).
-        """
-        return Interval(self.start, max(self.start, min(self.end, end)))
-
 
 class Spans(NamedTuple):
     """Two or more spans, in order, with a hole between each and the next."""

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from worlddb import FOREVER, InvalidInterval
-from worlddb.log.model.times import Interval, checked_interval
+from worlddb.log.model.times import Interval, Spans, Validity, checked_interval, common, piece_at
 
 SPAN = range(-2, 12)
 bounds = st.integers(0, 9)
 intervals = st.builds(Interval, bounds, bounds)
 
 
-def instants(interval: Interval) -> set[int]:
+def instants(interval: Validity) -> set[int]:
     return {moment for moment in SPAN if interval.contains(moment)}
+
+
+def without_each(interval: Interval, windows: list[Interval]) -> Validity:
+    left: Validity = interval
+    for window in windows:
+        left = left.without(window)
+    return left
+
+
+validities = st.builds(without_each, intervals, st.lists(intervals, max_size=3))
 
 
 @given(interval=intervals)
@@ -41,18 +53,23 @@ def test_an_intersection_holds_what_both_hold(one: Interval, other: Interval) ->
     assert both.start <= both.end
 
 
-@given(start=bounds, length=bounds, end=st.integers(-2, 12), again=st.integers(-2, 12))
-def test_tightening_only_takes_away_and_keeps_the_start(start: int, length: int, end: int, again: int) -> None:
-    interval = Interval(start, start + length)
-    tightened = interval.tighten(end)
-    assert tightened.start == start <= tightened.end <= interval.end
-    assert instants(tightened) == {moment for moment in instants(interval) if moment < end}
-    assert tightened.tighten(end) == tightened
-    assert (
-        interval.tighten(end).tighten(again)
-        == interval.tighten(again).tighten(end)
-        == interval.tighten(min(end, again))
-    )
+@given(one=validities, window=intervals)
+def test_what_is_left_without_a_window_is_what_was_held_outside_of_it(one: Validity, window: Interval) -> None:
+    left = one.without(window)
+    assert instants(left) == instants(one) - instants(window)
+    assert left.without(window) == left
+    assert isinstance(left, Interval) == (len(left.pieces) < 2)
+
+
+@given(one=validities, other=validities)
+def test_several_spans_answer_as_the_sets_of_their_instants(one: Validity, other: Validity) -> None:
+    assert one.overlaps(other) == other.overlaps(one) == bool(instants(one) & instants(other))
+    assert one.covers(other) == bool(instants(other) and instants(other) <= instants(one))
+    assert instants(common(one, other)) == instants(one) & instants(other)
+    for piece, following in pairwise(one.pieces):
+        assert piece.end < following.start, "in order, with a hole between"
+    for moment in instants(one):
+        assert piece_at(one, moment) in one.pieces and piece_at(one, moment).contains(moment)
 
 
 @given(start=bounds, end=bounds)
@@ -64,6 +81,9 @@ def test_an_interval_that_ends_before_it_begins_is_an_error(start: int, end: int
         assert checked_interval(start, end) == (start, end)
 
 
-def test_an_open_interval_is_open_until_it_is_tightened() -> None:
+def test_what_is_open_is_open_until_its_end_is_taken() -> None:
     assert Interval(0, FOREVER).is_open
-    assert not Interval(0, FOREVER).tighten(5).is_open
+    assert not Interval(0, FOREVER).without(Interval(5, FOREVER)).is_open
+    holed = Interval(0, FOREVER).without(Interval(3, 5))
+    assert isinstance(holed, Spans) and holed.is_open
+    assert not holed.without(Interval(7, FOREVER)).is_open
