@@ -153,7 +153,9 @@ def test_a_hole_and_a_window_are_written_and_told_on_the_command_line(run: Here)
     closed = run.json("retire", "Office", "--at", "2024-08-01", "--until", "2024-09-01")
     (lost,) = closed["lost"]
     assert (lost["version"], lost["valid"]) == (1, {"from": "2024-08-01T00:00:00Z", "to": "2024-09-01T00:00:00Z"})
-    assert run("show", "Office", "--valid", "2024-08-15").code == 1
+    hidden = run("show", "Office", "--valid", "2024-08-15")
+    assert hidden.code == 1 and "2024-01-01 to 2024-08-01, from 2024-09-01" in " ".join(hidden.err.split())
+    assert "1  2024-01-01 to 2024-08-01, from 2024-09-01" in run("history", "Office").out
     assert run.json("show", "Office", "--valid", "2024-09-15")["content"] == "in Lisbon"
     shown = run(
         "revise", "Office", "--content", "in Faro", "--valid-from", "2025-01-01", "--valid-to", "2025-02-01"

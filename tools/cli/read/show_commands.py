@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Final
 
-from worlddb import Database, Edge, Erasure, UnknownReference, View, World
+from worlddb import Database, Edge, Erasure, UnknownReference, Valid, Version, View, World
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 from worlddb.tools.cli.history.timeline_command import write_timeline
 
@@ -86,12 +86,18 @@ def _others(view: View, world: World, args: Namespace) -> int:
     return 0 if args.overlaps is None else len(view.history(world.ref, overlaps=args.overlaps)) - 1
 
 
+def _spans(version: Version) -> tuple[Valid, ...]:
+    """The spans in which a version holds; the empty one if it holds at no time."""
+    return version.spans or (version.valid,)
+
+
 def _valid_world(db: Database, view: View, args: Namespace) -> World:
     """Return the named world; one that is not valid in the view only with --include-superseded."""
     ref = stores.world_of(view, args.ref)
     world = view.get(ref, include_superseded=args.include_superseded, **stores.spans_of(args))
     if world is None:
-        spans = [version.valid for version in view.history(ref) if version.valid.start < version.valid.end]
+        held = (_spans(version) for version in view.history(ref))
+        spans = sorted((span for each in held for span in each if span.start < span.end), key=lambda span: span.start)
         by = [edge.source for edge in view.edges(ref, type="supersedes", direction="in", include_superseded=True)]
         when = f"but {', '.join(map(wire.span, spans))}" if spans else "nor at any other time"
         because = f"; superseded by {', '.join(map(wire.short, by))}" if by else ""
@@ -198,7 +204,9 @@ def _history(args: Namespace, out: Output) -> int:
                 return
             page.line((stores.name_of(view, ref), "name"), (f"  {wire.short(ref)}, oldest version first", "dim"))
             for version in versions:
-                page.line(f"{version.number}  ", (wire.span(version.valid), "title"), indent=2)
+                spans = ", ".join(map(wire.span, _spans(version)))
+                start = ("  (its start was not stated)", "dim") if version.start == "defaulted" else ""
+                page.line(f"{version.number}  ", (spans, "title"), start, indent=2)
                 text = version.content or version.name
                 if version.erased:
                     text = f"(erased: {_erased(version.erasure)})" if version.erasure else "(erased)"
