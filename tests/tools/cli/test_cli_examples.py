@@ -44,6 +44,7 @@ MADE_ANEW = {
     "restore": ("memory",),
     "prove": ("tea.proof",),
     "keygen": ("ada.key",),
+    "export": ("team.bundle.zst",),
     "replay": ("then", "what-if"),
 }
 """What an example wants to make, and an earlier one, or the folder, has already."""
@@ -91,18 +92,21 @@ class Workshop:
                 clock.advance(DAY)
                 made[name] = db.create(type_, name, content=f"{name}, in a few words", valid_from="2024-01-01").ref
             made["tea"] = db.create("Note", "On tea", content="Green tea at 80 degrees.", world=made["Shelf"]).ref
-            facts = [db.create("Fact", f"lease {number}", content=f"lease {number}").ref for number in range(4)]
+            facts = [db.create("Fact", f"lease {number}", content=f"lease {number}").ref for number in range(5)]
             edge = db.link(facts[0], "refers_to", made["Office"]).ref
-            twins = [db.create("Entity", name) for name in ("Ann", "Ann", "Ben", "Ben")]
+            twins = [db.create("Entity", name) for name in ("Ann", "Ann", "Ben", "Ben", "Cleo", "Cleo")]
             pairs = [twin.proposals[0] for twin in twins[1::2]]
+            # An example may be run by itself, so that none may stand on what another one has done.
+            db.retire(facts[4])
+            db.accept(pairs[2])
             for number in range(30):
                 clock.advance(10 * DAY)
                 db.revise(made["Sarah Chen"], content=f"role {number}", valid_from=f"2025-01-{1 + number:02d}")
             self.head = db.head().seq
         self.refs = {
             **dict.fromkeys(("show", "history", "children", "blame", "log", "prove"), made["Sarah Chen"]),
-            **{"retire": facts[1], "reassert": facts[1], "link": facts[2], "unlink": edge, "erase": facts[0]},
-            **{"accept": pairs[0], "reject": pairs[1], "undo": pairs[0], "77ab01cd": facts[3]},
+            **{"retire": facts[1], "reassert": facts[4], "link": facts[2], "unlink": edge, "erase": facts[0]},
+            **{"accept": pairs[0], "reject": pairs[1], "undo": pairs[2], "77ab01cd": facts[3]},
         }
 
     def _files(self) -> None:
@@ -127,7 +131,8 @@ class Workshop:
             (self.kit / "tea.proof").write_text(
                 db.prove(self.made["tea"], world=self.made["Shelf"], seq=self.head - 10, head=head)
             )
-            db.export(self.made["Search team"], self.kit / "team.bundle", seq=self.head)
+            for name in ("team.bundle", "team.bundle.zst"):
+                db.export(self.made["Search team"], self.kit / name, seq=self.head)
             db.backup(self.bench / "backups" / "memory")
 
     def _stores(self) -> None:
