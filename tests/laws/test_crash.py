@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -44,22 +45,34 @@ def test_the_script_passes_every_kind_of_point_and_writes_all_sorts_of_events(wh
         assert len({entry.event for entry in db.log()}) >= 12
 
 
+SOME_OR_ALL = pytest.mark.parametrize("places", ["some", pytest.param("all", marks=pytest.mark.soak)])
+
+
+def of_each(points: list[str], names: Iterable[str], places: str) -> list[int]:
+    """Where each of the points is passed: the first time, in the middle and the last time, or every time."""
+    chosen: set[int] = set()
+    for name in names:
+        passed = [at for at, point in enumerate(points, 1) if point == name]
+        chosen.update(passed if places == "all" else (passed[0], passed[len(passed) // 2], passed[-1]))
+    return sorted(chosen)
+
+
+@SOME_OR_ALL
 def test_an_exit_at_any_point_keeps_what_was_acknowledged_and_the_run_goes_on_to_the_same_state(
-    whole: Whole, memory: Path
+    whole: Whole, memory: Path, places: str
 ) -> None:
-    for at, _ in enumerate(whole[2], 1):
+    """A plain run ends at the first, the middle and the last of each kind of point, and at every fifth of all."""
+    among = of_each(whole[2], set(whole[2]), places)
+    for at in sorted({*among, *range(1, len(whole[2]) + 1, 5)}):
         cut_and_go_on(whole, memory / str(at), at, "exit")
 
 
-@pytest.mark.parametrize("places", ["some", pytest.param("all", marks=pytest.mark.soak)])
+@SOME_OR_ALL
 def test_a_kill_at_any_step_of_a_write_keeps_what_was_acknowledged_and_the_run_goes_on_to_the_same_state(
     whole: Whole, memory: Path, places: str
 ) -> None:
-    """A plain run kills at the first, the middle and the last of each step; at all of them it ends a process above."""
-    for name in STEPS + SCRUB_STEPS:
-        passed = [at for at, point in enumerate(whole[2], 1) if point == name]
-        for at in passed if places == "all" else sorted({passed[0], passed[len(passed) // 2], passed[-1]}):
-            cut_and_go_on(whole, memory / str(at), at, "kill")
+    for at in of_each(whole[2], STEPS + SCRUB_STEPS, places):
+        cut_and_go_on(whole, memory / str(at), at, "kill")
 
 
 def test_a_run_that_is_cut_again_and_again_ends_in_the_same_state(whole: Whole, tmp_path: Path, seed: int) -> None:

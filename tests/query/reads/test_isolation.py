@@ -30,7 +30,7 @@ from worlddb.query.snapshot.visible import ConfinedTables, VisibleSnapshot, _See
 
 pytestmark = pytest.mark.long
 
-PLAIN_STRUCTURES = 50
+PLAIN_STRUCTURES = 35
 PLAIN_VIEWS = 4
 """Of each structure; the long run looks through all of them."""
 SOAK_STRUCTURES = 2_000
