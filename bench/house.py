@@ -27,6 +27,8 @@ from worlddb.log.store.environment import Environment
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 ROOMS: Final = ("log", "projections", "reconciler", "query", "worlddb", "tools")
+MOST_MODULES: Final = 305
+"""290 for the engine, 15 for what an agent needs for its daily work: a front door, near statements, scopes."""
 SMALL_LINES: Final = 60
 LONG_LINES: Final = 500
 """From here on a file is asked whether it holds one idea; the answer may be yes."""
@@ -254,7 +256,7 @@ def main() -> None:
     arguments = parser(__doc__).parse_args()
     found = measure()
     rows: list[tuple[object, ...]] = [
-        ("modules in the product", found["modules"], "at most 290"),
+        ("modules in the product", found["modules"], f"at most {MOST_MODULES}"),
         ("lines of a module, median", found["median_lines"], ""),
         (f"modules under {SMALL_LINES} lines", found["small_modules"], "fewer than 40"),
         ("import lines, percent of code lines", found["import_percent"], "at most 7"),

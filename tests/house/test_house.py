@@ -18,7 +18,7 @@ def found() -> dict[str, Any]:
 
 
 def test_there_are_few_modules_and_few_small_ones(found: dict[str, Any]) -> None:
-    assert found["modules"] <= 290
+    assert found["modules"] <= house.MOST_MODULES
     assert found["small_modules"] < 40
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from worlddb import DamagedStore, Hit, InputError, Recall, View, World, group_hits
+from worlddb.memory_scopes import ENTRY, SCOPE
 from worlddb.tools.mcp import answer_notes, quoting, tool_arguments, tool_results
-from worlddb.tools.mcp.session import ENTRY, SCOPE, Call, ResumedView, Session, in_passes, labels_of
+from worlddb.tools.mcp.session import Call, ResumedView, Session, in_passes, labels_of
 
 MAX_STEPS: Final = 50
 """Memories that ``memory_history`` follows along a chain of supersessions."""

@@ -11,8 +11,9 @@ import msgspec
 from mcp.shared.uri_template import UriTemplate
 
 from worlddb import InputError, View, World
+from worlddb.memory_scopes import SCOPE
 from worlddb.tools.mcp import quoting, read_tools, tool_arguments, tool_results
-from worlddb.tools.mcp.session import SCOPE, Session
+from worlddb.tools.mcp.session import Session
 
 TEXT: Final = "text/plain"
 JSON: Final = "application/json"

@@ -7,13 +7,13 @@ import base64
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar
 
-import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 import worlddb
+from worlddb.memory_scopes import KINDS, Label, Scopes
 from worlddb.tools.mcp import mcp_wording, tool_arguments
 
 Step = Callable[[int, int], None]
@@ -103,16 +103,8 @@ class Cursors:
         return place
 
 
-SCOPE: Final = "Scope"
-ENTRY: Final = "Entity"
-_BEGINNING: Final = "0001-01-01"
-"""Start of every scope, so that memories of earlier times are in it at those times too."""
-
 _FAR: Final = worlddb.parse_time("9999-12-31")
 """A valid time at which everything still to come has begun."""
-
-ScopeKey: TypeAlias = tuple[str, str, str, str, str]
-"""``mcp``, the served world, the scope's kind and id, and the number of purged scopes of that id."""
 
 _JOINED: Final = {
     "joined_by_others": "The two are joined by other decisions too. Undo those that memory_proposals shows with"
@@ -141,17 +133,7 @@ class ResumedView(NamedTuple):
         return taken[:limit], cursor
 
 
-class Label(NamedTuple):
-    """The kind and id of a scope."""
-
-    kind: str
-    id: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}:{self.id}"
-
-
-class Session:
+class Session(Scopes):
     """A store as one server sees it: all of it, or one world and its contents.
 
     Nothing that a session of one world says depends on the rest of the store. It has no commit numbers, which would
@@ -160,9 +142,7 @@ class Session:
 
     def __init__(self, db: worlddb.Database, world: str | None = None, *, secret: bytes | None = None) -> None:
         """``secret`` is shared by servers that must understand each other's cursors of one world."""
-        self.db = db
-        self.world = None if world is None else db.view().reference_of(world)
-        self.top = self.world or str(next(db.log(1, 1)).data["root"])
+        super().__init__(db, world)
         self._cursors = Cursors()
         if self.world is not None:
             self._cursors = Cursors(self.world, secret or worlddb.SystemEntropy().bytes(SECRET_BYTES))
@@ -260,21 +240,6 @@ class Session:
 
     # -- scopes
 
-    def scopes(self, view: worlddb.View, label: Label, *, include_retired: bool = False) -> list[worlddb.World]:
-        """Return the scope worlds of a label; retired ones only if asked for."""
-        found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired)
-        return [world for world in found if self.is_scope(view, world) and world.name == str(label)]
-
-    def is_scope(self, view: worlddb.View, world: worlddb.World) -> bool:
-        """Return whether a world is a scope of this server."""
-        kind, colon, _ = world.name.partition(":")
-        return (
-            world.type == SCOPE
-            and bool(colon)
-            and kind in tool_arguments.KINDS
-            and self.top in view.containers(world.ref)
-        )
-
     def scope_refs(
         self, view: worlddb.View, given: tool_arguments.Scoped, *, include_retired: bool = False
     ) -> list[str] | None:
@@ -284,50 +249,6 @@ class Session:
             return None
         found = (self.scopes(view, label, include_retired=include_retired) for label in labels)
         return [world.ref for worlds in found for world in worlds]
-
-    def key(self, view: worlddb.View, label: Label) -> ScopeKey:
-        """Return the key of a scope, the same for all servers on one store; a purge changes it."""
-        known = self.scopes(view, label, include_retired=True)
-        ended = sum(world.closed for world in known)
-        return "mcp", self.world or "", label.kind, label.id, str(ended)
-
-    def write_scope(self, tx: Any, key: ScopeKey) -> Any:
-        """Create the scope in a batch; a scope whose name was erased gets it back from this writer."""
-        _, _, kind, identity, _ = key
-        return tx.create(
-            SCOPE,
-            str(Label(kind, identity)),
-            key=msgspec.json.encode(key).decode(),
-            key_within=self.world,
-            world=self.world,
-            valid_from=_BEGINNING,
-            resolve=False,
-            source={"channel": "mcp"},
-            revive=True,
-        )
-
-    def begin_anew(self, key: ScopeKey, memory: str, valid_from: str | None) -> None:
-        """Put a memory into the first scope after those that ended and were erased since.
-
-        Erased scopes cannot be counted, so the memory first landed in the last of them, where nobody would find it.
-        """
-        *parts, number = key
-        while True:
-            number = str(int(number) + 1)
-            with self.db.batch() as tx:
-                scope = self.write_scope(tx, cast(ScopeKey, (*parts, number)))
-                tx.link(scope, "contains", memory, valid_from=valid_from)
-            if not any(note.code == "not_revived" for note in tx.receipt.notes):
-                return
-
-    def write_entry(self, tx: Any, key: ScopeKey, scope: Any, name: str, source: dict[str, Any]) -> Any:
-        """Create the entry of a person or thing at its first mention in a scope, and resolve it.
-
-        After a retired entry, a new one begins.
-        """
-        inside = msgspec.json.encode((*key, name)).decode()
-        given = {"key": inside, "key_within": self.world, "world": scope, "source": source, "valid_from": _BEGINNING}
-        return tx.create(ENTRY, name, **given, resolve="all", anew=True)
 
     def memories_in(
         self, view: worlddb.View, scopes: list[str] | None, *, include_retired: bool = False
@@ -391,5 +312,5 @@ def _found(view: worlddb.View, scope: str | None, *, include_retired: bool) -> I
 
 def labels_of(given: tool_arguments.Scoped) -> list[Label]:
     """Return the labels of the scopes that the arguments of a tool name."""
-    named = ((kind, getattr(given, f"{kind}_id")) for kind in tool_arguments.KINDS)
+    named = ((kind, getattr(given, f"{kind}_id")) for kind in KINDS)
     return [Label(kind, identity) for kind, identity in named if identity is not None]

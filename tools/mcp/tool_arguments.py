@@ -15,7 +15,6 @@ MAX_ABOUT: Final = 10
 MAX_JOINED: Final = 20
 MAX_OFFSET: Final = 10_000
 
-KINDS: Final = ("user", "agent", "app", "run")
 Kind = Literal["user", "agent", "app", "run"]
 
 Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]

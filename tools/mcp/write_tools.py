@@ -20,8 +20,9 @@ from worlddb import (
     format_time,
     parse_time,
 )
+from worlddb.memory_scopes import SCOPE, Label
 from worlddb.tools.mcp import answer_notes, mcp_wording, quoting, tool_arguments, tool_results
-from worlddb.tools.mcp.session import SCOPE, Call, Label, Session, labels_of
+from worlddb.tools.mcp.session import Call, Session, labels_of
 
 ABOUT: Final = "refers_to"
 MAX_LOST: Final = 10

@@ -15,9 +15,10 @@ from mcp.client.client import Client
 import worlddb
 from tests.support.mcp_clients import answer, together
 from tests.support.serving import PATIENCE_SECONDS
+from worlddb.memory_scopes import Label
 from worlddb.tools.mcp import server
 from worlddb.tools.mcp.server import MemoryServer, Progress
-from worlddb.tools.mcp.session import Label, Session, in_passes
+from worlddb.tools.mcp.session import Session, in_passes
 
 MEMORIES = 300
 LONG = [

@@ -13,10 +13,11 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 import worlddb
 from tests.support.mcp_clients import answer, together
+from worlddb.memory_scopes import Label
 from worlddb.tools.mcp.quoting import MARK
 from worlddb.tools.mcp.resources import TEMPLATES
 from worlddb.tools.mcp.server import MemoryServer
-from worlddb.tools.mcp.session import Label, Session
+from worlddb.tools.mcp.session import Session
 from worlddb.tools.mcp.tool_arguments import MAX_PAGE
 from worlddb.tools.mcp.tool_results import READ, SHOWN
 

@@ -18,11 +18,12 @@ from tests.house.test_docs import text_of
 from tests.house.test_docs_facts import quoted, rows, section
 from tests.support.running import elsewhere
 from worlddb import InputError, UnknownReference
+from worlddb.memory_scopes import Label
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.prompts import PROMPTS
 from worlddb.tools.mcp.resources import TEMPLATES
 from worlddb.tools.mcp.server import LAST_WORDS_SECONDS
-from worlddb.tools.mcp.session import Call, Label, Session
+from worlddb.tools.mcp.session import Call, Session
 from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES
 from worlddb.tools.mcp.tool_arguments import MAX_ABOUT, MAX_GROUP, MAX_JOINED, MAX_NEIGHBOURS, MAX_PAGE, MAX_TEXT
 from worlddb.tools.mcp.tool_results import CONFLICTS, NAME, READ, SHOWN

@@ -1,0 +1,94 @@
+"""Scopes: the world of a user, agent, app or run, found by kind and id and made when first written to.
+
+The MCP server and :func:`worlddb.memory` share them, so that both find what the other wrote.
+"""
+
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+import msgspec
+
+from worlddb.database import Database
+from worlddb.query.records.records import World
+from worlddb.query.view.view import View
+
+SCOPE: Final = "Scope"
+ENTRY: Final = "Entity"
+KINDS: Final = ("user", "agent", "app", "run")
+BEGINNING: Final = "0001-01-01"
+"""Start of every scope, so that memories of earlier times are in it at those times too."""
+
+ScopeKey: TypeAlias = tuple[str, str, str, str, str]
+"""``mcp``, the served world, the scope's kind and id, and the number of purged scopes of that id."""
+
+
+class Label(NamedTuple):
+    """The kind and id of a scope."""
+
+    kind: str
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.id}"
+
+
+class Scopes:
+    """The scopes inside a world, or of the whole store."""
+
+    def __init__(self, db: Database, world: Any = None) -> None:
+        self.db = db
+        self.world = None if world is None else db.view().reference_of(world)
+        self.top = self.world or str(next(db.log(1, 1)).data["root"])
+
+    def scopes(self, view: View, label: Label, *, include_retired: bool = False) -> list[World]:
+        """Return the scope worlds of a label; retired ones only if asked for."""
+        found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired)
+        return [world for world in found if self.is_scope(view, world) and world.name == str(label)]
+
+    def is_scope(self, view: View, world: World) -> bool:
+        """Return whether a world is a scope of this server."""
+        kind, colon, _ = world.name.partition(":")
+        return world.type == SCOPE and bool(colon) and kind in KINDS and self.top in view.containers(world.ref)
+
+    def key(self, view: View, label: Label) -> ScopeKey:
+        """Return the key of a scope, the same for all servers on one store; a purge changes it."""
+        known = self.scopes(view, label, include_retired=True)
+        ended = sum(world.closed for world in known)
+        return "mcp", self.world or "", label.kind, label.id, str(ended)
+
+    def write_scope(self, tx: Any, key: ScopeKey) -> Any:
+        """Create the scope in a batch; a scope whose name was erased gets it back from this writer."""
+        _, _, kind, identity, _ = key
+        return tx.create(
+            SCOPE,
+            str(Label(kind, identity)),
+            key=msgspec.json.encode(key).decode(),
+            key_within=self.world,
+            world=self.world,
+            valid_from=BEGINNING,
+            resolve=False,
+            source={"channel": "mcp"},
+            revive=True,
+        )
+
+    def begin_anew(self, key: ScopeKey, memory: str, valid_from: str | None) -> None:
+        """Put a memory into the first scope after those that ended and were erased since.
+
+        Erased scopes cannot be counted, so the memory first landed in the last of them, where nobody would find it.
+        """
+        *parts, number = key
+        while True:
+            number = str(int(number) + 1)
+            with self.db.batch() as tx:
+                scope = self.write_scope(tx, cast(ScopeKey, (*parts, number)))
+                tx.link(scope, "contains", memory, valid_from=valid_from)
+            if not any(note.code == "not_revived" for note in tx.receipt.notes):
+                return
+
+    def write_entry(self, tx: Any, key: ScopeKey, scope: Any, name: str, source: dict[str, Any]) -> Any:
+        """Create the entry of a person or thing at its first mention in a scope, and resolve it.
+
+        After a retired entry, a new one begins.
+        """
+        inside = msgspec.json.encode((*key, name)).decode()
+        given = {"key": inside, "key_within": self.world, "world": scope, "source": source, "valid_from": BEGINNING}
+        return tx.create(ENTRY, name, **given, resolve="all", anew=True)
