@@ -1,13 +1,19 @@
-"""The deep check: replay the log into scratch tables and compare every pair."""
+"""The deep check: replay the log into scratch tables and compare every pair, of snapshots too.
 
-from collections.abc import Callable
+A snapshot counts if it has the digest that the data file of its store has noted for it. What has not is not used.
+"""
+
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import lmdb
+import msgspec
+from blake3 import blake3
 
 from worlddb.log.model import checkpoint, errors, ids, merkle
-from worlddb.log.store import copies, environment, scratch, verify
+from worlddb.log.store import copies, environment, scratch, shared_environment, verify
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.index_check import index_findings
 from worlddb.projections.runner import apply_commit
@@ -52,6 +58,9 @@ def verify_store(
         findings.extend(tree_findings(env, last))
     if not findings:
         findings.extend(verify.Finding(0, found.problem) for found in index_findings(env, deep=deep))
+    if deep and not findings:
+        wrong = (found for found in snapshot_findings(env, deep=True, progress=progress) if found.is_used)
+        findings.extend(verify.Finding(0, found.problem) for found in wrong)
     verdict = ""
     if anchor is not None:
         verdict, disagreements = verify.anchor_findings(env.read, origin, anchor)
@@ -89,6 +98,121 @@ def compare_with_replay(
         UnavailableError: they cannot be written there.
     """
     return scratch.with_tables(env.folder, lambda folder: _compare_in(folder, env, last, progress))
+
+
+SEAL_FILE = "seal.json"
+_TIMEOUT_SECONDS = 10.0
+
+
+class Seal(msgspec.Struct, frozen=True):
+    """What lies beside a snapshot: the chain hash of its last commit, and a digest of all its pairs, in hexadecimal."""
+
+    chain: str
+    pairs: str
+
+
+class SnapshotFinding(NamedTuple):
+    """What is wrong with a snapshot, and whether a replay would start from it all the same."""
+
+    folder: Path
+    is_used: bool
+    problem: str
+
+
+def digest_of(txn: lmdb.Transaction) -> bytes:
+    """A hash of every pair of a data file, each with its lengths."""
+    hashed = blake3()
+    with txn.cursor() as cursor:
+        for key, value in cursor:
+            hashed.update(len(key).to_bytes(4, "big") + key + len(value).to_bytes(4, "big") + value)
+    return hashed.digest()
+
+
+def snapshots(folder: Path) -> list[int]:
+    """The commits that have snapshots, whether these count or not."""
+    return sorted(int(path.name) for path in (folder / environment.SNAPSHOT_FOLDER).glob("*") if path.name.isdecimal())
+
+
+def snapshot_place(folder: Path, seq: int) -> Path:
+    """Where the snapshot of a commit lies."""
+    return folder / environment.SNAPSHOT_FOLDER / str(seq)
+
+
+def opened_snapshot(env: environment.Environment, seq: int) -> environment.Environment | None:
+    """Open the snapshot of a commit, if it is sealed as the store has noted; its pairs are not looked at."""
+    place = snapshot_place(env.folder, seq)
+    try:
+        seal = msgspec.json.decode((place / SEAL_FILE).read_bytes(), type=Seal)
+        with env.read() as txn:
+            log = LmdbLog(txn)
+            noted = dict(log.snapshots()).get(seq)
+            if noted is None or seal != Seal(log.chain(seq).hex(), noted.hex()):
+                return None
+        if not (place / shared_environment.DATA_FILE).stat().st_size:
+            return None
+        return environment.Environment(place, author="check", timeout_seconds=_TIMEOUT_SECONDS)
+    except (OSError, msgspec.MsgspecError, errors.WorldDBError):
+        return None
+
+
+def holds(kept: lmdb.Transaction, reading: lmdb.Transaction, seq: int) -> bool:
+    """True if a snapshot has the digest that its store has noted, and is of the same history.
+
+    Raises:
+        DamagedStore, NewerFormat: it cannot be read.
+    """
+    log, source = LmdbLog(kept), LmdbLog(reading)
+    if rows.Tables(kept).layout() != schema.LAYOUT or log.head().seq != seq or log.chain(seq) != source.chain(seq):
+        return False
+    return digest_of(kept) == dict(source.snapshots()).get(seq)
+
+
+def snapshot_findings(
+    env: environment.Environment, *, deep: bool, progress: Callable[[int, int], None] | None = None
+) -> Iterator[SnapshotFinding]:
+    """Which snapshots are not what was written: by their seals, and with ``deep`` each is derived from its log."""
+    for seq in snapshots(env.folder):
+        place = snapshot_place(env.folder, seq)
+        kept = opened_snapshot(env, seq)
+        try:
+            unfit = kept is None or (deep and not _is_sound(kept, env, seq))
+            told = _derived_otherwise(kept, env, seq, progress) if deep and kept is not None and not unfit else ""
+        finally:
+            if kept is not None:
+                kept.close()
+        if (unfit or told) and place.is_dir():
+            problem = told or "it is not what was written, or was made by an earlier release; replays do not use it"
+            yield SnapshotFinding(place, not unfit, f"the snapshot of commit {seq} in {place}: {problem}. Delete it")
+
+
+def _is_sound(kept: environment.Environment, env: environment.Environment, seq: int) -> bool:
+    try:
+        kept.refuse_damaged_pages()
+        with kept.read() as pairs, env.read() as reading:
+            return holds(pairs, reading, seq)
+    except errors.WorldDBError:
+        return False
+
+
+def _derived_otherwise(
+    kept: environment.Environment,
+    env: environment.Environment,
+    seq: int,
+    progress: Callable[[int, int], None] | None,
+) -> str:
+    """How a snapshot differs from what its own log comes to; that log has the chain hash that the store has."""
+
+    def read(work: Callable[[LmdbLog], object]) -> object:
+        with kept.read() as txn:
+            return work(LmdbLog(txn))
+
+    _, findings = verify.verify_log(read, seq)
+    if not findings:
+        with kept.read() as txn:
+            findings = head_findings(LmdbLog(txn), rows.Tables(txn))
+    if not findings:
+        findings = scratch.with_tables(env.folder, lambda folder: _compare_in(folder, kept, seq, progress))
+    return findings[0].problem if findings else ""
 
 
 def _compare_in(

@@ -18,7 +18,7 @@ from worlddb.log.model.proof import proof_text
 from worlddb.log.store import bundle_contents, copies, group_commit, scratch
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding
-from worlddb.projections.check import verify_store
+from worlddb.projections.check import snapshot_findings, verify_store
 from worlddb.projections.runner import Progress
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.apply import log_marks
@@ -587,7 +587,7 @@ class Database(WriteCalls):
     ) -> Verified:
         """Check the file's structure, chain, events, blobs, the tables' root and the indexes' witnesses.
 
-        ``deep`` also replays the log and compares every table, and every entry of an index.
+        ``deep`` also replays the log and compares every table, every entry of an index and every snapshot.
 
         ``head`` is the text of a checkpoint that was kept elsewhere: the log must begin with what it stands for, so
         that one that was rewritten with fresh hashes or cut short is found. Each verifier key in ``keys`` must have
@@ -616,7 +616,8 @@ class Database(WriteCalls):
 
     def _remarks(self) -> tuple[str, ...]:
         with self._env.read() as txn:
-            return tuple(copies.remarks_on(self._env.folder, LmdbLog(txn)))
+            remarks = list(copies.remarks_on(self._env.folder, LmdbLog(txn)))
+        return (*remarks, *(found.problem for found in snapshot_findings(self._env, deep=False)))
 
     def rebuild(self, *names: str, progress: Progress | None = None) -> Rebuilt:
         """Delete projections (all of them if none is named) and derive them from the log again."""

@@ -11,11 +11,12 @@
 | 0x04 | u64 sequence number, u32 position | the blob's stored bytes; none after an erasure |
 | 0x05 | | of earlier releases: tied to nothing in the log, and no evidence of anything |
 | 0x06 | u64 number | a copy that was made elsewhere, see ``copies.py`` |
+| 0x07 | u64 sequence number | 32-byte digest of all pairs of the snapshot of that commit |
 
 Integers in keys are big-endian, so that LMDB's order is the log's order.
 
-No record of the log but those under 0x01 and 0x06 is outside the chain of hashes: a header names its events, and these
-name the blobs. Earlier releases kept erasures that were carried along under 0x05; see ``erasure_evidence.py``.
+No record of the log but those under 0x01, 0x06 and 0x07 is outside the chain of hashes: a header names its events, and
+these name the blobs. Earlier releases kept erasures that were carried along under 0x05; see ``erasure_evidence.py``.
 """
 
 import struct
@@ -41,6 +42,7 @@ _EVENTS: Final = 0x03
 _BLOBS: Final = 0x04
 COPIES: Final = 0x06
 """The first byte of what is noted beside the log about copies; see ``copies.py``."""
+_SNAPSHOTS: Final = 0x07
 _LOG_BYTES: Final = (bytes([_COMMIT]), bytes([_EVENTS]), bytes([_BLOBS]))
 _SEQ = struct.Struct(">BQ")
 _BLOB = struct.Struct(">BQI")
@@ -201,7 +203,9 @@ class LmdbLog(Log):
         self.mark_scrub(seq)
 
     def mark_scrub(self, seq: int) -> None:
-        """Say that the bytes of an erasure may still lie in the files."""
+        """Say that the bytes of an erasure may still lie in the files; no snapshot counts from here on."""
+        for noted, _ in self.snapshots():
+            self._txn.delete(_SEQ.pack(_SNAPSHOTS, noted))
         self._txn.put(SCRUB_KEY, _U64.pack(seq))
 
     def scrub_due(self) -> int | None:
@@ -247,6 +251,15 @@ class LmdbLog(Log):
     def note_copy(self, number: int, stored: bytes) -> None:
         """Keep the note of a copy under a new number."""
         self._txn.put(_SEQ.pack(COPIES, number), stored)
+
+    def snapshots(self) -> list[tuple[int, bytes]]:
+        """The commits of which snapshots were made, each with the digest of all pairs of it."""
+        pairs = self._pairs(bytes([_SNAPSHOTS]), bytes([_SNAPSHOTS + 1]))
+        return [(int(_SEQ.unpack(key)[1]), value) for key, value in pairs if len(key) == _SEQ.size]
+
+    def note_snapshot(self, seq: int, digest: bytes) -> None:
+        """Keep the digest of all pairs of the snapshot of a commit, which is what it is held against."""
+        self._txn.put(_SEQ.pack(_SNAPSHOTS, seq), digest)
 
     def fill(self, seq: int, position: int, stored: bytes) -> None:
         """Put a blob into the place that was kept for it by its hash.
@@ -321,6 +334,8 @@ class LmdbLog(Log):
         stored = self._get(key) or b""
         if key[:1] == bytes([UNTIED]) or (key[:1] == bytes([COPIES]) and len(key) == _SEQ.size):
             return ""  # Each is told by what it says.
+        if key[:1] == bytes([_SNAPSHOTS]) and len(key) == _SEQ.size:
+            return "" if len(stored) == ids.HASH_BYTES else "the note of a snapshot is not what was written"
         if key == _FORMAT_KEY:
             return "" if stored == codec.encode((MAGIC, FORMAT)) else "the mark of the format is not what was written"
         if key == HEAD_KEY:

@@ -1,29 +1,27 @@
 """Snapshots: a store as it was at a commit, kept beside the log.
 
-A replay to a later moment starts from one. They can be deleted at any time. Each is verified when it is made, and
-against the log and its own digest when it is used; one that does not hold is made again. An erasure deletes all of
-them.
+A replay to a later moment starts from one. They can be deleted at any time. When one is made, a digest of all its pairs
+is noted in the store's data file, and when it is used it is held against that and against the log; one that does not
+hold is made again. An erasure deletes all of them, and their notes in the transaction that erases.
 """
 
 import os
 import shutil
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import lmdb
 import msgspec
-from blake3 import blake3
 
 from worlddb.log.model.errors import DamagedStore, NewerFormat, UnavailableError, WorldDBError
-from worlddb.log.store import environment, scratch, shared_environment
+from worlddb.log.store import environment, scratch
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections import runner
-from worlddb.projections.tables.storage import rows, schema
+from worlddb.projections import check, runner
 from worlddb.reconciler.backup.commit_copier import Copier
 
 KIND: Final = "snapshot"
-SEAL_FILE: Final = "seal.json"
 _ATTEMPTS: Final = 3
 """How often to begin again because something was erased meanwhile."""
 _TIMEOUT_SECONDS: Final = 10.0
@@ -35,13 +33,6 @@ class Snapshot(NamedTuple):
     seq: int
     root: str
     size_bytes: int
-
-
-class _Seal(msgspec.Struct, frozen=True):
-    """A snapshot's proof: the chain hash of its last commit, and a digest of all its pairs."""
-
-    chain: str
-    pairs: str
 
 
 def take(source: environment.Environment, seq: int, progress: runner.Progress | None = None) -> Snapshot:
@@ -70,20 +61,15 @@ def start_from_snapshot(source: environment.Environment, target: environment.Env
 
     Returns the commit of the snapshot, 0 for none.
     """
-    for seq in sorted((seq for seq in snapshots(source.folder) if seq <= until), reverse=True):
+    for seq in sorted((seq for seq in check.snapshots(source.folder) if seq <= until), reverse=True):
         if _load(source, target, seq):
             return seq
         with suppress(WorldDBError):
-            shutil.rmtree(_place(source.folder, seq), ignore_errors=True)
+            shutil.rmtree(check.snapshot_place(source.folder, seq), ignore_errors=True)
             take(source, seq)
             if _load(source, target, seq):
                 return seq
     return 0
-
-
-def snapshots(folder: Path) -> list[int]:
-    """The commits that have snapshots."""
-    return sorted(int(path.name) for path in (folder / environment.SNAPSHOT_FOLDER).glob("*") if path.name.isdecimal())
 
 
 def _take(source: environment.Environment, folder: Path, seq: int, progress: runner.Progress | None) -> Snapshot | None:
@@ -98,21 +84,23 @@ def _take(source: environment.Environment, folder: Path, seq: int, progress: run
         with target.read() as txn:
             log = LmdbLog(txn)
             root = log.header(seq).root.hex()
-            seal = _Seal(log.chain(seq).hex(), _digest_of(txn))
+            digest = check.digest_of(txn)
+            seal = check.Seal(log.chain(seq).hex(), digest.hex())
             whole = log.scrub_due() is None
         size = target.size_bytes()
     finally:
         target.close()
-    (made / SEAL_FILE).write_bytes(msgspec.json.encode(seal))
+    (made / check.SEAL_FILE).write_bytes(msgspec.json.encode(seal))
 
     def publish(txn: lmdb.Transaction) -> bool:
         # Erasures commit under the same lock and delete what is in place afterwards.
         if copier.erased_since(LmdbLog(txn)):
             return False
-        place = _place(source.folder, seq)
+        place = check.snapshot_place(source.folder, seq)
         place.parent.mkdir(exist_ok=True)
         shutil.rmtree(place, ignore_errors=True)
         os.replace(made, place)
+        LmdbLog(txn).note_snapshot(seq, digest)
         return True
 
     return Snapshot(seq, root, size) if whole and source.write(publish) else None
@@ -120,25 +108,15 @@ def _take(source: environment.Environment, folder: Path, seq: int, progress: run
 
 def _load(source: environment.Environment, target: environment.Environment, seq: int) -> bool:
     """Put a snapshot into an empty target if it verifies; false if it does not."""
-    place = _place(source.folder, seq)
-    try:
-        seal = msgspec.json.decode((place / SEAL_FILE).read_bytes(), type=_Seal)
-        if not (place / shared_environment.DATA_FILE).stat().st_size:
-            return False
-        kept = environment.Environment(place, author=KIND, timeout_seconds=_TIMEOUT_SECONDS)
-    except (OSError, msgspec.MsgspecError, WorldDBError):
+    kept = check.opened_snapshot(source, seq)
+    if kept is None:
         return False
     try:
         kept.refuse_damaged_pages()
         with kept.read() as pairs, source.read() as reading:
-            log = LmdbLog(pairs)
-            if (
-                rows.Tables(pairs).layout() != schema.LAYOUT
-                or log.head().seq != seq
-                or {log.chain(seq).hex(), LmdbLog(reading).chain(seq).hex()} != {seal.chain}
-            ):
+            if not check.holds(pairs, reading, seq):
                 return False
-            target.write(lambda txn: _put_all(pairs, txn, seal))
+            target.write(partial(_put_all, pairs))
     except (DamagedStore, NewerFormat):
         return False
     finally:
@@ -146,23 +124,8 @@ def _load(source: environment.Environment, target: environment.Environment, seq:
     return True
 
 
-def _put_all(source: lmdb.Transaction, txn: lmdb.Transaction, seal: _Seal) -> None:
-    if _digest_of(source) != seal.pairs:
-        raise DamagedStore("The snapshot is not what was written", "Take it again")
+def _put_all(source: lmdb.Transaction, txn: lmdb.Transaction) -> None:
     with source.cursor() as pairs, txn.cursor() as cursor:
         cursor.putmulti(pairs, append=True)
     if txn.stat()["entries"] != source.stat()["entries"]:
         raise DamagedStore("The snapshot could not be read to its end", "Take it again")
-
-
-def _digest_of(txn: lmdb.Transaction) -> str:
-    """A hash of every pair, each with its lengths."""
-    hashed = blake3()
-    with txn.cursor() as cursor:
-        for key, value in cursor:
-            hashed.update(len(key).to_bytes(4, "big") + key + len(value).to_bytes(4, "big") + value)
-    return hashed.hexdigest()
-
-
-def _place(folder: Path, seq: int) -> Path:
-    return folder / environment.SNAPSHOT_FOLDER / str(seq)

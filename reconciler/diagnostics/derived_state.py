@@ -102,6 +102,25 @@ def contents(env: environment.Environment, deep: bool) -> Iterator[symptom.Sympt
         yield _index_damaged(env.folder, found.folder, found.problem, found.name)
 
 
+def snapshots(
+    env: environment.Environment, deep: bool, progress: runner.Progress | None = None
+) -> Iterator[symptom.Symptom]:
+    """Are the snapshots sealed as was noted, and with ``deep``: are they what their commits come to."""
+    for found in check.snapshot_findings(env, deep=deep, progress=progress):
+        why = (
+            "A replay that starts from it makes a store that never was" if found.is_used else "A replay makes it again"
+        )
+        yield symptom.Symptom(
+            "snapshot_damaged",
+            found.is_used,
+            str(found.folder),
+            found.problem,
+            f"{why}; the log holds everything that was in it",
+            "Delete it",
+            f"rm -r {symptom.quoted(found.folder)}",
+        )
+
+
 def text_index(env: environment.Environment) -> Iterator[symptom.Symptom]:
     """Is the text index whole, of this store, and near the head."""
     folder = env.folder / environment.INDEX_FOLDER / "text"

@@ -121,6 +121,7 @@ def _opened(
     if not going.check("tables", partial(derived_state.tables, env, deep and whole, progress)):
         going.skip("indexes, vectors and handlers", "they are looked up in the tables")
         return
+    going.check("snapshots", partial(derived_state.snapshots, env, deep and whole, progress))
     readable = going.check("text index", partial(derived_state.text_index, env))
     if going.check("vector indexes", partial(derived_state.vector_indexes, env)) and readable:
         going.check("index contents", partial(derived_state.contents, env, deep))

@@ -27,13 +27,16 @@ REPLAYER: Final = "replay"
 class Replayed(NamedTuple):
     """The last commit of a replay, its root hash, and whether that is the recorded one.
 
-    ``hypothesis`` is what leaving commits out came to, if some were.
+    ``hypothesis`` is what leaving commits out came to, if some were. ``snapshot`` is the commit of the snapshot that it
+    started from, 0 for none: the tables up to there are what that had, by the digest that the store noted when it was
+    made, and no events were replayed to come to them.
     """
 
     seq: int
     root: str
     matches_recorded: bool
     hypothesis: event_comparison.Hypothesis | None = None
+    snapshot: int = 0
 
 
 def replay(
@@ -52,7 +55,7 @@ def replay(
     Raises:
         DamagedStore: a commit is not what was written, or does not lead to the root that it recorded.
     """
-    snapshots.start_from_snapshot(source, target, until)
+    began = snapshots.start_from_snapshot(source, target, until)
     commit_copier.Copier(source, target, author=author).copy(until, progress)
     with target.read() as txn:
         log, tables = LmdbLog(txn), rows.Tables(txn)
@@ -60,7 +63,7 @@ def replay(
         if found is None:
             raise errors.DamagedStore(f"Nothing was committed by {until}", "Replay to a later commit")
         root = found[1][:32]
-        return Replayed(until, root.hex(), root == log.header(until).root)
+        return Replayed(until, root.hex(), root == log.header(until).root, snapshot=began)
 
 
 CHUNK_COMMITS: Final = 64
@@ -82,7 +85,7 @@ def suppose(
         InputError, HypotheticalStore: as :func:`first_left_out`.
     """
     first = first_left_out(source, until, without)
-    replay(source, target, first - 1, author="")
+    began = replay(source, target, first - 1, author="").snapshot
     history = hypothetical_history.HypotheticalHistory(source, target, until, first, without, decider)
     same = 0
     found: list[event_comparison.Redecision] = []
@@ -110,7 +113,7 @@ def suppose(
             differing=tuple(found),
         )
         root = row[1][: ids.HASH_BYTES].hex()
-        return Replayed(until, root, root == recorded, hypothesis)
+        return Replayed(until, root, root == recorded, hypothesis, began)
 
 
 def first_left_out(source: Environment, until: int, without: hypothetical_history.LeftOutCommits) -> int:

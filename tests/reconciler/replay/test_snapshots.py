@@ -7,20 +7,30 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import lmdb
+import msgspec
 import pytest
 
 import worlddb
 from tests.support.faults.growth import Growth
 from tests.support.faults.traces import traces
 from tests.support.running import Here
-from worlddb import Database, InputError, ManualClock, ReadOnlyBackup
+from worlddb import Database, InputError, ManualClock, ReadOnlyBackup, Symptom
 from worlddb.log.model.codec import Header
 from worlddb.log.store import environment
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections import check
+from worlddb.projections.check import SEAL_FILE, snapshots
 from worlddb.projections.runner import apply_commit
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.backup import commit_copier
-from worlddb.reconciler.backup.snapshots import SEAL_FILE, snapshots
+from worlddb.reconciler.diagnostics import installation
+
+
+@pytest.fixture(autouse=True)
+def libraries_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look at a store would load all libraries in a process of its own, which takes longer than the look."""
+    monkeypatch.setattr(installation, "CHECKS", ())
 
 
 @pytest.fixture
@@ -110,6 +120,111 @@ def test_a_damaged_snapshot_is_not_used_and_made_again(
     applied.clear()
     holds(db, tmp_path / "second", 25)
     assert applied == list(range(21, 26))
+
+
+def sealed_anew(place: Path) -> bytes:
+    """The digest of a snapshot as it lies there, which its seal says now: by whoever can write to the directory."""
+    env = environment.Environment(place, author="forger", timeout_seconds=1)
+    with env.read() as txn:
+        digest = check.digest_of(txn)
+    env.close()
+    seal = msgspec.json.decode((place / SEAL_FILE).read_bytes())
+    (place / SEAL_FILE).write_bytes(msgspec.json.encode(seal | {"pairs": digest.hex()}))
+    return digest
+
+
+def told_of(db: Database, *, deep: bool = False) -> list[Symptom]:
+    return [each for each in worlddb.diagnose(db.path, deep=deep).symptoms if each.code == "snapshot_damaged"]
+
+
+def hidden(place: Path) -> None:
+    """A world's name is taken out of the tables: whoever looks for it finds nothing."""
+    env = environment.Environment(place, author="forger", timeout_seconds=1)
+
+    def hide(txn: lmdb.Transaction) -> None:
+        tables = Tables(txn)
+        key, _ = next(tables.by_name()["names"].scan(b""))
+        assert tables.by_name()["names"].get(key) is not None
+        tables.by_name()["names"].put(key, None)
+        tables.flush()
+
+    env.write(hide)
+    env.close()
+
+
+@pytest.mark.parametrize("harm", [hidden, other_tables])
+def test_a_snapshot_that_was_altered_and_sealed_anew_is_told_and_not_used(
+    harm: Callable[[Path], None], db: Database, tmp_path: Path, applied: list[int]
+) -> None:
+    """Its seal had nothing to be held against, so a replay took it, and said that it has the recorded root."""
+    for seq in (8, 20):
+        db.snapshot(seq=seq)
+    harm(db.path / "snapshots" / "20")
+    sealed_anew(db.path / "snapshots" / "20")
+    report = db.verify()
+    assert report.ok and "snapshot of commit 20" in report.remarks[0]
+    (symptom,) = told_of(db)
+    assert not symptom.wrong and symptom.command == f"rm -r {db.path}/snapshots/20"
+    applied.clear()
+    made = db.replay(tmp_path / "then", seq=25)
+    assert applied == list(range(9, 26)) and made.snapshot == 20, "made again, from the one before it"
+    with worlddb.open(tmp_path / "then", clock=ManualClock()) as then:
+        assert then.verify(deep=True).findings == ()
+    assert db.verify(deep=True).remarks == () and told_of(db) == []
+    applied.clear()
+    assert db.replay(tmp_path / "from the log", seq=7).snapshot == 0
+    assert db.replay(tmp_path / "from 8", seq=19).snapshot == 8
+
+
+@pytest.mark.parametrize("harm", [hidden, other_tables])
+def test_a_snapshot_whose_note_in_the_store_was_altered_too_is_found_by_the_deep_checks(
+    harm: Callable[[Path], None], db: Database
+) -> None:
+    db.snapshot(seq=20)
+    harm(db.path / "snapshots" / "20")
+    digest = sealed_anew(db.path / "snapshots" / "20")
+    assert len(digest) == 32
+    db._env.write(lambda txn: LmdbLog(txn).note_snapshot(20, digest))
+    assert db.verify().ok
+    for report in (db.verify(deep=True), db.verify(deep=True)):
+        assert not report.ok and "snapshot of commit 20" in report.findings[0].problem
+    (symptom,) = told_of(db, deep=True)
+    assert symptom.wrong and symptom.command == f"rm -r {db.path}/snapshots/20"
+    shutil.rmtree(db.path / "snapshots" / "20")
+    assert db.verify(deep=True).ok and told_of(db, deep=True) == []
+
+
+def test_the_deep_checks_find_nothing_wrong_with_snapshots_that_texts_were_filled_into_later(
+    db: Database, tmp_path: Path
+) -> None:
+    """A bundle may bring a text long after its hash: a snapshot of the time between has it or not."""
+    with worlddb.open(tmp_path / "other", clock=ManualClock()) as other:
+        far = other.create("Topic", "far")
+        near = other.create("Topic", "near")
+        other.link(near, "refers_to", far)
+        other.export(near, tmp_path / "near.bundle")
+        other.export(far, tmp_path / "far.bundle")
+    seq = db.import_bundle(tmp_path / "near.bundle").seq
+    db.snapshot(seq=seq)
+    assert db.import_bundle(tmp_path / "far.bundle").events
+    db.snapshot()
+    assert db.verify(deep=True).ok
+    shutil.rmtree(db.path / "snapshots")
+    db.snapshot(seq=seq)
+    assert db.verify(deep=True).ok and told_of(db, deep=True) == []
+    holds(db, tmp_path / "then", db.head().seq)
+
+
+def test_a_note_of_a_snapshot_goes_with_the_erasure_that_deletes_it(db: Database) -> None:
+    gone = db.create("Note", "n", content="Perishable").ref
+    db.snapshot()
+    with db._env.read() as txn:
+        assert [seq for seq, _ in LmdbLog(txn).snapshots()] == [db.head().seq]
+    db.erase(gone, reason="request")
+    with db._env.read() as txn:
+        assert LmdbLog(txn).snapshots() == []
+    db._env.write(lambda txn: txn.put(b"\x07" + (5).to_bytes(8, "big"), b"short"))
+    assert "snapshot" in db.verify().findings[0].problem
 
 
 def test_a_snapshot_of_a_history_that_was_another_is_not_used(db: Database, tmp_path: Path, applied: list[int]) -> None:

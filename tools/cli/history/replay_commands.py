@@ -48,10 +48,13 @@ def _replay(args: Namespace, out: Output) -> int:
         "matches_recorded": made.matches_recorded,
         "ingested_at": wire.time(made_at),
         "into": args.into,
+        "snapshot": made.snapshot,
     }
 
     def write(page: Page) -> None:
         page.line(f"replayed commits 1 to {made.seq} ({wire.moment(made_at)}) into {args.into}")
+        if made.snapshot:
+            page.line(f"commits 1 to {made.snapshot} from a snapshot, which is what was noted when it was made")
         agrees = ("the root recorded then", "good") if made.matches_recorded else ("not the root recorded then", "bad")
         page.line(f"root {made.root}: ", agrees)
 
