@@ -75,7 +75,7 @@ def record_joint_conflicts(ctx: Context, events: Sequence[ev.AnyEvent]) -> bool:
     """
     before = len(ctx.draft.events)
     for event in events:
-        if not isinstance(event, ev.Linked | ev.EdgeClosed | ev.Unlinked):
+        if not isinstance(event, ev.Linked | ev.EdgeClosed | ev.EdgeLost | ev.Unlinked):
             continue
         place = ctx.tables.place_of(event.edge)
         row = None if place is None else ctx.tables.edge(place)
@@ -84,6 +84,9 @@ def record_joint_conflicts(ctx: Context, events: Sequence[ev.AnyEvent]) -> bool:
         edge = ctx.handled(place, row)
         if not isinstance(event, ev.Linked):
             if row.seq < ctx.draft.seq:
+                if isinstance(event, ev.EdgeLost):
+                    functional.end_conflicts(ctx, ctx.scopes, edge, event.valid_from, event.valid_to)
+                    continue
                 functional.end_conflicts(
                     ctx, ctx.scopes, edge, event.valid_to if isinstance(event, ev.EdgeClosed) else None
                 )

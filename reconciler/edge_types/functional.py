@@ -4,9 +4,9 @@ A second target is a conflict of the two.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Protocol
 
-from worlddb.log.model.times import Interval
+from worlddb.log.model.times import FOREVER, Interval
 from worlddb.reconciler.edge_types.handler import HandledEdge, HandlerContext
 from worlddb.reconciler.edge_types.scopes import Scopes
 
@@ -17,23 +17,33 @@ RELATION: Final = "functional"
 """The property of a recorded conflict that names the functional relation that it comes from."""
 
 
+class Relations(HandlerContext, Protocol):
+    """What deciding a functional relation needs beyond what every handler may do."""
+
+    def times_of(self, edge: HandledEdge, /) -> tuple[Interval, ...]: ...
+
+    def close_edge(self, edge: bytes, at: int, until: int = FOREVER, /) -> bool: ...
+
+
 def record_conflicts(
-    ctx: HandlerContext, scopes: Scopes, edge: HandledEdge, scope: int, *, before: int | None = None
+    ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int, *, before: int | None = None
 ) -> None:
     """Record that the targets of two edges contradict each other.
 
-    The conflict lasts for as long as both edges are valid. The edge that was written is compared with every other one
-    of its type and source that the same registration, that of the world ``scope``, governs; with ``before`` only with
-    those of commits before that one. Nothing is closed or hidden: which of the two holds is for somebody to say.
+    There is one for each span in which both edges are in force: in the hole of either nothing competes. The edge that
+    was written is compared with every other one of its type and source that the same registration, that of the world
+    ``scope``, governs; with ``before`` only with those of commits before that one. Nothing is closed or hidden: which
+    of the two holds is for somebody to say.
     """
-    written = _validity(edge)
     for other in list(ctx.edges(edge.source, edge.type)):
-        both = written.intersect(_validity(other))
-        if other.id == edge.id or other.target == edge.target or both.is_empty:
+        if other.id == edge.id or other.target == edge.target or (before is not None and other.seq >= before):
             continue
-        if before is not None and other.seq >= before:
+        if max(edge.valid_from, other.valid_from) >= min(edge.valid_to, other.valid_to):
             continue
-        if scopes.functional(edge.type, other.home) == scope:
+        together = list(_together(ctx, edge, other))
+        if not together or scopes.functional(edge.type, other.home) != scope:
+            continue
+        for both in together:
             conflict = _recorded(ctx, edge.target, other.target, both)
             if conflict is None:
                 conflict = ctx.link(
@@ -48,27 +58,43 @@ def record_conflicts(
             ctx.note("functional_conflict", conflict)
 
 
-def end_conflicts(ctx: HandlerContext, scopes: Scopes, edge: HandledEdge, end: int | None) -> None:
+def end_conflicts(ctx: Relations, scopes: Scopes, edge: HandledEdge, end: int | None, until: int = FOREVER) -> None:
     """End the conflicts that an edge caused.
 
     The edge was closed at ``end`` or (``None``) unlinked. Each conflict is closed where the last pair of edges that
     still bears it out ends. If none does, it is closed with the edge, or unlinked with it. Conflicts that somebody
-    recorded are left to them.
+    recorded are left to them. An edge that is in force again from ``until`` on has a hole, and so has what it caused.
     """
     if edge.type in NEVER_FUNCTIONAL:
         return
     for conflict in list(_conflicts(ctx, edge.target)):
         if ctx.properties(conflict).get(RELATION) != edge.type:
             continue
-        last = max((both.end for both in _borne_out(ctx, scopes, conflict, edge.type)), default=end)
-        if last is None:
+        borne_out = list(_borne_out(ctx, scopes, conflict, edge.type))
+        if end is not None and until != FOREVER:
+            behind = max((both.end for both in borne_out), default=until)
+            gaps = [*_uncovered(Interval(end, until), borne_out), Interval(behind, FOREVER)]
+            if not any([ctx.close_edge(conflict.id, *gap) for gap in gaps]):
+                continue
+        elif (last := max((both.end for both in borne_out), default=end)) is None:
             ctx.unlink(conflict.id)
         elif not ctx.close_edge(conflict.id, last):
             continue
         ctx.note("conflict_ended", conflict.id)
 
 
-def _borne_out(ctx: HandlerContext, scopes: Scopes, conflict: HandledEdge, type_name: str) -> Iterator[Interval]:
+def _uncovered(window: Interval, by: list[Interval]) -> Iterator[Interval]:
+    """The parts of a window that no span covers, in order."""
+    at = window.start
+    for span in sorted(by):
+        if at < min(span.start, window.end):
+            yield Interval(at, min(span.start, window.end))
+        at = max(at, span.end)
+    if at < window.end:
+        yield Interval(at, window.end)
+
+
+def _borne_out(ctx: Relations, scopes: Scopes, conflict: HandledEdge, type_name: str) -> Iterator[Interval]:
     """When two functional edges bear out a conflict.
 
     These are the times of the conflict at which two functional edges under one registration lead to its two sides.
@@ -80,18 +106,18 @@ def _borne_out(ctx: HandlerContext, scopes: Scopes, conflict: HandledEdge, type_
             continue
         for other in ctx.edges(one.source, type_name):
             if other.target == conflict.target and scopes.functional(type_name, other.home) == scope:
-                both = _validity(conflict).intersect(_validity(one)).intersect(_validity(other))
-                if not both.is_empty:
-                    yield both
+                for both in _together(ctx, one, other):
+                    pieces = (both.intersect(span) for span in ctx.times_of(conflict))
+                    yield from (piece for piece in pieces if not piece.is_empty)
 
 
-def _recorded(ctx: HandlerContext, one: int, other: int, when: Interval) -> bytes | None:
+def _recorded(ctx: Relations, one: int, other: int, when: Interval) -> bytes | None:
     """The edge that already records a conflict of two nodes, in either direction.
 
     It does so at some time of ``when``.
     """
     for known in _conflicts(ctx, one):
-        if other in (known.source, known.target) and _validity(known).overlaps(when):
+        if other in (known.source, known.target) and any(span.overlaps(when) for span in ctx.times_of(known)):
             return known.id
     return None
 
@@ -102,5 +128,9 @@ def _conflicts(ctx: HandlerContext, node: int) -> Iterator[HandledEdge]:
     yield from ctx.edges(node, "contradicts", incoming=True)
 
 
-def _validity(edge: HandledEdge) -> Interval:
-    return Interval(edge.valid_from, edge.valid_to)
+def _together(ctx: Relations, one: HandledEdge, other: HandledEdge) -> Iterator[Interval]:
+    """The spans in which two edges are in force."""
+    theirs = ctx.times_of(other)
+    for span in ctx.times_of(one):
+        pieces = (span.intersect(each) for each in theirs)
+        yield from (piece for piece in pieces if not piece.is_empty)

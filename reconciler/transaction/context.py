@@ -375,6 +375,7 @@ class Context(Reading):
         else:
             lost = validity.intersect(window)
             self.draft.emit(ev.EdgeLost(edge, lost.start, lost.end))
+            functional.end_conflicts(self, self.scopes, self.handled(place, row), lost.start, lost.end)
         return True
 
     def end(self, node: int, at: int, *, details: int = ev.NONE, by: bytes = b"") -> None:

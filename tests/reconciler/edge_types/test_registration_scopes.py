@@ -157,7 +157,7 @@ drawn_edges = st.lists(
         st.integers(0, 5),
         st.integers(0, 4),
         st.sampled_from([0, 1]),
-        st.sampled_from(["link", "link", "link", "link", "unlink", "close"]),
+        st.sampled_from(["link", "link", "link", "link", "unlink", "close", "hole"]),
     ),
     min_size=2,
     max_size=9,
@@ -185,7 +185,7 @@ def test_two_targets_of_a_functional_relation_at_one_time_contradict_each_other(
             "inner": [(0, False), (1, True)],
             "none": [(0, False), (0, False)],
         }[scopes]
-        live: dict[str, list[int]] = {}
+        live: dict[str, Live] = {}
         for one in drawn:
             before = _contradictions(db, targets)
             if one.act != "link":
@@ -193,10 +193,9 @@ def test_two_targets_of_a_functional_relation_at_one_time_contradict_each_other(
             else:
                 ends = sources[one.source], targets[one.target]
                 name = type_name.name if own else type_name
-                written = [one.source, one.target, one.start, one.start + one.length, one.home]
-                receipt = db.link(
-                    ends[0], name, ends[1], home=homes[one.home], valid_from=written[2], valid_to=written[3]
-                )
+                start, end = one.start, one.start + one.length
+                written = Live(one.source, one.target, one.home, frozenset(range(start, end)))
+                receipt = db.link(ends[0], name, ends[1], home=homes[one.home], valid_from=start, valid_to=end)
                 met = len(list(_conflicting({**live, receipt.ref: written}, governs)))
                 met -= len(list(_conflicting(live, governs)))
                 live[receipt.ref] = written
@@ -209,38 +208,60 @@ def test_two_targets_of_a_functional_relation_at_one_time_contradict_each_other(
         assert db.verify(deep=True).ok
 
 
-Conflicting = tuple[int, int, int, int]
-"""Two targets and from when to when edges of one source lead to both of them."""
+class Live(NamedTuple):
+    """An edge that was not unlinked, and the times at which it is in force."""
+
+    source: int
+    target: int
+    home: int
+    times: frozenset[int]
 
 
-def _conflicting(live: dict[str, list[int]], governs: list[tuple[int, bool]]) -> Iterator[Conflicting]:
+class Conflicting(NamedTuple):
+    """Two targets, and the times at which edges of one source lead to both of them."""
+
+    one: int
+    other: int
+    times: frozenset[int]
+
+
+def _conflicting(live: dict[str, Live], governs: list[tuple[int, bool]]) -> Iterator[Conflicting]:
     """Every pair of live edges that is a conflict, by looking at all of them."""
     for one, other in combinations(live.values(), 2):
-        start, end = max(one[2], other[2]), min(one[3], other[3])
-        governed = governs[one[4]] == governs[other[4]] and governs[one[4]][1]
-        if governed and one[0] == other[0] and one[1] != other[1] and start < end:
-            yield min(one[1], other[1]), max(one[1], other[1]), start, end
+        governed = governs[one.home] == governs[other.home] and governs[one.home][1]
+        together = one.times & other.times
+        if governed and one.source == other.source and one.target != other.target and together:
+            yield Conflicting(min(one.target, other.target), max(one.target, other.target), together)
 
 
 def _check_conflicts(known: list[worlddb.Edge], pairs: list[Conflicting], targets: list[str]) -> None:
-    """Every pair is recorded at some time, and no record outlasts the last such pair."""
-    for one, other, start, end in pairs:
-        assert any(
-            {edge.source, edge.target} == {targets[one], targets[other]}
-            and edge.valid.start < end
-            and start < edge.valid.end
-            for edge in known
-        )
+    """Every pair is recorded at each time at which it begins to hold, and no record outlasts the last such pair."""
+    for one, other, together in pairs:
+        recorded = [_times(edge) for edge in known if {edge.source, edge.target} == {targets[one], targets[other]}]
+        for piece in _pieces(together):
+            assert any(piece & times for times in recorded)
     for edge in known:
         sides = sorted((targets.index(edge.source), targets.index(edge.target)))
-        last = edge.valid.end - 1
-        assert edge.valid.start == edge.valid.end or any(
-            [one, other] == sides and start <= last < end for one, other, start, end in pairs
-        )
+        held = _times(edge)
+        assert not held or any([one, other] == sides and max(held) in together for one, other, together in pairs)
 
 
-def _take_back(db: worlddb.Database, live: dict[str, list[int]], one: Drawn) -> None:
-    """Unlink or close an edge: what is gone is compared no more, what is closed only as far as it was valid."""
+def _times(edge: worlddb.Edge) -> set[int]:
+    return {time for span in edge.spans or (edge.valid,) for time in range(span.start, span.end)}
+
+
+def _pieces(times: frozenset[int]) -> Iterator[set[int]]:
+    """The longest runs of times without a gap."""
+    for first in sorted(times):
+        if first - 1 not in times:
+            last = first
+            while last + 1 in times:
+                last += 1
+            yield set(range(first, last + 1))
+
+
+def _take_back(db: worlddb.Database, live: dict[str, Live], one: Drawn) -> None:
+    """Unlink or close an edge, or make a hole in it: it is compared only as far as it is in force."""
     if not live:
         return
     edge = sorted(live)[one.target % len(live)]
@@ -248,8 +269,10 @@ def _take_back(db: worlddb.Database, live: dict[str, list[int]], one: Drawn) -> 
         assert db.unlink(edge)
         del live[edge]
     else:
-        assert db.retire(edge, at=one.start)
-        live[edge][3] = max(live[edge][2], min(live[edge][3], one.start))
+        end = one.start + one.length + 1 if one.act == "hole" else None
+        assert db.retire(edge, valid_from=one.start, valid_to=end)
+        gone = {time for time in live[edge].times if one.start <= time and (end is None or time < end)}
+        live[edge] = live[edge]._replace(times=live[edge].times - gone)
 
 
 def _contradictions(db: worlddb.Database, refs: list[str]) -> list[worlddb.Edge]:
@@ -303,6 +326,32 @@ def test_the_conflict_ends_with_either_edge_in_the_same_commit_and_can_be_record
         assert [note.code for note in again.notes] == ["functional_conflict"]
         assert db.view().get(lisbon).conflicts == (porto.ref,)  # type: ignore[union-attr]
         assert db.verify(deep=True).ok
+
+
+def test_nothing_competes_in_the_hole_of_an_edge(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        db.register(Tagged("lives_in", 1), functional=True)
+        ann, lisbon, porto = (db.create("Entity", name, valid_from="2000-01-01") for name in ("Ann", "Lisbon", "Porto"))
+        home = db.link(ann, "lives_in", lisbon, valid_from="2019-01-01")
+        db.retire(home, valid_from="2021-01-01", valid_to="2022-01-01")
+        year = db.link(ann, "lives_in", porto, valid_from="2021-01-01", valid_to="2022-01-01")
+        assert year.notes == () and db.view(valid="2021-06-01").conflicts(porto) == []
+        longer = db.link(ann, "lives_in", porto, valid_from="2020-01-01", valid_to="2023-01-01")
+        told = [str(db.view().edge(note.refs[0]).valid) for note in longer.notes]
+        assert told == ["[2020-01-01T00:00:00Z, 2021-01-01T00:00:00Z)", "[2022-01-01T00:00:00Z, 2023-01-01T00:00:00Z)"]
+
+
+def test_a_hole_of_an_edge_is_one_of_the_conflicts_that_it_caused(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        db.register(Tagged("lives_in", 1), functional=True)
+        ann, lisbon, porto = (db.create("Entity", name, valid_from="2000-01-01") for name in ("Ann", "Lisbon", "Porto"))
+        home = db.link(ann, "lives_in", lisbon, valid_from="2019-01-01")
+        [note] = db.link(ann, "lives_in", porto, valid_from="2020-01-01").notes
+        receipt = db.retire(home, valid_from="2021-01-01", valid_to="2022-01-01")
+        assert [(each.code, each.refs) for each in receipt.notes] == [("conflict_ended", note.refs)]
+        shown = {year: len(db.view(valid=f"{year}-06-01").conflicts(porto)) for year in (2019, 2020, 2021, 2022)}
+        assert shown == {2019: 0, 2020: 1, 2021: 0, 2022: 1}
+        assert db.redecide().differing == () and db.verify(deep=True).ok
 
 
 def test_a_conflict_that_somebody_recorded_does_not_end_with_a_functional_edge(tmp_path: Path) -> None:
