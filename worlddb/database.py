@@ -45,6 +45,7 @@ from worlddb.reconciler.embedding.embedder import Embedder
 from worlddb.reconciler.embedding.models import AUTO, given_embedder, models_of
 from worlddb.reconciler.embedding.spaces import EmbeddingSpace, described
 from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, preview
+from worlddb.reconciler.ingest import chat_messages
 from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn, given_turns
 from worlddb.reconciler.pipeline import Task, Writer, create_store, execute
 from worlddb.reconciler.replay import decider, hypothetical_history
@@ -296,6 +297,9 @@ class Database(WriteCalls):
     ) -> outcome.Receipt:
         """Write turns of a conversation as one commit: conversation, sessions, turns and speakers.
 
+        A turn is a :class:`Turn`, a dict of its fields, or a message of a chat (``{"role": …, "content": …}``, and as
+        LangChain and ShareGPT have them), whose role is its speaker.
+
         With ``session`` all turns belong to that one; without it each belongs to the session that it names.
 
         Every record is keyed by format, conversation, session and position (from ``start``), and by the world ``into``
@@ -316,7 +320,7 @@ class Database(WriteCalls):
             ModelUnavailable: ``embed`` is asked of a store that was opened without an embedder; nothing was written.
         """
         request = Ingest(
-            given_turns(turns),
+            given_turns(chat_messages.as_turns(turns)),
             conversation,
             session,
             None if at is None else times.parse_time(at, "at"),

@@ -1,5 +1,6 @@
 """The public names, each from the room that has it; users import them from :mod:`worlddb`."""
 
+from worlddb.agent_memory import Added, Memory, Profile, memory
 from worlddb.database import Database, Head, Rebuilt, Step, Verified, open
 from worlddb.log.model.clock import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import (
@@ -150,6 +151,7 @@ __all__ = [
     "POOLS",
     "TRUST_LEVELS",
     "AcyclicHandler",
+    "Added",
     "AlteredRecord",
     "AmbiguousReference",
     "BackedUp",
@@ -225,6 +227,7 @@ __all__ = [
     "Loss",
     "MalformedFile",
     "ManualClock",
+    "Memory",
     "Mention",
     "MiniLMEmbedder",
     "ModelUnavailable",
@@ -238,6 +241,7 @@ __all__ = [
     "Pending",
     "PlaceTaken",
     "PlainHandler",
+    "Profile",
     "ProofCheck",
     "Proposal",
     "Query",
@@ -299,6 +303,7 @@ __all__ = [
     "embedder_named",
     "format_time",
     "group_hits",
+    "memory",
     "new_key",
     "open",
     "parse_time",

@@ -23,7 +23,7 @@ from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
 from worlddb.reconciler.transaction.receipts import REST_FIELDS
 
 _PUBLIC = """
-    Identity KnownFact OlderTables Upgraded upgrade
+    Identity KnownFact OlderTables Upgraded upgrade Added Memory Profile memory
     AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference Edge
     Entropy Entry Erasure Extraction Extractor FOREVER ForkedProcess Group Head Hit IdempotencyConflict InputError
     InvalidInterval
@@ -111,7 +111,7 @@ def methods(kind: type) -> Iterator[Callable[..., Any]]:
     yield from (each for name, each in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_"))
 
 
-_DOCUMENTED = (worlddb.Database, worlddb.Batch, worlddb.View, worlddb.HandlerContext)
+_DOCUMENTED = (worlddb.Database, worlddb.Batch, worlddb.Memory, worlddb.View, worlddb.HandlerContext)
 
 
 def documented_callables() -> list[Callable[..., Any]]:

@@ -1,0 +1,1 @@
+../../worlddb/agent_memory.py

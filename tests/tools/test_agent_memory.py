@@ -1,0 +1,187 @@
+"""The front door for an agent: what it writes, finds, repeats, keeps apart and refuses."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import worlddb
+from worlddb.reconciler.ingest import chat_messages
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[worlddb.Memory]:
+    with worlddb.memory(tmp_path / "store", user="ana", agent="tutor", session="call") as memory:
+        yield memory
+
+
+def texts(found: worlddb.Recall) -> list[str]:
+    return [hit.content for hit in found]
+
+
+def test_a_statement_is_found_corrected_asked_about_then_and_forgotten(mem: worlddb.Memory) -> None:
+    home = mem.add("Ana lives in Lisbon.", about="Ana", since="2024-05-01", source={"file": "call.txt"})
+    mem.correct(home, "Ana lives in Porto.", since="2026-03-28", why="she moved")
+    assert texts(mem.recall("where does Ana live?", k=1)) == ["Ana lives in Porto."]
+    assert texts(mem.as_of("2025-01-01").recall("where does Ana live?", k=1)) == ["Ana lives in Lisbon."]
+    assert texts(mem.as_of(known=home.seq, valid="2026-06-01").recall("Ana", k=1)) == ["Ana lives in Lisbon."]
+    assert [version.content for version in mem.history(home)] == ["Ana lives in Lisbon.", "Ana lives in Porto."]
+    mem.forget(home, reason="she asked")
+    assert texts(mem.recall("where does Ana live?")) == []
+    with pytest.raises(worlddb.InputError, match="past moment"):
+        mem.as_of("2025-01-01").add("Ana lives in Rome.")
+
+
+def test_two_users_of_one_store_never_see_each_other(mem: worlddb.Memory) -> None:
+    mine = mem.add("Ana's code is 4711.", about="Ana")
+    ben = worlddb.memory(mem.db, user="ben", agent="tutor")
+    assert "Nothing was written for user:ben" in ben.recall("code").note
+    ben.add("Ben's code is 1234.", about=["Ben", "Ana"])
+    assert texts(ben.recall("code 4711")) == ["Ben's code is 1234."]
+    assert texts(mem.recall("code 1234")) == ["Ana's code is 4711."]
+    for call in (ben.history, ben.forget, lambda ref: ben.correct(ref, "x"), lambda ref: ben.contradict(ref, ref)):
+        with pytest.raises(worlddb.UnknownReference):
+            call(mine)
+    with pytest.raises(worlddb.UnknownReference):
+        ben.add("Ben knows it too.", derived_from=mine)
+    assert ben.profile().people == {"Ana": 1, "ben": 1}
+
+
+def test_a_user_who_may_be_misspelt_is_told_of(mem: worlddb.Memory) -> None:
+    assert mem.add("Ana has a dog.").notes == ()
+    (note,) = worlddb.memory(mem.db, user="anna").add("Anna has a cat.").notes
+    assert note.endswith("there is user:ana")
+    assert worlddb.memory(mem.db, user="maximilian").add("Max has a fish.").notes == ()
+
+
+CHAT = [
+    {"role": "system", "content": "Be kind."},
+    {"role": "user", "content": "My dog is called Rex."},
+    {"role": "assistant", "content": [{"type": "text", "text": "A fine name."}, {"type": "image_url"}]},
+]
+
+
+def test_a_conversation_may_be_given_in_whole_each_time(mem: worlddb.Memory) -> None:
+    first = mem.add(CHAT)
+    assert (len(first.ids), first.repeated) == (2, 0)
+    assert first.notes == ("Left out, as instructions or without a text: 1 of 3 messages",)
+    longer = mem.add([*CHAT, {"role": "user", "content": "He is three."}])
+    assert (len(longer.ids), longer.repeated) == (1, 2)
+    # Somebody may say the same twice: given alone, it is a message of its own.
+    assert mem.add([{"role": "user", "content": "He is three."}]).repeated == 0
+    assert mem.profile().messages == 4 and mem.profile().sessions == 1
+    assert "tutor: A fine name.\n[image]" in texts(mem.recall("a fine name"))
+
+
+@pytest.mark.parametrize("own", [{"id": "m-1"}, {"created_at": 1_700_000_000}, {"timestamp": "2023-11-14T22:13:20Z"}])
+def test_a_message_with_an_id_or_a_time_is_written_once(mem: worlddb.Memory, own: dict[str, object]) -> None:
+    said = {"role": "user", "content": "My cat is called Tom.", **own}
+    (ref,) = mem.add([said]).ids
+    again = mem.add([{"role": "user", "content": "Hello."}, said])
+    assert again.ids[1] == ref and again.repeated == 1
+    assert mem.profile().messages == 2
+    if "id" not in own:
+        assert mem.history(ref)[0].valid.start == 1_700_000_000_000_000
+
+
+def test_messages_of_other_shapes_are_read_alike() -> None:
+    shapes: list[object] = [
+        {"role": "user", "content": "Hi"},
+        {"from": "human", "value": "Hi"},
+        SimpleNamespace(type="human", content="Hi", id=None),
+        {"role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
+        {"role": "User", "content": ["Hi"]},
+    ]
+    assert {(each.role, each.text, each.at) for each in chat_messages.messages_of(shapes)} == {("user", "Hi", None)}
+    called = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": '{"a":1}'}}]}
+    result = {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "text", "text": "42"}]}]}
+    used = {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {"a": 1}}]}
+    told = [each.text for each in chat_messages.messages_of([called, result, used])]
+    assert told == ['[calls f({"a":1})]', "42", '[calls f({"a":1})]']
+
+
+WRONG: list[object] = [
+    5,
+    [5],
+    [{"role": "user", "content": 5}],
+    [{"role": 5, "content": "x"}],
+    [{"role": "user", "content": "x", "time": "2024-05-01T10:00:00"}],
+    [{"role": "user", "content": "x", "time": float("nan")}],
+    [{"role": "user", "content": [{"text": "x"}]}],
+    [{"role": "assistant", "content": "x", "tool_calls": 5}],
+    [{"role": "assistant", "content": "x", "tool_calls": [5]}],
+    [{"role": "system", "content": "x"}],
+    [],
+    " ",
+]
+
+
+@pytest.mark.parametrize("given", WRONG, ids=repr)
+def test_what_is_no_message_is_refused_and_nothing_is_written(mem: worlddb.Memory, given: object) -> None:
+    before = mem.db.head()
+    with pytest.raises(worlddb.InputError):
+        mem.add(given)  # type: ignore[arg-type]
+    assert mem.db.head() == before
+
+
+def test_a_context_keeps_its_budget_is_in_order_and_says_each_text_once(mem: worlddb.Memory) -> None:
+    mem.add("Ana's dog was born.", since="2020-01-01")
+    for _ in range(2):
+        mem.add("Ana's dog likes long walks.", since="2023-01-01")
+    other = mem.add("Ana's dog hates walks.", since="2022-01-01")
+    mem.contradict(other, mem.add("Ana's dog sleeps all day.", since="2021-01-01"))
+    whole = mem.context("Ana's dog", max_tokens=10_000)
+    assert [line[2:6] for line in whole.splitlines()] == ["2020", "2021", "2022", "2023"]
+    assert "(contradicted by: Ana's dog sleeps all day.)" in whole
+    for budget in (1, 20, 40, 80):
+        assert len(mem.context("Ana's dog", max_tokens=budget).encode()) <= 3 * budget
+        assert len(mem.context("Ana's dog", max_tokens=budget, count=lambda text: len(text.split())).split()) <= budget
+
+
+def test_a_profile_lists_what_holds_by_type_newest_first(mem: worlddb.Memory) -> None:
+    gone = mem.add("Ana likes coffee.", type="Preference", about="Ana", since="2020-01-01")
+    for year in (2021, 2023, 2022):
+        mem.add(f"Ana liked tea in {year}.", type="Preference", about=["Ana", "tea"], since=f"{year}-01-01")
+    mem.forget(gone)
+    found = mem.profile(limit=2)
+    assert [world.content[-5:] for world in found.kinds["Preference"]] == ["2023.", "2022."]
+    assert found.left == 1 and found.people == {"ana": 3, "tea": 3}
+    assert "Ana liked tea in 2023." in str(found)
+    assert mem.as_of("2020-06-01").profile().kinds["Preference"][0].content == "Ana likes coffee."
+
+
+def test_memories_of_an_agent_alone_and_of_the_whole_store(tmp_path: Path) -> None:
+    with worlddb.memory(tmp_path / "store", agent="scout") as scout:
+        scout.add("The bridge is closed.")
+        everything = worlddb.memory(scout.db)
+        everything.add("The sky is clear.")
+        assert texts(scout.recall("sky")) == ["The bridge is closed."]
+        assert sorted(texts(everything.recall("the bridge, the sky"))) == ["The bridge is closed.", "The sky is clear."]
+        assert "scout" in {entry.author for entry in scout.db.log()}
+    with pytest.raises(worlddb.InputError, match="blank"):
+        worlddb.memory(tmp_path / "store", user=" ")
+    with pytest.raises(worlddb.StoreClosed):
+        scout.add("x")
+
+
+def test_every_call_has_a_twin_to_await(mem: worlddb.Memory) -> None:
+    async def day() -> tuple[str, str, int, int]:
+        added = await mem.aadd("Ana lives in Lisbon.", about="Ana")
+        await mem.acorrect(added, "Ana lives in Porto.")
+        first = (await mem.arecall("where does Ana live?", k=1)).hits[0].content
+        context = await mem.acontext("Ana", max_tokens=100)
+        await mem.acontradict(added, await mem.aadd("Ana lives in Rome."))
+        versions = len(await mem.ahistory(added))
+        await mem.aforget(added)
+        return first, context, versions, len((await mem.aprofile()).kinds["Fact"])
+
+    first, context, versions, left = asyncio.run(day())
+    assert first == "Ana lives in Porto." and first in context and (versions, left) == (2, 1)
+
+
+def test_ingest_takes_messages_of_chats(mem: worlddb.Memory) -> None:
+    receipt = mem.db.ingest(CHAT, conversation="c", session="s")
+    said = [world.content for world in mem.db.view().find(type="Turn")]
+    assert receipt and said == ["system: Be kind.", "user: My dog is called Rex.", "assistant: A fine name.\n[image]"]

@@ -1,0 +1,562 @@
+"""The front door for an agent: one user's memories by add, recall, context, profile, correct and forget.
+
+It composes calls of the library and has nothing of its own. What it writes for a user lies in that user's world, which
+the MCP server shows under the same ``user_id``. It reads from inside that world, where nobody else's memories turn up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
+
+import msgspec
+from rapidfuzz import process
+
+from worlddb.database import Database
+from worlddb.database import open as open_store
+from worlddb.log.model import errors, limits, times
+from worlddb.memory_scopes import ENTRY, SCOPE, Label, ScopeKey, Scopes
+from worlddb.query.records import records
+from worlddb.query.view.view import View
+from worlddb.reconciler.ingest import chat_messages, extraction
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+Count = Callable[[str], int]
+
+ABOUT: Final = "refers_to"
+ALIKE: Final = 85
+"""Of 100, by the letters that would have to be changed, from where on a name may be another one misspelt."""
+MAX_ALIKE: Final = 3
+"""Users whom a note names."""
+MAX_SCOPES: Final = 10_000
+"""Users among whom such names are looked for."""
+_FIRST: Final = 8
+"""Hits more than wanted that are asked for at first, since some are no statements."""
+_CONTEXT: Final = 64
+"""Hits from which a context is put together."""
+_BYTES_A_TOKEN: Final = 3
+"""Less than a token has on the average, so that a budget is kept without knowing the model."""
+
+
+class Added(msgspec.Struct, frozen=True, kw_only=True):
+    """What an ``add`` wrote: ``ids`` of the memories, in the order given, and the commit ``seq``.
+
+    ``repeated`` counts messages that the session held already, ``proposals`` are staged identities that somebody should
+    decide about, ``notes`` say in words what else a caller should know.
+    """
+
+    ids: tuple[str, ...]
+    seq: int
+    repeated: int = 0
+    proposals: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The id of the one memory.
+
+        Raises:
+            InputError: there is not exactly one.
+        """
+        if len(self.ids) != 1:
+            raise errors.InputError(f"{len(self.ids)} memories were written", "Use ids")
+        return self.ids[0]
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a user and holds: statements by type, the newest first, and whom they are about.
+
+    ``people`` counts by name the statements that refer to each person or thing. ``messages`` and ``sessions`` are
+    numbers of what was said, which is not listed. ``left`` counts statements beyond the limit.
+    """
+
+    user: str
+    at: int
+    kinds: dict[str, tuple[records.World, ...]]
+    people: dict[str, int]
+    sessions: int
+    messages: int
+    left: int
+
+    def __str__(self) -> str:
+        lines = [f"What is known of {self.user or 'everybody'} at {times.format_time(self.at)}"]
+        for kind, worlds in self.kinds.items():
+            lines += [f"{kind}:", *(f"- {_line(world)}" for world in worlds)]
+        if self.people:
+            lines.append("Mentioned: " + ", ".join(f"{name} ({count})" for name, count in self.people.items()))
+        return "\n".join(lines)
+
+
+def memory(
+    place: str | Path | Database,
+    *,
+    user: str | None = None,
+    agent: str | None = None,
+    session: str | None = None,
+    **options: Any,
+) -> Memory:
+    """Open an agent's memory: a directory, made if there is none, or a store that is open already.
+
+    Args:
+        user: whose memories they are. Each user has a world, and nothing that is read here comes from outside of it.
+            Without one, ``agent`` has a world of its own; without both it is the whole store.
+        agent: who writes; the author of what is written.
+        session: the conversation, under whose name messages are kept together.
+        options: those of :func:`worlddb.open`.
+
+    Raises:
+        InputError: a name is blank, or an option is given for a store that is open.
+    """
+    for name, value in (("user", user), ("agent", agent), ("session", session)):
+        if value is not None and not limits.checked_text(value, name, limits.MAX_AUTHOR_BYTES).strip():
+            raise errors.InputError(f"{name} is blank", "Give a name, the same at each start, or leave it out")
+    if isinstance(place, Database):
+        if options:
+            raise errors.InputError(f"The store is open, so {min(options)} cannot be set", "Give it to worlddb.open")
+        return Memory(place if agent is None else place.signed(agent), user, agent, session, owns=False)
+    options = options if agent is None else {"author": agent, **options}
+    return Memory(open_store(place, **options), user, agent, session, owns=True)
+
+
+def _twin(
+    method: Callable[Concatenate[Any, Given], Answer],
+) -> Callable[Concatenate[Any, Given], Coroutine[Any, Any, Answer]]:
+    """Return the same call for ``await``: it runs in a thread, so that the loop goes on."""
+
+    @functools.wraps(method)
+    async def twin(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
+        return await asyncio.to_thread(method, self, *given, **named)
+
+    return cast(Callable[Concatenate[Any, Given], Coroutine[Any, Any, Answer]], twin)
+
+
+class Memory:
+    """One user's memories in an open store; see :func:`worlddb.memory`. Every call has a twin to await: ``aadd`` …"""
+
+    def __init__(self, db: Database, user: str | None, agent: str | None, session: str | None, *, owns: bool) -> None:
+        self.db = db
+        self.user, self.agent, self.session = user, agent, session
+        self._owns = owns
+        self._valid: times.TimeLike | None = None
+        self._known: times.TimeLike | int | None = None
+        self._scopes = Scopes(db)
+        kind, name = ("user", user) if user is not None else ("agent", agent)
+        self._label = None if name is None else Label(kind, name)
+
+    def close(self) -> None:
+        """Close the store, if it was opened here."""
+        if self._owns:
+            self.db.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<worlddb.Memory of {self._label or 'the whole store'}>"
+
+    # -- writing
+
+    def add(
+        self,
+        given: str | Mapping[str, Any] | Sequence[Any],
+        *,
+        about: str | Sequence[str] = (),
+        type: str = "Fact",
+        name: str = "",
+        since: times.TimeLike | None = None,
+        until: times.TimeLike | None = None,
+        contradicts: Any = (),
+        derived_from: Any = (),
+        replaces: Any = (),
+        source: Mapping[str, Any] | None = None,
+        why: str = "",
+    ) -> Added:
+        """Write a statement, or the messages of a conversation, as one commit.
+
+        A text is one memory, true from ``since`` (default: now) to ``until``. ``about`` names the persons and things
+        that it is about, each a world of its own. It may contradict, replace or be derived from memories.
+
+        Messages (``{"role": …, "content": …}``, or as LangChain and ShareGPT have them) are kept under the ``session``.
+        One with an id, or with a time, that is there already is not written again, nor is the beginning of a list that
+        begins with all that the session holds. Instructions to the model and messages without a text are left out.
+
+        Raises:
+            InputError: an argument is wrong; nothing was written.
+            RefusedError: a rule of the engine forbids it; nothing was written.
+        """
+        self._check_present()
+        if isinstance(given, str):
+            if not given.strip():
+                raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
+            joined = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
+            names = [about] if isinstance(about, str) else [*about]
+            return self._state(given, names, joined, type, name, since, until, dict(source or {}), why)
+        given_besides = (about, name, until, contradicts, derived_from, replaces)
+        if any(given_besides) or type != "Fact":
+            raise errors.InputError(
+                "A statement's arguments were given with messages", "Add the statement with a call of its own"
+            )
+        return self._converse(chat_messages.messages_of(given), since, dict(source or {}), why)
+
+    def correct(
+        self,
+        id: Any,
+        text: str,
+        *,
+        since: times.TimeLike | None = None,
+        until: times.TimeLike | None = None,
+        why: str = "",
+    ) -> Added:
+        """Say what a memory says instead, from ``since`` (default: now) to ``until``; before, it says what it said.
+
+        If it never was as it said, give the time at which the memory itself begins. The id stays.
+        """
+        self._check_present()
+        ref = self._seen(id).ref
+        given = {"content": text, "valid_from": since, "valid_to": until, "source": self._source({}), "why": why}
+        return self._done(self.db.revise(ref, **given), [ref])
+
+    def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:
+        """Record that two memories cannot both be true; both stay, and each is shown with the other."""
+        self._check_present()
+        refs = [self._seen(each).ref for each in (one, other)]
+        return self._done(self.db.link(refs[0], "contradicts", refs[1], why=why), refs)
+
+    def forget(self, id: Any, *, since: times.TimeLike | None = None, reason: str = "") -> Added:
+        """Say that a memory holds no more (default: from now on). It stays in the record of the past.
+
+        What must be gone from the files is erased: ``db.erase``, or ``forget_user`` for all of a user's.
+        """
+        self._check_present()
+        ref = self._seen(id).ref
+        return self._done(self.db.retire(ref, valid_from=since, why=reason), [ref])
+
+    # -- reading
+
+    def as_of(self, valid: times.TimeLike | None = None, *, known: times.TimeLike | int | None = None) -> Memory:
+        """Return the same memory to read at a time: what was true then, and with ``known`` what was known by then.
+
+        ``known`` is a time or the number of a commit.
+        """
+        if valid is None and known is None:
+            raise errors.InputError("No moment was named", "Give valid, known, or both")
+        then = Memory(self.db, self.user, self.agent, self.session, owns=False)
+        then._valid, then._known = valid, known
+        then._view()
+        return then
+
+    def recall(self, question: str, *, k: int = 10, **asked: Any) -> records.Recall:
+        """Find the ``k`` memories that answer a question best, best first; see :meth:`View.recall` for ``asked``.
+
+        Names of people and things, of sessions and scopes are no answers by themselves and are left out.
+        """
+        view, wanted = self._view(), limits.checked_number(k, "k", 1, 10_000)
+        if view is None:
+            return msgspec.structs.replace(self._whole_view().recall("", k=k, **asked), note=self._nothing_yet())
+        asked_for = min(2 * wanted + _FIRST, 10_000)
+        while True:
+            found: records.Recall = view.recall(question, k=asked_for, **asked)
+            hits = tuple(hit for hit in found.hits if hit.content)[:wanted]
+            if found.groups or len(hits) == wanted or len(found.hits) < asked_for or asked_for == 10_000:
+                return found if found.groups else msgspec.structs.replace(found, hits=hits)
+            asked_for = min(4 * asked_for, 10_000)
+
+    def context(self, question: str, *, max_tokens: int = 800, count: Count | None = None, **asked: Any) -> str:
+        """Return what is known for a question as a text for a prompt: dated, sourced, and no longer than a budget.
+
+        The best memories that fit, each text once, in the order in which they began to hold, with what contradicts
+        them. ``count`` counts the tokens of a text; without it three bytes are taken for one, which is more than any
+        common model makes of it. Empty if nothing was found.
+        """
+        limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
+        tokens = count or (lambda text: -(-len(text.encode()) // _BYTES_A_TOKEN))
+        found = self.recall(question, k=_CONTEXT, **asked)
+        shown: dict[str, tuple[tuple[int, int], str]] = {}
+        known = {hit.ref: hit for hit in found.hits}
+        for hit in found.hits:
+            said = " ".join(hit.content.split())
+            line = f"- {_line(hit)}"
+            against = [known[ref].content for ref in hit.conflicts if ref in known]
+            line += f" (contradicted by: {'; '.join(' '.join(each.split()) for each in against)})" if against else ""
+            text = "\n".join([*(each for _, each in sorted(shown.values())), line])
+            if said not in shown and tokens(text) <= max_tokens:
+                shown[said] = (hit.valid.start, hit.seq), line
+        return "\n".join(line for _, line in sorted(shown.values()))
+
+    def profile(self, *, limit: int = 50) -> Profile:
+        """Return what is known and holds, by type, without a question and without a model.
+
+        At most ``limit`` statements of each type are listed, the newest first.
+        """
+        limits.checked_number(limit, "limit", 1, 10_000)
+        view = self._view()
+        moment = self._whole_view() if view is None else view
+        known = [] if view is None else view.find()
+        held = {world.ref for world in known}
+        kinds: dict[str, list[records.World]] = {}
+        counted = {extraction.TURN: 0, extraction.SESSION: 0}
+        people: dict[str, int] = {}
+        for world in known:
+            if world.type in counted:
+                counted[world.type] += 1
+            elif world.type == ENTRY and not world.content:
+                said = [edge.source in held for edge in moment.edges(world.ref, type=ABOUT, direction="in")]
+                people |= {world.name: people.get(world.name, 0) + sum(said)} if any(said) else {}
+            elif world.type != SCOPE:
+                kinds.setdefault(world.type, []).append(world)
+        left = 0
+        for kind, worlds in kinds.items():
+            worlds.sort(key=lambda world: (-world.valid.start, -world.seq))
+            left += max(0, len(worlds) - limit)
+            kinds[kind] = worlds[:limit]
+        return Profile(
+            user=str(self.user or ""),
+            at=moment.valid,
+            kinds={kind: tuple(worlds) for kind, worlds in sorted(kinds.items())},
+            people=dict(sorted(people.items(), key=lambda each: (-each[1], each[0]))),
+            sessions=counted[extraction.SESSION],
+            messages=counted[extraction.TURN],
+            left=left,
+        )
+
+    def history(self, id: Any) -> list[records.Version]:
+        """Return all versions of a memory, oldest first, with who said each, when, and since when it holds."""
+        view = self._view()
+        return (self._whole_view() if view is None else view).history(self._seen(id).ref)
+
+    aadd = _twin(add)
+    acorrect = _twin(correct)
+    acontradict = _twin(contradict)
+    aforget = _twin(forget)
+    arecall = _twin(cast(Callable[..., records.Recall], recall))
+    acontext = _twin(cast(Callable[..., str], context))
+    aprofile = _twin(profile)
+    ahistory = _twin(history)
+
+    # -- the parts
+
+    def _state(
+        self,
+        text: str,
+        about: list[str],
+        joined: Mapping[str, Any],
+        type: str,
+        name: str,
+        since: times.TimeLike | None,
+        until: times.TimeLike | None,
+        source: dict[str, Any],
+        why: str,
+    ) -> Added:
+        if type.casefold() in (SCOPE.casefold(), extraction.SESSION.casefold(), extraction.TURN.casefold()):
+            raise errors.InputError(f"A statement cannot be a {type}", "Give another type, such as Fact")
+        ends = {kind: [self._seen(ref).ref for ref in _listed(refs)] for kind, refs in joined.items()}
+        begun, begins = self._begun(), None if since is None else times.parse_time(since, "since")
+        with self.db.batch() as tx:
+            key, home = self._home(tx)
+            made = tx.create(
+                type,
+                name,
+                content=text,
+                world=home,
+                valid_from=begins,
+                valid_to=until,
+                source=self._source(source),
+                why=why,
+                resolve="all" if name else False,
+            )
+            for each in dict.fromkeys(" ".join(one.split()) for one in about):
+                tx.link(made, ABOUT, self._entry(tx, key, home, each), valid_from=begins)
+            for kind, refs in ends.items():
+                for ref in refs:
+                    tx.link(made, kind, ref, valid_from=begins, why=why)
+        return self._done(tx.receipt, [tx.receipt.refs[made.position]], begun)
+
+    def _converse(
+        self, messages: list[chat_messages.Message], at: times.TimeLike | None, source: dict[str, Any], why: str
+    ) -> Added:
+        said = [each for each in messages if each.text and each.role not in chat_messages.INSTRUCTIONS]
+        left = len(messages) - len(said)
+        notes = [f"Left out, as instructions or without a text: {left} of {len(messages)} messages"] if left else []
+        if not said:
+            raise errors.InputError("No message has a text to keep", "Give messages of the user or the assistant")
+        speakers = {chat_messages.USER: self.user or "", chat_messages.ASSISTANT: self.agent or ""}
+        speakers = {role: name for role, name in speakers.items() if name}
+        known = self._repeated(said)
+        begun, fallback = self._begun(), None if at is None else times.parse_time(at, "since")
+        session = self.session or extraction.DEFAULT_SESSION
+        first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
+        with self.db.batch() as tx:
+            key, home = self._home(tx)
+            where = tx.create(
+                extraction.SESSION,
+                session,
+                world=home,
+                key=_key("session", key, session),
+                valid_from=first,
+                resolve=False,
+                source=self._source({}),
+            )
+            made = []
+            for each in said[known:]:
+                turn, begins = each.turn(speakers), fallback if each.at is None else each.at
+                own = [each.id] if each.id else [each.at, each.role, each.text] if each.at is not None else None
+                world = tx.create(
+                    extraction.TURN,
+                    "",
+                    content=f"{turn.speaker}: {turn.text}",
+                    world=where,
+                    key=None if own is None else _key("message", key, session, *own),
+                    valid_from=begins,
+                    source=self._source(source | turn.source),
+                    why=why,
+                    resolve=False,
+                )
+                made.append(world.position)
+                tx.link(
+                    world,
+                    ABOUT,
+                    self._entry(tx, key, home, turn.speaker),
+                    key=None if own is None else _key("said", key, session, *own),
+                    valid_from=begins,
+                    properties={"role": "speaker"},
+                )
+        written = {entry.refs[0] for entry in self.db.log(tx.receipt.seq, tx.receipt.seq) if entry.refs}
+        refs = [tx.receipt.refs[position] for position in made]
+        again = known + (sum(ref not in written for ref in refs) if tx.receipt.events else len(refs))
+        done = self._done(tx.receipt, refs, begun)
+        return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes))
+
+    def _repeated(self, said: Sequence[chat_messages.Message]) -> int:
+        """Return how many messages, at the beginning of a list, are all that the session holds."""
+        view = self._view()
+        if view is None or any(each.id or each.at is not None for each in said):
+            return 0
+        session = self.session or extraction.DEFAULT_SESSION
+        homes = [world for world in view.find(name=session, type=extraction.SESSION) if world.name == session]
+        held = [turn for home in homes[:1] for turn in view.children(home.ref) if turn.type == extraction.TURN]
+        same = len(held) <= len(said) and all(
+            (turn.source.get("role"), turn.content.partition(": ")[2]) == (each.role, each.text)
+            for turn, each in zip(held, said, strict=False)
+        )
+        return len(held) if same else 0
+
+    def _home(self, tx: Any) -> tuple[ScopeKey | tuple[str, ...], Any]:
+        """Return the key of whose world it is, and the world, made if there is none."""
+        if self._label is None:
+            return ("memory",), None
+        key = self._scopes.key(self.db.view(), self._label)
+        return key, self._scopes.write_scope(tx, key)
+
+    def _entry(self, tx: Any, key: Any, home: Any, name: str) -> Any:
+        """Return the entity of a name; a user goes by one name, however it is capitalised."""
+        if not name:
+            raise errors.InputError("A name in about is blank", "Give the name of a person or thing, or leave it out")
+        same = self.user is not None and name.casefold() == self.user.casefold()
+        return self._scopes.write_entry(tx, key, home, str(self.user) if same else name, self._source({}))
+
+    def _source(self, given: dict[str, Any]) -> dict[str, Any]:
+        own = {"channel": "memory", "agent": self.agent, "session": self.session}
+        return {name: value for name, value in own.items() if value} | given
+
+    def _done(self, receipt: Any, refs: Sequence[str], begun: str = "") -> Added:
+        receipt.raise_if_refused()
+        if not self.db.background:
+            try:
+                self.db.embed()
+            except errors.UnavailableError:
+                pass
+        inside = self._view()
+        proposals = [ref for ref in receipt.proposals if inside is None or _is_shown(inside, ref)]
+        told = [note for note in receipt.notes if inside is None or all(_is_seen(inside, ref) for ref in note.refs)]
+        notes = [*filter(None, [begun]), *(str(note) for note in told)]
+        return Added(ids=tuple(refs), seq=receipt.seq, proposals=tuple(proposals), notes=tuple(notes))
+
+    def _begun(self) -> str:
+        """Return a note if these are the first memories of a user, and others have nearly the same name."""
+        is_new = self._label is not None and self._view() is None
+        return self._nothing_yet() if is_new and self._alike() else ""
+
+    def _nothing_yet(self) -> str:
+        """Say that nothing was written for this user, and name those of nearly the same name."""
+        named = "".join(f"; there is {each}" for each in self._alike())
+        return f"Nothing was written for {self._label} before{named}"
+
+    def _alike(self) -> list[str]:
+        """Return the scopes whose names are nearly that of this one, the nearest first."""
+        view = self.db.view()
+        names = [world.name for world in view.find(type=SCOPE, limit=MAX_SCOPES) if self._scopes.is_scope(view, world)]
+        found = process.extract(str(self._label), names, processor=str.casefold, score_cutoff=ALIKE, limit=MAX_ALIKE)
+        return [name for name, _, _ in found]
+
+    def _check_present(self) -> None:
+        if self._valid is not None or self._known is not None:
+            raise errors.InputError("This is the memory as of a past moment", "Write to the memory of now")
+
+    def _whole_view(self, world: str | None = None) -> View:
+        if isinstance(self._known, int) and not isinstance(self._known, bool) and self._known < 10**9:
+            return self.db.view(valid=self._valid, seq=self._known, world=world)
+        return self.db.view(valid=self._valid, ingested=self._known, world=world)
+
+    def _view(self) -> View | None:
+        """Return the view of the user's world, ``None`` if there is none yet."""
+        if self._label is None:
+            return self._whole_view()
+        found = self._scopes.scopes(self.db.view(), self._label)
+        try:
+            return self._whole_view(found[0].ref) if found else None
+        except errors.UnknownReference:
+            return None
+
+    def _seen(self, id: Any) -> records.World:
+        """Return a memory of this user, whether it holds or not.
+
+        Raises:
+            UnknownReference, AmbiguousReference: there is none; several begin so.
+        """
+        given = id.id if isinstance(id, Added) else id
+        view = self._view()
+        if view is None:
+            raise errors.UnknownReference(f"There is no memory {errors.shown(given)}", self._nothing_yet())
+        found = view.get(given, include_superseded=True)
+        assert found is not None, "a known world has a newest version"
+        return found
+
+
+def _listed(refs: Any) -> list[Any]:
+    return [*refs] if isinstance(refs, list | tuple) else [refs]
+
+
+def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:
+    return msgspec.json.encode(("memory", kind, [*scope], *parts)).decode()
+
+
+def _is_shown(view: View, proposal: str) -> bool:
+    try:
+        view.proposal(proposal)
+    except errors.InputError:
+        return False
+    return True
+
+
+def _is_seen(view: View, ref: str) -> bool:
+    try:
+        return bool(view.reference_of(ref))
+    except errors.InputError:
+        return False
+
+
+def _line(found: records.World | records.Hit) -> str:
+    """Return a memory on one line: since when it holds, the text, and where it comes from."""
+    since = times.format_time(found.valid.start)[:10]
+    until = "" if found.valid.end == times.FOREVER else f" to {times.format_time(found.valid.end)[:10]}"
+    named = f"{found.name}: " if found.name else ""
+    source = ", ".join(str(found.source[name]) for name in ("session", "file", "agent") if found.source.get(name))
+    told = [source or found.author, *(["made of what holds no more"] if found.stale else [])]
+    return f"{since}{until}: {named}{' '.join(found.content.split())} [{'; '.join(told)}; {found.ref[:12]}]"
