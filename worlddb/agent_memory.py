@@ -220,8 +220,8 @@ class Memory:
         """
         self._check_present()
         ref = self._seen(id).ref
-        given = {"content": text, "valid_from": since, "valid_to": until, "source": self._source({}), "why": why}
-        return self._done(self.db.revise(ref, **given), [ref])
+        receipt = self.db.revise(ref, content=text, valid_from=since, valid_to=until, source=self._source({}), why=why)
+        return self._done(receipt, [ref])
 
     def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:
         """Record that two memories cannot both be true; both stay, and each is shown with the other."""

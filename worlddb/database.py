@@ -281,7 +281,7 @@ class Database(WriteCalls):
 
     def ingest(
         self,
-        turns: Sequence[Turn | dict[str, Any]],
+        turns: Sequence[Turn | dict[str, Any] | object],
         *,
         conversation: str = "conversation",
         session: str | None = None,
