@@ -7,10 +7,10 @@ way to what other modules decide. A bookmark names a commit, and never moves unl
 from collections.abc import Callable
 from typing import Any, Final
 
-from worlddb.log.model import codec, errors, ids, times
+from worlddb.log.model import errors, ids, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply.log_marks import bookmark_at
-from worlddb.projections.tables.storage.schema import ACCEPTED, CONTAINS, PENDING, STATUS_NAMES, ProposalRow
+from worlddb.projections.tables.storage.schema import ACCEPTED, PENDING, STATUS_NAMES, ProposalRow
 from worlddb.reconciler.bundle_import.bundle_importer import import_bundle
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions import configuration, worlds
@@ -82,7 +82,10 @@ def link(ctx: context.Context, command: cmd.Link, details: int) -> draft.Decisio
     source, target = context.node_ref(ctx, command.source_ref), context.node_ref(ctx, command.target_ref)
     home = None if command.home is None else context.node_ref(ctx, command.home)
     if isinstance(command.key, str) and not ctx.takes_in:
-        _refuse_other_under_key(ctx, command, command.key, (source, target, home))
+        said = context.SaidOfEdge(
+            command.type, source, target, home, command.valid_from, command.valid_to, command.properties
+        )
+        ctx.refuse_other_under_key(command.key, said)
     written = ctx.link(
         source,
         command.type,
@@ -94,40 +97,6 @@ def link(ctx: context.Context, command: cmd.Link, details: int) -> draft.Decisio
         key=command.key,
     )
     return draft.Decision(written.id, staged=written.staged)
-
-
-def _refuse_other_under_key(
-    ctx: context.Context, command: cmd.Link, key: str, ends: tuple[int, int, int | None]
-) -> None:
-    """Refuse an edge whose key stands for a live edge that says something else; what is not stated does not differ."""
-    edge = ctx.under_key(key)[1]
-    if edge is None:
-        return
-    place = ctx.tables.place_of(edge)
-    assert place is not None
-    row = ctx.tables.edge(place)
-    known = ctx.handled(place, row)
-    source, target, home = ends
-    said = ctx.kept_properties(known) if command.properties else None
-    # Whoever ended it since does not make the same statement another one.
-    from_, to = (None, None) if row.closed else (command.valid_from, command.valid_to)
-    others = {
-        "type": known.type != command.type,
-        "source": known.source != source,
-        "target": known.target != target,
-        "home": home not in (None, known.home) and command.type != CONTAINS,
-        "valid_from": from_ not in (None, row.valid_from),
-        "valid_to": to not in (None, row.valid_to),
-        "properties": said is not None and codec.encode(said) != codec.encode(command.properties),
-    }
-    differing = [what for what, differs in others.items() if differs]
-    if differing:
-        ctx.refuse(
-            "key_taken",
-            f"The key {key[:80]!r} stands for the edge {ids.short(edge)}, whose {', '.join(differing)}"
-            f" {'is' if len(differing) == 1 else 'are'} other",
-            "Give another key, or unlink that edge first",
-        )
 
 
 def unlink(ctx: context.Context, command: cmd.Unlink, details: int) -> draft.Decision:

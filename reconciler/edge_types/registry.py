@@ -173,7 +173,7 @@ class _RewriteRecorder:
     def _add(self, name: events.RewriteName, edge_type: str) -> _RewriteRecorder:
         if edge_type != self._own:
             raise errors.InputError(
-                f"The rewrite {name} names the edge type {edge_type!r:.80}", f"Name {self._own!r} alone"
+                f"The rewrite {name} names the edge type {errors.shown(edge_type)}", f"Name {self._own!r} alone"
             )
         self.names.append(name)
         return self
@@ -199,7 +199,11 @@ def _rewrites(handler: Any, name: str) -> tuple[events.RewriteName, ...]:
     return tuple(known for known in REWRITES if known in asked.names)
 
 
-def failure(name: str, method: str, error: Exception) -> tuple[str, str]:
+def failure(name: str, method: str, error: BaseException) -> tuple[str, str]:
     """The message about a handler that raised, and its remedy."""
-    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    try:
+        said = str(error)
+    except Exception:  # Of a class of the handler's own.
+        said = ""
+    told = f"{type(error).__name__}: {said}" if said else type(error).__name__
     return f"The handler of {name!r} failed in {method}: {told:.400}", "Nothing was written. Correct the handler"

@@ -4,13 +4,14 @@ The handler gets a context that ends with the call and offers only what the prot
 refusal becomes one typed error. After a refusal or a failed write the commit is off, even if the handler swallows it.
 """
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NoReturn, Protocol
 
-from worlddb.log.model import errors, ids, limits, times
+from worlddb.log.model import errors, limits, times
 from worlddb.reconciler.commands import commands, validation
-from worlddb.reconciler.commands.outcome import Refusal
+from worlddb.reconciler.commands.outcome import NOTES, Refusal
 from worlddb.reconciler.edge_types import handler
 from worlddb.reconciler.edge_types.registry import failure
 
@@ -47,13 +48,13 @@ class SandboxedHandler:
     def default_valid_from(self, ctx: Any, source: int, target: int) -> int:
         found = self._call(ctx, "default_valid_from", source, target)
         if type(found) is not int or not times.ALWAYS <= found < times.FOREVER:
-            self._fail("default_valid_from", f"returned {found!r:.80}, not a time in microseconds")
+            self._fail("default_valid_from", f"returned {errors.shown(found)}, not a time in microseconds")
         return int(found)
 
     def on_insert(self, ctx: Any, edge: handler.HandledEdge) -> handler.Insert:
         found: object = self._call(ctx, "on_insert", edge)
         if not isinstance(found, handler.Insert):
-            self._fail("on_insert", f"returned {found!r:.80}, not Insert.WRITE or Insert.STAGE")
+            self._fail("on_insert", f"returned {errors.shown(found)}, not Insert.WRITE or Insert.STAGE")
         return found
 
     def on_delete(self, ctx: Any, edge: handler.HandledEdge) -> None:
@@ -72,10 +73,16 @@ class SandboxedHandler:
         except Exception as error:
             ctx.stopped = errors.HandlerFailed(*failure(self.name, method, error))
             raise ctx.stopped from error
+        except BaseException as error:  # Whoever called this handler may swallow it, and go on.
+            ctx.stopped = ctx.stopped or errors.HandlerFailed(*failure(self.name, method, error))
+            raise
         finally:
             given.end_call()
         if ctx.stopped is not None:
             raise ctx.stopped
+        if inspect.iscoroutine(answer) or inspect.isgenerator(answer):
+            answer.close()
+            self._fail(method, f"returned a {type(answer).__name__}, which nobody runs")
         return answer
 
     def _fail(self, method: str, problem: str) -> NoReturn:
@@ -171,6 +178,8 @@ class SandboxedContext:
             self._world(target),
         )
         limits.checked_record({} if properties is None else properties, "properties")
+        if key is not None:
+            limits.checked_text(key, "key", limits.MAX_KEY_BYTES, empty=False)
         where = None if home is None else self._world(home)
         written: handler.Written = self._written(
             self._live.link,
@@ -250,6 +259,8 @@ class SandboxedContext:
 
     def note(self, code: str, *refs: bytes) -> None:
         self._check_code(code)
+        if code in NOTES:
+            self._fail(f"gave the code {code} to a note, by which the engine means something of its own")
         for ref in refs:
             self._check_reference(ref)
         self._live.note(code, *refs)
@@ -275,10 +286,13 @@ class SandboxedContext:
         except Exception as error:
             self._ctx.stopped = self._ctx.stopped or error
             raise
+        except BaseException as error:
+            self._ctx.stopped = self._ctx.stopped or errors.HandlerFailed(*failure(self._name, "a write", error))
+            raise
 
     def _world(self, world: object) -> int:
         if type(world) is not int or not self._live.has_world(world):
-            self._fail(f"names the world {world!r:.80}, which does not exist")
+            self._fail(f"names the world {errors.shown(world)}, which does not exist")
         return world
 
     def _closable(self, world: object) -> int:
@@ -289,28 +303,30 @@ class SandboxedContext:
 
     def _edge(self, edge: object) -> bytes:
         if not isinstance(edge, bytes) or not self._live.has_edge(edge):
-            self._fail(f"names the edge {edge!r:.80}, which does not exist")
+            self._fail(f"names the edge {errors.shown(edge)}, which does not exist")
         if self._ctx.is_proposal(edge):
             self._ctx.refuse("is_a_proposal", f"{edge.hex()[:12]} is an accepted proposal", "Undo it")
         return edge
 
     def _lineage(self, lineage: object) -> bytes:
         if not isinstance(lineage, bytes) or (lineage and not self._live.has_lineage(lineage)):
-            self._fail(f"names the world {lineage!r:.80}, which does not exist")
+            self._fail(f"names the world {errors.shown(lineage)}, which does not exist")
         return lineage
 
     def _time(self, time: object) -> int:
         if type(time) is not int or not times.ALWAYS <= time <= times.FOREVER:
-            self._fail(f"gave {time!r:.80} as a time, not microseconds")
+            self._fail(f"gave {errors.shown(time)} as a time, not microseconds")
         return time
 
     def _check_reference(self, ref: object) -> None:
-        if not isinstance(ref, bytes) or len(ref) < ids.LINEAGE_BYTES:
-            self._fail(f"gave {ref!r:.80} as what a note is about, not a full reference")
+        """See that a note is about something that is there: the log keeps notes for good, so no text may be in them."""
+        live = self._live
+        if not isinstance(ref, bytes) or not (live.has_lineage(ref) or live.has_edge(ref) or live.is_proposal(ref)):
+            self._fail(f"gave {errors.shown(ref)} as what a note is about, not the full reference of anything")
 
     def _check_code(self, code: object) -> None:
         if not isinstance(code, str) or not _CODE.fullmatch(code):
-            self._fail(f"gave {code!r:.80} as a code, not lower-case letters, digits and _")
+            self._fail(f"gave {errors.shown(code)} as a code, not lower-case letters, digits and _")
 
     def _fail(self, problem: str) -> NoReturn:
         raise errors.HandlerFailed(f"The handler of {self._name!r} {problem}", "Correct the handler")

@@ -243,6 +243,18 @@ class Keyed(NamedTuple):
     ended: bytes
 
 
+class SaidOfEdge(NamedTuple):
+    """What is said of an edge that is to be written; ``None`` and no properties where nothing is."""
+
+    type: str
+    source: int
+    target: int
+    home: int | None
+    valid_from: int | None
+    valid_to: int | None
+    properties: dict[str, Any] | None
+
+
 class Context(Reading):
     """What a handler may read and do inside the transaction that its edge is written in."""
 
@@ -302,6 +314,10 @@ class Context(Reading):
         if key is not None:
             nonce, found = self.under_key(key)
             if found is not None:
+                if self._deciding and isinstance(key, str):
+                    until = None if valid_to == times.FOREVER else valid_to
+                    said = SaidOfEdge(type_name, source, target, home, valid_from, until, properties)
+                    self.refuse_other_under_key(key, said)
                 return Written(found, staged=False)
         if properties:
             details = self.draft.add_details(properties=properties)
@@ -736,6 +752,39 @@ class Context(Reading):
                 return nonce, row.edge
             nonce = self._after(row.edge)
         return nonce, None
+
+    def refuse_other_under_key(self, key: str, said: SaidOfEdge) -> None:
+        """Refuse an edge whose key stands for a live edge that says something else.
+
+        What is not stated does not differ.
+        """
+        edge = self.under_key(key)[1]
+        if edge is None:
+            return
+        place = self.tables.place_of(edge)
+        assert place is not None, "a key stands for an edge that is there"
+        row = self.tables.edge(place)
+        known = self.handled(place, row)
+        properties = self.kept_properties(known) if said.properties else None
+        # Whoever ended it since does not make the same statement another one.
+        from_, to = (None, None) if row.closed else (said.valid_from, said.valid_to)
+        others = {
+            "type": known.type != said.type,
+            "source": known.source != said.source,
+            "target": known.target != said.target,
+            "home": said.home not in (None, known.home) and said.type != schema.CONTAINS,
+            "valid_from": from_ not in (None, row.valid_from),
+            "valid_to": to not in (None, row.valid_to),
+            "properties": properties is not None and codec.encode(properties) != codec.encode(said.properties),
+        }
+        differing = [what for what, differs in others.items() if differs]
+        if differing:
+            self.refuse(
+                "key_taken",
+                f"The key {key[:80]!r} stands for the edge {ids.short(edge)}, whose {', '.join(differing)}"
+                f" {'is' if len(differing) == 1 else 'are'} other",
+                "Give another key, or unlink that edge first",
+            )
 
     def _after(self, edge: bytes) -> bytes:
         return keyed(self.secret, KEYED_EDGE, b"", edge)[: ids.NONCE_BYTES]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +41,8 @@ class Scripted(PlainHandler):
         answer: Insert = Insert.WRITE if self.insert is None else self.insert(ctx, edge)
         return answer
 
-    def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:
-        if self.delete is not None:
-            self.delete(ctx, edge)
+    def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> Any:
+        return None if self.delete is None else self.delete(ctx, edge)
 
 
 class Store:
@@ -191,6 +192,17 @@ def _without_end(edge: HandledEdge) -> Any:
     return _without_end(edge)
 
 
+class _Unprintable(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+    __repr__ = __str__
+
+
+async def _asynchronous(ctx: HandlerContext, edge: HandledEdge) -> Insert:
+    return Insert.WRITE
+
+
 BROKEN: dict[str, Callable[..., Any]] = {
     "raises": _raise(ZeroDivisionError("by nothing")),
     "raises something empty": _raise(KeyError()),
@@ -204,6 +216,14 @@ BROKEN: dict[str, Callable[..., Any]] = {
     "gives a code that is none": lambda ctx, edge: ctx.note("{} says who", ctx.lineage(edge.source)),
     "refuses with a code that is none": lambda ctx, edge: ctx.refuse("No Way", "because"),
     "notes what is no reference": lambda ctx, edge: ctx.note("fine", "who"),
+    "notes a text": lambda ctx, edge: ctx.note("fine", b"a text of sixteen bytes and more"),
+    "notes a part of a reference": lambda ctx, edge: ctx.note("fine", ctx.lineage(edge.source)[:8]),
+    "notes by a code of the engine's": lambda ctx, edge: ctx.note("proposal_staged", ctx.lineage(edge.source)),
+    "names an edge type in a note": lambda ctx, edge: ctx.note("types_registered", b"\xff" * 16),
+    "raises what cannot be printed": _raise(_Unprintable()),
+    "returns what cannot be printed": lambda ctx, edge: _Unprintable(),
+    "names a world that cannot be printed": lambda ctx, edge: ctx.begins(_Unprintable()),
+    "is a coroutine": _asynchronous,
     "reaches for the tables": lambda ctx, edge: ctx.tables,
     "reaches for the draft": lambda ctx, edge: ctx.draft.emit("anything"),
     "sets something": lambda ctx, edge: setattr(ctx, "now", 0),
@@ -226,6 +246,84 @@ def test_what_a_handler_raises_is_the_cause_of_the_error(store: Store) -> None:
     with pytest.raises(worlddb.HandlerFailed, match="on_insert: ZeroDivisionError: by nothing") as caught:
         store.link(BROKEN["raises"])
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("end", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()], ids=repr)
+def test_what_another_handler_left_by_half_is_not_written_even_if_its_end_is_swallowed(
+    store: Store, end: BaseException
+) -> None:
+    """Only exceptions stopped the commit: what ends a process, and is swallowed, left a half-done write in it."""
+
+    class Inner(worlddb.PlainHandler):
+        name = "inner"
+
+        def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
+            ctx.link(edge.source, "refers_to", edge.target)
+            raise end
+
+    def swallow(ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        with suppress(BaseException):
+            ctx.link(edge.source, "inner", edge.target)
+        return Insert.WRITE
+
+    store.db.register(Inner())
+    before = store.db.head()
+    with pytest.raises(worlddb.HandlerFailed, match=f"handler of 'inner' failed.*{type(end).__name__}"):
+        store.link(swallow)
+    assert store.db.head() == before
+
+
+def test_a_clean_up_that_nobody_runs_is_no_clean_up(store: Store) -> None:
+    edge = store.link(lambda ctx, edge: Insert.WRITE)
+
+    async def later(ctx: HandlerContext, edge: HandledEdge) -> None:
+        ctx.end(edge.target, ctx.now)
+
+    store.handler.delete = later
+    with pytest.raises(worlddb.HandlerFailed, match="which nobody runs"):
+        store.db.unlink(edge)
+
+
+def test_a_note_may_be_about_worlds_edges_and_proposals(store: Store) -> None:
+    def tell(ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        made = ctx.link(edge.target, "refers_to", edge.source)
+        staged = ctx.stage(edge.source, edge.target)
+        ctx.note("told", ctx.lineage(edge.source), made.id, staged.id)
+        return Insert.WRITE
+
+    (note,) = (note for note in store.link(tell).notes if note.code == "told")
+    assert [len(ref) for ref in note.refs] == [32, 64, 64]
+
+
+def test_an_edge_of_a_handler_under_a_key_that_is_taken_is_refused_as_a_callers_is(store: Store) -> None:
+    """It was dropped without a word: the handler, and whoever linked, took it for written."""
+
+    def act(ctx: HandlerContext, edge: HandledEdge, **more: Any) -> Insert:
+        given: dict[str, Any] = {
+            "source": edge.target,
+            "type_name": "refers_to",
+            "target": edge.source,
+            "key": "once",
+        } | more
+        ctx.link(given.pop("source"), given.pop("type_name"), given.pop("target"), **given)
+        return Insert.WRITE
+
+    assert store.link(partial(act, valid_from=5, properties={"page": 1})).events == 2
+    assert store.link(act).events == 1, "the same, as far as it says anything"
+    assert store.link(partial(act, valid_from=5, properties={"page": 1})).events == 1
+    changes: list[dict[str, Any]] = [
+        {"type_name": "implies"},
+        {"target": 0},
+        {"valid_from": 6},
+        {"valid_to": 2_000_000_000_000_000},
+        {"properties": {"page": 2}},
+    ]
+    for change in changes:
+        refused = store.link(partial(act, **change))
+        assert isinstance(refused.outcome, worlddb.Refused) and refused.outcome.code == "key_taken", change
+    for key in ("", "x" * 5_000, 7):
+        with pytest.raises(worlddb.WorldDBError, match="key"):
+            store.link(partial(act, key=key))
 
 
 def test_an_interrupt_is_not_swallowed_and_nothing_is_written(store: Store) -> None:
