@@ -215,6 +215,23 @@ def test_the_deep_checks_find_nothing_wrong_with_snapshots_that_texts_were_fille
     holds(db, tmp_path / "then", db.head().seq)
 
 
+def test_the_deep_checks_find_nothing_wrong_with_snapshots_of_times_before_an_erasure(
+    db: Database, tmp_path: Path
+) -> None:
+    gone = db.create("Note", "n", content="Perishable")
+    after = db.create("Note", "after").seq
+    db.erase(gone, reason="request")
+    for seq in (gone.seq, after, db.head().seq):
+        db.snapshot(seq=seq)
+    assert db.verify(deep=True).ok and told_of(db, deep=True) == []
+    env = environment.Environment(db.path / "snapshots" / str(after), author="forger", timeout_seconds=1)
+    env.write(lambda txn: LmdbLog(txn).erase([(2, 0)], 2))
+    env.close()
+    digest = sealed_anew(db.path / "snapshots" / str(after))
+    db._env.write(lambda txn: LmdbLog(txn).note_snapshot(after, digest))
+    assert "blob 0 of its commit 2" in db.verify(deep=True).findings[0].problem
+
+
 def test_a_note_of_a_snapshot_goes_with_the_erasure_that_deletes_it(db: Database) -> None:
     gone = db.create("Note", "n", content="Perishable").ref
     db.snapshot()
