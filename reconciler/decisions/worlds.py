@@ -12,7 +12,7 @@ from worlddb.projections.tables.storage import timeline_rows
 from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types import supersession
-from worlddb.reconciler.edge_types.handler import WorldText
+from worlddb.reconciler.edge_types.handler import HandledEdge, WorldText
 from worlddb.reconciler.entity_resolution.namesakes import Resolution
 from worlddb.reconciler.transaction import context, draft, windows
 
@@ -235,11 +235,37 @@ def _tell_touched(ctx: context.Context, node: int, window: times.Interval, endin
     """Name the members that still hold inside what ends, and what was derived from it."""
     members = (target for target in ctx.targets(node, CONTAINS) if target not in ending)
     still = [member for member in members if any(span.overlaps(window) for span in ctx.spans(member))]
-    derived = [edge.source for edge in ctx.edges(node, DERIVED_FROM, incoming=True) if edge.source not in ending]
-    for code, touched in (("members_remain", still), ("now_stale", list(dict.fromkeys(derived)))):
+    derived = [edge for edge in ctx.edges(node, DERIVED_FROM, incoming=True) if edge.source not in ending]
+    for code, touched in (("members_remain", still[:MOST_TOLD]), ("now_stale", _told_inside(ctx, node, derived))):
         if touched:
-            named = [ctx.lineage(each) for each in touched[:MOST_TOLD]]
-            ctx.note(code, ctx.lineage(node), *named)
+            ctx.note(code, ctx.lineage(node), *map(ctx.lineage, touched))
+
+
+def _told_inside(ctx: context.Context, node: int, derived: list[HandledEdge]) -> list[int]:
+    """What was derived from a world: the first ones inside each world around it.
+
+    Whoever is shown what lies inside one of these is told so many, whatever there is outside.
+    """
+    around = dict.fromkeys(_around(ctx, node), 0)
+    told: dict[int, None] = {}
+    for edge in derived if len(derived) > MOST_TOLD else ():
+        inside = _around(ctx, edge.source) & _around(ctx, edge.home) & around.keys()
+        if edge.source not in told and any(around[world] < MOST_TOLD for world in inside):
+            told[edge.source] = None
+            for world in inside:
+                around[world] += 1
+    return list(told or dict.fromkeys(edge.source for edge in derived))
+
+
+def _around(ctx: context.Context, node: int) -> set[int]:
+    """A world and all that contain it, at any depth, the root too."""
+    above = {node, ROOT_NODE}
+    pending = [node]
+    for each in pending:
+        fresh = [world for world in ctx.containers(each) if world not in above]
+        above.update(fresh)
+        pending += fresh
+    return above
 
 
 def reassert(ctx: context.Context, command: cmd.Reassert, details: int) -> draft.Decision:

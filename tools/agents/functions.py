@@ -182,7 +182,9 @@ def forget(
     ref = _seen(db, id, world)
     receipt = db.retire(ref, valid_from=since, valid_to=until, why=why)
     receipt.raise_if_refused()
-    told = [note for note in receipt.notes if world is None or all(_is_seen(db, each, world) for each in note.refs)]
+    told = list(receipt.notes)
+    if world is not None:
+        told = answer_notes.notes_inside(told, db.view(world=world), lambda each: _is_seen(db, each, world))
     notes = [mcp_wording.explain_note(note) for note in told]
     return {"id": ref, "seq": receipt.seq, "lost": _lost(receipt, ref), "notes": notes}
 

@@ -353,9 +353,9 @@ def _done(session: Session, receipt: Receipt, ref: str, *, retired: int = 0) -> 
         looks = (view.reference_of, partial(session.get, view))
         proposals = [proposal for proposal in proposals if _sees(view.proposal, proposal)]
         seen = {*proposals, ref}
-        known = (other for note in notes for other in note.refs if any(_sees(look, other) for look in looks))
-        seen |= set(known)
-        notes = [note for note in notes if seen.issuperset(note.refs)]
+        notes = answer_notes.notes_inside(
+            notes, view, lambda other: other in seen or any(_sees(look, other) for look in looks)
+        )
     outcome = type(receipt.outcome).__name__.lower() if receipt.events else "unchanged"
     if outcome == "staged" and not proposals:
         outcome = "committed"

@@ -23,6 +23,7 @@ from mcp_types import CompletionArgument, PromptReference
 
 import worlddb
 from worlddb import ManualClock, SeededEntropy
+from worlddb.tools.agents import functions
 from worlddb.tools.mcp import tool_arguments, write_tools
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.server import MemoryServer
@@ -398,3 +399,32 @@ def test_moments_before_a_world_have_one_answer_and_do_not_tell_when_the_store_b
                 session.view(known=known)
             told.add(session.explain(raised.value))
         assert len(told) == 1 and session.view(known="2024-01-02").counts()["worlds"] == 1
+
+
+@pytest.mark.parametrize("outside", ["nothing", "what rests on it", "twenty that rest on it", "an edge between them"])
+def test_notes_are_those_of_a_store_in_which_there_is_nothing_else(tmp_path: Path, outside: str) -> None:
+    """One world outside took a whole note away, and twenty took the place of one's own in it."""
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        mine, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
+        session, call = Session(db, mine, secret=SECRET), Call("a model", "test")
+
+        def wrote(text: str, *made_of: str) -> str:
+            given = tool_arguments.Write(user_id="ada", text=text, derived_from=made_of)
+            return str(write_tools.write(session, given, call).id)
+
+        base = wrote("the rate is 2")
+        fact = db.create("Fact", "", content="it rains", world=mine).ref
+        other = db.create("Fact", "", content="it is dry", world=mine).ref
+        for number in range({"what rests on it": 1, "twenty that rest on it": 20}.get(outside, 0)):
+            copy = db.create("Note", f"n{number}", content="copied", world=theirs).ref
+            db.link(copy, "derived_from", base)
+            db.link(copy, "derived_from", fact)
+        if outside == "an edge between them":
+            db.link(other, "derived_from", fact, home=theirs)
+            db.link(other, "contradicts", fact, home=theirs)
+        resting = [wrote("the plan", base), wrote("the price", base)]
+        umbrellas = wrote("umbrellas")
+        db.link(umbrellas, "derived_from", fact)
+        notes = write_tools.retire(session, tool_arguments.Retire(id=base), call).notes
+        assert notes == [f"{base} ends, and these rest on it: {', '.join(resting)}"]
+        assert functions.forget(db, fact, world=mine)["notes"] == [f"{fact} ends, and these rest on it: {umbrellas}"]
