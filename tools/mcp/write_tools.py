@@ -10,6 +10,7 @@ from typing import Final
 
 from worlddb import (
     FOREVER,
+    IdempotencyConflict,
     InputError,
     Loss,
     Receipt,
@@ -20,7 +21,7 @@ from worlddb import (
     format_time,
     parse_time,
 )
-from worlddb.memory_scopes import SCOPE, Label
+from worlddb.memory_scopes import SCOPE, Label, ScopeKey
 from worlddb.tools.mcp import answer_notes, mcp_wording, quoting, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session, labels_of
 
@@ -44,6 +45,38 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
     view = session.view()
     joined = _joined(session, view, given)
     keys = [session.key(view, label) for label in labels]
+    is_purged = False
+    try:
+        receipt = _written(session, given, call, keys, joined)
+    except IdempotencyConflict as error:
+        # A scope that was purged since has another key now; the same call was made with the one that it had then.
+        then = session.db.view(seq=error.details["seq"], world=session.world)
+        before = [session.key(then, label) for label in labels]
+        if before == keys:
+            raise
+        receipt, is_purged = _written(session, given, call, before, joined), True
+    memory = receipt.refs[len(labels)]
+    if not is_purged and any(note.code == "not_revived" for note in receipt.notes):
+        found = session.scopes_of(session.view(), memory)
+        for label, key in zip(labels, keys, strict=True):
+            if str(label) not in found:
+                session.begin_anew(key, memory, given.valid_from)
+    session.embed_new()
+    done = _done(session, receipt, memory)
+    if is_purged:
+        done.notes.append(
+            f"{memory} was written by the same call under this idempotency_key, and a scope of it was purged since, so"
+            " nothing was written now. Use a new key to write it again"
+        )
+    else:
+        done.notes.extend(_not_yet(session, done.id, given.valid_from))
+    return done
+
+
+def _written(
+    session: Session, given: tool_arguments.Write, call: Call, keys: list[ScopeKey], joined: dict[str, list[str]]
+) -> Receipt:
+    """Write a memory into the scopes of some keys; the receipt of the first time if the call is made again."""
     with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key)) as tx:
         first, *others = [session.write_scope(tx, key) for key in keys]
         made = tx.create(
@@ -65,16 +98,8 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
         for edge_type, refs in joined.items():
             for ref in refs:
                 tx.link(made, edge_type, ref, valid_from=given.valid_from, why=given.why)
-    memory = tx.receipt.refs[len(labels)]
-    if any(note.code == "not_revived" for note in tx.receipt.notes):
-        found = session.scopes_of(session.view(), memory)
-        for label, key in zip(labels, keys, strict=True):
-            if str(label) not in found:
-                session.begin_anew(key, memory, given.valid_from)
-    session.embed_new()
-    done = _done(session, tx.receipt, memory)
-    done.notes.extend(_not_yet(session, done.id, given.valid_from))
-    return done
+    receipt: Receipt = tx.receipt
+    return receipt
 
 
 def _joined(session: Session, view: View, given: tool_arguments.Write) -> dict[str, list[str]]:

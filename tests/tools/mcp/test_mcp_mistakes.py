@@ -281,6 +281,27 @@ def test_a_scope_whose_name_was_erased_takes_memories_that_are_found_in_it(
     assert not any("=True" in note for note in made["notes"]) and db.verify(deep=True).ok
 
 
+@pytest.mark.parametrize("confined", [False, True])
+def test_a_call_that_is_made_again_after_its_scope_was_purged_is_told_so(db: worlddb.Database, confined: bool) -> None:
+    """It was told that another call had been made under its key, which was not true."""
+    desk = Session(db, db.create("Topic", "mine").ref if confined else None)
+    given = {"text": "coffee", "user_id": "ada", "run_id": "7", "about": ["Ada"], "idempotency_key": "k"}
+    made = call(desk, "memory_write", **given)
+    for _ in range(2):
+        call(desk, "memory_purge_scope", kind="user", scope_id="ada", confirm="user:ada")
+        head = db.head()
+        again = call(desk, "memory_write", **given)
+        assert again["id"] == made["id"] and db.head() == head
+        assert "purged since, so nothing was written now" in again["notes"][-1]
+        changes: list[dict[str, Any]] = [{"text": "tea"}, {"about": []}, {"user_id": "bob"}, {"run_id": "8"}]
+        for change in changes:
+            with pytest.raises(worlddb.IdempotencyConflict):
+                call(desk, "memory_write", **given | change)
+        assert db.head() == head
+        assert texts(call(desk, "memory_list", user_id="ada")) == []
+        write(desk, "more coffee")
+
+
 def test_what_was_erased_says_so_and_is_not_amended(db: worlddb.Database) -> None:
     desk = Session(db)
     old = write(desk, "The code is 4711.")
