@@ -27,6 +27,7 @@ from worlddb.query.export import bundle_export, json_lines
 from worlddb.query.history.journal import Entry, LastTold, commit_entries, followed, journal
 from worlddb.query.proofs import proofs
 from worlddb.query.reads import store_facts, window
+from worlddb.query.recall.near_statements import MAX_NEAR, Near
 from worlddb.query.records.records import Bookmark, Proposal
 from worlddb.query.snapshot import edge_rules, erasure_notes
 from worlddb.query.view.view import View
@@ -368,6 +369,18 @@ class Database(WriteCalls):
             return view
         confined = view.confined(world)
         return confined if valid is not None or known.named() else confined._of_now(now_of(self._clock), self._told)
+
+    def near(
+        self,
+        text: str,
+        *,
+        about: Any = None,
+        world: Any = None,
+        since: times.TimeLike | None = None,
+        limit: int = MAX_NEAR,
+    ) -> list[Near]:
+        """The valid statements that a text may repeat, replace or contradict: :meth:`View.near` of now."""
+        return self.view().near(text, about=about, world=world, since=since, limit=limit)
 
     def full_ref(self, ref: Any) -> str:
         """The full hex id of the world that a reference or prefix stands for."""

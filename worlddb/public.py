@@ -66,12 +66,14 @@ from worlddb.query.graph_query.subgraph import Stage, Subgraph
 from worlddb.query.history.journal import Entry
 from worlddb.query.history.lineage import Blame, BlamedEdge, BlamedField
 from worlddb.query.question.question import FUSIONS, LANES
+from worlddb.query.recall.near_statements import Near
 from worlddb.query.recall.reranking import Reranker, rerank
 from worlddb.query.recall.retrieve import HitGroup, group_hits
 from worlddb.query.records.records import (
     Basis,
     Bookmark,
     Changes,
+    Competing,
     Composed,
     Edge,
     EdgeType,
@@ -170,6 +172,7 @@ __all__ = [
     "Clock",
     "ClockJump",
     "Committed",
+    "Competing",
     "Composed",
     "Conflict",
     "Considered",
@@ -231,6 +234,7 @@ __all__ = [
     "Mention",
     "MiniLMEmbedder",
     "ModelUnavailable",
+    "Near",
     "NewerFormat",
     "Node",
     "NotAStore",

@@ -32,6 +32,7 @@ from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.query.lanes.text_lane import PresentTextLane
 from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
 from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot
+from worlddb.query.statements import statement_relation
 from worlddb.reconciler.background import worker
 from worlddb.reconciler.backup.backups import BackedUp, backup
 from worlddb.reconciler.embedding import nearest_texts
@@ -331,7 +332,8 @@ class StoreReader:
             self._erased, self._keeps_erased = due, True
 
     def close(self) -> None:
-        """Close the indexes' files; a later read opens them again."""
+        """Close the indexes' files, and forget texts that were compared; a later read opens them again."""
+        statement_relation.forget()
         self.text.close()
         for follower in self._vectors.values():
             follower.close()

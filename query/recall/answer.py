@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log, sqrt
 from typing import Final, TypedDict
 
+from worlddb.log.model.ids import short
 from worlddb.log.model.times import ALWAYS, format_time
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage.schema import ROOT_NODE
@@ -158,6 +159,7 @@ def _reason(text: str, world: records.World, found: ranking.Ranked) -> str:
         "before": "after a turn that fits",
         retrieve.NEWER: "newer than a hit that it contradicts",
         retrieve.SUPERSEDED: "superseded by the hit before it",
+        retrieve.LATER: "later than a hit about the same subject that it competes with",
         "told": "tells a number, a time, an age or a price, which fits the question",
         ranking.EDGE: "joined by an edge to a hit",
     }
@@ -180,6 +182,11 @@ _THEN: Final = (
 _STATISTICS: Final = (
     "term statistics are the present index's, not the view's; only an exact ranking is that of a replayed store"
 )
+_COMPETING: Final = (
+    "statements compete, and the later comes first: {}{}; nothing says which is so: link supersedes or contradicts"
+)
+MAX_TOLD: Final = 3
+"""How many pairs of statements that compete a note tells of; the answer lists all."""
 _REWRITES: Final = (
     "the edge types {} change what is shown; their handlers are not here, and what was registered of them was followed"
 )
@@ -199,6 +206,27 @@ def nothing_asked(seq: int) -> records.Recall:
     )
 
 
+def competing(snapshot: visible.VisibleSnapshot, rivals: Iterable[retrieve.Rivals]) -> tuple[records.Competing, ...]:
+    """The pairs of statements that compete, as records."""
+
+    def ref(node: int) -> str:
+        return snapshot.tables.node(node).lineage.hex()
+
+    return tuple(
+        records.Competing(ref=ref(pair.later), earlier=ref(pair.earlier), relation=pair.relation, reason=pair.reason)
+        for pair in rivals
+    )
+
+
+def _told_of(pairs: Sequence[records.Competing]) -> str:
+    """The note of statements that compete; empty if none do."""
+    if not pairs:
+        return ""
+    told = (f"{short(pair.ref)} before {short(pair.earlier)} ({pair.reason})" for pair in pairs[:MAX_TOLD])
+    left = len(pairs) - MAX_TOLD
+    return _COMPETING.format(", ".join(told), f" and {left} more" if left > 0 else "")
+
+
 class Notes(TypedDict):
     """The fields of an answer that tell a reader how it was made."""
 
@@ -208,12 +236,19 @@ class Notes(TypedDict):
 
 
 def notes_of(
-    spec: edge_rules.Spec, request: Request, lanes: tuple[str, ...], *, weak: bool, then: bool, at_present: bool
+    spec: edge_rules.Spec,
+    request: Request,
+    lanes: tuple[str, ...],
+    *,
+    weak: bool,
+    then: bool,
+    at_present: bool,
+    rivals: Sequence[records.Competing] = (),
 ) -> Notes:
     """The times that counted, the unresolved ones, and the notes of an answer in words.
 
     ``then``: something else held at the time that the question names. ``at_present``: term statistics are those of the
-    present index.
+    present index. ``rivals`` are the hits that compete.
     """
     choice, question = request.choice, request.question
     named, unresolved, unlisted = question.times, question.unresolved_times, question.unlisted_times
@@ -226,6 +261,7 @@ def notes_of(
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
         _THEN if then else "",
+        _told_of(rivals),
         _STATISTICS if at_present else "",
         missing_handlers(spec),
         uncounted or (_READ.format(", ".join(map(_in_words, question.times_read))) if named else ""),

@@ -95,6 +95,7 @@ def _answer(
         hits, groups = _shown(window, snapshot, request, found)
         searched = partial(_searched, window, snapshot, request)
         weak = query is not None and answer.is_low_confidence(hits, found.lanes, request.fusion, query.model, searched)
+        rivals = answer.competing(snapshot, found.rivals)
         then = _held_then(window, snapshot, request, found)
         left_out = _left_out(window, snapshot, request, subject, present)
         pending = indexes.pending if present is None else _pending(window, snapshot, request, query)
@@ -113,7 +114,10 @@ def _answer(
         space=query.name if query is not None and VECTOR in found.lanes else "",
         left_out=left_out,
         weak=weak,
-        **answer.notes_of(window.spec, request, found.lanes, weak=weak, then=then, at_present=at_present),
+        competing=rivals,
+        **answer.notes_of(
+            window.spec, request, found.lanes, weak=weak, then=then, at_present=at_present, rivals=rivals
+        ),
     )
 
 

@@ -1,20 +1,21 @@
 """Retrieve the best candidates of a recall, the best of each identity, or groups of them.
 
 Of facts that contradict each other the newest comes first, followed by what it superseded where a question asks for
-change. A group is a world with the hits that it contains. Which session answers a question is another question than
-which turn does: a session in which two turns are near may be a better answer than one in which one turn is a little
-nearer. So a group has a score of its own, the soft maximum of its hits' scores: the best of them where one stands out,
-and more where others come close.
+change; of statements about one subject that compete by their words, the later one. A group is a world with the hits
+that it contains. Which session answers a question is another question than which turn does: a session in which two
+turns are near may be a better answer than one in which one turn is a little nearer. So a group has a score of its own,
+the soft maximum of its hits' scores: the best of them where one stands out, and more where others come close.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import combinations, islice
 from math import exp, log
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.times import Interval
-from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
+from worlddb.projections.tables.names.canonical import type_digest
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, newest_version
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.lanes.text_lane import TextLane
 from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, Request
@@ -25,11 +26,15 @@ from worlddb.query.recall import candidates, ranking
 from worlddb.query.records.records import Hit
 from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import Scope
+from worlddb.query.statements import statement_frame, statement_relation
+from worlddb.query.statements.statement_frame import MAX_CHARACTERS
 
 NEWER: Final = "newer"
 """What a hit owes to an older one that it contradicts, among its scores."""
 SUPERSEDED: Final = "superseded"
 """As much of a hit that is shown because one before it has taken its place."""
+LATER: Final = "later"
+"""As much of a statement that began later than a better hit about the same subject that it competes with."""
 TRUST: Final = "trust"
 """What a hit loses for want of trust, among its scores."""
 _SUPERSEDES: Final = EDGE_TYPE_CODES["supersedes"]
@@ -72,6 +77,112 @@ def newest_first(
     last = len(ranked)
     order = sorted(hits, key=lambda node: (-round(hits[node].score, 6), -level[node], places.get(node, last), node))
     return [hits[node] for node in order]
+
+
+LOOKED_AT: Final = 10
+"""Among so many of the best hits it is looked for statements that compete, however many are wanted."""
+_TURN: Final = type_digest("Turn")
+_REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
+
+
+class Rivals(NamedTuple):
+    """Two statements that compete: their nodes, the relation, and why."""
+
+    later: int
+    earlier: int
+    relation: str
+    reason: str
+
+
+class _Statement(NamedTuple):
+    """A hit that states something: whom it refers to, and its text."""
+
+    seen: SeenVersion
+    text: str
+    about: frozenset[int]
+
+
+def later_first(
+    snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked]
+) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
+    """The hits, of two among the first that compete the later before the earlier, and which these are.
+
+    Turns of a conversation are what somebody said then, and are left where they are.
+    """
+    said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _stated(snapshot, hit)) is not None}
+    pairs = list(_competing(snapshot, said)) if len(said) > 1 else []
+    if not pairs:
+        return list(ranked), ()
+    above: dict[int, list[int]] = {}
+    for pair in pairs:
+        above.setdefault(pair.earlier, []).append(pair.later)
+    hits = {hit.passed.node: hit for hit in ranked}
+    placed: dict[int, ranking.Ranked] = {}
+
+    def place(node: int, score: float) -> None:
+        """Put a hit behind those that are later, which score as much at least."""
+        if node in placed:
+            return
+        own = hits[node]
+        for later in sorted(above.get(node, ()), key=lambda each: _since(said[each].seen), reverse=True):
+            place(later, max(score, own.score))
+        lifted = {**own.parts, LATER: score - own.score}
+        placed[node] = own if own.score >= score else own._replace(score=score, parts=lifted)
+
+    for hit in ranked:
+        place(hit.passed.node, hit.score)
+    return list(placed.values()), tuple(pairs)
+
+
+def _stated(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked) -> _Statement | None:
+    node, seen, _ = hit.passed
+    if seen.row.type == _TURN:
+        return None
+    body = snapshot.body(seen.row)
+    if body is None or not 0 < len(body.content) <= MAX_CHARACTERS:
+        return None
+    tables, moment = snapshot.tables, snapshot.place.moment
+    edges = tables.outgoing(node, _REFERS_TO, known_by=moment.seq)
+    return _Statement(
+        seen, body.content, frozenset(row.target for place, row in edges if edge_seen(tables, place, row, moment))
+    )
+
+
+def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -> Iterator[Rivals]:
+    """The pairs of statements that compete, the better hit first."""
+    words = {node: () if one.about else statement_frame.leading_subject(one.text) for node, one in said.items()}
+    for (node, one), (other_node, other) in combinations(said.items(), 2):
+        shared = one.about & other.about
+        if not shared and (not words[node] or words[node] != words[other_node]):
+            continue
+        if not shared and _around(snapshot, node).isdisjoint(_around(snapshot, other_node)):
+            # A name, or "I", is somebody else where somebody else keeps notes.
+            continue
+        if _since(one.seen) == _since(other.seen):
+            continue
+        subject = frozenset().union(*(_called(snapshot, each) for each in shared)) or frozenset(words[node])
+        pair = ((node, one), (other_node, other))
+        (later, new), (earlier, old) = pair if _is_newer(one.seen, other.seen) else pair[::-1]
+        known, given = statement_frame.frame(old.text, subject), statement_frame.frame(new.text, subject)
+        alike = None if known is None or given is None else statement_relation.relate(known, given)
+        if alike is not None and alike.relation in statement_relation.COMPETING:
+            yield Rivals(later, earlier, alike.relation, alike.reason)
+
+
+def _around(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[int]:
+    """The worlds that contain a statement directly."""
+    return frozenset(place.source for place in snapshot.placings(node))
+
+
+def _called(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[str]:
+    """The words of a world's name."""
+    seen = newest_version(snapshot.tables, node, snapshot.place.moment.seq)
+    body = None if seen is None else snapshot.body(seen.row)
+    return frozenset() if body is None else statement_frame.words_of(body.name)
+
+
+def _since(seen: SeenVersion) -> tuple[int, int]:
+    return seen.row.valid_from, seen.row.seq
 
 
 def with_superseded(
@@ -124,7 +235,7 @@ def _rivals(
 
 def _is_newer(one: SeenVersion, other: SeenVersion) -> bool:
     """By when it begins to be true, then by when it was written."""
-    return (one.row.valid_from, one.row.seq) > (other.row.valid_from, other.row.seq)
+    return _since(one) > _since(other)
 
 
 def _superseded(
@@ -257,13 +368,14 @@ def _none(node: int) -> None:
 class Found(NamedTuple):
     """The hits, the lanes that they come from, and the groups of them, if groups are asked for.
 
-    ``find`` looks up a candidate that was not good enough.
+    ``find`` looks up a candidate that was not good enough. ``rivals`` compete, the later one among the hits.
     """
 
     ranked: list[ranking.Ranked]
     lanes: tuple[str, ...]
     groups: list[Grouped] | None = None
     find: Callable[[int], ranking.Ranked | None] = _none
+    rivals: tuple[Rivals, ...] = ()
 
     def shown(self) -> Iterator[ranking.Ranked]:
         """The hits in the order in which they are shown."""
@@ -327,18 +439,24 @@ def _find(
     Where groups are wanted, all candidates that were ranked.
     """
     gate = candidates.Gate(snapshot, searched_world(window, snapshot, request), request.choice, request.least_trust)
+    compares = request.group is None and request.choice == valid_period.Choice()
+    # The same first hits are looked at whatever is wanted: the answer to fewer is the beginning of that to more.
+    asked = request._replace(k=max(request.k, LOOKED_AT)) if compares else request
     if request.trust_weight and snapshot.says_trust:
-        wider = request._replace(k=min(MAX_K, _MORE * request.k))
+        wider = request._replace(k=min(MAX_K, _MORE * asked.k))
         found = _by_trust(snapshot, _ranked(snapshot, gate, wider, about, lanes), request.trust_weight)
     else:
-        found = _ranked(snapshot, gate, request, about, lanes)
+        found = _ranked(snapshot, gate, asked, about, lanes)
     ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k, found.find)
+    ranked, rivals = later_first(snapshot, ranked) if compares else (ranked, ())
     if request.choice.earlier and request.question.asks_for_change:
         before = candidates.Gate(
             snapshot, gate.inside, valid_period.Choice(include_superseded=True), request.least_trust
         )
         ranked = with_superseded(snapshot, before, ranked, request.k)
-    return found._replace(ranked=ranked if request.group is not None else ranked[: request.k])
+    ranked = ranked if request.group is not None else ranked[: request.k]
+    nodes = {hit.passed.node for hit in ranked} if rivals else ()
+    return found._replace(ranked=ranked, rivals=tuple(each for each in rivals if each.later in nodes))
 
 
 def _by_trust(snapshot: visible.VisibleSnapshot, found: Found, weight: float) -> Found:

@@ -485,6 +485,19 @@ class Composed(msgspec.Struct, frozen=True, kw_only=True):
     model: str
 
 
+class Competing(msgspec.Struct, frozen=True, kw_only=True):
+    """Two statements about one subject that are both valid and may not both be true, as far as their words tell.
+
+    ``ref`` began later than ``earlier``, and stands before it. ``relation`` is ``replacement`` or ``contradiction``.
+    Nothing was decided: a ``supersedes`` or a ``contradicts`` between them says what is so.
+    """
+
+    ref: str
+    earlier: str
+    relation: str
+    reason: str
+
+
 class Recall(msgspec.Struct, frozen=True, kw_only=True):
     """The hits of a recall, best first, and what the answer rests on.
 
@@ -500,6 +513,8 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
 
     Where it was asked what was valid throughout a span, ``left_out`` are the references of those that would be among
     the best if it had been asked what was valid at some instant of it, best first.
+
+    ``competing`` are statements among the first hits of which the later was put before the earlier.
     """
 
     hits: tuple[Hit, ...]
@@ -515,6 +530,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     times: tuple[Valid, ...] = ()
     unread: tuple[str, ...] = ()
     weak: bool = False
+    competing: tuple[Competing, ...] = ()
 
     def __iter__(self) -> Any:
         return iter(self.hits)

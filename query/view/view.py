@@ -27,6 +27,7 @@ from worlddb.query.reads import adjacency, build, store_facts, world_lookup
 from worlddb.query.reads.store_facts import bookmarks_known, tunings
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Wanted, find, named_node
+from worlddb.query.recall import near_statements
 from worlddb.query.recall.recall import recall
 from worlddb.query.records import records
 from worlddb.query.snapshot import valid_period, visible
@@ -491,6 +492,32 @@ class View:
             trust_weight,
         )
         return recall(self._window, request)
+
+    def near(
+        self,
+        text: str,
+        *,
+        about: Any = None,
+        world: Any = None,
+        since: times.TimeLike | None = None,
+        limit: int = near_statements.MAX_NEAR,
+    ) -> list[near_statements.Near]:
+        """The valid statements that a new one may repeat, replace or contradict, the nearest first.
+
+        English statements are compared by word lists and not by a model, so the relation is a guess that says its
+        reason; nothing is written. A text of more than 400 characters is only compared for being the same.
+
+        Args:
+            about: whom the statement is about, one or several, by name or reference; else whom it begins with.
+            world: only what that world contains.
+            since: since when the new one is true, by which it is told which of two is the later; else the new one.
+            limit: how many are given at most, up to 64.
+
+        Raises:
+            InputError: an argument is not what it should be.
+        """
+        when = None if since is None else times.parse_time(since, "since")
+        return near_statements.near(self._window, text, about=about, world=world, since=when, limit=limit)
 
     def query(
         self,

@@ -1,0 +1,234 @@
+"""The valid statements that a new one may repeat, replace or contradict.
+
+Candidates are what a recall of the text finds and what refers to whom it is about. Of those about the same subject the
+frames are compared; vectors add what is of the same kind in other words. No model is asked but the one that embeds the
+text, and nothing is written (laws 11 and 12).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from worlddb.log.model import errors, limits
+from worlddb.projections.tables.names.canonical import type_digest
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
+from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
+from worlddb.query.question.question import CONVEX, LANES, VECTOR, Question, Request
+from worlddb.query.reads import world_lookup
+from worlddb.query.reads.window import Window
+from worlddb.query.recall import recall
+from worlddb.query.recall.candidates import Gate
+from worlddb.query.recall.retrieve import searched_world
+from worlddb.query.records.records import Valid
+from worlddb.query.snapshot import valid_period, visible
+from worlddb.query.statements import statement_frame, statement_relation
+from worlddb.query.statements.statement_relation import Compared, Relation
+
+MAX_NEAR: Final = 5
+"""How many near statements are given unless another number is asked for."""
+RECALLED: Final = 32
+"""How many hits of a recall are compared."""
+LATEST: Final = 64
+"""How many of the latest statements that refer to a subject are compared."""
+MAX_ABOUT: Final = 64
+"""How many subjects a statement may be about."""
+ALIKE_FROM: Final = 0.35
+"""The cosine from which two statements of one subject under one verb are of one kind: tea and coffee."""
+MEANT_FROM: Final = 0.55
+"""The cosine from which two statements without a word in common are near in meaning alone."""
+_REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
+_TURN: Final = type_digest("Turn")
+
+
+class Near(msgspec.Struct, frozen=True, kw_only=True):
+    """A valid statement near a new one: how the new one relates to it, and why.
+
+    ``relation``: the new one says the ``same``, would be a ``replacement`` or a ``contradiction``, or is
+    ``compatible``: of the same attribute, and both may hold. ``likeness`` is from 0 to 1. ``about`` are the references
+    of the worlds that the statement refers to. ``is_later``: it began after the new one does.
+    """
+
+    ref: str
+    text: str
+    likeness: float
+    relation: Relation
+    reason: str
+    valid: Valid
+    about: tuple[str, ...] = ()
+    is_later: bool = False
+
+
+class _Subject(NamedTuple):
+    """Whom a statement is about: the words of the names, and the worlds so called."""
+
+    words: frozenset[str]
+    nodes: frozenset[int]
+    is_named: bool
+
+
+def near(
+    window: Window,
+    text: str,
+    *,
+    about: Any = None,
+    world: Any = None,
+    since: int | None = None,
+    limit: int = MAX_NEAR,
+) -> list[Near]:
+    """The valid statements near a text, the nearest first, ties in log order.
+
+    Raises:
+        InputError: an argument is not what it should be.
+    """
+    limits.checked_number(limit, "limit", 1, LATEST)
+    question, names = Question(text, window.place.moment.valid), _names(about)
+    request = Request(question, world, RECALLED, False, valid_period.Choice(), LANES, CONVEX)
+    hits = recall.recall(window, request)
+    cosines = {hit.ref: hit.scores.get(VECTOR, 0.0) for hit in hits}
+    with window.snapshot() as snapshot:
+        gate = Gate(snapshot, searched_world(window, snapshot, request), valid_period.Choice())
+        subject = _subject(window, snapshot, gate.inside, text, names)
+        tables = snapshot.tables
+        recalled = (tables.node_of(bytes.fromhex(hit.ref)) for hit in hits)
+        nodes = dict.fromkeys([node for node in recalled if node is not None])
+        nodes.update(dict.fromkeys(_latest_about(snapshot, gate, subject.nodes)))
+        found = []
+        for node in nodes:
+            seen = gate.seen(node)
+            if seen is None or seen.row.type == _TURN:
+                continue
+            one = _compared(snapshot, gate.inside, subject, text, node, seen, since, cosines)
+            if one is not None:
+                found.append((-one.likeness, node, one))
+    return [one for _, _, one in sorted(found, key=lambda each: each[:2])][:limit]
+
+
+def _names(about: Any) -> list[Any]:
+    given = [] if about is None else [about] if isinstance(about, str | bytes) else about
+    if not isinstance(given, Iterable):
+        given = [given]
+    listed = list(islice(given, MAX_ABOUT + 1))
+    if len(listed) > MAX_ABOUT:
+        raise errors.InputError(f"about names more than {MAX_ABOUT} subjects", "Name whom the statement is about")
+    return [each for each in listed if each not in ("", None)]
+
+
+def _subject(
+    window: Window, snapshot: visible.VisibleSnapshot, inside: int, text: str, names: Sequence[Any]
+) -> _Subject:
+    """Whom a text is about: those that are named, or else whom it begins with."""
+    words: set[str] = set()
+    nodes: set[int] = set()
+    for name in names:
+        if isinstance(name, str):
+            wanted = world_lookup.Wanted(name, None, inside)
+            called = world_lookup.find(snapshot, window.spec, wanted, include_superseded=False, period=None)
+            refs = [found.ref for found in islice(called, MAX_ABOUT)]
+            nodes |= {node for ref in refs if (node := snapshot.tables.node_of(bytes.fromhex(ref))) is not None}
+            if refs:
+                words |= statement_frame.words_of(name)
+                continue
+        try:
+            node = world_lookup.named_node(snapshot, window.spec, name)
+        except errors.InputError:
+            if not isinstance(name, str):
+                raise
+            words |= statement_frame.words_of(name)
+            continue
+        nodes.add(node)
+        words |= _called(snapshot, node)
+    if names:
+        return _Subject(frozenset(words), frozenset(nodes), True)
+    return _Subject(statement_frame.leading_subject(text), frozenset(), False)
+
+
+def _called(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[str]:
+    """The words of a world's name."""
+    seen = valid_period.Choice(include_superseded=True).seen(snapshot.tables, node, snapshot.place.moment)
+    body = None if seen is None else snapshot.body(seen.row)
+    return frozenset() if body is None else statement_frame.words_of(body.name)
+
+
+def _latest_about(snapshot: visible.VisibleSnapshot, gate: Gate, subjects: Iterable[int]) -> Iterator[int]:
+    """The latest statements that refer to some worlds, in log order for each."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    for subject in sorted(subjects):
+        found = []
+        for place, row in tables.latest_incoming(subject, _REFERS_TO, known_by=moment.seq):
+            if edge_seen(tables, place, row, moment) and gate.seen(place.source) is not None:
+                found.append(place.source)
+            if len(found) == LATEST:
+                break
+        yield from sorted(found)
+
+
+def referred_to(snapshot: visible.VisibleSnapshot, node: int) -> list[int]:
+    """The worlds that a statement refers to at the moment."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    outgoing = tables.outgoing(node, _REFERS_TO, known_by=moment.seq)
+    return [row.target for place, row in outgoing if edge_seen(tables, place, row, moment)]
+
+
+def _compared(
+    snapshot: visible.VisibleSnapshot,
+    inside: int,
+    subject: _Subject,
+    text: str,
+    node: int,
+    seen: SeenVersion,
+    since: int | None,
+    cosines: dict[str, float],
+) -> Near | None:
+    """A statement that is near a text; ``None`` if it is not, or is about somebody else."""
+    body = snapshot.body(seen.row)
+    said = "" if body is None else body.content
+    if not said.strip():
+        return None
+    targets = referred_to(snapshot, node)
+    is_linked = not subject.nodes.isdisjoint(targets)
+    if subject.nodes and not is_linked and targets:
+        return None
+    if "i" in subject.words and not is_linked and all(place.source != inside for place in snapshot.placings(node)):
+        # "I" is somebody else in another world.
+        return None
+    ref = snapshot.tables.node(node).lineage.hex()
+    start = seen.validity.start
+    is_later = since is not None and start > since
+    alike = _likeness(subject, said, text, cosines.get(ref, 0.0), is_linked=is_linked, is_later=is_later)
+    if alike is None:
+        return None
+    return Near(
+        ref=ref,
+        text=said,
+        likeness=alike.likeness,
+        relation=alike.relation,
+        reason=alike.reason,
+        valid=Valid(start, seen.validity.end),
+        about=tuple(snapshot.tables.node(target).lineage.hex() for target in targets),
+        is_later=is_later,
+    )
+
+
+def _likeness(
+    subject: _Subject, said: str, text: str, cosine: float, *, is_linked: bool, is_later: bool
+) -> Compared | None:
+    if statement_frame.folded(said) == statement_frame.folded(text):
+        return statement_relation.REPEATED if is_linked or not subject.nodes else None
+    known, given = statement_frame.frame(said, subject.words), statement_frame.frame(text, subject.words)
+    if known is None or given is None:
+        return None
+    leads = bool(statement_frame.leading_subject(said) & subject.words)
+    if not is_linked and not leads and not subject.words <= statement_frame.words_of(said):
+        return None
+    alike = statement_relation.relate(*((given, known) if is_later else (known, given)))
+    if alike is None:
+        is_one_verb = known.verb == given.verb and bool(known.light & given.light)
+        least = ALIKE_FROM if is_one_verb else MEANT_FROM
+        is_alike = cosine >= least and (is_one_verb or not known.content & given.content)
+        return statement_relation.of_one_kind(cosine) if is_alike and (is_linked or leads) else None
+    if not is_linked and not leads and alike.relation != "same":
+        # It is named in the statement, which may be about somebody else.
+        return None
+    return alike

@@ -1,0 +1,477 @@
+"""What a short statement says, as far as English forms tell: of whom, which attribute, which value.
+
+A frame is a bag of stems with a few signs beside them: the words that name the subject, what of the subject is spoken
+of ("Sofia's favourite colour"), the attributes that the words stand for (a home, an age, a deadline), numbers with
+their units, negation, and words of change ("now", "no longer", "moved"). It is found by word lists, not by a grammar,
+so it is wrong at times; whatever is decided by it says so and can be undone.
+
+Pure: the same text gives the same frame (laws 11 and 12).
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
+
+from worlddb.projections.indexes import analysis
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_KEPT: Final = 4_096
+"""How many texts' frames are kept, since the same memories are found again and again."""
+MAX_CHARACTERS: Final = 400
+"""A longer text is more than one statement, and has no frame."""
+
+CURRENT: Final = "current"
+"""An attribute that has one value at a time: a later one takes its place."""
+ONCE: Final = "once"
+"""An attribute that has one value for good: another one contradicts it."""
+MANY: Final = "many"
+"""An attribute that may have several values at a time."""
+
+_ATTRIBUTES: Final = {
+    CURRENT: {
+        "residence": "live lives living lived reside resides resided residing home house flat apartment relocate"
+        " relocated resettled tenant",
+        "job": "work works working job employ employs employed employer hire hired position role career promoted"
+        " unemployed retire retired resign resigned fired analyst engineer engineering lead manager director teacher"
+        " dentist doctor nurse lawyer baker designer developer consultant professor chef cook editor journalist"
+        " accountant clerk president ceo cto vp assistant secretary driver pilot waiter waitress intern apprentice"
+        " programmer architect scientist researcher carpenter plumber electrician librarian freelancer freelance"
+        " student trainee teaches phd candidate",
+        "marital state": "single married engaged engagement divorced divorce widow widowed widower wife husband spouse"
+        " fiance fiancee marry marries wed separated partner boyfriend girlfriend dating",
+        "age": "aged",
+        "weight": "weigh weighs weighed weight",
+        "diet": "vegetarian vegan meat diet pescatarian eats eat food",
+        "pregnancy": "pregnant pregnancy expecting baby",
+        "schedule": "planned scheduled postponed rescheduled deadline due ships ship slipped delayed rebooked"
+        " brought-forward",
+        "state": "beta alpha available released finished complete completed broken repaired fixed cancelled canceled"
+        " draft active inactive online offline operational healed recovered ready",
+        "phone": "phone iphone smartphone pixel handset mobile android",
+        "leader": "lead leads leader led heads headed",
+        "name": "surname name renamed called",
+        "owner": "belongs belong owner owned",
+        "wish for answers": "answers summaries replies responses",
+    },
+    ONCE: {
+        "birth": "born birthday birthplace",
+        "death": "die died death dies",
+        "founder": "founded founder established",
+        "beginning": "started",
+        "building": "built constructed erected",
+        "graduation": "graduated graduate",
+        "cause": "caused cause",
+        "origin": "found bought adopted rescued",
+        "thesis": "thesis dissertation",
+        "sex": "male female",
+        "measure": "deep depth tall high height",
+        "nationality": "french belgian german italian spanish portuguese english british scottish irish welsh dutch"
+        " swedish norwegian danish finnish polish czech russian ukrainian greek turkish american canadian mexican"
+        " brazilian chinese japanese korean indian australian swiss austrian hungarian romanian egyptian nigerian",
+    },
+    MANY: {
+        "language": "speak speaks spoke fluent",
+        "allergy": "allergic allergy allergies",
+        "fear": "afraid fear fears scared scares scare terrified",
+        "interest": "interested interest",
+        "instrument": "play plays",
+        "journey": "visit visits visited travelled traveled trip",
+        "subject": "teach taught teaches",
+        "acquaintance": "met friends friend",
+        "publication": "published",
+        "support": "support supports supported",
+        "hosting": "host hosts hosted",
+        "stop": "stops",
+        "reading": "read reads",
+    },
+}
+_SINGLE_VERBS: Final = (
+    "live reside work drive drives study studies lead train trains coach coaches manage manages prefer prefers weigh"
+    " earn earns cost costs belong attend attends sleep sleeps park parks report reports date sit sits ship ships store"
+    " stores close closes open opens run runs set employ live see sees use uses rent rents write written"
+    " stand stands eat eats"
+)
+_LIGHT: Final = (
+    "have has had having get gets got go goes went going want wants wanted like likes liked use uses used make makes"
+    " made take takes took taken do does did done be been being keep keeps put give gave given"
+    " own owns need needs say says know knows plan plans planned will would can could may might must should shall let"
+    " lets come comes coming see sees suffer suffers place old new small big people person thing things man woman"
+    " high long good really very quite rather also too just still yet already always often usually stand stands"
+    " serve year years month months week weeks day days time times hour hours minute minutes who whom whose"
+    " there here both all some any each every other another more most decided"
+)
+_NEGATIVE: Final = _words("not no never nobody none nothing neither nor cannot without hardly")
+_ENDING: Final = _words("stopped stop quit ceased gave-up no-longer any-more anymore broke-off lost removed cancelled")
+"""Words that say that something is so no more."""
+_CHANGE: Final = _words(
+    "now nowadays currently today since again instead anymore no-longer any-more switched changed moved replaced became"
+    " become becomes upgraded updated increased decreased raised reduced cut postponed rescheduled rebooked slipped"
+    " took-over quit stopped gave-up started turned converted promoted rewritten repaired fixed healed recovered"
+    " finished sold broke-off back used-to formerly from-now-on these-days went-up went-down down given"
+    " renamed"
+)
+_SAME_WORD: Final = {
+    "kilo": "kg", "kilos": "kg", "kilogram": "kg", "kilograms": "kg", "kilometre": "km", "kilometres": "km",
+    "kilometer": "km", "kilometers": "km", "metre": "m", "metres": "m", "meter": "m", "meters": "m", "euros": "euro",
+    "dollars": "dollar", "degrees": "degree", "pounds": "pound", "percent": "per-cent", "employed": "work",
+    "employs": "employees", "employ": "employees", "works": "work", "working": "work", "worked": "work",
+    "brother": "sibling", "sister": "sibling", "brothers": "sibling", "sisters": "sibling", "siblings": "sibling",
+    "wife": "married", "husband": "married", "spouse": "married", "marry": "married", "married": "married",
+    "birthday": "born", "owns": "has", "own": "has", "possesses": "has", "enjoys": "likes", "enjoy": "likes",
+    "loves": "likes", "love": "likes", "adores": "likes", "like": "likes", "quit": "stopped", "ceased": "stopped",
+    "height": "high", "tall": "high", "depth": "deep", "width": "wide", "length": "long", "weight": "weigh",
+    "allergy": "allergic", "allergies": "allergic", "teaches": "teach", "teacher": "teach", "scares": "afraid",
+    "scared": "afraid", "fears": "afraid", "fear": "afraid", "frightened": "afraid", "rewritten": "written",
+    "writes": "written", "wrote": "wrote", "favorite": "favourite", "color": "colour", "resides": "lives",
+    "house": "flat", "apartment": "flat", "leader": "leads", "lead": "leads", "led": "leads", "cellphone": "phone",
+    "hates": "hates", "dislikes": "hates", "detests": "hates", "loathes": "hates", "hate": "hates", "dislike": "hates",
+    "cost": "price", "costs": "price", "turned": "turned", "vp": "vp", "purchased": "bought",
+}  # fmt: skip
+_OPPOSITE: Final = {"hates": "likes", "broken": "work"}
+"""Words that deny another one."""
+_UNITS: Final = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen"
+)
+_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
+_NUMBER_WORDS: Final = {word: value for value, word in enumerate(_UNITS.split())} | {
+    word: 10 * value for value, word in enumerate(_TENS.split(), 2)
+}
+_TIMES: Final = _words(
+    "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays"
+    " sundays am pm o'clock january february march april may june july august september october november december"
+    " morning noon afternoon evening night midnight spring summer autumn winter weekend daily weekly monthly yearly"
+    " tomorrow yesterday today hour hours"
+)
+_AUX: Final = _words(
+    "is are was were am be been being has have had does do did will would can could may might must should shall not"
+    " never now still always also no-longer currently already really just recently finally usually often"
+    " going to"
+)
+_COPULA: Final = _words("is are was were am be been")
+_PREPOSITIONS: Final = _words("in on at near by above below behind under opposite inside outside beside")
+_DETERMINERS: Final = _words("the a an my our your his her its their this that these those")
+_FIRST: Final = _words("i me my mine we us our ours")
+_PRONOUNS: Final = _words("i we he she it they you")
+_LEADING: Final = 120
+"""Within so many characters a statement names whom it begins with."""
+_WISHES: Final = _words("wants want wanted hopes hope plans plan wishes wish dreams would")
+
+_OLDEST: Final = 120
+"""Years: "Elena is 35" tells an age."""
+
+_PHRASES: Final = {
+    "no longer": "no-longer",
+    "any more": "any-more",
+    "not any more": "any-more",
+    "used to": "used-to",
+    "took over": "took-over",
+    "gave up": "gave-up",
+    "given up": "gave-up",
+    "gives up": "gave-up",
+    "broke off": "broke-off",
+    "broke up": "broke-off",
+    "from now on": "from-now-on",
+    "these days": "these-days",
+    "went up": "went-up",
+    "is up": "went-up",
+    "went down": "went-down",
+    "is down": "went-down",
+    "can not stand": "hates",
+    "year old": "years-old",
+    "years old": "years-old",
+    "take place": "is",
+    "takes place": "is",
+    "took place": "was",
+    "has to": "must",
+    "have to": "must",
+}
+_PHRASE: Final = re.compile(rf"\b(?:{'|'.join(_PHRASES)})\b")
+_NOT: Final = re.compile(r"n't\b")
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_TOKEN: Final = re.compile(r"\d+(?:\.\d+)*|['’]s?(?=\s)|[^\W_]+(?:-[^\W_]+)*")
+_TITLED: Final = re.compile(r"\d+|[^\W_]+(?:[-.][^\W_]+)*|['’]s?(?=\s)")
+
+
+class Frame(NamedTuple):
+    """What a statement says, in parts that can be compared."""
+
+    key: str
+    """Its text with blanks folded, in small letters and without the last full stop."""
+    subject: frozenset[str]
+    """The words that name whom it is about."""
+    head: frozenset[str]
+    """The stems of what belongs to the subject, where the statement is about that: "Ana's rent"."""
+    content: frozenset[str]
+    """The stems of what it says, without the subject and without words that say little."""
+    light: frozenset[str]
+    """The stems of words that say little by themselves: to have, to want, to use."""
+    attributes: frozenset[str]
+    """What its words stand for: a home, an age, a deadline."""
+    verb: str
+    """The stem of its verb, empty where it has none but "to be"."""
+    numbers: frozenset[tuple[str, str]]
+    """Its numbers, each with the word behind it."""
+    times: frozenset[str]
+    """Days, months and times of day that it names."""
+    negated: bool
+    change: str
+    """The word by which it says that something is otherwise than before; empty if none does."""
+    past: bool
+    """It says what was, or was done, once."""
+    passive: bool
+    wish: bool
+
+
+@cache
+def _stem(word: str) -> str:
+    found = analysis.analyze(word).stems
+    return found[0] if len(found) == 1 else word
+
+
+def stems(words: Iterable[str]) -> frozenset[str]:
+    """The stems of some words."""
+    return frozenset(map(_stem, words))
+
+
+@cache
+def _attribute_words() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for kinds in _ATTRIBUTES.values():
+        for attribute, words in kinds.items():
+            for word in words.split():
+                found[word] = (*found.get(word, ()), attribute)
+    return found
+
+
+@cache
+def _attribute_stems() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for word, attributes in _attribute_words().items():
+        for each in {_stem(word), _stem(_SAME_WORD.get(word, word))}:
+            found[each] = found.get(each, frozenset()).union(attributes)
+    return found
+
+
+def attributes_of(stemmed: Iterable[str]) -> frozenset[str]:
+    """What some stems stand for: a home, an age, a deadline."""
+    return frozenset().union(*(_attribute_stems().get(stem, ()) for stem in stemmed))
+
+
+KIND_OF: Final = {attribute: kind for kind, kinds in _ATTRIBUTES.items() for attribute in kinds}
+"""Whether an attribute has one value at a time, one for good, or many."""
+_LIGHT_WORDS: Final = frozenset(_LIGHT.split())
+
+
+@cache
+def single_verbs() -> frozenset[str]:
+    """The stems of verbs whose object is one at a time: to live in, to drive, to prefer."""
+    return stems(_SINGLE_VERBS.split())
+
+
+def folded(text: str) -> str:
+    """A text as it is compared for being repeated: NFC, blanks folded."""
+    return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
+
+
+def _plain(text: str) -> str:
+    plain = text.casefold().replace("’", "'").replace("cannot", "can not")
+    if "n't" in plain:
+        plain = _NOT.sub(" not", plain)
+    if "," in plain:
+        plain = _THOUSANDS.sub("", plain)
+    return _PHRASE.sub(lambda found: _PHRASES[found[0]], plain)
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of a name, as frames have them."""
+    return frozenset(word for word in _TOKEN.findall(_plain(folded(name))) if word[0] not in "'’") - _DETERMINERS
+
+
+@lru_cache(maxsize=_KEPT)
+def leading_subject(text: str) -> frozenset[str]:
+    """The words of the name or noun phrase with which a statement begins; empty if it begins otherwise."""
+    titled = _TITLED.findall(folded(text[:_LEADING]).replace("’", "'"))
+    if not titled:
+        return frozenset()
+    first = titled[0].casefold()
+    if first in _FIRST:
+        return frozenset({"i"})
+    if first in _DETERMINERS:
+        found: list[str] = []
+        for place, word in enumerate(titled[1:6]):
+            small = word.casefold()
+            if small in _AUX or small in _COPULA or word[0] == "'" or small in _PREPOSITIONS:
+                break
+            if place and (small.endswith(("s", "ed")) or small in _attribute_words()):
+                break
+            found.append(small)
+        return frozenset(found)
+    named: list[str] = []
+    for word in titled[:6]:
+        if not (word[0].isupper() or (named and word[0].isdigit())):
+            break
+        named.append(word.casefold())
+    return frozenset(named)
+
+
+@lru_cache(maxsize=_KEPT)
+def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
+    """The frame of a statement about a subject; without one, about whom it begins with.
+
+    ``None`` of a text that is too long for one statement, has no words, or begins with no name.
+    """
+    if len(text) > MAX_CHARACTERS:
+        return None
+    subject = subject or leading_subject(text)
+    plain = folded(text)
+    key = plain.rstrip(".!").casefold()
+    tokens = _TOKEN.findall(_plain(plain))
+    if not tokens or not subject:
+        return None
+    naming = subject | {f"{word}s" for word in subject} | (_FIRST if "i" in subject else _PRONOUNS - _FIRST)
+    rest, head = _after_subject(tokens, naming)
+    verb, passive = _verb(rest)
+    bare = [
+        _SAME_WORD.get(word, word) for word in _numbers_joined(tokens) if word not in naming and word[0] not in "'’"
+    ]
+    denied = sum(word in _NEGATIVE or word in _ENDING for word in set(tokens))
+    denied += sum(word in _OPPOSITE for word in bare)
+    bare = [_OPPOSITE.get(word, word) for word in bare]
+    said = [word for word in bare if word not in analysis.STOP_WORDS and word not in _NEGATIVE]
+    heavy = [
+        word
+        for word in said
+        if word not in _LIGHT_WORDS and word not in _TIMES and word not in _CHANGE and not word[0].isdigit()
+        and word not in _NUMBER_WORDS
+    ]  # fmt: skip
+    change = next((_SAME_WORD.get(word, word) for word in tokens if word in _CHANGE), "")
+    return Frame(
+        key,
+        subject,
+        head,
+        stems(heavy),
+        stems(word for word in said if word in _LIGHT_WORDS),
+        _attributes(tokens, rest, passive),
+        verb,
+        _numbers(bare),
+        frozenset(word for word in tokens if word in _TIMES),
+        denied % 2 == 1,
+        change.replace("-", " "),
+        _is_past(tokens, verb),
+        passive,
+        bool(rest) and rest[0] in _WISHES,
+    )
+
+
+def forget() -> None:
+    """Forget all texts, as an erasure asks for."""
+    leading_subject.cache_clear()
+    frame.cache_clear()
+
+
+def _after_subject(tokens: list[str], naming: frozenset[str] | set[str]) -> tuple[list[str], frozenset[str]]:
+    """What follows the subject, and what belongs to it if the statement is about that."""
+    place = next((at for at, word in enumerate(tokens) if word in naming), None)
+    if place is None:
+        return tokens, frozenset()
+    first = tokens[place]
+    while place < len(tokens) and tokens[place] in naming:
+        first = tokens[place]
+        place += 1
+    owns = first in ("my", "our") or (place < len(tokens) and tokens[place][0] in "'’")
+    if not owns:
+        return tokens[place:], frozenset()
+    place += place < len(tokens) and tokens[place][0] in "'’"
+    head: list[str] = []
+    while place < len(tokens) and tokens[place] not in _AUX and tokens[place] not in _PREPOSITIONS and len(head) < 3:
+        if head and tokens[place].endswith(("s", "ed", "went-up")) and not tokens[place].endswith("ss"):
+            break
+        head.append(tokens[place])
+        place += 1
+    return tokens[place:], stems(_SAME_WORD.get(word, word) for word in head)
+
+
+def _verb(rest: list[str]) -> tuple[str, bool]:
+    """The stem of the verb of what is said, and whether it is said in the passive."""
+    was = False
+    for word in rest[:8]:
+        if word in _COPULA:
+            was = True
+        elif word in _AUX or word in _NEGATIVE or word in _CHANGE - {"moved", "switched", "replaced", "became"}:
+            continue
+        elif was:
+            is_participle = word.endswith("ed") or word in _PARTICIPLES
+            return (_stem(_SAME_WORD.get(word, word)), True) if is_participle or word.endswith("ing") else ("", False)
+        else:
+            return _stem(_SAME_WORD.get(word, word)), False
+    return "", False
+
+
+_PARTICIPLES: Final = _words(
+    "born built found bought written made given taken sold held kept led run set paid put sent shown told won lost cut"
+    " known seen driven stolen broken drawn flown grown"
+)
+_PAST: Final = _words(
+    "was were had did came went paid wrote ran met died built found bought took gave made said saw left sold won lost"
+    " began grew flew drove spoke taught ate slept rode swam sang"
+)
+
+
+def _is_past(tokens: list[str], verb: str) -> bool:
+    """True if a statement tells what was, and not what has become of it by now."""
+    if {"is", "are", "has", "now", "these-days"} & set(tokens[:8]):
+        return False
+    return any(word in _PAST or (word.endswith("ed") and len(word) > 4) for word in tokens[:8])
+
+
+def _attributes(tokens: list[str], rest: list[str], passive: bool) -> frozenset[str]:
+    known = _attribute_words()
+    found = {attribute for word in tokens for attribute in known.get(word, ())}
+    if "years-old" in tokens or "age" in tokens or (rest and "turned" in rest[:2]):
+        found.add("age")
+    for place, word in enumerate(tokens):
+        if word in ("moved", "moves"):
+            # A meeting moves to Thursday; somebody moves to Porto, in March.
+            behind = tokens[place + 1 : place + 4]
+            found |= {"schedule"} if _TIMES & set(behind) and "in" not in behind else {"residence", "place"}
+    if rest and rest[0] in _COPULA and len(rest) > 1 and rest[1] in _PREPOSITIONS and not _TIMES & set(rest):
+        found.add("place")
+    if rest and rest[0] in _COPULA and len(rest) > 1 and rest[1] in ("on", "in", "at") and _TIMES & set(rest):
+        found.add("schedule")
+    if not passive:
+        found.discard("origin")
+    if len(rest) == 2 and rest[0] in _COPULA and rest[1].isdigit() and int(rest[1]) < _OLDEST:
+        found.add("age")
+    if rest and rest[0] in _WISHES:
+        # Somebody who wants to live by the sea lives elsewhere.
+        found -= {"residence", "job", "marital state"}
+    return frozenset(found)
+
+
+def _numbers_joined(tokens: list[str]) -> list[str]:
+    """Number words as digits: "two hundred" is 200."""
+    found: list[str] = []
+    for word in tokens:
+        value = _NUMBER_WORDS.get(word)
+        if word in ("hundred", "thousand") and found and found[-1].isdigit():
+            found[-1] = str(int(found[-1]) * (100 if word == "hundred" else 1000))
+        else:
+            found.append(word if value is None else str(value))
+    return found
+
+
+def _numbers(words: list[str]) -> frozenset[tuple[str, str]]:
+    """Each number with the word behind it, which is most often its unit."""
+    following = [*words[1:], ""]
+    return frozenset(
+        (str(float(word)) if word.count(".") <= 1 else word, unit)
+        for word, unit in zip(words, following, strict=True)
+        if word[0].isdigit() and word.replace(".", "").isdigit()
+    )

@@ -1,0 +1,255 @@
+"""How a later statement about a subject relates to an earlier one: the same, a replacement, a contradiction, both hold.
+
+By their frames, and so by word lists of English. Two statements are near if they say something of the same attribute;
+that they share words does not suffice ("Farouk's office", "Farouk's wife"). What makes the relation is named in the
+reason, since a rule this simple is wrong at times and nothing but a person or a model decides by it.
+"""
+
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
+
+from worlddb.projections.indexes.analysis import STOP_WORDS
+from worlddb.query.statements import statement_frame as frames
+from worlddb.query.statements.statement_frame import Frame
+
+Relation = Literal["same", "replacement", "contradiction", "compatible"]
+
+RELATIONS: Final[tuple[Relation, ...]] = ("same", "replacement", "contradiction", "compatible")
+"""How a later statement may relate to an earlier one."""
+
+COMPETING: Final = ("replacement", "contradiction")
+"""The relations of two statements that are not both true."""
+_KEPT: Final = 8_192
+"""How many pairs' relations are kept, since the same memories are found again and again."""
+_SAME_FROM: Final = 0.72
+"""The share of words in common from which two statements that differ in nothing else say the same."""
+_FIRST_YEAR: Final = 1_000
+_LAST_YEAR: Final = 2_100
+"""Numbers between these are years."""
+_CLOSE: Final = 0.5
+_TOUCHING: Final = 0.25
+_LIGHT_WEIGHT: Final = 0.35
+"""What a word that says little counts, beside one that does."""
+_LASTING: Final = frozenset({"schedule", "state", "diet", "wish for answers", "job"})
+"""Attributes that many words stand for: alone they do not say that two statements are of the same thing."""
+
+
+_STATES: Final = frozenset({"", "work", "becam", "remain", "serv"})
+"""Stems of verbs that say what somebody is."""
+
+
+class Compared(NamedTuple):
+    """How alike two statements are (0 to 1), how the later one relates to the earlier, and why."""
+
+    likeness: float
+    relation: Relation
+    reason: str
+
+
+REPEATED: Final = Compared(1.0, "same", "the same words")
+"""What repeats another statement word for word."""
+
+
+def of_one_kind(cosine: float) -> Compared:
+    """What two statements are whose objects vectors find alike."""
+    return Compared(_rounded(cosine), "compatible", "same subject, near in meaning; both may hold")
+
+
+@lru_cache(maxsize=_KEPT)
+def relate(earlier: Frame, later: Frame) -> Compared | None:
+    """How a later statement relates to an earlier one about the same subject; ``None`` if they are not near."""
+    if earlier.key == later.key:
+        return REPEATED
+    if not _touch(earlier, later) or not _heads_agree(earlier, later):
+        return None
+    shared = _weight(earlier, later, common=True)
+    overlap = shared / max(_weight(earlier, later, common=False), 0.1)
+    units = _changed_numbers(earlier, later)
+    common = sorted(earlier.attributes & later.attributes)
+    both = earlier.content & later.content
+    is_denied = earlier.negated != later.negated
+    differ = bool(earlier.content - later.content) and bool(later.content - earlier.content)
+    if not is_denied and not units and _says_the_same(earlier, later, overlap, differ):
+        return Compared(_rounded(overlap), "same", "the same said in other words")
+    if is_denied and _denies(earlier, later, overlap, common):
+        said = "one says it and the other denies it"
+        return _told(0.6 + 0.4 * overlap, later, said, "replacement" if later.change else "contradiction")
+    if units and (both or common or earlier.verb == later.verb or earlier.head):
+        return _numbered(earlier, later, overlap, units)
+    if common and _adds(earlier, later) and not is_denied:
+        return _told(0.5 + 0.5 * overlap, later, "the later one says more", "compatible")
+    for attribute in common:
+        found = _by_attribute(earlier, later, overlap, attribute, both)
+        if found is not None:
+            return found
+    return _by_words(earlier, later, overlap, both)
+
+
+def forget() -> None:
+    """Forget all texts that were compared, as an erasure asks for."""
+    relate.cache_clear()
+    frames.forget()
+
+
+def _touch(earlier: Frame, later: Frame) -> bool:
+    """False if two statements have nothing in common: most have not, and this is quick to say."""
+    return not (
+        earlier.content.isdisjoint(later.content)
+        and earlier.attributes.isdisjoint(later.attributes)
+        and (earlier.verb != later.verb or not earlier.verb)
+        and (earlier.numbers == later.numbers or not earlier.numbers or not later.numbers)
+        and earlier.light.isdisjoint(later.light)
+        and earlier.head.isdisjoint(later.head)
+    )
+
+
+def _rounded(value: float) -> float:
+    return round(min(1.0, max(0.0, value)), 3)
+
+
+def _told(likeness: float, later: Frame, reason: str, relation: Relation) -> Compared:
+    since = f'; the later one says "{later.change}"' if later.change and relation == "replacement" else ""
+    return Compared(_rounded(likeness), relation, f"same subject, {reason}{since}")
+
+
+def _weight(earlier: Frame, later: Frame, *, common: bool) -> float:
+    def of(heavy: frozenset[str], light: frozenset[str], times: frozenset[str], numbers: frozenset[object]) -> float:
+        return len(heavy) + _LIGHT_WEIGHT * len(light) + 0.5 * len(times) + 0.7 * len(numbers)
+
+    one, other = _values(earlier), _values(later)
+    if common:
+        return of(
+            earlier.content & later.content, earlier.light & later.light, earlier.times & later.times, one & other
+        )
+    return of(earlier.content | later.content, earlier.light | later.light, earlier.times | later.times, one | other)
+
+
+def _heads_agree(earlier: Frame, later: Frame) -> bool:
+    """False if they are about different things that belong to the subject: an office, a wife."""
+    if earlier.head and later.head:
+        return bool(earlier.head & later.head)
+    head, other = (earlier.head, later) if earlier.head else (later.head, earlier)
+    if not head:
+        return True
+    known = {attribute for attribute in frames.attributes_of(head) if attribute in other.attributes}
+    return bool(head & (other.content | other.light)) or bool(known)
+
+
+def _says_the_same(earlier: Frame, later: Frame, overlap: float, differ: bool) -> bool:
+    if later.change != earlier.change and earlier.content != later.content:
+        return False
+    if earlier.times != later.times or _values(earlier) != _values(later):
+        return False
+    return overlap >= _SAME_FROM or (not differ and bool(earlier.content & later.content) and overlap >= _CLOSE)
+
+
+def _adds(earlier: Frame, later: Frame) -> bool:
+    """True if the later statement has all that the earlier one says, and more."""
+    if not earlier.content or not earlier.times <= later.times or not earlier.numbers <= later.numbers:
+        return False
+    return earlier.content < later.content and earlier.verb == later.verb
+
+
+def _denies(earlier: Frame, later: Frame, overlap: float, common: list[str]) -> bool:
+    both = earlier.content & later.content
+    if both:
+        least = min(len(earlier.content), len(later.content))
+        return len(both) >= 0.5 * least or overlap >= _CLOSE
+    return bool(common) and min(len(earlier.content), len(later.content)) <= 1
+
+
+def _changed_numbers(earlier: Frame, later: Frame) -> str:
+    """The unit of which the two have other numbers; empty if there is none."""
+    before: dict[str, set[str]] = {}
+    for value, unit in earlier.numbers:
+        before.setdefault(unit, set()).add(value)
+    for value, unit in sorted(later.numbers):
+        if unit in before and value not in before[unit]:
+            return unit or "number"
+    return ""
+
+
+def _numbered(earlier: Frame, later: Frame, overlap: float, unit: str) -> Compared | None:
+    is_dated = all(_FIRST_YEAR <= float(value) <= _LAST_YEAR for value in _values(earlier) | _values(later))
+    once = _once(earlier, later)
+    if once:
+        return _told(0.6 + 0.4 * overlap, later, f"another {once}", "contradiction")
+    if later.past and earlier.past:
+        is_counted = earlier.passive or not earlier.verb or bool(_units(earlier) & _units(later))
+        if not is_counted:
+            # "Note 3" is not another number of what "note 4" is.
+            return _told(0.3 + 0.4 * overlap, later, "each told of something else", "compatible")
+        if is_dated and not earlier.passive:
+            return _told(0.4 + 0.5 * overlap, later, "the same done at another time", "compatible")
+        if earlier.content - later.content and later.content - earlier.content:
+            return _told(0.3 + 0.5 * overlap, later, "another number of another thing", "compatible")
+        return _told(0.6 + 0.4 * overlap, later, "another number of what was once", "contradiction")
+    if earlier.content & later.content or earlier.attributes & later.attributes or earlier.head:
+        return _told(0.6 + 0.4 * overlap, later, "the same attribute, another number", "replacement")
+    if earlier.verb and earlier.verb == later.verb:
+        return _told(0.5 + 0.4 * overlap, later, "the same verb, another number", "replacement")
+    return None
+
+
+def _units(one: Frame) -> frozenset[str]:
+    """The words behind its numbers that are not of the kind of "about"."""
+    return frozenset(unit for _, unit in one.numbers if unit and unit not in STOP_WORDS)
+
+
+def _values(one: Frame) -> frozenset[str]:
+    return frozenset(value for value, _ in one.numbers)
+
+
+def _once(earlier: Frame, later: Frame) -> str:
+    """What the two speak of and has one value for good; empty if there is nothing such."""
+    common = sorted(earlier.attributes & later.attributes)
+    return next((each for each in common if frames.KIND_OF.get(each) == frames.ONCE), "")
+
+
+def _by_attribute(
+    earlier: Frame, later: Frame, overlap: float, attribute: str, both: frozenset[str]
+) -> Compared | None:
+    """The relation of two statements of one attribute; ``None`` if it does not say that they are near."""
+    kind = frames.KIND_OF.get(attribute, frames.CURRENT)
+    if kind == frames.ONCE:
+        reason = f"another {attribute}"
+        return _told(0.6 + 0.4 * overlap, later, reason, "contradiction")
+    if kind == frames.MANY:
+        return _told(0.45 + 0.4 * overlap, later, f"more than one {attribute} may hold", "compatible")
+    if earlier.past and later.past:
+        return _told(0.4 + 0.4 * overlap, later, f"each tells of a {attribute} that was", "compatible")
+    if attribute in _LASTING and not both and not later.change and earlier.verb != later.verb:
+        return None if overlap < _TOUCHING and not _both_state(earlier, later) else _replaced(later, overlap, attribute)
+    return _replaced(later, overlap, attribute)
+
+
+def _both_state(earlier: Frame, later: Frame) -> bool:
+    """True if both say what the subject is."""
+    return {earlier.verb, later.verb} <= _STATES
+
+
+def _replaced(later: Frame, overlap: float, attribute: str) -> Compared:
+    return _told(0.6 + 0.4 * overlap, later, f"the same attribute ({attribute}), another value", "replacement")
+
+
+def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]) -> Compared | None:
+    """The relation of two statements that no attribute joins, by their verbs and the words in common."""
+    if earlier.head & later.head:
+        return _told(0.6 + 0.4 * overlap, later, "the same attribute, another value", "replacement")
+    is_single = bool(earlier.verb) and earlier.verb == later.verb and earlier.verb in frames.single_verbs()
+    objects = both - {earlier.verb, later.verb}
+    if earlier.past and later.past:
+        if earlier.passive and later.passive and earlier.verb == later.verb:
+            return _told(0.6 + 0.4 * overlap, later, "the same was done, otherwise", "contradiction")
+        if objects and overlap >= _CLOSE:
+            return _told(0.5 + 0.4 * overlap, later, "the same told otherwise", "contradiction")
+        return _told(0.4 + 0.4 * overlap, later, "both may have been", "compatible") if objects else None
+    if later.change and (objects or overlap >= _TOUCHING):
+        return _told(0.5 + 0.4 * overlap, later, "words in common, otherwise than before", "replacement")
+    if is_single and (objects or not (earlier.light & later.light)):
+        return _told(0.55 + 0.4 * overlap, later, "the same verb, another object", "replacement")
+    if objects and (earlier.wish or overlap >= _CLOSE):
+        return _told(0.5 + 0.4 * overlap, later, "words in common, other values", "replacement")
+    if both and overlap >= _TOUCHING and earlier.verb == later.verb:
+        return _told(0.4 + 0.4 * overlap, later, "the same verb, another object", "compatible")
+    return None

@@ -1,0 +1,204 @@
+"""Finds the statements that a new one repeats, replaces or contradicts; the later of two that compete comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from bench.near import PAIRS, TOLD, Pair
+from worlddb import Database, InputError, ManualClock
+from worlddb.query.statements import statement_frame, statement_relation
+
+DAY = 86_400_000_000
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(worlddb.parse_time("2025-06-01T12:00:00Z"))
+
+
+@pytest.fixture
+def db(tmp_path: Path, clock: ManualClock) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", clock=clock, embedder=None) as opened:
+        yield opened
+
+
+def say(
+    db: Database, text: str, *, since: str | None = None, world: str | None = None, about: str | None = None
+) -> str:
+    made: str = db.create("Fact", "", content=text, world=world, valid_from=since, resolve=False).ref
+    if about is not None:
+        db.link(made, "refers_to", about)
+    return made
+
+
+def relation(earlier: str, later: str) -> str:
+    known, given = statement_frame.frame(earlier), statement_frame.frame(later)
+    assert known is not None and given is not None
+    found = statement_relation.relate(known, given)
+    return "" if found is None else found.relation
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "expected"),
+    [
+        ("Ana lives in Lisbon.", "Ana lives in Porto.", "replacement"),
+        ("Ana lives in Lisbon.", "Ana lives in Lisbon now", "same"),
+        ("Ana lives in Lisbon.", "Ana lives in Lisbon with two cats.", "compatible"),
+        ("Ana lives in Lisbon.", "Ana works in Lisbon.", ""),
+        ("Ana lives in Lisbon.", "Ana wants to live by the sea.", ""),
+        ("Ana lives in Lisbon.", "Ana does not live in Lisbon.", "contradiction"),
+        ("Ana lives in Lisbon.", "Ana no longer lives in Lisbon.", "replacement"),
+        ("Ana's office is in Lisbon.", "Ana's sister is in Lisbon.", ""),
+        ("Tom works at Acme.", "Tom works at Globex.", "replacement"),
+        ("Tom works as a nurse.", "Tom is a doctor.", "replacement"),
+        ("The server has 16 GB of RAM.", "The server has 32 GB of RAM.", "replacement"),
+        ("The server has 16 GB of RAM.", "The server has two network cards.", ""),
+        ("Elena is 34 years old.", "Elena is 35.", "replacement"),
+        ("The bridge was built in 1932.", "The bridge was built in 1928.", "contradiction"),
+        ("Ellen ran the marathon in 2021.", "Ellen ran the marathon in 2023.", "compatible"),
+        ("Sarah said thing 3 about Porto", "Sarah said thing 4 about Porto", "compatible"),
+        ("Bob is allergic to shellfish.", "Bob is allergic to penicillin.", "compatible"),
+        ("I live in Lisbon.", "I moved to Porto.", "replacement"),
+        ("My boss is Karen.", "My new boss is Steve.", "replacement"),
+        ("The meeting is at 3pm.", "The meeting is in room 12.", ""),
+        ("the heron flies", "the heron flies again", "same"),
+    ],
+)
+def test_statements_about_one_subject_are_told_apart_by_their_words(earlier: str, later: str, expected: str) -> None:
+    assert relation(earlier, later) == expected
+
+
+def test_the_published_pairs_that_rules_were_fitted_to_are_told_as_they_are_labelled() -> None:
+    """The other half is for ``bench.near`` alone: nothing is fitted to it."""
+    import msgspec
+
+    pairs = [msgspec.json.decode(line, type=Pair) for line in PAIRS.read_text("utf-8").splitlines()]
+    assert len(pairs) == 200 and sum(pair.held_out for pair in pairs) == 100
+    missed, false = [], []
+    for pair in (pair for pair in pairs if not pair.held_out):
+        subject = statement_frame.words_of(pair.about[0])
+        known, given = statement_frame.frame(pair.earlier, subject), statement_frame.frame(pair.later, subject)
+        assert known is not None and given is not None
+        found = statement_relation.relate(known, given)
+        if pair.label in TOLD and (found is None or found.relation != pair.label):
+            missed.append(pair)
+        if pair.label == "unrelated" and found is not None:
+            false.append(pair)
+    assert (missed, false) == ([], [])
+
+
+def test_what_is_near_comes_with_its_relation_its_reason_and_whom_it_is_about(db: Database) -> None:
+    ana = db.create("Entity", "Ana").ref
+    lisbon = say(db, "Ana lives in Lisbon.", since="2024-01-01", about=ana)
+    say(db, "Ana plays the cello.", about=ana)
+    say(db, "Bram lives in Lisbon.")
+    (found,) = db.near("Ana lives in Porto.")
+    assert (found.ref, found.relation, found.about) == (lisbon, "replacement", (ana,))
+    assert found.text == "Ana lives in Lisbon." and 0.6 < found.likeness < 1
+    assert found.reason == "same subject, the same attribute (residence), another value"
+    assert worlddb.format_time(found.valid.start).startswith("2024-01-01") and not found.is_later
+    assert [each.ref for each in db.near("She lives in Porto.", about="Ana")] == [lisbon]
+    assert [each.ref for each in db.near("Lives in Porto.", about=ana)] == [lisbon]
+    assert db.near("She lives in Porto.", about="Carla") == []
+
+
+def test_what_began_later_than_the_new_statement_is_said_to_be_later(db: Database) -> None:
+    say(db, "Ana no longer lives in Lisbon.", since="2025-01-01")
+    (found,) = db.near("Ana lives in Lisbon.", since="2024-01-01")
+    assert (found.is_later, found.relation) == (True, "replacement")
+
+
+def test_what_is_not_valid_in_the_view_is_not_near(db: Database, clock: ManualClock) -> None:
+    lisbon = say(db, "Ana lives in Lisbon.", since="2024-01-01")
+    before = db.view()
+    clock.advance(DAY)
+    db.retire(lisbon)
+    assert db.near("Ana lives in Porto.") == []
+    assert [each.ref for each in before.near("Ana lives in Porto.")] == [lisbon]
+    assert [each.ref for each in db.view(valid="2024-06-01").near("Ana lives in Porto.")] == [lisbon]
+
+
+def test_a_statement_word_for_word_the_same_is_found_however_long_it_is(db: Database) -> None:
+    text = "Ana said: " + "many a word " * 100
+    same = say(db, text)
+    (found,) = db.near(text.replace(" ", "  "))
+    assert (found.ref, found.relation, found.likeness) == (same, "same", 1.0)
+
+
+def test_nothing_outside_of_a_world_is_near_to_what_is_said_inside(db: Database) -> None:
+    one, other = (db.create("Scope", name).ref for name in ("one", "other"))
+    say(db, "I live in Lisbon.", world=one)
+    theirs = say(db, "Ana lives in Lisbon.", world=one)
+    for inside in (db.view(world=other).near("Ana lives in Porto."), db.near("Ana lives in Porto.", world=other)):
+        assert inside == []
+    assert [each.ref for each in db.view(world=one).near("Ana lives in Porto.")] == [theirs]
+    # "I" is somebody else in another world.
+    assert db.near("I live in Porto.") == []
+    assert len(db.near("I live in Porto.", world=one)) == 1
+
+
+def test_turns_of_a_talk_are_not_near(db: Database) -> None:
+    db.ingest([{"speaker": "Ana", "text": "I live in Lisbon."}])
+    assert db.near("I live in Porto.") == [] == db.near("Ana lives in Porto.")
+
+
+@pytest.mark.parametrize("given", [{"limit": 0}, {"limit": 65}, {"about": ["x"] * 65}, {"since": "soon"}, {"about": 3}])
+def test_what_makes_no_sense_is_refused(db: Database, given: dict[str, object]) -> None:
+    say(db, "Ana lives in Lisbon.")
+    with pytest.raises(InputError):
+        db.near("Ana lives in Porto.", **given)  # type: ignore[arg-type]
+
+
+def test_the_later_of_two_statements_that_compete_comes_first_and_the_answer_says_so(db: Database) -> None:
+    lisbon = say(db, "Ana lives in Lisbon.", since="2024-01-01")
+    porto = say(db, "Ana has settled in Porto, where she lives now.", since="2025-01-01")
+    found = db.view().recall("Ana lives in Lisbon.")
+    assert [hit.ref for hit in found][:2] == [porto, lisbon]
+    (pair,) = found.competing
+    assert (pair.ref, pair.earlier, pair.relation) == (porto, lisbon, "replacement")
+    assert f"{porto[:12]} before {lisbon[:12]}" in found.note
+    first, second = found.hits[:2]
+    assert first.score == second.score and first.scores["later"] > 0
+    assert "competes" in first.reason
+    # The answer to fewer is the beginning of that to more.
+    assert [hit.ref for hit in db.view().recall("Ana lives in Lisbon.", k=1)] == [porto]
+    # Said by an edge, it competes no more.
+    db.link(porto, "supersedes", lisbon)
+    after = db.view().recall("Ana lives in Lisbon.")
+    assert ([hit.ref for hit in after], after.competing) == ([porto], ())
+
+
+def test_of_three_statements_that_compete_the_latest_comes_first(db: Database) -> None:
+    written = [
+        say(db, f"Ana lives in {place}.", since=f"{2020 + n}-01-01") for n, place in enumerate(("Rome", "Faro", "Bern"))
+    ]
+    assert [hit.ref for hit in db.view().recall("Does Ana live in Rome?")] == written[::-1]
+
+
+def test_who_asks_what_was_before_gets_the_order_of_the_question(db: Database) -> None:
+    lisbon = say(db, "Ana lives in Lisbon.", since="2024-01-01")
+    say(db, "Ana lives in Porto.", since="2025-01-01")
+    found = db.view().recall("Where in Lisbon did Ana use to live?")
+    assert (found.hits[0].ref, found.competing) == (lisbon, ())
+
+
+def test_statements_of_others_and_turns_of_a_talk_do_not_compete(db: Database) -> None:
+    for name, place, since in (("one", "Lisbon", "2024-01-01"), ("other", "Porto", "2025-01-01")):
+        world = db.create("Scope", name).ref
+        say(db, f"I live in {place}.", since=since, world=world)
+        db.ingest([{"speaker": "Ana", "text": f"I live in {place}."}], into=world, at=since)
+    found = db.view().recall("Do I live in Lisbon?")
+    assert len(found) > 2 and found.competing == () and "Lisbon" in found.hits[0].content
+
+
+def test_an_erased_statement_leaves_nothing_of_itself_in_what_was_compared(db: Database) -> None:
+    lisbon = say(db, "Ana lives in Lisbon.", since="2024-01-01")
+    say(db, "Ana lives in Porto.", since="2025-01-01")
+    assert db.view().recall("Ana lives in Lisbon.").competing
+    db.erase(lisbon, reason="a request")
+    assert db.view().recall("Ana lives in Lisbon.").competing == ()
+    assert statement_frame.frame.cache_info().currsize == 0 == statement_relation.relate.cache_info().currsize
