@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from tests.support.model.lines import HOLE, Start, Timeline
 from tests.support.model.stores import new_store
-from tests.support.model.timeline import HOLE, Start, Timeline
 from tests.support.tidy.tree import ROOT
 from worlddb import FOREVER, Database, ManualClock, Refused
 from worlddb.log.model.clock import RELEASED_AT

@@ -1,4 +1,4 @@
-"""A lineage is a timeline: the engine against a dictionary from valid time to what holds, one a commit."""
+"""A lineage is a timeline: the engine against a plain step function from valid time to what holds, one a commit."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.model import lines
+from tests.support.model.lines import HOLE, Start, Timeline
 from tests.support.model.stores import day, new_store
-from tests.support.model.timeline import HOLE, Start, Timeline
 from worlddb import FOREVER, Database, Refused, Valid, View
 
 DAYS: Final = 16
@@ -21,7 +22,7 @@ class Known(NamedTuple):
     """What a commit knew of a lineage."""
 
     seq: int
-    line: dict[int, int]
+    line: lines.Line
     held: dict[int, list[tuple[int, int]]]
     ended: bool
 
@@ -51,8 +52,8 @@ class Story:
 
     def _learn(self, seq: int) -> None:
         model = self._model
-        held = {number: model.spans(number) for number in model.starts}
-        self.known.append(Known(seq, dict(model.line), held, model.ends_with == HOLE))
+        held = {number: model.spans(number) for number in range(1, len(model.starts) + 1)}
+        self.known.append(Known(seq, model.line, held, model.line[-1][1] == HOLE))
 
     def step(self) -> None:
         """Say something at random."""
@@ -75,11 +76,11 @@ class Story:
             assert receipt.outcome.code == "ended" and self._model.last_hole <= begins + DAYS
             return
         assert said.at < self._model.last_hole
-        before = dict(self._model.line)
+        before = {what for _, what in self._model.line}
         self._model.say(said, end, replace_later=later)
         self._learn(receipt.seq)
         lost = {loss.version for loss in receipt.lost}
-        assert lost == {number for number in set(before.values()) - {0, HOLE} if self._has_lost(number)}
+        assert lost == {number for number in before - {0, HOLE} if self._has_lost(number)}
 
     def _has_lost(self, number: int) -> bool:
         return self.known[-1].held[number] != self.known[-2].held[number]
@@ -101,7 +102,7 @@ class Story:
         assert start is not None
         content = str(len(self._model.starts) + 1)
         receipt = self._db.reassert(self.ref, content=content, at=start, valid_to=end)
-        holds = self._model.at(start) > 0
+        holds = lines.at(self._model.line, start) > 0
         if holds and end != start:
             assert isinstance(receipt.outcome, Refused) and receipt.outcome.code == "not_ended"
         elif receipt:
@@ -111,7 +112,7 @@ class Story:
     def check(self, db: Database) -> int:
         """Ask at every boundary, and beside it, as of every commit; how often."""
         asked = 0
-        boundaries = sorted({time for known in self.known for time in known.line if time > -(2**62)})
+        boundaries = sorted({time for known in self.known for time, _ in known.line if time > -(2**62)})
         moments = sorted({each for time in boundaries for each in (time - 1, time, time + 1)})
         for number, known in enumerate(self.known):
             upto = self.known[number + 1].seq - 1 if number + 1 < len(self.known) else db.head().seq
@@ -119,8 +120,7 @@ class Story:
                 self._check_history(db.view(seq=seq), known)
                 for valid in moments:
                     found = db.view(seq=seq, valid=valid).get(self.ref)
-                    line = known.line
-                    expected = line[max(start for start in line if start <= valid)]
+                    expected = lines.at(known.line, valid)
                     assert (0 if found is None else int(found.content)) == max(0, expected), (seq, valid, known)
                     assert found is None or found.valid.start <= valid < found.valid.end
                     asked += 1
@@ -150,12 +150,12 @@ def run(seed: int, lineages: int, statements: int) -> int:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_every_statement_hole_and_resumption_is_as_the_dictionary_says(seed: int) -> None:
+def test_every_statement_hole_and_resumption_is_as_the_model_says(seed: int) -> None:
     assert run(seed, lineages=6, statements=7) > 1_000
 
 
 @pytest.mark.soak
-def test_a_hundred_thousand_statements_on_a_thousand_lineages_are_as_the_dictionary_says(root_seed: int) -> None:
+def test_a_hundred_thousand_statements_on_a_thousand_lineages_are_as_the_model_says(root_seed: int) -> None:
     asked = sum(run(root_seed + number, lineages=20, statements=100) for number in range(50))
     assert asked > 1_000_000
 

@@ -1,7 +1,12 @@
-"""A step function from valid time to what a lineage says: a version by its number, a hole, or nothing."""
+"""A step function from valid time to what a lineage says: a version by its number, a hole, or nothing.
+
+It is written from the design, and knows nothing of rows, events or tables of the engine. The plain model has one for
+each world; :class:`Timeline` is one by itself.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from worlddb.log.model.times import ALWAYS, FOREVER
@@ -50,3 +55,62 @@ def without(pieces: Pieces, start: int, end: int) -> Pieces:
         return pieces
     left = [half for one, until in pieces for half in ((one, min(until, start)), (max(one, end), until))]
     return tuple((one, until) for one, until in left if one < until)
+
+
+class Start(NamedTuple):
+    """Where a statement begins, and whether somebody said so."""
+
+    at: int
+    stated: bool | None
+
+
+def times_of(line: Line, what: int) -> Pieces:
+    """When something is so."""
+    return tuple((span.start, span.end) for span in spans(line) if span.what == what)
+
+
+def window(
+    line: Line, starts: Sequence[Start], start: int, end: int | None, *, replace_later: bool = False
+) -> tuple[int, int]:
+    """The window that a statement takes: up to its end, else to the next stated start or hole.
+
+    ``starts`` are those of the versions, in the order of their numbers.
+    """
+    if end is not None:
+        return start, end
+    stops = [span.start for span in spans(line) if span.what == HOLE]
+    if replace_later:
+        stops = stops[-1:] if line[-1][1] == HOLE else []
+    else:
+        holding = [starts[span.what - 1] for span in spans(line) if span.what > 0]
+        stops += [begun.at for begun in holding if begun.stated]
+    return start, min((stop for stop in stops if stop > start), default=FOREVER)
+
+
+class Timeline:
+    """What one lineage says. Statements are numbered from 1 on."""
+
+    def __init__(self) -> None:
+        self.line = UNSAID
+        self.starts: list[Start] = []
+
+    def say(self, start: Start, end: int | None, *, replace_later: bool = False) -> int:
+        """A statement; its number."""
+        taken = window(self.line, self.starts, start.at, end, replace_later=replace_later)
+        self.starts.append(start)
+        self.take(*taken, len(self.starts))
+        return len(self.starts)
+
+    def take(self, start: int, end: int, what: int) -> None:
+        """Let something, or a hole, be in a window, and what was before and behind go on."""
+        self.line = changed(self.line, start, end, what)
+
+    @property
+    def last_hole(self) -> int:
+        """Where the hole begins that nothing follows; for ever, if there is none."""
+        start, what = self.line[-1]
+        return start if what == HOLE else FOREVER
+
+    def spans(self, number: int) -> list[tuple[int, int]]:
+        """When a statement holds."""
+        return list(times_of(self.line, number))

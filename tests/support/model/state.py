@@ -62,7 +62,12 @@ class World(NamedTuple):
 
     def times_of(self, number: int) -> lines.Pieces:
         """When one of its versions holds."""
-        return tuple((span.start, span.end) for span in self.held if span.what == number)
+        return lines.times_of(self.line, number)
+
+    @property
+    def starts(self) -> list[lines.Start]:
+        """Where its versions were written to begin, and whether somebody said so."""
+        return [lines.Start(version.start, version.stated) for version in self.versions]
 
 
 class Edge(NamedTuple):

@@ -141,20 +141,9 @@ class OfWorlds(Tuning):
         """What a statement takes: up to its end, else to the next stated start or hole."""
         known = self.state.worlds[number]
         start = self.now if valid_from is None else valid_from
-        if valid_to is not None:
-            if valid_to < start:
-                raise Bad(InvalidInterval)
-            return start, valid_to
-        ends = [span.start for span in lines.spans(known.line) if span.what == lines.HOLE]
-        if replace_later:
-            ends = ends[-1:] if known.ended else []
-        else:
-            ends += [
-                known.versions[span.what - 1].start
-                for span in known.held
-                if span.end > start and known.versions[span.what - 1].stated
-            ]
-        return start, min((end for end in ends if end > start), default=FOREVER)
+        if valid_to is not None and valid_to < start:
+            raise Bad(InvalidInterval)
+        return lines.window(known.line, known.starts, start, valid_to, replace_later=replace_later)
 
     def _revise(
         self,
