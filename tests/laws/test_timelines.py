@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import pytest
@@ -193,6 +194,55 @@ def test_a_chain_of_worlds_comes_to_the_same_however_it_was_joined(starts: list[
             assert all(db.link(refs[newer], "supersedes", refs[older]) for newer, older in order)
             found.append([spans_of(db, ref) for ref in refs])
     assert found[0] == found[1]
+
+
+SHAPES: Final[dict[str, list[tuple[int, int | None]]]] = {
+    "each begins later": [(number, None) for number in range(7)],
+    "each begins earlier": [(7 - number, None) for number in range(7)],
+    "all begin at once": [(4, None)] * 7,
+    "later and earlier by turns": [(number + (5 if number % 2 else 0), None) for number in range(7)],
+    "the oldest begins last": [(9, None), *((number, None) for number in range(6))],
+    "the newest begins first": [*((number, None) for number in range(2, 8)), (0, None)],
+    "two and two at once": [(number // 2 * 2, None) for number in range(7)],
+    "some have ends": [(0, 6), (1, None), (2, 9), (3, None), (4, 5), (5, None), (6, 12)],
+    "ends before the next begins": [(number * 2, number * 2 + 1) for number in range(7)],
+}
+"""From when to when the worlds of a chain hold, the oldest first."""
+LINKS: Final = tuple((newer, newer - 1) for newer in range(1, 7))
+
+
+def joined(db: Database, shape: list[tuple[int, int | None]], order: Iterable[tuple[int, int]]) -> list[list[Valid]]:
+    """Write the worlds of a chain, join them in an order, and say when each of them holds."""
+    with db.batch() as batch:
+        for start, end in shape:
+            batch.create("Fact", "", valid_from=day(start), valid_to=None if end is None else day(end), resolve=False)
+    refs = batch.receipt.refs
+    assert all(db.link(refs[newer], "supersedes", refs[older]) for newer, older in order)
+    found = [spans_of(db, ref) for ref in refs]
+    spans = sorted((span for held in found for span in held), key=lambda span: span.start)
+    assert all(one.end <= other.start for one, other in itertools.pairwise(spans)), "two hold"
+    return found
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_chain_of_six_corrections_comes_to_the_same_in_some_orders(shape: str) -> None:
+    drawn = random.Random(shape)
+    with new_store() as db:
+        first = joined(db, SHAPES[shape], LINKS)
+        for _ in range(3):
+            order = drawn.sample(LINKS, len(LINKS))
+            assert joined(db, SHAPES[shape], order) == first, order
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_chain_of_six_corrections_comes_to_the_same_in_all_orders(shape: str) -> None:
+    with new_store() as db:
+        for worlds in range(2, 8):
+            orders = list(itertools.permutations(LINKS[: worlds - 1]))
+            found = [joined(db, SHAPES[shape][:worlds], order) for order in orders]
+            different = [order for order, held in zip(orders, found, strict=True) if held != found[0]]
+            assert not different, (worlds, len(different), different[0])
 
 
 @pytest.mark.parametrize("seed", range(12))
