@@ -18,7 +18,7 @@ from worlddb.query.reads import build
 from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, valid_period
 from worlddb.query.snapshot.snapshot import Scope, containers_at
-from worlddb.query.snapshot.visible import VisibleSnapshot
+from worlddb.query.snapshot.visible import SUMMARY_TYPE, VisibleSnapshot
 
 
 def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: edge_rules.Spec) -> list[int]:
@@ -42,9 +42,12 @@ def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: edge_rules.S
 
 def stale_inside(snapshot: VisibleSnapshot, spec: edge_rules.Spec, world: int) -> Iterator[records.World]:
     """The worlds inside one that rest on what holds no more, at the snapshot's moment and in log order."""
-    moment = snapshot.place.moment
+    tables, moment = snapshot.tables, snapshot.place.moment
+    summaries = {node for node, _ in tables.typed(SUMMARY_TYPE)}
     for node in snapshot.inhabitants(world):
-        seen = asof.version_at(snapshot.tables, node, moment)
+        if node not in summaries and not snapshot.is_derived(node):
+            continue
+        seen = asof.version_at(tables, node, moment)
         if seen is not None and snapshot.is_made_of_others(node, seen.row):
             found = build.world_of(snapshot, node, seen, moment, spec)
             if found.stale:

@@ -12,7 +12,6 @@ from typing import Final, TypedDict
 from worlddb.log.model.ids import short
 from worlddb.log.model.times import ALWAYS, format_time
 from worlddb.projections.tables.reads import asof
-from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query.lanes.text_lane import matched
 from worlddb.query.question import question_dates
 from worlddb.query.question.question import COMBMAX, ENTITY, RRF, TEXT, VECTOR, Request
@@ -71,60 +70,8 @@ def hit_of(
         rests_on_more=world.rests_on_more,
         trust=world.trust,
         stale=world.stale,
-        in_ended=_in_ended(snapshot, node),
+        in_ended=provenance.in_ended(snapshot, node),
     )
-
-
-class _EndedAround(dict[int, int | None]):
-    """The nearest world around a node that has ended, kept for one read."""
-
-
-def _in_ended(snapshot: visible.VisibleSnapshot, node: int) -> str:
-    """The nearest world around one that has ended, if all that contain it have or lie in such; else empty."""
-    kept = snapshot.kept.get(_EndedAround)
-    if kept is None:
-        kept = snapshot.kept[_EndedAround] = _EndedAround()
-    found = _ended_around(snapshot, node, kept)
-    return "" if found is None else snapshot.tables.node(found).lineage.hex()
-
-
-def _ended_around(snapshot: visible.VisibleSnapshot, start: int, kept: dict[int, int | None]) -> int | None:
-    """The nearest ended world around a node; what was found out on the way is kept. Depth costs no stack."""
-    if start in kept:
-        return kept[start]
-    found: dict[int, int | None] = {start: None}
-    path = [(start, iter(snapshot.placings(start)))]
-    while path:
-        node, places = path[-1]
-        place = next(places, None)
-        if place is not None and not _is_over(snapshot, place.source):
-            around = place.source
-            if around not in kept:
-                # Containment has no circles; what leads to nothing that ended leaves all below it there.
-                kept[around], found[around] = None, None
-                path.append((around, iter(snapshot.placings(around))))
-                continue
-            ended = kept[around]
-        elif place is not None:
-            ended = place.source
-        else:
-            path.pop()
-            ended = kept[node] = found[node]
-            node = path[-1][0] if path else node
-        if ended is None:
-            kept.update(dict.fromkeys((each for each, _ in path), None))
-            return None
-        if found[node] is None:
-            found[node] = ended
-    return found[start]
-
-
-def _is_over(snapshot: visible.VisibleSnapshot, node: int) -> bool:
-    """True if a world held before the moment, and holds no more."""
-    tables, moment = snapshot.tables, snapshot.place.moment
-    if node == ROOT_NODE or asof.version_at(tables, node, moment) is not None:
-        return False
-    return any(seen.validity.start <= moment.valid for seen in asof.versions_as_of(tables, node, moment.seq))
 
 
 def group_of(

@@ -465,8 +465,10 @@ class VisibleSnapshot:
 
     def is_made_of_others(self, node: int, row: schema.VersionRow) -> bool:
         """True if a world may rest on others: nearly none does, and this is quick to say."""
-        if row.type == SUMMARY_TYPE:
-            return True
+        return row.type == SUMMARY_TYPE or self.is_derived(node)
+
+    def is_derived(self, node: int) -> bool:
+        """True if a world was once said to be ``derived_from`` another."""
         return next(iter(self.tables.outgoing(node, _DERIVED_FROM, known_by=self.place.moment.seq)), None) is not None
 
     @property

@@ -30,7 +30,7 @@ from worlddb.query.reads.world_lookup import Wanted, find, named_node
 from worlddb.query.recall import near_statements
 from worlddb.query.recall.recall import recall
 from worlddb.query.records import records
-from worlddb.query.snapshot import valid_period, visible
+from worlddb.query.snapshot import provenance, valid_period, visible
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
 
 LARGEST: Final = 2**63 - 1
@@ -191,6 +191,17 @@ class View:
             within = self._node(snapshot, world)
             return list(world_lookup.stale_inside(snapshot, self.spec, within))
 
+    def in_ended(self, ref: Any) -> str:
+        """The nearest world around one that has ended, if all that contain it have or lie in such; else empty.
+
+        A member of what was retired holds on, unless it was retired too. Hits have this as ``in_ended``.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        with self._snapshot() as snapshot:
+            return provenance.in_ended(snapshot, self._named(snapshot, ref))
+
     def edges(
         self,
         ref: Any,
@@ -303,7 +314,8 @@ class View:
     def changes(self, ref: Any = None, *, world: Any = None, between: valid_period.Span) -> records.Changes:
         """What changed in a span of valid time, and what was learned of that span after its end.
 
-        Of one world, or of all that lies inside ``world`` at some time of the span (default: of all that it sees).
+        Of one world, or of all that lies inside ``world``, now or at some time of the span (default: of all that is
+        seen). Reads all that lies there.
         "What changed in May, and what did we learn of May since": the latter was ingested when May was over.
 
         Raises:

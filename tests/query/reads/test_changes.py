@@ -104,6 +104,22 @@ def test_changes_of_a_world_are_those_of_all_inside_and_of_nothing_else(db: Data
         db.view().changes(inner, world=home, between=MAY)
 
 
+def test_a_world_that_is_younger_than_what_is_in_it_has_its_changes_all_the_same(
+    db: Database, clock: ManualClock
+) -> None:
+    clock.advance(day("2024-09-01") - clock.now())
+    team = db.create("Topic", "team").ref
+    desk = db.create("Topic", "desk", world=team).ref
+    rate = db.create("Fact", "", content="150", world=desk, valid_from="2024-01-01").ref
+    db.revise(rate, content="190", valid_from="2024-05-10")
+    left = db.create("Fact", "", content="theirs", valid_from="2024-05-02").ref
+    for view in (db.view(), db.view(world=team)):
+        assert told(view.changes(world=team, between=MAY)) == [("2024-05-10", "150", "190")]
+        assert told(view.changes(world=desk, between=MAY)) == [("2024-05-10", "150", "190")]
+    everything = db.view().changes(between=MAY)
+    assert [each.ref for each in everything.happened] == [left, rate]
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_the_periods_are_what_views_of_each_time_say(db: Database, seed: int) -> None:
     """And what changes in a span is what differs between neighbouring times of it."""

@@ -185,7 +185,7 @@ LOOKED_THROUGH = {
         "reference_of",
         "run",
         "timeline",
-        *("changes", "coalesced", "stale"),
+        *("changes", "coalesced", "in_ended", "stale"),
         "trusts",
         "tunings",
     ),

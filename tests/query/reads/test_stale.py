@@ -147,7 +147,7 @@ def test_a_world_that_rests_on_very_many_tells_the_first(db: Database) -> None:
     assert found is not None and [each.ref for each in found.stale] == bases[:64]
 
 
-def test_a_hit_inside_a_world_that_has_ended_says_so(db: Database) -> None:
+def test_a_hit_or_a_world_inside_what_has_ended_says_so(db: Database) -> None:
     project = db.create("Topic", "the roof", valid_from="2020-01-01").ref
     week = db.create("Topic", "week", world=project, valid_from="2020-01-01").ref
     inside = fact(db, "The tiles are red.", world=week)
@@ -156,8 +156,11 @@ def test_a_hit_inside_a_world_that_has_ended_says_so(db: Database) -> None:
     db.link(other, "contains", both, valid_from="2020-01-01")
 
     def told(**view: Any) -> dict[str, str]:
-        hits = db.view(**view).recall("what colour are the tiles and the gutter?")
-        return {hit.ref: hit.in_ended for hit in hits if hit.ref in (inside, both)}
+        seen = db.view(**view)
+        hits = seen.recall("what colour are the tiles and the gutter?")
+        found = {hit.ref: hit.in_ended for hit in hits if hit.ref in (inside, both)}
+        assert found == {ref: seen.in_ended(ref) for ref in (inside, both)}
+        return found
 
     assert told() == {inside: "", both: ""}
     db.retire(project, at="2023-01-01")

@@ -141,6 +141,7 @@ class Inside:
             found = self.view.changes(between=between)
             assert {each.ref for each in found.happened} | {each.ref for each in found.learned} <= inside - {top}
         for ref in inside:
+            assert self.view.in_ended(ref) in inside | {""}
             periods = self.view.coalesced(ref)
             spans = [(span.start, span.end) for version in self.view.history(ref) for span in _spans(version)]
             assert [each.valid.start for each in periods[:1]] == sorted(start for start, _ in spans)[:1]

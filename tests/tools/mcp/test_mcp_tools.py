@@ -153,6 +153,15 @@ def test_a_purged_scope_is_retired_with_what_is_in_it_and_can_begin_anew(db: wor
     assert db.verify(deep=True).ok
 
 
+def test_a_memory_in_a_scope_that_an_operator_ended_says_so_when_it_is_read(db: worlddb.Database) -> None:
+    desk = Session(db)
+    made = call(desk, "memory_write", text="one", run_id="7")
+    assert call(desk, "memory_read", id=made["id"])["stale"] == []
+    (scope,) = (world.ref for world in db.view().find(type="Scope"))
+    db.retire(scope)
+    assert call(desk, "memory_read", id=made["id"])["stale"] == [f"it lies in {scope}, which has ended"]
+
+
 def test_retiring_all_leaves_the_scope_and_a_second_time_changes_nothing(db: worlddb.Database) -> None:
     desk = Session(db)
     call(desk, "memory_write", text="one", agent_id="a", user_id="ada")

@@ -56,6 +56,7 @@ def _show(args: Namespace, out: Output) -> int:
             "containers": [_brief(view, ref) for ref in containers],
             "edges": [wire.record(edge) for edge in edges],
             "hash": world_hash,
+            "in_ended": view.in_ended(world.ref),
             "view": wire.view(view),
         }
 
@@ -140,7 +141,7 @@ def _fields(
         yield "source", [wire.provenance(world.source)]
     for line in wire.bases(world):
         yield "rests on", [line]
-    for line in wire.why_stale(world):
+    for line in (*wire.why_stale(world), *wire.lies_in(view.in_ended(world.ref))):
         yield "stale", [(line, "warn")]
     if world.trust is not None:
         yield "trust", [world.trust]
