@@ -151,9 +151,9 @@ class Chain:
     def filter_period(self, relation: str, span: Span) -> Self:
         """Keep worlds with a version that is valid in a period which lies so to ``span`` (SQL:2011's predicates).
 
-        ``relation``: ``overlaps``, ``contains``, ``equals``, ``precedes``, ``succeeds``, ``immediately_precedes`` or
-        ``immediately_succeeds``. A version that holds in several spans passes if one of them does. Of the versions that
-        :meth:`filter_time` takes.
+        ``relation``: ``overlaps``, ``contains``, ``within``, ``equals``, ``precedes``, ``succeeds``,
+        ``immediately_precedes`` or ``immediately_succeeds``. A version that holds in several spans passes if one of
+        them does. Of the versions that :meth:`filter_time` takes.
         """
         given = query_steps.span_value(span, "span")
         return self._then(query_steps.FilterPeriod(relation, (None, None) if given is None else given))

@@ -40,13 +40,17 @@ class Period(NamedTuple):
 RELATIONS: Final[dict[str, Callable[[times.Interval, times.Interval], bool]]] = {
     "overlaps": lambda one, other: one.start < other.end and other.start < one.end,
     "contains": lambda one, other: one.start <= other.start and other.end <= one.end,
+    "within": lambda one, other: other.start <= one.start and one.end <= other.end,
     "equals": lambda one, other: one == other,
     "precedes": lambda one, other: one.end <= other.start,
     "succeeds": lambda one, other: other.end <= one.start,
     "immediately_precedes": lambda one, other: one.end == other.start,
     "immediately_succeeds": lambda one, other: other.end == one.start,
 }
-"""How a period may lie to another one: the period predicates of SQL:2011 (ISO/IEC 9075-2, 8.20)."""
+"""How a period may lie to another one: the period predicates of SQL:2011 (ISO/IEC 9075-2, 8.20).
+
+``within`` is ``contains`` with the two changed over, which SQL writes by changing them over.
+"""
 
 
 class Choice(NamedTuple):

@@ -432,7 +432,7 @@ def test_coalescing_and_the_sequenced_join_are_those_of_the_case_study() -> None
 
 
 def test_the_clauses_of_system_time_are_spans_of_ingest_time() -> None:
-    """SQL Server, "Querying data in a system-versioned temporal table": AS OF, FROM ... TO, BETWEEN ... AND."""
+    """SQL Server, "Querying data in a system-versioned temporal table": AS OF, FROM, BETWEEN, CONTAINED IN."""
     clock = ManualClock(parse_time("2015-01-01"))
     with new_store(clock=clock) as db:
         ref = db.create("Fact", "", content="1").ref
@@ -446,3 +446,5 @@ def test_the_clauses_of_system_time_are_spans_of_ingest_time() -> None:
         assert [each.content for each in view.history(ref, overlaps=(start, end))] == ["2"], "FROM ... TO"
         assert [each.content for each in view.history(ref, overlaps=(start, end + 1))] == ["2", "3"], "BETWEEN ... AND"
         assert [each.content for each in view.history(ref)] == ["1", "2", "3", "4"], "ALL"
+        contained = view.query(seeds=ref).include_superseded().filter_period("within", (start, end)).run()
+        assert [world.content for world in contained] == ["2"], "CONTAINED IN"

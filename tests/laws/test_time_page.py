@@ -264,7 +264,7 @@ def test_the_tables_have_all_thirteen_relations() -> None:
 
 
 PREDICATES: Final = (
-    *("overlaps", "contains", "equals", "precedes", "succeeds"),
+    *("overlaps", "contains", "within", "equals", "precedes", "succeeds"),
     *("immediately_precedes", "immediately_succeeds"),
 )
 

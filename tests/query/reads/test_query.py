@@ -177,6 +177,7 @@ def test_time_is_filtered_on_both_axes_among_the_versions_that_the_query_sees(db
     [
         ("overlaps", "inside covers same starts ends crosses"),
         ("contains", "same starts ends inside"),
+        ("within", "same covers"),
         ("equals", "same"),
         ("precedes", "after meets-after"),
         ("succeeds", "before meets-before"),
