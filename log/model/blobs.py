@@ -9,7 +9,9 @@ from typing import Any, Final
 import msgspec
 
 IMPORTED: Final = "imported"
-"""Under this name the source of an imported version (or its properties) says where it was written first."""
+"""Under this name the source of an imported version (or its properties) says where it is from. Only imports do."""
+BEFORE: Final = "before"
+"""Beside that, what the version said of imports before, the first of them first: the exporting store's word."""
 _ORIGIN: Final = {"store", "seq", "ingested_at", "author"}
 
 
@@ -19,7 +21,15 @@ def origin_in(record: dict[str, Any]) -> dict[str, Any] | None:
     ``None`` if its source or properties do not say so.
     """
     found = record.get(IMPORTED)
-    return found if isinstance(found, dict) and found.keys() == _ORIGIN else None
+    return found if isinstance(found, dict) and found.keys() - {BEFORE} == _ORIGIN else None
+
+
+def first_origin_in(record: dict[str, Any]) -> dict[str, Any] | None:
+    """As :func:`origin_in`, by what was said of the first of several imports."""
+    found = origin_in(record)
+    earlier = [] if found is None else found.get(BEFORE)
+    first = earlier[0] if isinstance(earlier, list) and earlier else None
+    return first if isinstance(first, dict) and first.keys() == _ORIGIN else found
 
 
 class Body(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag="body"):

@@ -90,7 +90,7 @@ def facts_of(side: bundle_side.BundleSide) -> Iterator[tuple[Key, Fact]]:
     for lineage, group in side.groups.items():
         for number, version in enumerate(group.versions, 1):
             details = side.details(version.details, version.seq)
-            origin = blobs.origin_in(details.source) or blobs.origin_in(details.properties)
+            origin = blobs.first_origin_in(details.source) or blobs.first_origin_in(details.properties)
             by = _by(side, version.seq) if origin is None else _before(origin)
             data = {"version": number, "body": version.body.hex()}
             event = "created" if number == 1 else "revised"

@@ -17,7 +17,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from worlddb.log.model.blobs import IMPORTED
+from worlddb.log.model.blobs import BEFORE, IMPORTED
 from worlddb.projections.tables.apply import settings, trust_levels
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, ROOT_NODE, VersionRow
@@ -78,17 +78,26 @@ class Trust:
 
     def _own(self, node: int, row: VersionRow) -> int | None:
         """What is said of a version itself."""
-        found = _least((self._by_author(row), self._by_source(row), self._by_place(node)))
-        return self._rest if found is None else found
+        by_source, by_claims = self._by_source(row)
+        found = _least((self._by_author(row), by_source, self._by_place(node)))
+        return _least((self._rest if found is None else found, by_claims))
 
     def _by_author(self, row: VersionRow) -> int | None:
         return self._by_name("author", "", self._snapshot.header(row.seq).author) if self._said["author"] else None
 
-    def _by_source(self, row: VersionRow) -> int | None:
+    def _by_source(self, row: VersionRow) -> tuple[int | None, int | None]:
+        """What is said of a version's source, and of what it only claims of earlier imports.
+
+        A bundle can claim to come from anywhere, so that such a claim may make it less trusted, and never more.
+        """
         if not self._said["source"]:
-            return None
-        given = self._snapshot.details(row.seq, row.details).source
-        return _least(self._by_name("source", *field) for field in _fields(given))
+            return None, None
+        given = self._snapshot.details(row.seq, row.details)
+        source = given.source
+        if IMPORTED in given.properties and IMPORTED not in source:
+            source = source | {IMPORTED: given.properties[IMPORTED]}
+        said, claimed = (_least(self._by_name("source", *field) for field in each) for each in _fields(source))
+        return said, claimed
 
     def _by_name(self, kind: str, field: str, value: str) -> int | None:
         named = kind, field, value
@@ -335,13 +344,18 @@ def _basis(snapshot: VisibleSnapshot, trust: Trust, steps: int, node: int, row: 
     )
 
 
-def _fields(source: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The fields of a source and what they say; those of an import by their place in it."""
-    for field, value in source.items():
-        if field == IMPORTED and isinstance(value, Mapping):
-            yield from ((f"{IMPORTED}.{name}", str(each)) for name, each in value.items())
-        elif isinstance(value, str | int | float):
-            yield field, str(value)
+def _fields(source: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The fields of a source and what they say, and those of claims of earlier imports; by their place in an import."""
+    said = [(field, str(value)) for field, value in source.items() if isinstance(value, str | int | float)]
+    claimed: list[tuple[str, str]] = []
+    origin = source.get(IMPORTED)
+    if isinstance(origin, Mapping):
+        said += [(f"{IMPORTED}.{name}", str(value)) for name, value in origin.items() if name != BEFORE]
+        earlier = origin.get(BEFORE)
+        for claim in earlier if isinstance(earlier, list) else ():
+            if isinstance(claim, Mapping):
+                claimed += [(f"{IMPORTED}.{name}", str(value)) for name, value in claim.items()]
+    return said, claimed
 
 
 def _least(levels: Iterable[int | None]) -> int | None:

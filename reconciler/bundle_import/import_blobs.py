@@ -3,7 +3,7 @@
 Their origin is stored beside each text.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from worlddb.log.model import blobs, codec, errors, events, limits, times
 from worlddb.log.store.bundle_contents import Contents
@@ -54,7 +54,7 @@ class IncomingBlobs:
 
         The origin names the store, commit, time and author.
 
-        They get an id of their own, which nothing is made of. A version that was imported before keeps that origin.
+        They get an id of their own, which nothing is made of. A version that was imported before says that, too.
         """
         stored = self._contents.blobs.get(details) if details else None
         found = codec.decode_blob(stored, seq) if stored is not None else None
@@ -67,17 +67,21 @@ class IncomingBlobs:
         return made
 
     def _with_origin(self, given: blobs.Details, origin: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        """Source and properties with the origin in whichever has room for it."""
-        if blobs.origin_in(given.source) is not None:
-            return {"source": given.source, "properties": given.properties}
-        told = given.source | {blobs.IMPORTED: origin}
-        try:
-            limits.checked_record(told, "source")
-        except errors.LimitExceeded:
-            return {"source": given.source, "properties": given.properties | {blobs.IMPORTED: origin}}
-        if blobs.IMPORTED in given.source:
-            return {"source": given.source, "properties": given.properties | {blobs.IMPORTED: origin}}
-        return {"source": told, "properties": given.properties}
+        """Source and properties with the origin in whichever has room for it.
+
+        What they said themselves under its name, and anybody can have written there, follows it.
+        """
+        source, properties = dict(given.source), dict(given.properties)
+        said = [*_said_before(properties.pop(blobs.IMPORTED, None)), *_said_before(source.pop(blobs.IMPORTED, None))]
+        whole = origin | ({blobs.BEFORE: _shortened(said)} if said else {})
+        for name, record in (("source", source), ("properties", properties)):
+            for told in (whole, origin):
+                try:
+                    limits.checked_record(record | {blobs.IMPORTED: told}, name)
+                except errors.LimitExceeded:
+                    continue
+                return {"source": source, "properties": properties} | {name: record | {blobs.IMPORTED: told}}
+        return {"source": source, "properties": {blobs.IMPORTED: origin}}
 
     def origin(self, seq: int) -> dict[str, Any]:
         """The origin of a commit: its store, number, author and time; for 0 the store alone."""
@@ -96,3 +100,20 @@ class IncomingBlobs:
         if stored is None:
             self.absent.append(position)
         return position
+
+
+_MOST_BEFORE: Final = 16
+
+
+def _said_before(claim: Any) -> list[Any]:
+    """The imports that a version tells of, the first of them first."""
+    if claim is None:
+        return []
+    earlier = claim.get(blobs.BEFORE) if isinstance(claim, dict) else None
+    if not isinstance(earlier, list):
+        return [claim]
+    return [*earlier, {name: value for name, value in claim.items() if name != blobs.BEFORE}]
+
+
+def _shortened(said: list[Any]) -> list[Any]:
+    return said if len(said) <= _MOST_BEFORE else [said[0], *said[-_MOST_BEFORE + 1 :]]

@@ -10,6 +10,7 @@ from typing import Any, Final, get_args
 
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import IMPORTED
 from worlddb.projections.tables.names.canonical import normalised
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.reconciler.commands import commands as cmd
@@ -48,7 +49,7 @@ def _create(command: cmd.Create) -> None:
     limits.checked_text(command.content, "content", limits.MAX_CONTENT_BYTES)
     if command.aliases:
         _aliases(command.aliases)
-    _record(command.source, "source")
+    _source(command.source)
     _key(command.key)
     if command.world is not None:
         _ref(command.world, "world")
@@ -78,7 +79,7 @@ def _revise(command: cmd.Revise) -> None:
         limits.checked_text(command.name, "name", limits.MAX_NAME_BYTES)
     if command.content is not None:
         limits.checked_text(command.content, "content", limits.MAX_CONTENT_BYTES)
-    _record(command.source, "source")
+    _source(command.source)
     _times(command.valid_from, command.valid_to)
     limits.checked_flag(command.replace_later, "replace_later")
 
@@ -303,6 +304,15 @@ def _aliases(aliases: object) -> None:
 def _record(record: object, what: str) -> None:
     if record != {} or not isinstance(record, dict):
         limits.checked_record(record, what)
+
+
+def _source(source: object) -> None:
+    _record(source, "source")
+    if isinstance(source, dict) and IMPORTED in source:
+        raise errors.InputError(
+            f"source has the field {IMPORTED!r}, in which imports of bundles say where a text came from",
+            "Leave it out, or give the field another name",
+        )
 
 
 def _times(begins: object, ends: object) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 import worlddb
 from tests.support.model.stores import day, new_store, refusal
 from worlddb import TRUST_LEVELS, Database, ManualClock, SeededEntropy
+from worlddb.log.model.limits import MAX_RECORD_BYTES
+from worlddb.reconciler.commands import validation
 
 
 class Told(NamedTuple):
@@ -240,6 +243,71 @@ def test_trust_does_not_travel_it_is_for_the_receiver_to_say(told: Told, tmp_pat
         other.trust("low", source={"imported.store": told.db.head().store_id})
         there = other.view(valid=later).get(note)
         assert there is not None and there.trust == "low"
+
+
+def test_nobody_but_an_import_says_where_a_text_was_imported_from(told: Told) -> None:
+    claim = {"imported": {"store": "00" * 16, "seq": 1, "ingested_at": "2026-01-01T00:00:00Z", "author": "ada"}}
+    head = told.db.head()
+    for write in (
+        lambda: told.db.create("Note", "n", source=claim),
+        lambda: told.db.revise(told.ann, content="other", source={"imported": None}),
+        lambda: told.db.ingest([worlddb.Turn(text="x", source=claim)], conversation="c"),
+    ):
+        with pytest.raises(worlddb.InputError, match="'imported', in which imports") as raised:
+            write()
+        assert "another name" in raised.value.remedy
+    assert told.db.head() == head
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("claim", ["an origin", "something else"])
+def test_a_bundle_cannot_say_that_it_came_from_another_store(
+    told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, claim: str, large: bool
+) -> None:
+    """Its word was taken, so that whom nobody trusts was trusted as the store that was named."""
+    trusted = "ab" * 16
+    origin: dict[str, Any] = {"store": trusted, "seq": 1, "ingested_at": "2026-01-01T00:00:00Z", "author": "ada"}
+    origin |= {} if claim == "an origin" else {"more": 1}
+    size = len(msgspec.msgpack.encode({"imported": origin, "page": ""}))
+    padding = {"page": "x" * (MAX_RECORD_BYTES - size - 4)} if large else {}
+    with monkeypatch.context() as patch:
+        patch.setattr(validation, "IMPORTED", "")
+        team = told.db.create("Team", "t", source={"imported": origin}).ref
+        told.db.create("Note", "n", source={"imported": origin} | padding, world=team)
+    told.db.export(team, tmp_path / "team.bundle")
+    with new_store() as other:
+        other.import_bundle(tmp_path / "team.bundle")
+        other.trust("low")
+        other.trust("full", source={"imported.store": trusted})
+        (note,) = other.view(valid=day(50)).find(type="Note")
+        here = note.source.get("imported")
+        assert large or here is not None
+        assert here is None or here["store"] == told.db.head().store_id
+        assert large or note.source["imported"]["before"] == [origin]
+        assert note.trust == "low"
+        other.trust("none", source={"imported.store": told.db.head().store_id})
+        assert [world.trust for world in other.view(valid=day(50)).find(type="Note")] == ["none"]
+
+
+def test_each_import_is_told_and_none_of_them_makes_a_text_more_trusted(told: Told, tmp_path: Path) -> None:
+    team = told.db.create("Team", "t").ref
+    told.db.create("Note", "n", world=team)
+    told.db.export(team, tmp_path / "1.bundle")
+    stores = [told.db.head().store_id]
+    for hop in range(2, 24):
+        with worlddb.open(tmp_path / f"store {hop}", clock=ManualClock(day(50 + hop))) as other:
+            other.import_bundle(tmp_path / f"{hop - 1}.bundle")
+            other.export(team, tmp_path / f"{hop}.bundle")
+            told_of = other.view().find(type="Note")[0].source["imported"]
+            earlier = [each["store"] for each in told_of.get("before", [])]
+            assert told_of["store"] == stores[-1]
+            assert earlier == stores[:-1] if hop < 18 else (earlier[0], len(earlier)) == (stores[0], 16)
+            stores.append(other.head().store_id)
+            if hop == 3:
+                other.trust("fair")
+                for level, trust in (("full", "fair"), ("low", "low")):
+                    other.trust(level, source={"imported.store": stores[0]})
+                    assert other.view().find(type="Note")[0].trust == trust
 
 
 def test_a_confined_view_shows_and_weighs_only_what_lies_inside(told: Told) -> None:
