@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from worlddb.projections.indexes.composition import Anchors, Vector
+    from worlddb.query.graph_query.query_value import Start
 
 
 def composed(window: Window, ref: Any, pool: str) -> Composed | None:
@@ -53,14 +54,15 @@ def composed(window: Window, ref: Any, pool: str) -> Composed | None:
         )
 
 
-def nearest_worlds(window: Window, query: VectorQuery, world: str | None, k: int, pool: str) -> dict[int, float]:
-    """The ``k`` worlds whose composed embedding is nearest to a vector, with their cosines.
+def nearest_worlds(window: Window, query: VectorQuery, start: Start, pool: str) -> dict[int, float]:
+    """The ``k`` worlds of a start whose composed embedding is nearest to a vector, with their cosines.
 
     Best first; only worlds that have members.
 
     Of the present they are kept from one call to the next. Of any other moment, and of a confined view, they are made
     anew of precisely what is seen; so either way the answer is the view's.
     """
+    world, k = start.world, start.k
     follower = window.reader.composed(query.space, query.dimension, pool)
     with window.snapshot() as snapshot:
         whole = snapshot.whole
@@ -69,7 +71,7 @@ def nearest_worlds(window: Window, query: VectorQuery, world: str | None, k: int
             found = _seen(snapshot, query, pool)
         inside = snapshot.place.top if world is None else named_node(snapshot, window.spec, world, unify=window.unify)
         classes = Classes(snapshot, window.spec) if window.unify else None
-        gate = Gate(snapshot, inside, valid_period.Choice())
+        gate = Gate(snapshot, inside, valid_period.Choice(), start.least_trust)
         scores = vector_rows.cosines(found.matrix, query.vector)
         best: dict[int, float] = {}
         for place in vector_rows.top(scores, len(scores)).tolist():

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple, Self
 
 from worlddb.log.model import clock, errors
-from worlddb.projections.tables.reads.asof import Moment
+from worlddb.projections.tables.reads.asof import Moment, SeenVersion
 from worlddb.query.graph_query import composed_search, operators, query_value, subgraph, traversal
 from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorLane
 from worlddb.query.question.question import CONVEX, Question, Request
@@ -18,6 +18,7 @@ from worlddb.query.reads.window import Window
 from worlddb.query.recall import candidates, ranking
 from worlddb.query.recall.answer import joined, missing_handlers
 from worlddb.query.recall.recall import NO_VECTORS, recall
+from worlddb.query.snapshot.provenance import trust_in
 from worlddb.query.snapshot.valid_period import Choice
 
 _CHOSEN: Final = {
@@ -55,12 +56,12 @@ def begin(start: query_value.Start, found: RankedStart, selection: operators.Sel
     ground = selection.ground
     notes = [_passed_over(start)] if start.ignored else []
     if start.chosen == "seeds":
-        notes += _from_seeds(start.seeds or (), selection)
+        notes += _from_seeds(start, selection)
     else:
         nodes = found.scores if start.chosen != "everything" else ground.snapshot.inhabitants(ground.inside)
         for node in nodes:
             seen = ground.seen(node)
-            if seen is not None:
+            if seen is not None and _is_trusted(ground, start, node, seen):
                 selection.add(node, seen)
     return "; ".join(notes)
 
@@ -72,18 +73,26 @@ def _passed_over(start: query_value.Start) -> str:
     return f"{which} not looked at: {_CHOSEN[start.chosen]}"
 
 
-def _from_seeds(seeds: tuple[str, ...], selection: operators.Selection) -> list[str]:
-    """Seeds that are not valid, or lie outside, are left out, as they would be of any answer."""
+def _is_trusted(ground: traversal.Ground, start: query_value.Start, node: int, seen: SeenVersion) -> bool:
+    return not start.least_trust or trust_in(ground.snapshot).is_at_least(node, seen.row, start.least_trust)
+
+
+def _from_seeds(start: query_value.Start, selection: operators.Selection) -> list[str]:
+    """Seeds that are not valid, lie outside or are trusted less are left out, as they would be of any answer."""
     ground = selection.ground
-    left_out = 0
+    left_out = less_trusted = 0
+    seeds = start.seeds or ()
     for ref in seeds:
         node = ground.named(ref)
         seen = ground.seen(node) if ground.scope.sees(node) else None
-        if seen is None:
+        if seen is not None and not _is_trusted(ground, start, node, seen):
+            less_trusted += 1
+        elif seen is None:
             left_out += 1
         else:
             selection.add(node, seen)
-    return [f"{left_out} of {len(seeds)} not seen here"] if left_out else []
+    notes = [f"{left_out} of {len(seeds)} not seen here"] if left_out else []
+    return notes + ([f"{less_trusted} of {len(seeds)} trusted less"] if less_trusted else [])
 
 
 def _by_text(window: Window, start: query_value.Start, choice: Choice) -> RankedStart:
@@ -97,6 +106,7 @@ def _by_text(window: Window, start: query_value.Start, choice: Choice) -> Ranked
             choice=choice,
             lanes=start.lanes,
             fusion=CONVEX,
+            min_trust=start.min_trust,
         ),
     )
     with window.snapshot() as snapshot:
@@ -117,7 +127,7 @@ def _by_interior(window: Window, start: query_value.Start, pool: str) -> RankedS
         query = window.reader.vector_given(start.vector or (), spaces)
     if isinstance(query, str):
         return RankedStart({}, True, query)
-    return RankedStart(composed_search.nearest_worlds(window, query, start.world, start.k, pool), True, "")
+    return RankedStart(composed_search.nearest_worlds(window, query, start, pool), True, "")
 
 
 def _by_vector(window: Window, start: query_value.Start, choice: Choice) -> RankedStart:
@@ -139,7 +149,7 @@ def _by_vector(window: Window, start: query_value.Start, choice: Choice) -> Rank
             if not len(seen.vectors):
                 return RankedStart({}, exact, NO_VECTORS)
             lane = ExactVectorLane(seen, query)
-        passing = candidates.Gate(snapshot, inside, choice).passing(
+        passing = candidates.Gate(snapshot, inside, choice, start.least_trust).passing(
             partial(ranking.by_meaning, lane, wide=ranking.WIDE_ALONE), start.k
         )
         classes = world_lookup.Classes(snapshot, window.spec) if window.unify else None

@@ -10,7 +10,7 @@ import msgspec
 from worlddb.log.model import errors, limits, times
 from worlddb.projections.indexes.composition import checked_pool
 from worlddb.query.graph_query import query_steps
-from worlddb.query.question.question import LANES, MAX_K, TEXT
+from worlddb.query.question.question import LANES, MAX_K, TEXT, checked_trust, least_trust
 from worlddb.query.snapshot.valid_period import Span
 
 DEFAULT_K: Final = 10
@@ -28,7 +28,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
     ``lanes`` are those that a text is looked up by. ``exact`` ranks by precisely what the view sees. With
     ``composed``, the start is of worlds with members, by what all of their interior is about: ``attention`` or ``mean``
-    is how that is pooled.
+    is how that is pooled. ``min_trust`` leaves out of any start what is trusted less than that level.
     """
 
     seeds: tuple[str, ...] | None = None
@@ -39,9 +39,11 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     lanes: tuple[str, ...] = (TEXT,)
     exact: bool = False
     composed: str | None = None
+    min_trust: str | None = None
 
     def __post_init__(self) -> None:
         limits.checked_number(self.k, "k", 1, MAX_K)
+        checked_trust(self.min_trust)
         if not isinstance(self.text, str | None):
             raise errors.InputError(f"text is {type(self.text).__name__}, not text", "Give it as str")
         if not self.lanes or any(lane not in LANES for lane in self.lanes):
@@ -50,6 +52,11 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
             _check_vector(self.vector)
         if self.composed is not None:
             checked_pool(self.composed)
+
+    @property
+    def least_trust(self) -> int:
+        """The number of the least level of trust that is let through."""
+        return least_trust(self.min_trust)
 
     @property
     def chosen(self) -> str:
@@ -68,6 +75,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
     def __str__(self) -> str:
         where = "" if self.world is None else f" in {self.world[: query_steps.MAX_SHOWN_DIGITS]}"
+        where += "" if self.min_trust is None else f", trust {self.min_trust} or more"
         exactly = ", exact" if self.exact else ""
         if self.chosen == "seeds":
             shown = ", ".join(seed[: query_steps.MAX_SHOWN_DIGITS] for seed in self.seeds or ())
@@ -242,6 +250,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         lanes: Sequence[str] = (TEXT,),
         exact: bool = False,
         composed: str | None = None,
+        min_trust: str | None = None,
     ) -> Query:
         """A query that starts from references, else a text, else a vector, else from everything.
 
@@ -262,6 +271,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
                 lanes=tuple(limits.checked_list(lanes, "lanes")),
                 exact=exact,
                 composed=composed,
+                min_trust=min_trust,
             )
         )
 

@@ -380,6 +380,23 @@ COMBMAX: Final = "combmax"
 FUSIONS: Final = (CONVEX, RRF, COMBMAX)
 
 
+def checked_trust(level: object) -> None:
+    """See that it is a level of trust, or ``None``.
+
+    Raises:
+        InputError: it is not.
+    """
+    if level is not None and level not in LEVELS:
+        raise errors.InputError(
+            f"There is no level of trust {errors.shown(level)}", f"Name one of: {', '.join(LEVELS)}"
+        )
+
+
+def least_trust(level: str | None) -> int:
+    """The number of the least level of trust that is let through."""
+    return 0 if level is None else LEVELS.index(level)
+
+
 class Request(NamedTuple):
     """A recall as it is asked of a view; see :meth:`worlddb.query.view.view.View.recall`."""
 
@@ -398,7 +415,7 @@ class Request(NamedTuple):
     @property
     def least_trust(self) -> int:
         """The number of the least level of trust that is let through."""
-        return 0 if self.min_trust is None else LEVELS.index(self.min_trust)
+        return least_trust(self.min_trust)
 
     @property
     def compared_text(self) -> str:
@@ -427,9 +444,6 @@ class Request(NamedTuple):
             raise errors.InputError("No lane was named", f"Name some of: {', '.join(LANES)}")
         if self.fusion not in FUSIONS:
             raise errors.InputError(f"There is no fusion {self.fusion!r:.80}", f"Name one of: {', '.join(FUSIONS)}")
-        if self.min_trust is not None and self.min_trust not in LEVELS:
-            raise errors.InputError(
-                f"There is no level of trust {self.min_trust!r:.80}", f"Name one of: {', '.join(LEVELS)}"
-            )
+        checked_trust(self.min_trust)
         if type(self.trust_weight) not in (int, float) or not 0 <= self.trust_weight <= 1:
             raise errors.InputError(f"trust_weight is {self.trust_weight!r:.80}, not a number from 0 to 1", "Give one")

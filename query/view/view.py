@@ -542,19 +542,29 @@ class View:
         lanes: Sequence[str] = (TEXT,),
         exact: bool = False,
         composed: str | None = None,
+        min_trust: str | None = None,
     ) -> BoundQuery:
         """A query of this view, to which operators are added before it is run (paper §4.1).
 
         It starts from ``seeds`` (a reference or several), else from the ``k`` worlds that answer ``text`` best by
         ``lanes``, else from the ``k`` nearest to ``vector``, else from everything; inside ``world`` if one is given.
         With ``composed`` (``attention`` or ``mean``) the start is of worlds with members, ranked by what all of their
-        interior is about.
+        interior is about. What is trusted less than ``min_trust`` (``none``, ``low``, ``fair`` or ``full``) is left out
+        of any start; operators may lead to it.
 
         Raises:
             InputError: something given is not what it should be.
         """
         given = query_value.Query.of(
-            seeds=seeds, text=text, vector=vector, world=world, k=k, lanes=lanes, exact=exact, composed=composed
+            seeds=seeds,
+            text=text,
+            vector=vector,
+            world=world,
+            k=k,
+            lanes=lanes,
+            exact=exact,
+            composed=composed,
+            min_trust=min_trust,
         )
         return BoundQuery(self._window, given)
 

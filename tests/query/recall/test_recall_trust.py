@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlddb
+from tests.query.reads.test_isolation_vectors import LetterCounts
 from tests.support.model.stores import day, new_store, refusal
 from worlddb import TRUST_LEVELS, Database, ManualClock, SeededEntropy
 from worlddb.log.model.limits import MAX_RECORD_BYTES
 from worlddb.reconciler.commands import validation
+from worlddb.tools.cli.main import main
 
 
 class Told(NamedTuple):
@@ -243,6 +246,50 @@ def test_trust_does_not_travel_it_is_for_the_receiver_to_say(told: Told, tmp_pat
         other.trust("low", source={"imported.store": told.db.head().store_id})
         there = other.view(valid=later).get(note)
         assert there is not None and there.trust == "low"
+
+
+def test_a_query_starts_from_nothing_that_is_trusted_less_than_is_asked_for(
+    told: Told, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Recall had the filter, and a query by the same text had none."""
+    told.db.close()
+    db = worlddb.open(tmp_path / "store", embedder=LetterCounts())
+    db.trust("low", author="scraper")
+    db.embed()
+    everyone = {told.ann, told.rumour, told.summary, told.conclusion, told.other}
+    trusted = {told.ann, told.other}
+    starts: tuple[dict[str, Any], ...] = (
+        {"text": "the rent of the flat"},
+        {"text": "the rent of the flat", "exact": True},
+        {"seeds": sorted(everyone)},
+        {"vector": LetterCounts().embed(["a rent"], query=True)[0]},
+        {},
+    )
+    for start in starts:
+        for level, expected in ((None, everyone), ("low", everyone), ("fair", trusted), ("full", trusted)):
+            query = db.view().query(**start, min_trust=level)
+            assert {node.ref for node in query.run().nodes} - {db.view().reference_of("root")} == expected, (
+                start,
+                level,
+            )
+            assert worlddb.Query.from_json(query.query.to_json()) == query.query
+    assert "min_trust" not in db.view().query(text="rent").query.to_json()
+    led = db.view().query(seeds=told.ann, min_trust="full").traverse("derived_from", direction="in").run()
+    assert [node.ref for node in led.nodes] == [told.summary], "operators lead anywhere"
+    seeds = db.view().query(seeds=[told.rumour, told.ann], min_trust="full").run()
+    assert seeds.stages[0].note == "1 of 2 trusted less"
+    group = db.create("Team", "t").ref
+    db.move([told.rumour], group)
+    over_all: tuple[dict[str, Any], ...] = ({"text": "rent", "composed": "mean"}, {})
+    for start in over_all:
+        db.trust("low", world=group)
+        assert group not in {node.ref for node in db.view().query(**start, min_trust="full").run().nodes}
+    wrongs: tuple[Any, ...] = ("much", 3, [[]])
+    for wrong in wrongs:
+        with pytest.raises(worlddb.InputError, match="no level of trust"):
+            db.view().query(min_trust=wrong)
+    assert main(["--store", str(db.path), "--json", "query", "--text", "rent", "--min-trust", "full"]) == 0
+    assert {node["ref"] for node in json.loads(capsys.readouterr().out)["nodes"]} == trusted
 
 
 def test_nobody_but_an_import_says_where_a_text_was_imported_from(told: Told) -> None:

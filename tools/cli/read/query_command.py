@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from worlddb import LANES, POOLS, InputError, Query, Stage, Subgraph, View, World
+from worlddb import LANES, POOLS, TRUST_LEVELS, InputError, Query, Stage, Subgraph, View, World
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, cli_wording, stores, wire
 from worlddb.tools.cli.base.page import visible_json
@@ -40,6 +40,9 @@ def _arguments(parser: base.Parser) -> None:
     start.add_argument("--lanes", nargs="+", choices=LANES, default=LANES[:1], help="lanes that search for a text")
     start.add_argument("--about", choices=POOLS, help="rank worlds with members by what all their members are about")
     start.add_argument("--exact", action="store_true", help="rank by exactly what the view sees")
+    start.add_argument(
+        "--min-trust", choices=TRUST_LEVELS, help="start from nothing that is trusted less: `worlddb trust`"
+    )
     start.add_argument("--file", metavar="FILE", help="the whole query, as --print wrote it (- for standard input)")
     _add_operators(parser)
     parser.add_argument("--explain", action="store_true", help="what each stage did, and how long it took")
@@ -156,6 +159,7 @@ def _typed(args: base.Namespace, named: Named) -> Query:
         lanes=args.lanes,
         exact=args.exact,
         composed=args.about,
+        min_trust=args.min_trust,
     )
     for name, value in args.steps:
         query = _OPERATORS[name](query, value, named)
