@@ -46,12 +46,22 @@ class Trust:
         """What is said of authors and of fields of sources."""
         self._secret = b""
         self._around: dict[int, int | None] = {}
+        self._levels: dict[tuple[int, int], int | None] = {}
+        self._owns: dict[tuple[int, int], int | None] = {}
 
     def level(self, node: int, row: VersionRow) -> int | None:
         """The least level of a version of a world and of all that it rests on.
 
         ``None`` if nothing is said of any of it, which counts as full trust.
         """
+        if not any(self._said.values()):
+            return None
+        version = node, row.seq
+        if version not in self._levels:
+            self._levels[version] = self._least_below(node, row)
+        return self._levels[version]
+
+    def _least_below(self, node: int, row: VersionRow) -> int | None:
         least = self._own(node, row)
         for looked_at, (_, base, base_row) in enumerate(_all_below(self._snapshot, node, row), 1):
             if least == 0:
@@ -78,6 +88,12 @@ class Trust:
 
     def _own(self, node: int, row: VersionRow) -> int | None:
         """What is said of a version itself."""
+        version = node, row.seq
+        if version not in self._owns:
+            self._owns[version] = self._said_of(node, row)
+        return self._owns[version]
+
+    def _said_of(self, node: int, row: VersionRow) -> int | None:
         by_source, by_claims = self._by_source(row)
         found = _least((self._by_author(row), by_source, self._by_place(node)))
         return _least((self._rest if found is None else found, by_claims))
@@ -150,9 +166,7 @@ def stale(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> tuple[record
     paths: dict[int, tuple[int, ...]] = {node: ()}
     pending = [(node, row)]
     for at, version in pending:
-        for base, made_of, told in _bases_told(snapshot, at, version):
-            if base in paths:
-                continue
+        for base, made_of, told in _bases_told(snapshot, at, version, besides=paths):
             paths[base] = (*paths[at], base)
             pending.append((base, made_of.row))
             reason = _why_stale(snapshot, base, made_of, told, paths[base])
@@ -216,9 +230,11 @@ def _is_over(snapshot: VisibleSnapshot, node: int) -> bool:
 
 
 def _bases_told(
-    snapshot: VisibleSnapshot, node: int, row: VersionRow
+    snapshot: VisibleSnapshot, node: int, row: VersionRow, *, besides: Container[int]
 ) -> Iterator[tuple[int, asof.SeenVersion, asof.Moment]]:
     """What a version was made of, in the version that held when this was said, and the moment that it was said of.
+
+    Without what is in ``besides`` by the time that its turn comes.
 
     A version that was written after its edges was written in the knowledge of what held by then.
     """
@@ -232,6 +248,8 @@ def _bases_told(
         inside = tables.outgoing(node, CONTAINS_CODE, known_by=moment.seq)
         edges += [edge for place, edge in inside if asof.edge_known(edge, moment.seq)]
     for edge in edges:
+        if edge.target in besides:
+            continue
         told = asof.Moment(max(edge.seq, row.seq), max(edge.valid_from, row.valid_from))
         made_of = asof.version_at(tables, edge.target, told)
         if made_of is None or edge.seq >= row.seq:
@@ -302,14 +320,38 @@ def _all_below(
     snapshot: VisibleSnapshot, node: int, row: VersionRow, within: Container[int] | None = None
 ) -> Iterator[tuple[int, int, VersionRow]]:
     """(steps, node, version) of what a world rests on, each world once."""
+    bases = _bases_in(snapshot)
     seen = {node}
     pending = [(0, node, row)]
     for steps, at, version in pending:
-        for base, base_row in _made_of(snapshot, at, version):
+        for base, base_row in bases.of(at, version):
             if base not in seen and (within is None or base in within):
                 seen.add(base)
                 pending.append((steps + 1, base, base_row))
                 yield pending[-1]
+
+
+class _Bases:
+    """What worlds were made of, read once: of many worlds that rest on the same, each walk down comes by all of it."""
+
+    def __init__(self, snapshot: VisibleSnapshot) -> None:
+        self._snapshot = snapshot
+        self._known: dict[tuple[int, int], list[tuple[int, VersionRow]]] = {}
+
+    def of(self, node: int, row: VersionRow) -> list[tuple[int, VersionRow]]:
+        """What a version was made of, each in the version that it was made of."""
+        version = node, row.seq
+        if version not in self._known:
+            self._known[version] = list(_made_of(self._snapshot, node, row))
+        return self._known[version]
+
+
+def _bases_in(snapshot: VisibleSnapshot) -> _Bases:
+    found = snapshot.kept.get(_Bases)
+    if found is None:
+        found = snapshot.kept[_Bases] = _Bases(snapshot)
+    assert isinstance(found, _Bases)
+    return found
 
 
 def _made_of(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> Iterator[tuple[int, VersionRow]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from tests.query.reads.test_isolation_vectors import LetterCounts
 from tests.support.model.stores import day, new_store, refusal
 from worlddb import TRUST_LEVELS, Database, ManualClock, SeededEntropy
 from worlddb.log.model.limits import MAX_RECORD_BYTES
+from worlddb.query.snapshot import provenance
 from worlddb.reconciler.commands import validation
 from worlddb.tools.cli.main import main
 
@@ -479,3 +481,30 @@ def test_there_is_a_bound_on_how_much_is_said(told: Told, monkeypatch: pytest.Mo
     told.db.trust("low", author="b")
     assert refusal(told.db.trust("low", author="c")) == "too_many_trusted"
     assert told.db.trust("fair", author="a") and told.db.trust(None, author="b") and told.db.trust("low", author="c")
+
+
+def test_what_many_worlds_rest_on_is_walked_once_for_a_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of 64 worlds that are shown was weighed by a walk of its own, whether anything was said of trust or not."""
+    asked = 0
+    look = provenance._made_of
+
+    def counted(*about: Any) -> Iterator[tuple[int, Any]]:
+        nonlocal asked
+        asked += 1
+        return look(*about)
+
+    monkeypatch.setattr(provenance, "_made_of", counted)
+    with worlddb.open(tmp_path / "store", author="bot", embedder=None) as db:
+        layers = [[db.create("Fact", f"{layer}.{n}", resolve=False).ref for n in range(9)] for layer in range(9)]
+        with db.batch() as tx:
+            for below, above in itertools.pairwise(layers):
+                for one, other in itertools.product(above, below):
+                    tx.link(one, "derived_from", other)
+        for said in (None, "low"):
+            if said:
+                db.trust("low", author="bot")
+            asked = 0
+            shown = db.view().get(layers[-1][0])
+            assert shown is not None and len(shown.rests_on) == 64 and shown.rests_on_more
+            assert {shown.trust, *(base.trust for base in shown.rests_on)} == {said}
+            assert 0 < asked <= 81
