@@ -641,7 +641,9 @@ class Database(WriteCalls):
         limits.checked_callable(progress, "progress")
         unknown = [name for name in names if name not in PROJECTIONS]
         if unknown:
-            raise errors.InputError(f"There is no projection {unknown[0]!r}", f"Name one of: {', '.join(PROJECTIONS)}")
+            raise errors.InputError(
+                f"There is no projection {errors.shown(unknown[0])}", f"Name one of: {', '.join(PROJECTIONS)}"
+            )
         wanted = tuple(name for name in PROJECTIONS if not names or name in names)
         began = monotonic()
         self._reader.rebuild(wanted, progress)
@@ -1160,7 +1162,9 @@ def open(
 
 def _durability(given: Durability) -> Durability:
     if given not in get_args(Durability):
-        raise errors.InputError(f"durability is {given!r:.80}", f"Give one of: {', '.join(get_args(Durability))}")
+        raise errors.InputError(
+            f"durability is {errors.shown(given)}", f"Give one of: {', '.join(get_args(Durability))}"
+        )
     return given
 
 

@@ -240,7 +240,7 @@ class BundleCheck:
         bundle_values.check_edge_type(frame)
         key = frame.type, frame.handler_version, frame.digest
         if key in self._registered:
-            bundle_values.refuse(f"the edge type {frame.type!r:.80} is given twice")
+            bundle_values.refuse(f"the edge type {errors.shown(frame.type)} is given twice")
         self._registered[key] = None
         self._without_edges.add(key[:2])
 

@@ -154,7 +154,7 @@ def check_edge_type(frame: fr.EdgeTypeFrame) -> None:
     check_number(frame.handler_version, "a handler's version", 0, _MAX_HANDLER_VERSION)
     check_size(frame.digest, ids.HASH_BYTES, "a digest")
     if frame.digest_of == "built_in":
-        refuse(f"{frame.type!r:.80} is said to be built in, and such types are not registered with a digest")
+        refuse(f"{errors.shown(frame.type)} is said to be built in, and such types are not registered with a digest")
 
 
 def check_registration(frame: fr.RegistrationFrame) -> None:
@@ -163,9 +163,9 @@ def check_registration(frame: fr.RegistrationFrame) -> None:
     check_number(frame.handler_version, "a handler's version", 0, _MAX_HANDLER_VERSION)
     check_size(frame.digest, 0 if frame.digest_of == "built_in" else ids.HASH_BYTES, "a digest")
     if frame.details and not frame.seq:
-        refuse(f"why {frame.type!r:.80} was registered is told, and not by which commit")
+        refuse(f"why {errors.shown(frame.type)} was registered is told, and not by which commit")
     if len(set(frame.rewrites)) < len(frame.rewrites) or (frame.rewrites and frame.digest_of == "built_in"):
-        refuse(f"{frame.type!r:.80} asks queries for something twice, or without a handler")
+        refuse(f"{errors.shown(frame.type)} asks queries for something twice, or without a handler")
 
 
 def check_tuning(frame: fr.TuningFrame) -> None:
@@ -396,7 +396,7 @@ class Group:
     def register(self, edge_type: str) -> None:
         """A registration of an edge type."""
         if edge_type in self._types:
-            refuse(f"the edge type {edge_type!r:.80} is registered for {ids.short(self.lineage)} twice")
+            refuse(f"the edge type {errors.shown(edge_type)} is registered for {ids.short(self.lineage)} twice")
         self._types.add(edge_type)
 
     def tune(self, node_type: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from worlddb.log.model.errors import InputError, InvalidText, LimitExceeded
+from worlddb.log.model.errors import InputError, InvalidText, LimitExceeded, shown
 
 MAX_TYPE_BYTES: Final = 256
 MAX_NAME_BYTES: Final = 16 * 1024
@@ -58,7 +58,7 @@ def checked_number(number: object, what: str, lowest: int, highest: int) -> int:
     if not isinstance(number, int) or isinstance(number, bool):
         raise InputError(f"{what} is {type(number).__name__}, not a whole number", f"Give {_between(lowest, highest)}")
     if not lowest <= number <= highest:
-        raise InputError(f"{what} is {number!r:.80}", f"Give {_between(lowest, highest)}")
+        raise InputError(f"{what} is {shown(number)}", f"Give {_between(lowest, highest)}")
     return number
 
 
@@ -91,7 +91,7 @@ def checked_amount(value: object, what: str) -> float:
         InputError: it is something else.
     """
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < float("inf"):
-        raise InputError(f"{what} is {value!r:.80}", "Give a number, 0 or more")
+        raise InputError(f"{what} is {shown(value)}", "Give a number, 0 or more")
     return value
 
 
@@ -218,7 +218,7 @@ def _inside(place: str, value: Any) -> list[tuple[str, Any]]:
         return [(f"{place}[{position}]", inner) for position, inner in enumerate(value)]
     for key in value:
         if not isinstance(key, str):
-            raise InputError(f"{place[:_SHOWN]} has the key {key!r:.80}, which is not text", _REMEDY)
+            raise InputError(f"{place[:_SHOWN]} has the key {shown(key)}, which is not text", _REMEDY)
         checked_text(key, f"a key of {place[:_SHOWN]}", MAX_RECORD_BYTES)
     return [(f"{place}.{key}", inner) for key, inner in value.items()]
 

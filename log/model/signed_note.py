@@ -97,7 +97,7 @@ def checked_key_name(name: object) -> str:
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name) or not name.isprintable():
         raise InputError(
-            f"{name!r:.80} cannot be the name of a key", "Give up to 255 characters without white space or plus"
+            f"{shown(name)} cannot be the name of a key", "Give up to 255 characters without white space or plus"
         )
     return name
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 import msgspec
 
-from worlddb.log.model.errors import InputError, UnknownReference, WorldDBError
+from worlddb.log.model.errors import InputError, UnknownReference, WorldDBError, shown
 from worlddb.query.diff import (
     common_past,
     content_diff,
@@ -51,7 +51,7 @@ def diff(a: SnapshotSource, b: SnapshotSource, asked: Asked) -> diff_records.Dif
     """
     if asked.by is not None and asked.by not in content_diff.BY:
         raise InputError(
-            f"by is {asked.by!r:.80}", f"Give one of: {', '.join(content_diff.BY)}; or None, to compare by hashes"
+            f"by is {shown(asked.by)}", f"Give one of: {', '.join(content_diff.BY)}; or None, to compare by hashes"
         )
     reads = [0]
     with a.snapshot() as left, b.snapshot() as right:

@@ -229,7 +229,7 @@ def ref_value(given: Any) -> str:
 
 def _one_of(given: object, what: str, known: tuple[str, ...]) -> None:
     if given not in known:
-        raise errors.InputError(f"{what} is {given!r:.80}", f"Give one of: {', '.join(known)}")
+        raise errors.InputError(f"{what} is {errors.shown(given)}", f"Give one of: {', '.join(known)}")
 
 
 def _names(types: tuple[str, ...]) -> str:

@@ -47,7 +47,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
         if not isinstance(self.text, str | None):
             raise errors.InputError(f"text is {type(self.text).__name__}, not text", "Give it as str")
         if not self.lanes or any(lane not in LANES for lane in self.lanes):
-            raise errors.InputError(f"lanes is {list(self.lanes)!r:.80}", f"Name some of: {', '.join(LANES)}")
+            raise errors.InputError(f"lanes is {errors.shown(list(self.lanes))}", f"Name some of: {', '.join(LANES)}")
         if self.vector is not None:
             _check_vector(self.vector)
         if self.composed is not None:
@@ -259,7 +259,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         """
         if isinstance(lanes, str):
             raise errors.InputError(
-                f"lanes is one text, {lanes!r:.80}, not a list of lanes", f"Give lanes=[{lanes[:40]!r}]"
+                f"lanes is one text, {errors.shown(lanes)}, not a list of lanes", f"Give lanes=[{lanes[:40]!r}]"
             )
         return cls(
             start=Start(

@@ -439,11 +439,15 @@ class Request(NamedTuple):
         limits.checked_number(self.neighbours, "neighbours", 0, MAX_K)
         for lane in self.lanes:
             if lane not in LANES:
-                raise errors.InputError(f"There is no lane {lane!r:.80}", f"Name some of: {', '.join(LANES)}")
+                raise errors.InputError(f"There is no lane {errors.shown(lane)}", f"Name some of: {', '.join(LANES)}")
         if not self.lanes:
             raise errors.InputError("No lane was named", f"Name some of: {', '.join(LANES)}")
         if self.fusion not in FUSIONS:
-            raise errors.InputError(f"There is no fusion {self.fusion!r:.80}", f"Name one of: {', '.join(FUSIONS)}")
+            raise errors.InputError(
+                f"There is no fusion {errors.shown(self.fusion)}", f"Name one of: {', '.join(FUSIONS)}"
+            )
         checked_trust(self.min_trust)
         if type(self.trust_weight) not in (int, float) or not 0 <= self.trust_weight <= 1:
-            raise errors.InputError(f"trust_weight is {self.trust_weight!r:.80}, not a number from 0 to 1", "Give one")
+            raise errors.InputError(
+                f"trust_weight is {errors.shown(self.trust_weight)}, not a number from 0 to 1", "Give one"
+            )

@@ -117,7 +117,9 @@ class EdgeFilter(NamedTuple):
         if self.type is not None:
             limits.checked_text(self.type, "type", limits.MAX_TYPE_BYTES)
         if self.direction not in DIRECTIONS:
-            raise errors.InputError(f"The direction is {self.direction!r:.80}", f"Give one of: {', '.join(DIRECTIONS)}")
+            raise errors.InputError(
+                f"The direction is {errors.shown(self.direction)}", f"Give one of: {', '.join(DIRECTIONS)}"
+            )
 
 
 def edges_of(snapshot: visible.VisibleSnapshot, nodes: Iterable[int], wanted: EdgeFilter) -> list[records.Edge]:

@@ -66,7 +66,7 @@ def _scores(given: Any, wanted: int) -> list[float]:
         raise errors.InputError(f"The reranker gave {len(scores):,} scores for {wanted:,} texts", remedy)
     for place, score in enumerate(scores):
         if not isinstance(score, Real) or not _is_finite(score):
-            raise errors.InputError(f"The reranker's score of text {place} is {score!r:.80}", remedy)
+            raise errors.InputError(f"The reranker's score of text {place} is {errors.shown(score)}", remedy)
     return [float(score) for score in scores]
 
 

@@ -361,7 +361,7 @@ class View:
         """Proposals in the order they were staged; ``status=None`` for all of them."""
         if status is not None and status not in STATUS_NAMES:
             raise errors.InputError(
-                f"There is no status {status!r:.80}", f"Give one of: {', '.join(STATUS_NAMES)}, or None"
+                f"There is no status {errors.shown(status)}", f"Give one of: {', '.join(STATUS_NAMES)}, or None"
             )
         with self._snapshot() as snapshot:
             known = build.staged_until(snapshot, self.seq)
@@ -482,7 +482,7 @@ class View:
         """
         if isinstance(lanes, str) or not isinstance(lanes, Iterable):
             raise errors.InputError(
-                f"lanes is {lanes!r:.80}, not a list of lanes", f"Name some of: {', '.join(LANES)}, as a list"
+                f"lanes is {errors.shown(lanes)}, not a list of lanes", f"Name some of: {', '.join(LANES)}, as a list"
             )
         when = self.valid if asked is None else times.parse_time(asked, "asked")
         period = valid_period.period_of(during, overlaps, include_superseded=bool(include_superseded))

@@ -68,7 +68,7 @@ def checked_resolve(value: object) -> None:
         InputError: it does not.
     """
     if not isinstance(value, bool) and value not in ("exact", "all"):
-        raise errors.InputError(f"resolve is {value!r:.80}", 'Give "exact" (or True), "all", or False')
+        raise errors.InputError(f"resolve is {errors.shown(value)}", 'Give "exact" (or True), "all", or False')
 
 
 def _revise(command: cmd.Revise) -> None:
@@ -160,10 +160,10 @@ _MOMENT: Final = re.compile(r"\s*(\d+\s*$|\d{4}-\d\d)")
 def _bookmark(command: cmd.Bookmark) -> None:
     limits.checked_text(command.name, "name", limits.MAX_NAME_BYTES, empty=False)
     if not normalised(command.name):
-        raise errors.InvalidText(f"The name {command.name!r:.80} has no visible character", "Give at least one")
+        raise errors.InvalidText(f"The name {errors.shown(command.name)} has no visible character", "Give at least one")
     if _MOMENT.match(command.name):
         raise errors.InputError(
-            f"The bookmark {command.name!r:.80} would be taken for a time or a commit",
+            f"The bookmark {errors.shown(command.name)} would be taken for a time or a commit",
             "Give a name that is no number and does not begin as a date",
         )
     _times(command.at, None)
@@ -206,7 +206,7 @@ def _tuned(command: cmd.Tune | cmd.Untune) -> None:
 def _trust(command: cmd.Trust) -> None:
     if command.level not in get_args(ev.TrustLevel):
         levels = ", ".join(filter(None, get_args(ev.TrustLevel)))
-        raise errors.InputError(f"There is no level of trust {command.level!r:.80}", f"Give one of: {levels}")
+        raise errors.InputError(f"There is no level of trust {errors.shown(command.level)}", f"Give one of: {levels}")
     if command.of in ("author", "source"):
         limits.checked_text(command.name, command.of, limits.MAX_NAME_BYTES, empty=False)
     if command.of == "source":
@@ -223,7 +223,7 @@ def _embed(command: cmd.Embed) -> None:
     limits.checked_number(command.through, "through", command.after, limits.HIGHEST_SEQ)
     if len(command.mean) != 4 * command.dimension:
         raise errors.InputError(
-            f"The mean of {command.space!r:.80} is not {command.dimension} numbers", "Give one for each"
+            f"The mean of {errors.shown(command.space)} is not {command.dimension} numbers", "Give one for each"
         )
     for position, (_, _, values, statements, stated) in enumerate(command.items):
         if not values or len(values) % (2 * command.dimension):

@@ -95,7 +95,7 @@ def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], mode
         shape = told_by(model, lambda: np.shape(embed([ASKED_FOR_ITS_DIMENSION])))
         if len(shape) != 2 or shape[0] != 1 or not 1 <= shape[1] <= limits.MAX_DIMENSION:
             raise errors.InputError(
-                f"The embedder {model!r:.80} gave an array of shape {shape} for one text",
+                f"The embedder {errors.shown(model)} gave an array of shape {shape} for one text",
                 f"Have it give one row of 1 to {limits.MAX_DIMENSION:,} numbers for each text",
             )
         return int(shape[1])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from worlddb.log.model.errors import InputError, ModelUnavailable, WorldDBError
+from worlddb.log.model.errors import InputError, ModelUnavailable, WorldDBError, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,12 +80,12 @@ def unit_vectors(embedder: Embedder, mean: Vectors, texts: Sequence[str], *, que
         given = told_by(embedder.model, lambda: np.asarray(embedder.embed(texts, query=query), dtype=np.float32))
     if given.shape != (len(texts), embedder.dimension):
         raise InputError(
-            f"The embedder {embedder.model!r:.80} gave vectors of shape {given.shape} for {len(texts)} texts",
+            f"The embedder {shown(embedder.model)} gave vectors of shape {given.shape} for {len(texts)} texts",
             f"Give {len(texts)} rows of {embedder.dimension} numbers",
         )
     if not np.isfinite(given).all():
         raise InputError(
-            f"The embedder {embedder.model!r:.80} gave numbers that are not finite", "Correct the embedder"
+            f"The embedder {shown(embedder.model)} gave numbers that are not finite", "Correct the embedder"
         )
     return centred_units(given, mean)
 
@@ -102,7 +102,7 @@ def told_by(model: str, ask: Callable[[], T]) -> T:
         raise
     except Exception as error:
         raise ModelUnavailable(
-            f"The embedder {model!r:.80} failed: {error}", "Try again, or open the store with another embedder"
+            f"The embedder {shown(model)} failed: {error}", "Try again, or open the store with another embedder"
         ) from error
 
 
@@ -131,7 +131,7 @@ def mean_of(embedder: Embedder) -> Vectors:
     dimension = told_by(embedder.model, lambda: embedder.dimension)
     if mean.shape != (dimension,) or not np.isfinite(mean).all():
         raise InputError(
-            f"The mean of the embedder {embedder.model!r:.80} has shape {mean.shape}",
+            f"The mean of the embedder {shown(embedder.model)} has shape {mean.shape}",
             f"Give {dimension} finite numbers",
         )
     return mean

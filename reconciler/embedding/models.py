@@ -6,7 +6,7 @@ Also finds embedders by the names that the command line and ``open`` take.
 from collections.abc import Mapping
 from typing import Final
 
-from worlddb.log.model.errors import InputError, ModelUnavailable
+from worlddb.log.model.errors import InputError, ModelUnavailable, shown
 from worlddb.log.store import environment, log
 from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.projections.tables.storage.rows import Tables
@@ -97,7 +97,7 @@ class Models:
         found = self._known.get(space.model) or SHIPPED.get(space.model)
         if found is None:
             raise ModelUnavailable(
-                f"The embedding space {space.name!r:.80} was made by {space.model!r:.80}, which this process does not"
+                f"The embedding space {shown(space.name)} was made by {shown(space.model)}, which this process does not"
                 " have",
                 "Open the store with that embedder, or move to another one: `reembed`",
             )
@@ -159,4 +159,4 @@ def embedder_named(name: str, *, key: str | None = None) -> Embedder:
     model, at, url = rest.rpartition("@")
     if kind == "endpoint" and colon and at and model and url:
         return endpoint.EndpointEmbedder(url, model, key=key)
-    raise InputError(f"There is no embedder {name!r:.80}", f"Name one of: {', '.join(NAMES)}")
+    raise InputError(f"There is no embedder {shown(name)}", f"Name one of: {', '.join(NAMES)}")

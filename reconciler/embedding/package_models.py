@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from worlddb.log.model.errors import ModelUnavailable
+from worlddb.log.model.errors import ModelUnavailable, shown
 from worlddb.reconciler.embedding.adapter import Adapter, Lazy, checked_model, imported
 
 
@@ -24,7 +24,7 @@ class _PackagedModel(Adapter):
             return self._made(module)
         except Exception as error:
             raise ModelUnavailable(
-                f"The model {self.model!r:.80} cannot be loaded: {error}",
+                f"The model {shown(self.model)} cannot be loaded: {error}",
                 "Check its name, and that it is on this machine",
             ) from error
 

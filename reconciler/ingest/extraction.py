@@ -50,7 +50,7 @@ def _given_turn(given: Any, position: int) -> Turn:
         return Turn(**given)
     except TypeError as error:
         raise errors.InputError(
-            f"turns[{position}] cannot be made of {given!r:.80}: {error}", "Give text, speaker, at, session"
+            f"turns[{position}] cannot be made of {errors.shown(given)}: {error}", "Give text, speaker, at, session"
         ) from None
 
 
@@ -333,7 +333,7 @@ def _extracted(extraction: Extraction, request: Ingest, taken: _Taken) -> list[C
     for key, nodes in Counter(node.key for node in extraction.nodes if node.key).most_common(1):
         if nodes > 1:
             raise errors.InputError(
-                f"The extractor gave {nodes} nodes the key {key!r:.80}", "Give each key to one node"
+                f"The extractor gave {nodes} nodes the key {errors.shown(key)}", "Give each key to one node"
             )
     commands: list[Command] = [_found(node, request, taken.begins) for node in extraction.nodes]
     named = {node.label: node.key for node in extraction.nodes}

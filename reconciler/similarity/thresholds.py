@@ -37,10 +37,10 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
         for name in ("fuzzy", "phonetic", "embedding", "margin"):
             value: object = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-                raise errors.InputError(f"The threshold {name} is {value!r:.80}", "Give a number from 0 to 1")
+                raise errors.InputError(f"The threshold {name} is {errors.shown(value)}", "Give a number from 0 to 1")
         most: object = self.most
         if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-            raise errors.InputError(f"most is {most!r:.80}", "Give how many proposals may be staged, 1 or more")
+            raise errors.InputError(f"most is {errors.shown(most)}", "Give how many proposals may be staged, 1 or more")
 
 
 MAX_MOST: Final = 2**32 - 1
@@ -87,6 +87,6 @@ def _checked(given: Any) -> dict[str, Thresholds]:
     for name, value in given.items():
         if not isinstance(name, str) or not isinstance(value, Thresholds):
             raise errors.InputError(
-                f"resolver[{name!r:.80}] is {type(value).__name__}", "Give Thresholds(...) for each type"
+                f"resolver[{errors.shown(name)}] is {type(value).__name__}", "Give Thresholds(...) for each type"
             )
     return dict(given)

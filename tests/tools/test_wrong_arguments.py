@@ -11,8 +11,40 @@ import pytest
 
 import worlddb
 from worlddb.reconciler.diagnostics import installation
+from worlddb.tools import agents
+from worlddb.tools.agents.langgraph import WorldDBStore
 
-WRONG: tuple[Any, ...] = (object(), b"z", [], float("nan"), 2**70, "\ud800")
+
+class Unprintable:
+    """A value whose class raises wherever it is asked."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+    __str__ = __repr__
+
+
+def deep() -> Any:
+    """A list that nests deeper than Python prints, compares or copies."""
+    made: list[Any] = []
+    for _ in range(100_000):
+        made = [made]
+    return made
+
+
+WRONG: tuple[Any, ...] = (
+    object(),
+    b"z",
+    [],
+    float("nan"),
+    2**70,
+    "\ud800",
+    deep(),
+    Unprintable(),
+    [deep()],
+    [Unprintable()],
+    {"a": deep()},
+)
 NOT_TRIED = {"close", "signed", "follow"}
 """They end the handle, or wait."""
 CALLABLES = {"progress", "tiebreaker", "extractor", "clock", "entropy", "embedder"}
@@ -102,8 +134,18 @@ def test_a_wrong_value_of_any_argument_gives_an_answer_or_a_typed_error(
                 except worlddb.WorldDBError:
                     refused.add((name, parameter.name))
                 except Exception as error:
-                    untyped.append(f"{name}({parameter.name}={value!r:.30}): {type(error).__name__}: {error}")
+                    number = next(at for at, each in enumerate(WRONG) if each is value)
+                    untyped.append(f"{name}({parameter.name}=value {number}): {type(error).__name__}: {error}")
     calls.db.close()
     assert not untyped, "\n".join(untyped)
     functions = {where for where in refused if where[1] in CALLABLES}
     assert len(functions) >= 18 and len(refused) > 150, sorted(functions)
+
+
+def test_what_a_model_or_a_host_gives_the_agents_functions_is_told_whatever_it_is(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        for wrong in WRONG:
+            answer = agents.call(db, wrong, {})
+            assert "error" in answer
+            with pytest.raises(worlddb.WorldDBError):
+                WorldDBStore(db, min_trust=wrong)

@@ -21,6 +21,7 @@ from worlddb import (
     UnavailableError,
     UnknownReference,
     WorldDBError,
+    checked_text,
 )
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 
@@ -279,6 +280,7 @@ def call(
     Nothing that a model can write raises.
     """
     try:
+        checked_text(name, "the name of a tool", 80)
         tool = next((each for each in TOOLS if each.name == name), None)
         if tool is None:
             raise InputError(f"There is no tool {name!r:.80}", f"Call one of: {', '.join(each.name for each in TOOLS)}")

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 from langgraph.store import base
 
-from worlddb import TRUST_LEVELS, Database, InputError, Recall, UnavailableError, View, World
+from worlddb import TRUST_LEVELS, Database, InputError, Recall, UnavailableError, View, World, checked_text
 from worlddb.tools.mcp import tool_results
 from worlddb.tools.mcp.answer_notes import ResultList, recall_notes
 
@@ -50,7 +50,7 @@ class WorldDBStore(base.BaseStore):
     """
 
     def __init__(self, db: Database, *, world: Any = None, min_trust: str | None = None) -> None:
-        if min_trust is not None and min_trust not in TRUST_LEVELS:
+        if min_trust is not None and checked_text(min_trust, "min_trust", 80) not in TRUST_LEVELS:
             raise InputError(f"There is no level of trust {min_trust!r:.80}", f"Give one of: {', '.join(TRUST_LEVELS)}")
         self.db = db
         self._min_trust = min_trust

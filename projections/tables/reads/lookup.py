@@ -89,7 +89,7 @@ def _range(ref: bytes | str) -> tuple[bytes, str]:
     """The bytes that every match begins with, and the whole prefix as digits."""
     if not isinstance(ref, bytes | str):
         raise errors.InputError(
-            f"{ref!r} is not a reference",
+            f"{errors.shown(ref)} is not a reference",
             f"Give a receipt, an id, or at least {ids.MIN_PREFIX_DIGITS} of its hex digits",
         )
     digits = ids.parse_hex(ref.hex() if isinstance(ref, bytes) else ref)

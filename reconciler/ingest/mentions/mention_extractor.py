@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
-from worlddb.log.model.errors import InputError
+from worlddb.log.model.errors import InputError, shown
 from worlddb.reconciler.ingest.extraction import Extraction, Node, Relation, Turn
 from worlddb.reconciler.ingest.mentions import proper_names, surface_forms
 
@@ -46,7 +46,7 @@ class EntityExtractor:
             or isinstance(given, str)
             or any(kind not in surface_forms.KINDS for kind in given)
         ):
-            raise InputError(f"kinds is {kinds!r:.80}", f"Give a list with some of: {', '.join(surface_forms.KINDS)}")
+            raise InputError(f"kinds is {shown(kinds)}", f"Give a list with some of: {', '.join(surface_forms.KINDS)}")
         self._kinds = frozenset(kinds)
 
     def __call__(self, turns: Sequence[Turn]) -> Extraction:
