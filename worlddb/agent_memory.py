@@ -255,9 +255,11 @@ class Memory:
     def recall(self, question: str, *, k: int = 10, **asked: Any) -> records.Recall:
         """Find the ``k`` memories that answer a question best, best first; see :meth:`View.recall` for ``asked``.
 
+        ``about``, ``speaker``, ``type``, ``source``, ``since`` and ``until`` are among these: what fits them is found.
         Names of people and things, of sessions and scopes are no answers by themselves and are left out.
         """
         view, wanted = self._view(), limits.checked_number(k, "k", 1, 10_000)
+        asked |= {name: self._own_name(asked[name]) for name in ("about", "speaker") if name in asked}
         if view is None:
             return msgspec.structs.replace(self._whole_view().recall("", k=k, **asked), note=self._nothing_yet())
         asked_for = min(2 * wanted + _FIRST, 10_000)
@@ -458,8 +460,14 @@ class Memory:
         """Return the entity of a name; a user goes by one name, however it is capitalised."""
         if not name:
             raise errors.InputError("A name in about is blank", "Give the name of a person or thing, or leave it out")
-        same = self.user is not None and name.casefold() == self.user.casefold()
-        return self._scopes.write_entry(tx, key, home, str(self.user) if same else name, self._source({}))
+        return self._scopes.write_entry(tx, key, home, self._own_name(name), self._source({}))
+
+    def _own_name(self, given: Any) -> Any:
+        """Return a name, or several, with the user's as the user is called here, however it is capitalised."""
+        if isinstance(given, list | tuple):
+            return [self._own_name(each) for each in given]
+        is_own = isinstance(given, str) and self.user is not None and given.casefold() == self.user.casefold()
+        return self.user if is_own else given
 
     def _source(self, given: dict[str, Any]) -> dict[str, Any]:
         own = {"channel": "memory", "agent": self.agent, "session": self.session}

@@ -411,6 +411,8 @@ class Request(NamedTuple):
     neighbours: int = 0
     min_trust: str | None = None
     trust_weight: float = 0.0
+    filters: Any = None
+    """The :class:`~worlddb.query.recall.filters.Filters` that were asked for, if any."""
 
     @property
     def least_trust(self) -> int:

@@ -115,6 +115,7 @@ def _reason(text: str, world: records.World, found: ranking.Ranked) -> str:
 
 
 _NOTHING: Final = "nothing was asked: there is no word in the question"
+_UNKNOWN: Final = "nothing here is called {}, so nothing of that is found"
 _LOW_CONFIDENCE: Final = (
     "perhaps nothing here is about that: these are the nearest, but hardly a word of the question occurs in them, and"
     " unrelated texts come as near in meaning"
@@ -186,6 +187,7 @@ def notes_of(
     spec: edge_rules.Spec,
     request: Request,
     lanes: tuple[str, ...],
+    unknown: Sequence[str],
     *,
     weak: bool,
     then: bool,
@@ -194,6 +196,7 @@ def notes_of(
 ) -> Notes:
     """The times that counted, the unresolved ones, and the notes of an answer in words.
 
+    ``unknown`` are the names of filters that nobody has.
     ``then``: something else held at the time that the question names. ``at_present``: term statistics are those of the
     present index. ``rivals`` are the hits that compete.
     """
@@ -203,6 +206,7 @@ def notes_of(
     uncounted = _UNCOUNTED.format(without) if named and without else ""
     is_refused = not choice.is_of_several and not choice.include_superseded and choice.period is None
     parts = (
+        _UNKNOWN.format(", ".join(unknown)) if unknown else "",
         _LOW_CONFIDENCE if weak else "",
         _EARLIER.format(question.wish) if choice.earlier and not choice.include_superseded else "",
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",

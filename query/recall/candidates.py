@@ -5,10 +5,12 @@ its session ("Yes, the blue one" shares no word with the question that it answer
 what an edge joins to a good hit (Hydra DB §2.6.4): a note about a meeting finds the decision that was derived from it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import islice
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, type_digest
@@ -17,6 +19,9 @@ from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_C
 from worlddb.query.question.question import Question
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.snapshot.snapshot import Inhabitants, Scope
+
+if TYPE_CHECKING:
+    from worlddb.query.recall.filters import Filter
 
 SMALL_WORLD: Final = 2_000
 """Up to this many members, a world's filter is pushed into the index at once."""
@@ -31,6 +36,8 @@ MAX_ENTITIES: Final = 2_000
 """How many entities one question may name; a name that more share tells nothing."""
 _OVERFETCH: Final = 4
 _FIRST_FETCH: Final = 64
+_ALL: Final = 2**63
+"""Stands for having listed everything that is asked for."""
 _REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
 
 
@@ -63,7 +70,12 @@ class Gate:
     """What the view lets through: valid in it, and inside the world that is searched."""
 
     def __init__(
-        self, snapshot: visible.VisibleSnapshot, inside: int, choice: valid_period.Choice, least_trust: int = 0
+        self,
+        snapshot: visible.VisibleSnapshot,
+        inside: int,
+        choice: valid_period.Choice,
+        least_trust: int = 0,
+        asked: Filter | None = None,
     ) -> None:
         # Where nothing was ever said of trust, everything passes without a look at what it rests on.
         self._least_trust = least_trust if snapshot.says_trust else 0
@@ -78,6 +90,10 @@ class Gate:
         self._inhabitants = Inhabitants(snapshot.tables, inside, self._moment)
         self._members: Nodes | None = None
         self._listed_to = 0
+        self._filter = asked
+        if asked is not None and (listed := asked.listed()) is not None:
+            self._members = listed if inside == self._top else Nodes(frozenset(filter(self._scope.holds, listed)))
+            self._listed_to = _ALL
         self._seen: dict[int, SeenVersion | None] = {}
         self._numbered: dict[tuple[int, int], SeenVersion | None] = {}
 
@@ -113,7 +129,11 @@ class Gate:
         if not self._holds(node):
             return None
         seen = self.choice.seen(self._tables, node, self._moment)
-        return seen if seen is None or self.trusts(node, seen) else None
+        return seen if seen is None or self._lets_through(node, seen) else None
+
+    def _lets_through(self, node: int, seen: SeenVersion) -> bool:
+        """True if a version is what is asked for, and trusted as far as is asked for."""
+        return (self._filter is None or self._filter.admits(node, seen)) and self.trusts(node, seen)
 
     def _holds(self, node: int) -> bool:
         members = self._members if self._listed_to else self.members
@@ -131,7 +151,7 @@ class Gate:
         if key in self._numbered:
             return self._numbered[key]
         seen = self.choice.numbered(self._tables, node, number, self._moment) if self._holds(node) else None
-        if seen is not None and not self.trusts(node, seen):
+        if seen is not None and not self._lets_through(node, seen):
             seen = None
         if seen is not None and not self._is_of_several:
             self._seen[node] = seen

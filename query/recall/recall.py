@@ -14,6 +14,7 @@ from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import ENTITY, TEXT, VECTOR, Request, without_names
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import answer, candidates, ranking
+from worlddb.query.recall.filters import Filter
 from worlddb.query.recall.retrieve import Found, begin, held_then, retrieve, searched_world
 from worlddb.query.records import records
 from worlddb.query.snapshot import valid_period, visible
@@ -99,6 +100,7 @@ def _answer(
         then = _held_then(window, snapshot, request, found)
         left_out = _left_out(window, snapshot, request, subject, present)
         pending = indexes.pending if present is None else _pending(window, snapshot, request, query)
+        unknown = [] if request.filters is None else Filter(snapshot, window.spec, request.filters).unknown()
     if present is not None and query is not None and pending:
         window.reader.wake_embedding()
     unavailable = indexes.unavailable or subject.unavailable
@@ -116,7 +118,7 @@ def _answer(
         weak=weak,
         competing=rivals,
         **answer.notes_of(
-            window.spec, request, found.lanes, weak=weak, then=then, at_present=at_present, rivals=rivals
+            window.spec, request, found.lanes, unknown, weak=weak, then=then, at_present=at_present, rivals=rivals
         ),
     )
 

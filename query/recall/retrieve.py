@@ -22,7 +22,7 @@ from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, 
 from worlddb.query.question.question_dates import Span
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
-from worlddb.query.recall import candidates, ranking
+from worlddb.query.recall import candidates, filters, ranking
 from worlddb.query.records.records import Hit
 from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import Scope
@@ -438,7 +438,9 @@ def _find(
 
     Where groups are wanted, all candidates that were ranked.
     """
-    gate = candidates.Gate(snapshot, searched_world(window, snapshot, request), request.choice, request.least_trust)
+    fitting = None if request.filters is None else filters.Filter(snapshot, window.spec, request.filters)
+    inside = searched_world(window, snapshot, request)
+    gate = candidates.Gate(snapshot, inside, request.choice, request.least_trust, fitting)
     compares = request.group is None and request.choice == valid_period.Choice()
     # The same first hits are looked at whatever is wanted: the answer to fewer is the beginning of that to more.
     asked = request._replace(k=max(request.k, LOOKED_AT)) if compares else request
@@ -451,7 +453,7 @@ def _find(
     ranked, rivals = later_first(snapshot, ranked) if compares else (ranked, ())
     if request.choice.earlier and request.question.asks_for_change:
         before = candidates.Gate(
-            snapshot, gate.inside, valid_period.Choice(include_superseded=True), request.least_trust
+            snapshot, inside, valid_period.Choice(include_superseded=True), request.least_trust, fitting
         )
         ranked = with_superseded(snapshot, before, ranked, request.k)
     ranked = ranked if request.group is not None else ranked[: request.k]

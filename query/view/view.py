@@ -6,7 +6,7 @@ that a view sees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, Final
@@ -28,6 +28,7 @@ from worlddb.query.reads.store_facts import bookmarks_known, tunings
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Wanted, find, named_node
 from worlddb.query.recall import near_statements
+from worlddb.query.recall.filters import Filters
 from worlddb.query.recall.recall import recall
 from worlddb.query.records import records
 from worlddb.query.snapshot import provenance, valid_period, visible
@@ -456,6 +457,13 @@ class View:
         neighbours: int = 0,
         min_trust: str | None = None,
         trust_weight: float = 0.0,
+        about: Any = None,
+        speaker: Any = None,
+        type: str | Sequence[str] | None = None,
+        author: str | Sequence[str] | None = None,
+        source: Mapping[str, Any] | None = None,
+        since: times.TimeLike | None = None,
+        until: times.TimeLike | None = None,
     ) -> records.Recall:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
@@ -475,6 +483,15 @@ class View:
                 said (``db.trust``) of a world and of all that it rests on. What nothing was said of is fully trusted.
             trust_weight: how much of a hit's score a lack of trust takes away, from 0 to 1: all of it where there is no
                 trust, two thirds where it is low, one third where it is fair. Four times ``k`` hits are ranked by it.
+            about: only what refers to these persons and things (names or references), and they themselves. Of several,
+                it has to refer to each.
+            speaker: only what they said: turns of conversations.
+            type, author: only worlds of one of these types, and what one of these wrote.
+            source: only what came with these fields in its source.
+            since, until: only what began to hold at ``since`` or later, and before ``until``.
+
+        Of the last seven, what is given has to hold for every hit. They narrow the search and not its answer: ``k``
+        hits are found if there are as many.
 
         Raises:
             InputError: ``k`` or ``group`` is not between 1 and 10,000, ``neighbours`` not between 0 and 10,000,
@@ -484,24 +501,13 @@ class View:
             raise errors.InputError(
                 f"lanes is {errors.shown(lanes)}, not a list of lanes", f"Name some of: {', '.join(LANES)}, as a list"
             )
-        when = self.valid if asked is None else times.parse_time(asked, "asked")
-        period = valid_period.period_of(during, overlaps, include_superseded=bool(include_superseded))
-        question = Question(text, when)
-        by_default = include_superseded is None and period is None
-        earlier = question.asks_for_change if by_default else bool(include_superseded)
-        choice = valid_period.Choice(bool(include_superseded), period, earlier)
+        question = Question(text, self.valid if asked is None else times.parse_time(asked, "asked"))
+        choice = _choice(question, include_superseded, during, overlaps)
+        limited = about, speaker, type, author, source, since, until
+        filters = None if all(each is None for each in limited) else Filters.of(*limited)
+        named = tuple(limits.checked_list(lanes, "lanes"))
         request = Request(
-            question,
-            world,
-            k,
-            exact,
-            choice,
-            tuple(limits.checked_list(lanes, "lanes")),
-            fusion,
-            group,
-            neighbours,
-            min_trust,
-            trust_weight,
+            question, world, k, exact, choice, named, fusion, group, neighbours, min_trust, trust_weight, filters
         )
         return recall(self._window, request)
 
@@ -615,3 +621,16 @@ class View:
 def _refuse_both(world: Any, include_ended: bool) -> None:
     if include_ended and world is not None:
         raise errors.InputError("Both world and include_ended were given", "Leave one of them out")
+
+
+def _choice(
+    question: Question,
+    include_superseded: bool | None,
+    during: valid_period.Span | None,
+    overlaps: valid_period.Span | None,
+) -> valid_period.Choice:
+    """The versions of a world that a recall is asked for."""
+    period = valid_period.period_of(during, overlaps, include_superseded=bool(include_superseded))
+    by_default = include_superseded is None and period is None
+    earlier = question.asks_for_change if by_default else bool(include_superseded)
+    return valid_period.Choice(bool(include_superseded), period, earlier)

@@ -4,7 +4,7 @@ Each takes the session, its checked arguments and the call, and returns one reco
 """
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from worlddb import DamagedStore, Hit, InputError, Recall, View, World, group_hits
 from worlddb.memory_scopes import ENTRY, SCOPE
@@ -184,7 +184,11 @@ class _Asked:
         self._scopes = session.scope_refs(view, given)
         self._missing = [label for label in labels_of(given) if not session.scopes(view, label)]
         self._answers: list[Recall] = []
-        self._min_trust = given.min_trust if isinstance(given, tool_arguments.Recall | tool_arguments.AsOf) else None
+        self._asked: dict[str, Any] = {}
+        if isinstance(given, tool_arguments.Recall | tool_arguments.AsOf):
+            self._asked["min_trust"] = given.min_trust
+        if isinstance(given, tool_arguments.Recall):
+            self._asked |= {"about": given.about, "type": given.type}
 
     def hits(self, wanted: int) -> list[Hit]:
         """Return at least ``wanted`` memories if there are as many, best first."""
@@ -199,9 +203,7 @@ class _Asked:
     def _recalled(self, scope: str | None, wanted: int) -> Recall:
         k = wanted
         while True:
-            answer = self._view.recall(
-                self._query, world=scope, k=k, neighbours=self._neighbours, min_trust=self._min_trust
-            )
+            answer = self._view.recall(self._query, world=scope, k=k, neighbours=self._neighbours, **self._asked)
             if len(answer) < k or k == tool_arguments.MAX_OFFSET or sum(map(_says_something, answer)) >= wanted:
                 return answer
             k = min(2 * k, tool_arguments.MAX_OFFSET)

@@ -107,6 +107,10 @@ class Recall(Paged, kw_only=True):
         ),
     ] = 0
     min_trust: MinTrust = None
+    about: Annotated[
+        Label | None, Meta(description="Only what is about this person or thing, by the name in memory_write's about.")
+    ] = None
+    type: Annotated[Label | None, Meta(description="Only memories of this type.")] = None
 
 
 class AsOf(Paged):

@@ -2,12 +2,18 @@
 
 from typing import Final
 
-from worlddb import FUSIONS, LANES, TRUST_LEVELS, Group, Hit, View
+from worlddb import FUSIONS, LANES, TRUST_LEVELS, Group, Hit, InputError, Recall, View
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, cli_wording, stores, wire
 
 _NAMED: Final = 5
 """Left-out worlds that are named."""
+_FILTERS: Final = (
+    ("about", "only what refers to this person or thing (name or reference); several: to each of them"),
+    ("speaker", "only turns of this person; several: of each of them"),
+    ("type", "only worlds of this type; several: of one of them"),
+    ("author", "only what this author wrote; several: one of them"),
+)
 
 
 def _arguments(parser: base.Parser) -> None:
@@ -46,6 +52,13 @@ def _arguments(parser: base.Parser) -> None:
         default=0.0,
         help="how much of its score a hit loses that is not trusted at all, 0 to 1 (default: 0)",
     )
+    for name, what in _FILTERS:
+        parser.add_argument(f"--{name}", metavar=name.upper(), action="append", help=what)
+    parser.add_argument(
+        "--source", metavar="FIELD=VALUE", action="append", help="only what came with this in its source; repeatable"
+    )
+    parser.add_argument("--since", metavar="TIME", help="only what began to hold then or later")
+    parser.add_argument("--until", metavar="TIME", help="only what began to hold before then")
     parser.add_argument("--explain", action="store_true", help="show why each hit was found, and where it came from")
     parser.add_argument(
         "--asked",
@@ -58,6 +71,25 @@ def _arguments(parser: base.Parser) -> None:
     arguments.add_superseded(parser)
     arguments.add_spans(parser)
     arguments.add_embedder(parser)
+
+
+def _source(given: list[str] | None) -> dict[str, str] | None:
+    """Return the fields of a source that were asked for."""
+    fields = [each.partition("=") for each in given or ()]
+    for name, equals, _ in fields:
+        if not (name and equals):
+            raise InputError(f"--source {name!r:.80} names no value", "Give FIELD=VALUE, such as session=24")
+    return {name: value for name, _, value in fields} if fields else None
+
+
+def _write_notes(out: base.Output, args: base.Namespace, found: Recall) -> None:
+    for lane, why in found.unavailable.items():
+        out.hint(f"note: the lane {lane} was not asked: {cli_wording.in_options(why)}")
+    if found.pending:
+        waiting = f"{found.pending:,} texts have" if found.pending > 1 else "one text has"
+        out.hint(f"note: {waiting} no vector yet, and can only be found by words: {stores.repeated(args)} embed")
+    if found.note:
+        out.hint(f"note: {cli_wording.in_options(found.note)}")
 
 
 def _recall(args: base.Namespace, out: base.Output) -> int:
@@ -76,6 +108,13 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             neighbours=args.neighbours,
             min_trust=args.min_trust,
             trust_weight=args.trust_weight,
+            about=args.about,
+            speaker=args.speaker,
+            type=args.type,
+            author=args.author,
+            source=_source(args.source),
+            since=args.since,
+            until=args.until,
             **stores.spans_of(args),
         )
 
@@ -97,15 +136,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
                 _write_basis(page, view, "exactly the view" if found.exact else f"index up to {found.indexed}")
                 if found.times:
                     page.line(("times in the question: " + ", ".join(map(wire.span, found.times)), "dim"))
-            for lane, why in found.unavailable.items():
-                out.hint(f"note: the lane {lane} was not asked: {cli_wording.in_options(why)}")
-            if found.pending:
-                waiting = f"{found.pending:,} texts have" if found.pending > 1 else "one text has"
-                out.hint(
-                    f"note: {waiting} no vector yet, and can only be found by words: {stores.repeated(args)} embed"
-                )
-            if found.note:
-                out.hint(f"note: {cli_wording.in_options(found.note)}")
+            _write_notes(out, args, found)
 
         document = {
             "query": " ".join(args.text),

@@ -1,0 +1,172 @@
+"""Filters of a recall: whom and what it is about, who said it, of which type, by whom, from where and since when.
+
+They hold for every candidate before it counts, so that a recall of ``k`` finds ``k`` if there are as many. What is
+about somebody, or of a type, is looked up first if that is few: the lanes then search among these alone.
+"""
+
+from collections.abc import Iterator, Mapping, Set
+from typing import Any, Final, NamedTuple
+
+from worlddb.log.model import errors, limits, times
+from worlddb.projections.indexes.fields import Nodes
+from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, type_digest
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
+from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
+from worlddb.query.reads import world_lookup
+from worlddb.query.snapshot import edge_rules, visible
+
+MAX_LISTED: Final = 5_000
+"""So many worlds are listed before the search; of more, each candidate is looked at by itself."""
+_REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
+
+
+class Filters(NamedTuple):
+    """What a recall is limited to, as it was asked; every one that is given has to hold.
+
+    ``since`` and ``until`` bound when a version began to hold, in microseconds.
+    """
+
+    about: tuple[Any, ...] = ()
+    speaker: tuple[Any, ...] = ()
+    types: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    source: Mapping[str, Any] = {}
+    since: int | None = None
+    until: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        about: Any,
+        speaker: Any,
+        types: Any,
+        authors: Any,
+        source: Any,
+        since: times.TimeLike | None,
+        until: times.TimeLike | None,
+    ) -> "Filters":
+        """Check what a caller gave.
+
+        Raises:
+            InputError: something is not what it should be.
+        """
+        if source is not None and not (isinstance(source, Mapping) and all(isinstance(name, str) for name in source)):
+            raise errors.InputError(f"source is {errors.shown(source)}", 'Give fields, such as {"session": "24"}')
+        given = cls(
+            _several(about),
+            _several(speaker),
+            tuple(limits.checked_text(each, "type", limits.MAX_TYPE_BYTES) for each in _several(types)),
+            tuple(limits.checked_text(each, "author", limits.MAX_AUTHOR_BYTES) for each in _several(authors)),
+            source or {},
+            None if since is None else times.parse_time(since, "since"),
+            None if until is None else times.parse_time(until, "until"),
+        )
+        if given.since is not None and given.until is not None and given.since >= given.until:
+            raise errors.InvalidInterval("since is not before until", "Give until later than since")
+        return given
+
+
+def _several(given: Any) -> tuple[Any, ...]:
+    listed = isinstance(given, list | tuple | set | frozenset)
+    return () if given is None else tuple(limits.checked_list(list(given), "a filter")) if listed else (given,)
+
+
+class Filter:
+    """Filters as they hold in a view."""
+
+    def __init__(self, snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, given: Filters) -> None:
+        self._snapshot = snapshot
+        self._given = given
+        self._types = {type_digest(name) for name in given.types}
+        self._about = [frozenset(self._called(spec, name)) for name in given.about]
+        self._speakers = [frozenset(self._called(spec, name)) for name in given.speaker]
+        self._authors: dict[int, bool] = {}
+
+    def unknown(self) -> list[str]:
+        """The names and references of the filters that nothing has, as far as this view sees."""
+        asked = zip((*self._given.about, *self._given.speaker), (*self._about, *self._speakers), strict=True)
+        return [errors.shown(name) for name, found in asked if not found]
+
+    def listed(self) -> Nodes | None:
+        """The worlds that may be let through, if they are few enough to be listed."""
+        found: frozenset[int] | None = None
+        groups = [*self._about, *self._speakers]
+        for nodes in (*map(self._referring, groups), self._typed()):
+            if nodes is not None:
+                found = frozenset(nodes) if found is None else found & nodes
+        return None if found is None else Nodes(found)
+
+    def admits(self, node: int, seen: SeenVersion) -> bool:
+        """Return whether a version of a world is let through."""
+        given, row = self._given, seen.row
+        if self._types and row.type not in self._types:
+            return False
+        if given.since is not None and row.valid_from < given.since:
+            return False
+        if given.until is not None and row.valid_from >= given.until:
+            return False
+        if given.authors and not self._is_by_one(row.seq):
+            return False
+        if not all(node in group or self._refers(node, group, None) for group in self._about):
+            return False
+        if not all(self._refers(node, group, "speaker") for group in self._speakers):
+            return False
+        if not given.source:
+            return True
+        # Fields of a source are compared as the log keeps them.
+        source = self._snapshot.details(row.seq, row.details).source
+        return all(name in source and source[name] == value for name, value in given.source.items())
+
+    def _called(self, spec: edge_rules.Spec, given: Any) -> Iterator[int]:
+        """The worlds of a name, else the one of a reference."""
+        seq = self._snapshot.place.moment.seq
+        digest = name_digest(given) if isinstance(given, str) else NO_NAME
+        named = [] if digest == NO_NAME else [n for n, first in self._snapshot.tables.named(digest) if first <= seq]
+        if named:
+            yield from named
+            return
+        try:
+            yield world_lookup.named_node(self._snapshot, spec, given)
+        except errors.UnknownReference:
+            return
+        except errors.InputError:
+            if not isinstance(given, str):
+                raise
+
+    def _referring(self, group: Set[int]) -> set[int] | None:
+        """What refers to any of some worlds, and these; ``None`` if it is more than can be listed."""
+        tables, moment = self._snapshot.tables, self._snapshot.place.moment
+        found = set(group)
+        for entity in sorted(group):
+            for place, row in tables.incoming(entity, _REFERS_TO, known_by=moment.seq):
+                if edge_seen(tables, place, row, moment):
+                    found.add(place.source)
+                if len(found) > MAX_LISTED:
+                    return None
+        return found
+
+    def _typed(self) -> set[int] | None:
+        """What ever had one of the types; ``None`` if none is asked for, or it is more than can be listed."""
+        if not self._types:
+            return None
+        found: set[int] = set()
+        for digest in sorted(self._types):
+            for node, _ in self._snapshot.tables.typed(digest):
+                found.add(node)
+                if len(found) > MAX_LISTED:
+                    return None
+        return found
+
+    def _refers(self, node: int, group: Set[int], role: str | None) -> bool:
+        """Return whether a world refers to one of some others, in a role if one is asked for."""
+        tables, moment = self._snapshot.tables, self._snapshot.place.moment
+        return any(
+            edge_seen(tables, place, row, moment)
+            and (role is None or self._snapshot.details(row.seq, row.details).properties.get("role") == role)
+            for place, row in tables.between([node], _REFERS_TO, group, known_by=moment.seq)
+        )
+
+    def _is_by_one(self, seq: int) -> bool:
+        if seq not in self._authors:
+            self._authors[seq] = self._snapshot.header(seq).author in self._given.authors
+        return self._authors[seq]
