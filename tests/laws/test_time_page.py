@@ -225,8 +225,54 @@ def test_every_row_holds_as_the_page_says_and_after_a_rebuild(part: str) -> None
         stories = Stories(db, clock)
         for case in cases:
             stories.tell(case)
+        if part != "relations":
+            assert db.redecide().differing == ()
         db.rebuild("tables")
         stories.check_all()
+
+
+LINKED: Final = re.compile(r"([A-Z]) > ([A-Z])(?: (?:from )?(\d+)(?:–(\d+))?)?")
+CHANGED: Final = re.compile(r"(again|not) ([A-Z]) (\d+)–")
+
+
+def test_one_world_takes_the_place_of_another_as_the_page_says_and_after_a_rebuild() -> None:
+    (table,) = TABLES["One world in the place of another"]
+    assert len(table) >= 13
+    with new_store() as db:
+        told = [(join(db, worlds, then), held(found)) for worlds, then, found, _ in table]
+        assert db.redecide().differing == ()
+        for refs, expected in told:
+            assert found_of(db, refs) == expected
+        db.rebuild("tables")
+        assert [found_of(db, refs) for refs, _ in told] == [expected for _, expected in told]
+
+
+def join(db: Database, worlds: str, then: str) -> dict[str, str]:
+    """Write the worlds of a row, and do what it says then; their references by letter."""
+    refs = {}
+    for each in said(worlds):
+        end = None if each.end is None else hour(each.end)
+        refs[each.letter] = db.create("Fact", "", valid_from=hour(each.start), valid_to=end, resolve=False).ref
+    for step in then.split("; "):
+        if (link := LINKED.fullmatch(step)) is not None:
+            source, target, *window = link.groups()
+            begins, ends = (None if time is None else hour(int(time)) for time in window)
+            assert db.link(refs[source], "supersedes", refs[target], valid_from=begins, valid_to=ends)
+        else:
+            change = CHANGED.fullmatch(step)
+            assert change is not None, step
+            call = db.reassert if change[1] == "again" else db.retire
+            assert call(refs[change[2]], valid_from=hour(int(change[3])))
+    return refs
+
+
+def found_of(db: Database, refs: dict[str, str]) -> Held:
+    """When each world holds."""
+    spans = {
+        letter: in_hours([(each.valid.start, each.valid.end) for each in db.view().coalesced(ref)], RELEASED_AT)
+        for letter, ref in refs.items()
+    }
+    return {letter: pieces for letter, pieces in spans.items() if pieces}
 
 
 def test_the_tables_have_all_thirteen_relations() -> None:
