@@ -2,8 +2,9 @@
 
 It has an append-only log that everything derives from.
 
-Start with :func:`open`; everything public is importable from here. It is loaded when the first name is asked for, so
-that the command line can see to an interruption before it loads the rest.
+Start with :func:`open`; everything public is importable from here. A name is loaded when it is first asked for, with no
+more than it needs: a program waits for what it uses alone, and the command line can see to an interruption before it
+loads the rest.
 """
 
 from typing import TYPE_CHECKING
@@ -14,23 +15,93 @@ if TYPE_CHECKING:
     from worlddb.public import *  # noqa: F403
     from worlddb.public import __all__ as __all__
 else:
+    from importlib import import_module
+
+    # Where each public name comes from, as in `public.py`, which type checkers read; NAME=OTHER is OTHER there.
+    _HOMES = {
+        "agent_memory": "Added Memory Profile memory",
+        "database": "Database Head Rebuilt Step Verified open",
+        "log.model.clock": "Clock Entropy ManualClock SeededEntropy SystemClock SystemEntropy",
+        "log.model.errors": (
+            "AmbiguousReference BackupMismatch ClockJump Conflict DamagedStore ForkedProcess HandlerFailed "
+            "HypotheticalStore IdempotencyConflict InputError InvalidBundle InvalidInterval InvalidText "
+            "InvalidTime LimitExceeded MalformedFile ModelUnavailable NewerFormat NotAStore OlderTables "
+            "PlaceTaken ReadOnlyBackup RefusedError StoreClosed StoreError UnavailableError UnknownEdgeType "
+            "UnknownReference UnprovedBundle WorldDBError WriterBusy"
+        ),
+        "log.model.limits": "MAX_CHECKPOINT_BYTES MAX_CONTENT_BYTES MAX_NAME_BYTES MAX_PROOF_BYTES checked_text",
+        "log.model.proof": "ProofCheck",
+        "log.model.times": "FOREVER TimeLike format_time parse_time",
+        "log.store.bundle_contents": "Bundle",
+        "offline": "KeyPair check_bundle check_proof diagnose diff new_key restore sign_checkpoint upgrade",
+        "projections.indexes.composition": "POOLS",
+        "projections.tables.apply.trust_levels": "TRUST_LEVELS=LEVELS",
+        "query.diff": "CHANGE_KINDS HISTORY_RELATIONS AlteredRecord Change Detail Difference",
+        "query.graph_query.planner": "BoundQuery",
+        "query.graph_query.query_value": "Query",
+        "query.graph_query.subgraph": "Stage Subgraph",
+        "query.history.journal": "Entry",
+        "query.history.lineage": "Blame BlamedEdge BlamedField",
+        "query.question.question": "FUSIONS LANES",
+        "query.recall.near_statements": "Near",
+        "query.recall.reranking": "Reranker rerank",
+        "query.recall.retrieve": "HitGroup group_hits",
+        "query.records.records": (
+            "Basis Bookmark Changes Competing Composed Edge EdgeType Erasure Group Held Hit Identity KnownFact "
+            "Learned Proposal Recall Shift Stale Trusted Tuning Valid Version World"
+        ),
+        "query.snapshot.erasure_notes": "ErasedText ErasedWorld ErasureCheck ErasureReceipt",
+        "query.view.view": "View",
+        "reconciler.background.embedding_backfill": "Embedding Reembedding",
+        "reconciler.background.reclustering": "Reclustering",
+        "reconciler.backup.backups": "BackedUp Restored Upgraded",
+        "reconciler.backup.snapshots": "Snapshot",
+        "reconciler.bundle_import.outside_effects": "ImportPlan OutsideEffect",
+        "reconciler.commands.outcome": "Committed Loss Note Receipt Refused Staged",
+        "reconciler.diagnostics.symptom": "Diagnosis Symptom",
+        "reconciler.edge_types.handler": (
+            "AcyclicHandler EdgeHandler HandledEdge HandlerContext Insert PairProposal PlainHandler Rewritable "
+            "WorldText Written"
+        ),
+        "reconciler.embedding.adapter": "CallableEmbedder",
+        "reconciler.embedding.embedder": "Embedder",
+        "reconciler.embedding.endpoint": "EndpointEmbedder",
+        "reconciler.embedding.minilm": "MiniLMEmbedder",
+        "reconciler.embedding.models": "EMBEDDERS=NAMES embedder_named",
+        "reconciler.embedding.package_models": "FastembedEmbedder SentenceTransformersEmbedder",
+        "reconciler.embedding.spaces": "EmbeddingSpace",
+        "reconciler.embedding.static_embedder": "StaticEmbedder",
+        "reconciler.erasure.erasure_preview": "ErasurePlan",
+        "reconciler.ingest.extraction": "Extraction Extractor Node Relation Turn",
+        "reconciler.ingest.mentions.mention_extractor": "EntityExtractor",
+        "reconciler.ingest.mentions.surface_forms": "MENTION_KINDS=KINDS Mention",
+        "reconciler.replay.event_comparison": "DecidedEvent Hypothesis Redecision",
+        "reconciler.replay.redecision": "Redecided",
+        "reconciler.replay.replay": "Replayed",
+        "reconciler.similarity.scores": "Likeness",
+        "reconciler.similarity.thresholds": "Thresholds",
+        "reconciler.similarity.verdict": "Considered Contender Tiebreaker",
+        "store": "scratch_folder",
+        "writing": "Batch Pending",
+    }
+    _PLACES = {
+        each.partition("=")[0]: (home, each.rpartition("=")[2])
+        for home, names in _HOMES.items()
+        for each in names.split()
+    }
+    __all__ = sorted(_PLACES)  # noqa: PLE0605
 
     def __getattr__(name):
-        """Load the public names when the first of them is used.
+        """Load a public name when it is first used.
 
         Type checkers see the names themselves.
         """
-        if name.startswith("__") and name != "__all__":
+        if name not in _PLACES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        import worlddb.public
-
-        loaded = vars(worlddb.public)
-        globals().update({each: loaded[each] for each in ("__all__", *loaded["__all__"])})
-        try:
-            return globals()[name]
-        except KeyError:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+        home, own = _PLACES[name]
+        found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), own)
+        return found
 
     def __dir__():
         """List the public names, also before they are loaded."""
-        return sorted({*globals(), *__getattr__("__all__")})
+        return sorted({*globals(), *__all__})

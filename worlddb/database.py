@@ -4,57 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from msgspec.structs import replace
 
-from worlddb.log.model import errors, ids, limits, signed_note, times
-from worlddb.log.model.checkpoint import OwnCheckpoint, anchor_of, checkpoint_text, origin_of
+from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy, monotonic, now_of
-from worlddb.log.model.proof import proof_text
-from worlddb.log.store import bundle_contents, copies, group_commit, scratch
-from worlddb.log.store.log import LmdbLog
-from worlddb.log.store.verify import Finding
-from worlddb.projections.check import snapshot_findings, verify_store
-from worlddb.projections.runner import Progress
+from worlddb.log.store import scratch
 from worlddb.projections.scrub import finish_erasures
-from worlddb.projections.tables.apply import log_marks
-from worlddb.projections.tables.storage.transaction import CommitCache
-from worlddb.query.export import bundle_export, json_lines
 from worlddb.query.history.journal import Entry, LastTold, commit_entries, followed, journal
-from worlddb.query.proofs import proofs
 from worlddb.query.reads import store_facts, window
 from worlddb.query.recall.near_statements import MAX_NEAR, Near
 from worlddb.query.records.records import Bookmark, Proposal
-from worlddb.query.snapshot import edge_rules, erasure_notes
+from worlddb.query.snapshot import edge_rules
 from worlddb.query.view.view import View
-from worlddb.reconciler.background import embedding_backfill
-from worlddb.reconciler.background.reclustering import Reclustering, recluster
-from worlddb.reconciler.background.worker import BackgroundWorker
-from worlddb.reconciler.backup import backups, snapshots
-from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, Rehearsed
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.commands import outcome, validation
-from worlddb.reconciler.decisions import model_evidence
+from worlddb.reconciler.commands import outcome
 from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
 from worlddb.reconciler.edge_types.handler import EdgeHandler
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.embedding.embedder import Embedder
 from worlddb.reconciler.embedding.models import AUTO, given_embedder, models_of
-from worlddb.reconciler.embedding.spaces import EmbeddingSpace, described
-from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, preview
-from worlddb.reconciler.ingest import chat_messages
-from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn, given_turns
-from worlddb.reconciler.pipeline import Task, Writer, create_store, execute
-from worlddb.reconciler.replay import decider, hypothetical_history
-from worlddb.reconciler.replay.redecision import Redecided, redecide
-from worlddb.reconciler.replay.replay import Replayed, first_left_out, replay, suppose
 from worlddb.reconciler.similarity.thresholds import ByType, Resolving, Thresholds
-from worlddb.reconciler.similarity.verdict import Tiebreaker
-from worlddb.reconciler.transaction import inputs, interiors, receipts
 from worlddb.store import (
     DEFAULT_TIMEOUT_SECONDS,
     PROJECTIONS,
@@ -67,6 +41,28 @@ from worlddb.store import (
     open_environment,
 )
 from worlddb.writing import Batch, WriteCalls
+
+if TYPE_CHECKING:
+    # What only some calls need is loaded by them: a program that asks one question does not wait for the rest.
+    from worlddb.log.model.checkpoint import OwnCheckpoint
+    from worlddb.log.store import bundle_contents
+    from worlddb.log.store.verify import Finding
+    from worlddb.projections.runner import Progress
+    from worlddb.query.snapshot import erasure_notes
+    from worlddb.reconciler.background import embedding_backfill
+    from worlddb.reconciler.background.reclustering import Reclustering
+    from worlddb.reconciler.background.worker import BackgroundWorker
+    from worlddb.reconciler.backup import backups, snapshots
+    from worlddb.reconciler.bundle_import.outside_effects import ImportPlan
+    from worlddb.reconciler.embedding.spaces import EmbeddingSpace
+    from worlddb.reconciler.erasure.erasure_preview import ErasurePlan
+    from worlddb.reconciler.ingest.extraction import Extractor, Turn
+    from worlddb.reconciler.pipeline import Writer
+    from worlddb.reconciler.replay import decider
+    from worlddb.reconciler.replay.redecision import Redecided
+    from worlddb.reconciler.replay.replay import Replayed
+    from worlddb.reconciler.similarity.verdict import Tiebreaker
+    from worlddb.reconciler.transaction import inputs
 
 
 class Verified(NamedTuple):
@@ -128,6 +124,10 @@ class Head(NamedTuple):
 
 def _arriving(path: str | Path, into: Any, why: str, head: str | bytes | None, keys: Sequence[str]) -> inputs.Arrival:
     """Read and check a bundle, as a request to import it."""
+    from worlddb.log.model.checkpoint import anchor_of
+    from worlddb.log.store import bundle_contents
+    from worlddb.reconciler.transaction import inputs
+
     anchor = None if head is None and not keys else anchor_of(head, keys)
     bundle, contents = bundle_contents.read_contents(folder_of(path), anchor)
     command = cmd.Import(bundle=bytes.fromhex(bundle.hash), into=None if into is None else ids.as_ref(into), why=why)
@@ -173,25 +173,18 @@ class Database(WriteCalls):
         self._models = models_of(embedder)
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
         self._ontology = ontology
-        self._background = BackgroundWorker(self._keep_up_behind) if background else None
+        self._background = self._worker() if background else None
         self._looked_at = 0
-        self._writer = Writer(
-            self._env,
-            clock,
-            entropy,
-            ontology,
-            self.author,
-            int(max_clock_jump_days * _DAY),
-            resolving,
-            CommitCache(),
-            interiors.Interiors(),
-            group_commit.Group(timeout_seconds) if durability == "group" else None,
-        )
+        self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
+        self._max_clock_jump, self._group_seconds = int(max_clock_jump_days * _DAY), None
+        if durability == "group":
+            self._group_seconds = timeout_seconds
+        self._clock = clock
         try:
             if not has_begun(self._env):
                 if not create:
                     raise errors.NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
-                create_store(self._writer)
+                self._create_store()
             scratch.remove_left_behind(folder)
             finish_erasures(self._env, wait_seconds=0.0)
             self._reader = StoreReader(self._env, self._models)
@@ -204,11 +197,45 @@ class Database(WriteCalls):
             tuple(handler.on_query_rewrite for handler in DEFAULT_ONTOLOGY),
             tuple((handler.name, handler.version) for handler in DEFAULT_ONTOLOGY),
         )
-        self._tiebreaker = tiebreaker
-        advisers = model_evidence.Advisers(self._reader.meaning_to_ask, self._reader.text_vectors, tiebreaker)
-        self._writer = self._writer._replace(advisers=advisers)
         self._windows = window.Windows(self._reader, clock, rules, ontology.codes)
-        self._clock, self._told = clock, LastTold(self._reader)
+        self._told = LastTold(self._reader)
+
+    def _worker(self) -> BackgroundWorker:
+        from worlddb.reconciler.background.worker import BackgroundWorker
+
+        return BackgroundWorker(self._keep_up_behind)
+
+    @cached_property
+    def _writer(self) -> Writer:
+        """What decides and commits, loaded by the first write: a handle that only reads does not wait for it."""
+        from worlddb.reconciler.decisions.model_evidence import Advisers
+
+        advisers = Advisers(self._reader.meaning_to_ask, self._reader.text_vectors, self._tiebreaker)
+        return self._writer_without_models()._replace(advisers=advisers)
+
+    def _writer_without_models(self) -> Writer:
+        from worlddb.log.store.group_commit import Group
+        from worlddb.projections.tables.storage.transaction import CommitCache
+        from worlddb.reconciler.pipeline import Writer
+        from worlddb.reconciler.transaction.interiors import Interiors
+
+        return Writer(
+            self._env,
+            self._clock,
+            self._entropy,
+            self._ontology,
+            self.author,
+            self._max_clock_jump,
+            self._resolving,
+            CommitCache(),
+            Interiors(),
+            None if self._group_seconds is None else Group(self._group_seconds),
+        )
+
+    def _create_store(self) -> None:
+        from worlddb.reconciler.pipeline import create_store
+
+        create_store(self._writer_without_models())
 
     def signed(self, author: str) -> Database:
         """The same open store, with another author for what is written through it.
@@ -218,11 +245,7 @@ class Database(WriteCalls):
         other = copy(self)
         other.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False)
         # Writes that share a transaction are those of one writer, so each author has a queue of its own.
-        group = (
-            None
-            if self._writer.group is None
-            else group_commit.Group[Task, outcome.Receipt](self._writer.group.timeout_seconds)
-        )
+        group = self._writer_without_models().group
         other._writer = self._writer._replace(author=other.author, group=group)
         return other
 
@@ -250,6 +273,8 @@ class Database(WriteCalls):
     def _execute(
         self, commands: Sequence[cmd.Command], idempotency_key: str | None, progress: Progress | None = None
     ) -> outcome.Receipt:
+        from worlddb.reconciler.pipeline import execute
+
         return self._nudged(execute(self._writer, commands, idempotency_key, progress))
 
     def _nudged(self, receipt: outcome.Receipt) -> outcome.Receipt:
@@ -320,6 +345,10 @@ class Database(WriteCalls):
             InputError: an argument or a turn is wrong; nothing was written.
             ModelUnavailable: ``embed`` is asked of a store that was opened without an embedder; nothing was written.
         """
+        from worlddb.reconciler.ingest import chat_messages
+        from worlddb.reconciler.ingest.extraction import Ingest, given_turns
+        from worlddb.reconciler.pipeline import execute
+
         request = Ingest(
             given_turns(chat_messages.as_turns(turns)),
             conversation,
@@ -403,6 +432,8 @@ class Database(WriteCalls):
 
     def steps(self, first: int = 1, last: int | None = None) -> Iterator[Step]:
         """Each commit from ``first`` to ``last`` (default: the head), with what it decided."""
+        from worlddb.reconciler.transaction import receipts
+
         begin, end = self._commits(first, last)
         for seq in range(max(1, begin), end + 1):
             with self._reader.snapshot() as snapshot:
@@ -467,6 +498,8 @@ class Database(WriteCalls):
                 model changed under its name, or gave what is no vector.
             ModelUnavailable: the store was opened without an embedder, or its model is not there.
         """
+        from worlddb.reconciler.background import embedding_backfill
+
         limits.checked_callable(progress, "progress")
         done = embedding_backfill.embed_pending(self._writer, self._models, _limit(limit), progress)
         # Also where nothing was pending: an erasure, or whoever deleted the folder, leaves vectors without an index.
@@ -494,6 +527,8 @@ class Database(WriteCalls):
                 is no vector.
             ModelUnavailable: the model is not there, or failed; what was embedded before stays.
         """
+        from worlddb.reconciler.background import embedding_backfill
+
         limits.checked_callable(progress, "progress")
         name = None if space is None else limits.checked_text(space, "space", limits.MAX_NAME_BYTES, empty=False)
         done = embedding_backfill.reembed(self._writer, self._models, given_embedder(to), name, _limit(limit), progress)
@@ -502,6 +537,8 @@ class Database(WriteCalls):
 
     def spaces(self) -> tuple[EmbeddingSpace, ...]:
         """The embedding spaces, dropped ones too, in the order they were opened."""
+        from worlddb.reconciler.embedding.spaces import described
+
         with self._reader.snapshot() as snapshot:
             return tuple(described(snapshot.log, snapshot.tables))
 
@@ -572,6 +609,8 @@ class Database(WriteCalls):
 
     def _embed_behind(self) -> bool:
         """Embed pending texts, unless another process is doing it."""
+        from worlddb.reconciler.background import embedding_backfill
+
         assert self._background is not None, "nobody else asks for it"
         done = embedding_backfill.embed_behind(self._writer, self._models, self._background.stopped)
         if done is not None:
@@ -580,6 +619,8 @@ class Database(WriteCalls):
         return done is not None
 
     def _recluster(self, limit: int | None = None, tiebreaker: Tiebreaker | None = None) -> Reclustering:
+        from worlddb.reconciler.background.reclustering import recluster
+
         stopped = (lambda: False) if self._background is None else self._background.stopped
         done = recluster(
             self._writer,
@@ -616,6 +657,9 @@ class Database(WriteCalls):
             MalformedFile: ``head`` is no checkpoint.
             InputError: a key is no verifier key, or keys were given without a head.
         """
+        from worlddb.log.model.checkpoint import anchor_of, origin_of
+        from worlddb.projections.check import verify_store
+
         limits.checked_callable(progress, "progress")
         anchor = None if head is None and not keys else anchor_of(head, keys)
         totals, findings, verdict = verify_store(
@@ -632,6 +676,10 @@ class Database(WriteCalls):
         )
 
     def _remarks(self) -> tuple[str, ...]:
+        from worlddb.log.store import copies
+        from worlddb.log.store.log import LmdbLog
+        from worlddb.projections.check import snapshot_findings
+
         with self._env.read() as txn:
             remarks = list(copies.remarks_on(self._env.folder, LmdbLog(txn)))
         return (*remarks, *(found.problem for found in snapshot_findings(self._env, deep=False)))
@@ -690,6 +738,8 @@ class Database(WriteCalls):
             InputError: nothing had been committed by then.
             DamagedStore: a commit is not what was written.
         """
+        from worlddb.reconciler.backup import snapshots
+
         limits.checked_callable(progress, "progress")
         end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
         if not end:
@@ -722,6 +772,10 @@ class Database(WriteCalls):
             HypotheticalStore: commits are to be left out of a store that is hypothetical itself.
             DamagedStore: a commit is not what was written.
         """
+        from worlddb.log.store import copies
+        from worlddb.reconciler.replay import hypothetical_history
+        from worlddb.reconciler.replay.replay import first_left_out, replay, suppose
+
         limits.checked_callable(progress, "progress")
         omitted = hypothetical_history.left_out(without, without_author)
         end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
@@ -765,6 +819,8 @@ class Database(WriteCalls):
             InputError: one of ``edge_types`` is no handler or has the name of a built-in type; there is no such moment.
             DamagedStore: a commit is not what was written.
         """
+        from worlddb.reconciler.replay.redecision import redecide
+
         limits.checked_callable(progress, "progress")
         limits.checked_number(first, "first", 0, limits.HIGHEST_SEQ)
         last = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
@@ -773,9 +829,13 @@ class Database(WriteCalls):
 
     def _deciding(self, edge_types: Iterable[EdgeHandler], resolver: Thresholds | ByType | None) -> decider.Decider:
         """The handlers and thresholds of this handle, some replaced by the caller's."""
+        from worlddb.log.store.log import LmdbLog
+        from worlddb.projections.tables.apply import log_marks
+        from worlddb.reconciler.replay import decider
+
         with self._env.read() as txn:
             secret = log_marks.secret_of(LmdbLog(txn))
-        resolving = self._writer.resolving if resolver is None else Resolving(resolver, instead=True)
+        resolving = self._resolving if resolver is None else Resolving(resolver, instead=True)
         return decider.Decider(self._ontology.deciding_with(edge_types), resolving, secret)
 
     # -- proofs
@@ -813,6 +873,9 @@ class Database(WriteCalls):
         Raises:
             InputError: a key is no signing key, or there is no such commit.
         """
+        from worlddb.log.model import signed_note
+        from worlddb.log.model.checkpoint import checkpoint_text
+
         self._reader.refuse_supposed(_NOTHING_TO_SIGN)
         holders = [signed_note.parse_signing_key(key) for key in limits.checked_list(sign_with, "sign_with")]
         note = signed_note.SignedNote(checkpoint_text(self._checkpoint(ingested, seq, bookmark)), ())
@@ -844,6 +907,9 @@ class Database(WriteCalls):
                 moment, or of more than there are.
             MalformedFile: ``head`` is a text and no checkpoint.
         """
+        from worlddb.log.model.proof import proof_text
+        from worlddb.query.proofs import proofs
+
         self._reader.refuse_supposed(_NOTHING_TO_PROVE)
         view = self.view(ingested=ingested, seq=seq, bookmark=bookmark)
         at, within = view.seq, None if world is None else bytes.fromhex(view.reference_of(world))
@@ -860,6 +926,9 @@ class Database(WriteCalls):
         Raises:
             InputError: there is no such commit, or the later one was given first.
         """
+        from worlddb.log.model.proof import proof_text
+        from worlddb.query.proofs import proofs
+
         self._reader.refuse_supposed(_NOTHING_TO_PROVE)
         with self._reader.snapshot() as snapshot:
             end = limits.checked_number(
@@ -869,6 +938,8 @@ class Database(WriteCalls):
             return proof_text(proofs.prove_consistency(snapshot, self._reader.store_id, begin, end))
 
     def _checkpoint(self, ingested: times.TimeLike | None, seq: int | None, bookmark: str | None) -> OwnCheckpoint:
+        from worlddb.query.proofs import proofs
+
         at = self.view(ingested=ingested, seq=seq, bookmark=bookmark).seq
         with self._reader.snapshot() as snapshot:
             return proofs.checkpoint_at(snapshot, self._reader.store_id, at)
@@ -903,6 +974,10 @@ class Database(WriteCalls):
                 store, of fewer commits than the moment, or of more than there are.
             LimitExceeded: the bundle would be larger than a bundle may be.
         """
+        from worlddb.log.store import bundle_contents, copies
+        from worlddb.query.export import bundle_export
+        from worlddb.query.proofs import proofs
+
         limits.checked_callable(progress, "progress")
         self._reader.refuse_supposed(_NOT_EXPORTED)
         if head is not None and not proof:
@@ -927,6 +1002,8 @@ class Database(WriteCalls):
         progress: Progress | None = None,
     ) -> Iterator[dict[str, Any]]:
         """A world (default: the root world) and its interior as plain objects, one a line of JSON."""
+        from worlddb.query.export import json_lines
+
         limits.checked_callable(progress, "progress")
         self._reader.refuse_supposed(_NOT_EXPORTED)
         view = self._moment(ingested, seq)
@@ -946,6 +1023,8 @@ class Database(WriteCalls):
 
         The file is there whole or not at all; raises as :meth:`export`.
         """
+        from worlddb.log.store import bundle_contents, copies
+
         limits.checked_callable(progress, "progress")
         copies.refuse_inside(self._env.folder, folder_of(path))
         lines = self.export_lines(ref, ingested=ingested, seq=seq, progress=progress)
@@ -962,6 +1041,9 @@ class Database(WriteCalls):
         Raises:
             DamagedStore: something is not what was written.
         """
+        from worlddb.log.store import bundle_contents
+        from worlddb.query.export import bundle_export
+
         view = self._moment(ingested, seq)
         return bundle_contents.check_frames(
             bundle_export.bundle_frames(self._reader, self._given(view, ref), view.seq, self._reader.store_id)
@@ -996,6 +1078,8 @@ class Database(WriteCalls):
             UnprovedBundle: the head does not stand for it. Nothing was written.
             NewerFormat: it was made by a newer release.
         """
+        from worlddb.reconciler.pipeline import execute
+
         arrival = _arriving(path, into, why, head, keys)._replace(outside="allow" if allow_outside else "refuse")
         return execute(self._writer, arrival, idempotency_key)
 
@@ -1009,6 +1093,9 @@ class Database(WriteCalls):
         Raises:
             InvalidBundle, UnprovedBundle, NewerFormat: as :meth:`import_bundle`.
         """
+        from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, Rehearsed
+        from worlddb.reconciler.pipeline import execute
+
         arrival = _arriving(path, into, "", head, keys)._replace(outside="rehearse")
         world = arrival.contents.heading.world.hex()
         try:
@@ -1023,6 +1110,8 @@ class Database(WriteCalls):
 
         An erasure's receipt can then say that it did not reach them.
         """
+        from worlddb.log.store import copies
+
         copies.note_copy(self._env, copies.Copy(kind, str(folder_of(path).resolve()), view.seq, self.view().seq))
 
     def _moment(self, ingested: times.TimeLike | None, seq: int | None) -> View:
@@ -1050,6 +1139,9 @@ class Database(WriteCalls):
 
         It also lists where the names would still occur. Writes nothing.
         """
+        from worlddb.reconciler.commands import validation
+        from worlddb.reconciler.erasure.erasure_preview import preview
+
         several = refs if isinstance(refs, list | tuple) else [refs]
         commands = [
             cmd.Erase(
@@ -1069,6 +1161,9 @@ class Database(WriteCalls):
         Raises:
             InputError: that commit erased nothing.
         """
+        from worlddb.log.store import copies
+        from worlddb.query.snapshot import erasure_notes
+
         self._reader.refuse_supposed("it has no receipts of erasures")
         seq = erasure.seq if isinstance(erasure, outcome.Receipt) else erasure
         limits.checked_number(seq, "erasure", 1, limits.HIGHEST_SEQ)
@@ -1084,6 +1179,9 @@ class Database(WriteCalls):
         Raises:
             InputError: it is no receipt of an erasure.
         """
+        from worlddb.log.store import copies
+        from worlddb.query.snapshot import erasure_notes
+
         read = receipt if isinstance(receipt, erasure_notes.ErasureReceipt) else erasure_notes.read_receipt(receipt)
         with self._reader.snapshot() as snapshot:
             known = copies.noted_copies(self._env.folder, snapshot.log)

@@ -16,7 +16,6 @@ from worlddb.log.store import copies, durable, environment, high_water, lock, sc
 from worlddb.log.store.log import EMPTY_HEAD, OPENING_KEYS, Head, LmdbLog
 from worlddb.projections.indexes import (
     catchup,
-    composed_vectors,
     composition,
     text_index,
     text_snapshot,
@@ -24,7 +23,6 @@ from worlddb.projections.indexes import (
     witness,
 )
 from worlddb.projections.indexes.vector_rows import NO_STATEMENTS, VectorRow
-from worlddb.projections.runner import rebuild, rebuild_unless_level
 from worlddb.projections.tables.apply.log_marks import described, identity_of, refuse_supposed
 from worlddb.projections.tables.reads.asof import OpenSpace, all_spaces, dropped_at, space_in_use
 from worlddb.projections.tables.storage.rows import Tables
@@ -34,13 +32,14 @@ from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
 from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot
 from worlddb.query.statements import statement_relation
 from worlddb.reconciler.background import worker
-from worlddb.reconciler.backup.backups import BackedUp, backup
-from worlddb.reconciler.embedding import nearest_texts
 from worlddb.reconciler.embedding.models import Models
 from worlddb.reconciler.embedding.vectors_of_texts import given_vector, query_vector, text_vectors
 
 if TYPE_CHECKING:
+    from worlddb.projections.indexes import composed_vectors
     from worlddb.projections.indexes.vector_rows import Matrix
+    from worlddb.reconciler.backup.backups import BackedUp
+    from worlddb.reconciler.embedding import nearest_texts
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 """How long a write waits for another process's."""
@@ -203,6 +202,8 @@ def _threads() -> Executor | None:
 
 def backup_into(env: environment.Environment, folder: Path, author: str, progress: Progress | None) -> BackedUp:
     """Bring a backup up to the last commit, or begin one, and remember where it is."""
+    from worlddb.reconciler.backup.backups import backup
+
     copies.refuse_inside(env.folder, folder)
     with env.read() as txn:
         place, head = str(folder.resolve()), LmdbLog(txn).head().seq
@@ -297,6 +298,8 @@ class StoreReader:
 
         Both commit together, so tables that are not level with it were tampered with.
         """
+        from worlddb.projections.runner import rebuild_unless_level
+
         self.env.refuse_damaged_pages()
         self.env.write(lambda txn: rebuild_unless_level(LmdbLog(txn), Tables(txn)))
 
@@ -430,6 +433,8 @@ class StoreReader:
 
     def meaning(self) -> nearest_texts.NearestTexts | None:
         """The embedding space that answers and its index, if texts have been embedded."""
+        from worlddb.reconciler.embedding import nearest_texts
+
         with self.snapshot() as snapshot:
             space = space_in_use(snapshot.log, snapshot.tables)
         if space is None:
@@ -462,6 +467,8 @@ class StoreReader:
     def rebuild(self, names: Collection[str], progress: Progress | None) -> None:
         """Delete projections and derive them from the log again."""
         if TABLES_NAME in names:
+            from worlddb.projections.runner import rebuild
+
             self.env.refuse_damaged_pages()
             self.env.write(lambda txn: rebuild(LmdbLog(txn), Tables(txn), progress))
         if TEXT_NAME in names:
@@ -499,6 +506,8 @@ class StoreReader:
 
     def composed(self, space: int, dimension: int, pool: str) -> composed_vectors.ComposedFollower:
         """The composed embeddings of the present, in a space."""
+        from worlddb.projections.indexes import composed_vectors
+
         self.let_go_of_erased()
         found = self._composed.get((space, pool))
         if found is None:

@@ -5,17 +5,21 @@ without end and without a word. This lock is taken first: the kernel releases it
 up after a time limit, and it knows who holds it.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
-
-import filelock
+from typing import TYPE_CHECKING, Any, Final
 
 from worlddb.log.model.errors import UnavailableError, WriterBusy
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 POLL_SECONDS: Final = 0.002
 LOCK_FILE: Final = "writer.lock"
@@ -26,12 +30,22 @@ class WriterLock:
     """The store's lock between writers of all processes and threads."""
 
     def __init__(self, folder: Path, author: str, timeout_seconds: float) -> None:
-        self._lock = filelock.FileLock(folder / LOCK_FILE, timeout=timeout_seconds, poll_interval=POLL_SECONDS)
+        self._lock_file = folder / LOCK_FILE
         self._holder_file = folder / HOLDER_FILE
         self._timeout_seconds = timeout_seconds
         self._holder = json.dumps(
             {"pid": os.getpid(), "host": socket.gethostname(), "author": author}, ensure_ascii=True
         ).encode()
+
+    @cached_property
+    def _lock(self) -> FileLock:
+        """The lock itself, whose library the first write loads: a handle that only reads does not wait for it."""
+        from filelock import FileLock
+
+        made = FileLock(self._lock_file, timeout=self._timeout_seconds, poll_interval=POLL_SECONDS)
+        # Threads that come here at the same time have to share one.
+        shared: FileLock = self.__dict__.setdefault("_lock", made)
+        return shared
 
     @contextmanager
     def held(self, timeout_seconds: float | None = None, *, look: Callable[[], None] = lambda: None) -> Iterator[None]:
@@ -41,9 +55,11 @@ class WriterLock:
             WriterBusy: another writer held it for the whole time limit; the message names it.
             UnavailableError: the directory cannot be written to.
         """
+        from filelock import Timeout
+
         try:
             self._lock.acquire(timeout=timeout_seconds)
-        except filelock.Timeout:
+        except Timeout:
             holder = self.holder()
             who = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}, author {holder.get('author', '?')!r}"
             waited = self._timeout_seconds if timeout_seconds is None else timeout_seconds

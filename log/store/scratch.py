@@ -13,6 +13,8 @@ Earlier releases made tables in the system's temporary directory, too. What they
 an opening does not look there, since it would list what all programs of the machine have in it.
 """
 
+from __future__ import annotations
+
 import fcntl
 import os
 import shutil
@@ -20,12 +22,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile, gettempdir, mkdtemp
-from typing import IO, Final, TypeVar
-
-from filelock import FileLock, Timeout
+from typing import IO, TYPE_CHECKING, Final, TypeVar
 
 from worlddb.log.model.errors import UnavailableError, WorldDBError
 from worlddb.log.store import durable
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 TABLES_PREFIX: Final = ".scratch-"
 HELD_PREFIX: Final = ".held-"
@@ -176,6 +179,8 @@ def _made(store: Path, prefix: str) -> tuple[Path, FileLock]:
 
 def _taken(folder: Path) -> FileLock | None:
     """Take the lock of a folder; None if its owner lives, or it is another user's."""
+    from filelock import FileLock, Timeout
+
     lock = FileLock(folder / _LOCK, timeout=0)
     try:
         lock.acquire()

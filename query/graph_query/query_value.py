@@ -10,10 +10,9 @@ import msgspec
 from worlddb.log.model import errors, limits, times
 from worlddb.projections.indexes.composition import checked_pool
 from worlddb.query.graph_query import query_steps
-from worlddb.query.question.question import LANES, MAX_K, TEXT, checked_trust, least_trust
+from worlddb.query.question.question import DEFAULT_K, LANES, MAX_K, TEXT, checked_trust, least_trust
 from worlddb.query.snapshot.valid_period import Span
 
-DEFAULT_K: Final = 10
 _SHOWN_CHARACTERS: Final = 60
 _LARGEST: Final = 3.4028235e38
 _SMALLEST: Final = 1.2e-38

@@ -5,9 +5,27 @@ of what stays unresolved anywhere; the names of their groups say what each part 
 """
 
 import re
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from worlddb.log.model.times import DAYS, MONTH_NAME, MONTHS
+
+
+class _Late:
+    """A pattern that is compiled when it is first looked for."""
+
+    def __init__(self, source: str, flags: re.RegexFlag) -> None:
+        self._source, self._flags = source, flags
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(re.compile(self._source, self._flags), name)
+        setattr(self, name, found)
+        return found
+
+
+def late(source: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    """Return a pattern as ``re.compile`` does, compiled at its first use: a question needs a few of all of them."""
+    return cast("re.Pattern[str]", _Late(source, flags))
+
 
 SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 """The month in which each begins in the northern hemisphere, as meteorologists have it; each has three months."""
@@ -80,60 +98,60 @@ COMPOUND: Final = (
     r"|over|off|out|asleep|apart|ill|through)\b)"
 )
 """Not behind what is a season: "in the spring water", "in the fall from the roof"."""
-AGO: Final = re.compile(
+AGO: Final = late(
     rf"(?:{FIRST})?{COUNT}(?P<half>\s+and\s+a\s+half)?\s+{UNIT}(?P<more>\s+and\s+a\s+half)?"
     r"\s+(?:ago|(?<!minute )(?<!minutes )(?<!hour )(?<!hours )(?:back|earlier))\b(?P<sharp>\s+today\b)?",
     re.I,
 )
-NAMED_AGO: Final = re.compile(
+NAMED_AGO: Final = late(
     rf"{COUNT}\s+(?P<named>{'|'.join(SEASONS)}|{DAY_NAME}|{'|'.join(MONTHS)})s?\s+(?:ago|back)\b", re.I
 )
-PAST: Final = re.compile(rf"(?:past|last)\s+(?:{COUNT}\s+)?(?P<unit>minute|hour|day|week|month|year|decade)s?\b", re.I)
-LAST: Final = re.compile(
+PAST: Final = late(rf"(?:past|last)\s+(?:{COUNT}\s+)?(?P<unit>minute|hour|day|week|month|year|decade)s?\b", re.I)
+LAST: Final = late(
     r"(?P<which>last|previous|past|this)\s+"
     rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join((*DAYS, *MONTHS))})\b",
     re.I,
 )
-BEFORE_LAST: Final = re.compile(
+BEFORE_LAST: Final = late(
     rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join(SEASONS)}|{DAY_NAME})\s+before\s+last\b"
     rf"(?!\s+(?:week|month|quarter|year|{'|'.join(SEASONS)}|{DAY_NAME}|{'|'.join(MONTHS)}|christmas|easter))",
     re.I,
 )
-SAME_TIME: Final = re.compile(r"(?:this|same)\s+(?P<same>time|day)\s+last\s+(?P<unit>week|month|year)\b", re.I)
-MONTH: Final = re.compile(
+SAME_TIME: Final = late(r"(?:this|same)\s+(?P<same>time|day)\s+last\s+(?P<unit>week|month|year)\b", re.I)
+MONTH: Final = late(
     rf"{MONTH_NAME}\b(?!['’]s\b|\s+\d{{1,2}}(?!\d)|\s+(?:be|not|hares?|poles?|queens?|day)\b){OF_A_YEAR}?", re.I
 )
-SHORT_MONTH: Final = re.compile(rf"(?P<month>{'|'.join(name[:3] for name in MONTHS)}|sept)\b\.?{OF_A_YEAR}", re.I)
-SEASON: Final = re.compile(rf"(?:(?P<which>last|previous|past|this)\s+)?{SEASON_NAME}\b{COMPOUND}{OF_A_YEAR}?", re.I)
-QUARTER: Final = re.compile(r"Q(?P<quarter>\d)\b(?:[\s/-]+(?:of\s+)?(?P<year>\d{4})\b)?", re.I)
-YEAR_QUARTER: Final = re.compile(r"(?P<year>\d{4})[\s/-]?Q(?P<quarter>\d)\b", re.I)
-NTH_QUARTER: Final = re.compile(
+SHORT_MONTH: Final = late(rf"(?P<month>{'|'.join(name[:3] for name in MONTHS)}|sept)\b\.?{OF_A_YEAR}", re.I)
+SEASON: Final = late(rf"(?:(?P<which>last|previous|past|this)\s+)?{SEASON_NAME}\b{COMPOUND}{OF_A_YEAR}?", re.I)
+QUARTER: Final = late(r"Q(?P<quarter>\d)\b(?:[\s/-]+(?:of\s+)?(?P<year>\d{4})\b)?", re.I)
+YEAR_QUARTER: Final = late(r"(?P<year>\d{4})[\s/-]?Q(?P<quarter>\d)\b", re.I)
+NTH_QUARTER: Final = late(
     r"(?P<quarter>first|second|third|fourth|[1-4](?:st|nd|rd|th))\s+quarter\b(?!\s+(?:of|in)\b)", re.I
 )
-HALF: Final = re.compile(r"H(?P<half>[12])[\s/-]+(?:of\s+)?(?P<year>\d{4})\b", re.I)
-YEAR: Final = re.compile(rf"(?P<year>1[5-9]\d\d|20\d\d)\b{COUNTABLE}", re.I)
-YEARS: Final = re.compile(rf"(?P<year>(?:19|20)\d\d)\s?[-–—]\s?(?P<last_year>(?:19|20)\d\d)\b{COUNTABLE}", re.I)
-CALLED_YEAR: Final = re.compile(r"year\s+(?P<year>\d{3,9})\b", re.I)
-DECADE: Final = re.compile(r"(?P<year>(?:1[5-9]|20)\d0)['’]?s\b", re.I)
-ISO_MONTH: Final = re.compile(r"(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)\b(?!-)", re.I)
-FIGURES: Final = re.compile(
+HALF: Final = late(r"H(?P<half>[12])[\s/-]+(?:of\s+)?(?P<year>\d{4})\b", re.I)
+YEAR: Final = late(rf"(?P<year>1[5-9]\d\d|20\d\d)\b{COUNTABLE}", re.I)
+YEARS: Final = late(rf"(?P<year>(?:19|20)\d\d)\s?[-–—]\s?(?P<last_year>(?:19|20)\d\d)\b{COUNTABLE}", re.I)
+CALLED_YEAR: Final = late(r"year\s+(?P<year>\d{3,9})\b", re.I)
+DECADE: Final = late(r"(?P<year>(?:1[5-9]|20)\d0)['’]?s\b", re.I)
+ISO_MONTH: Final = late(r"(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)\b(?!-)", re.I)
+FIGURES: Final = late(
     r"(?P<one>\d{1,2})(?P<dot>[./-])(?P<two>\d{1,2})(?P=dot)(?P<year>\d{4}|\d\d)\b(?![./-]\d|:)", re.I
 )
-DAYS_OF_MONTH: Final = re.compile(
+DAYS_OF_MONTH: Final = late(
     rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\s?[-–—]\s?|\s+{TO}\s+(?:the\s+)?)(?P<last>\d{{1,2}})(?:st|nd|rd|th)?"
     rf"\s+(?:of\s+)?{MONTH_NAME}\b(?:,?\s+(?P<year>\d{{4}})\b)?",
     re.I,
 )
-MONTH_AND_DAYS: Final = re.compile(
+MONTH_AND_DAYS: Final = late(
     rf"{MONTH_NAME}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\s?[-–—]\s?|\s+(?:to|until|till|through)\s+)"
     r"(?P<last>\d{1,2})(?:st|nd|rd|th)?\b(?![:%]|[.,]\d)(?:,?\s+(?P<year>\d{4})\b)?",
     re.I,
 )
-NTH_OF_MONTH: Final = re.compile(
+NTH_OF_MONTH: Final = late(
     rf"(?P<nth>{'|'.join(sorted(ORDINALS, key=len, reverse=True))})\s+of\s+{MONTH_NAME}\b(?:,?\s+(?P<year>\d{{4}})\b)?",
     re.I,
 )
-NTH_DAY: Final = re.compile(
+NTH_DAY: Final = late(
     r"(?P<nth>\d{1,2})(?:st|nd|rd|th)\b"
     r"(?:\s+of\s+(?P<of>last|this|the)\s+month\b"
     r"|(?=\s*(?:[?.,;:!)]|\Z)|\s+(?:and|or|to|until|till|through|did|was|were|had|when|if|at|with|who|what|where"
@@ -141,38 +159,36 @@ NTH_DAY: Final = re.compile(
     r"|they)\b))",
     re.I,
 )
-ISO_WEEK: Final = re.compile(
-    r"(?:calendar\s+)?week\s+(?P<week>\d{1,2})\b(?:,?\s+(?:of\s+|in\s+)?(?P<year>\d{4})\b)", re.I
-)
-NEAR: Final = re.compile(
+ISO_WEEK: Final = late(r"(?:calendar\s+)?week\s+(?P<week>\d{1,2})\b(?:,?\s+(?:of\s+|in\s+)?(?P<year>\d{4})\b)", re.I)
+NEAR: Final = late(
     r"(?P<which>day before yesterday|yesterday|today|tonight|last night|this (?:morning|afternoon|evening))\b"
     r"(?:\s+(?:morning|afternoon|evening))?",
     re.I,
 )
 DAY_BEFORE: Final = ("yesterday", "last night")
-WEEKDAY: Final = re.compile(
+WEEKDAY: Final = late(
     rf"(?P<unit>{DAY_NAME})\b(?!['’]s\b|\s+(?:mornings|afternoons|evenings|nights|file|man)\b)"
     r"(?:\s+(?:morning|afternoon|evening|night)\b)?",
     re.I,
 )
-PART: Final = re.compile(
+PART: Final = late(
     r"(?P<part>(?:early|mid|late)(?=[\s-]+(?:(?:of|in)\s+)?)|(?:middle|beginning|start|end|close)(?=\s+of\s))"
     r"[\s-]+(?:(?:of|in)\s+)?(?:the\s+(?:year\s+|month\s+of\s+)?)?",
     re.I,
 )
-NTH_UNIT: Final = re.compile(
+NTH_UNIT: Final = late(
     rf"{NTH}\s+(?:{COUNT}\s+)?(?P<unit>day|week|weekend|month|quarter|half|{DAY_NAME})(?P<many>s?)\s+(?:of|in)\s+"
     r"(?:the\s+(?:year\s+|month\s+of\s+)?)?",
     re.I,
 )
-BESIDE_ANOTHER: Final = re.compile(
+BESIDE_ANOTHER: Final = late(
     rf"(?:{COUNT}\s+|(?:last|first|next|previous)\s+)?(?P<unit>day|week|weekend|fortnight|month|year|{DAY_NAME})s?\s+"
     r"(?P<side>before|after|following|preceding|prior\s+to)\s+(?:the\s+)?",
     re.I,
 )
-UNIT_OF: Final = re.compile(r"(?P<unit>day|week|weekend|month|quarter|year)\s+of\s+(?:the\s+)?", re.I)
-ARTICLE: Final = re.compile(r"(?:(?:about|around|roughly|circa)\s+)?(?:the\s+)?", re.I)
-WORD_THERE: Final = re.compile(r"\d+|[^\W\d_]+\d?", re.I)
+UNIT_OF: Final = late(r"(?P<unit>day|week|weekend|month|quarter|year)\s+of\s+(?:the\s+)?", re.I)
+ARTICLE: Final = late(r"(?:(?:about|around|roughly|circa)\s+)?(?:the\s+)?", re.I)
+WORD_THERE: Final = late(r"\d+|[^\W\d_]+\d?", re.I)
 BOUNDS: Final = (
     "before",
     "prior",
@@ -202,7 +218,7 @@ SINCE: Final = "since"
 AS_OF: Final = "as of"
 WITHIN: Final = "within"
 RELATIONS: Final[dict[str, tuple[tuple[re.Pattern[str], str], ...]]] = {
-    first: tuple((re.compile(form + r"\s+", re.I), relation) for form, relation in forms)
+    first: tuple((late(form + r"\s+", re.I), relation) for form, relation in forms)
     for first, forms in {
         "before": (("before", BEFORE),),
         "prior": ((r"prior\s+to", BEFORE),),
@@ -226,18 +242,18 @@ RELATIONS: Final[dict[str, tuple[tuple[re.Pattern[str], str], ...]]] = {
     }.items()
 }
 """What stands before a point and says which stretch of time is meant."""
-FROM: Final = re.compile(r"(?:from|between)\s+", re.I)
-UP_TO: Final = re.compile(rf"\s+{TO}\s+|\s?[–—]\s?", re.I)
-NOW: Final = re.compile(r"(?:now|today|the\s+present(?:\s+day)?)\b", re.I)
-ONWARDS: Final = re.compile(r"\s+(?:onwards?|forward|on)\b(?=\s*(?:[?.,;!]|\Z))", re.I)
-GROWN: Final = re.compile(
+FROM: Final = late(r"(?:from|between)\s+", re.I)
+UP_TO: Final = late(rf"\s+{TO}\s+|\s?[–—]\s?", re.I)
+NOW: Final = late(r"(?:now|today|the\s+present(?:\s+day)?)\b", re.I)
+ONWARDS: Final = late(r"\s+(?:onwards?|forward|on)\b(?=\s*(?:[?.,;!]|\Z))", re.I)
+GROWN: Final = late(
     r"\b(?:grew|grow|grown|rose|rise|fell|increas\w+|decreas\w+|drop\w*|rais\w+|up|down|cut|reduc\w+|went|go"
     r"|goes|count\w*)"
     r"[\s,]+\Z|(?:%|\bper ?cent|\bout|\d)\s+\Z",
     re.I,
 )
 """Behind such a word "by 2000", "from 2000" and "of 2000" tell how much."""
-IS_PAST: Final = re.compile(
+IS_PAST: Final = late(
     r"\b(?:did(?:n['’]t)?|was(?:n['’]t)?|were(?:n['’]t)?|had(?:n['’]t)?|ha(?:s|ve)(?:n['’]t)?|\w+ed|came|went"
     r"|saw|got|gave|said"
     r"|told|met|left|took|made|bought|sold|wrote|spoke|held|led|ran|sat|stood|slept|rang|kept|lost|won|paid|sent|broke"
@@ -246,7 +262,7 @@ IS_PAST: Final = re.compile(
     r"|thought|caught|wore|hid|swam|sang|shut|set|put|let|cut|read|cost)\b|['’]ve\b",
     re.I,
 )
-HAPPENED: Final = re.compile(
+HAPPENED: Final = late(
     r"\b(?:did(?:n['’]t)?|was(?:n['’]t)?|were(?:n['’]t)?|had(?:n['’]t)?"
     r"|(?!need\b|indeed\b|speed\b|feed\b|seed\b|exceed\b|proceed\b|succeed\b|shed\b)\w{2,}ed|came|went|saw|got"
     r"|gave|said|told"
@@ -258,22 +274,22 @@ HAPPENED: Final = re.compile(
     r"|['’]ve\s+\w+",
     re.I,
 )
-AHEAD: Final = re.compile(
+AHEAD: Final = late(
     r"\b(?:will|shall|going\s+to|plan(?:s|ned|ning)?|coming|upcoming|due|want\w*\s+to|need\s+to|have\s+an?"
     r"|has\s+an?|might|tomorrow)\b"
     r"|['’]ll\b",
     re.I,
 )
 """In a sentence of what happened, and of nothing ahead, "on Monday" is the last one."""
-SENTENCE_END: Final = re.compile(r"[.!?;]\s")
-NAME_BEHIND: Final = re.compile(r"\s+[A-Z][a-z]")
-BEHIND_DAY: Final = re.compile(r",?\s+(?:of\s+)?", re.I)
-IS_PERFECT: Final = re.compile(r"\b(?:has|have|had)(?:n['’]t)?\b|['’]ve\b", re.I)
+SENTENCE_END: Final = late(r"[.!?;]\s")
+NAME_BEHIND: Final = late(r"\s+[A-Z][a-z]")
+BEHIND_DAY: Final = late(r",?\s+(?:of\s+)?", re.I)
+IS_PERFECT: Final = late(r"\b(?:has|have|had)(?:n['’]t)?\b|['’]ve\b", re.I)
 """A "since" in such a question is of time: "since it rained, who swept?" gives a reason."""
-NO_SIGN: Final = re.compile(r"[\w\s'’-]*")
-TOKEN: Final = re.compile(r"[^\W_]+")
-WORD: Final = re.compile(r"\w+")
-PAST_COUNT: Final = re.compile(rf"(?:past|last)\s+{COUNT}\s", re.I)
+NO_SIGN: Final = late(r"[\w\s'’-]*")
+TOKEN: Final = late(r"[^\W_]+")
+WORD: Final = late(r"\w+")
+PAST_COUNT: Final = late(rf"(?:past|last)\s+{COUNT}\s", re.I)
 VAGUE_UNIT: Final = r"(?:minute|hour|day|night|morning|evening|weekend|week|fortnight|month|quarter|year|decade)s?"
 PERIOD: Final = (
     r"(?:day|night|morning|evening|weekend|week|month|quarter|year|decade|century|spring|summer|autumn|fall|winter)"
@@ -329,7 +345,7 @@ class Vague(NamedTuple):
 
 
 def _vague(words: str, pattern: str, **kind: bool) -> Vague:
-    return Vague(frozenset(words.split()), re.compile(pattern, re.I), **kind)
+    return Vague(frozenset(words.split()), late(pattern, re.I), **kind)
 
 
 VAGUE_FORMS: Final = (
@@ -345,7 +361,7 @@ VAGUE_FORMS: Final = (
     ),
     Vague(
         EVENTS,
-        re.compile(
+        late(
             r"\b(?:(?:on|at|over|around|before|after|since|by|until|during) (?:(?:last|this|next) )?"
             r"|(?:last|this|next) )"
             rf"{FEAST}\b",
@@ -465,14 +481,14 @@ VAGUE_FORMS: Final = (
     _vague("following preceding", rf"\bthe (?:following|preceding) {PERIOD}\b", past=True, again=True),
     _vague("age aged", r"\b(?:at (?:the )?age (?:of )?\w+|aged \w+)", past=True, event=True),
 )
-ASKS_LENGTH: Final = re.compile(
+ASKS_LENGTH: Final = late(
     r"\bhow (?:long|old|much time|many (?:\w+ )?(?:minutes|hours|days|weeks|months|years|times))\b"
     r"|\b(?:what|which) age\b|\bhappened first\b",
     re.I,
 )
-SAID_AGO: Final = re.compile(r"\bago\b", re.I)
-VAGUE_WORD: Final = re.compile(r"[\w'’-]+")
-COUNTING: Final = re.compile(
+SAID_AGO: Final = late(r"\bago\b", re.I)
+VAGUE_WORD: Final = late(r"[\w'’-]+")
+COUNTING: Final = late(
     rf"\d+|{'|'.join(COUNTED)}|a|an|and|half|some|many|so|quite|very|of|about|few|couple|several|dozens?"
     rf"|hundreds?|\w*(?:ty|teen)",
     re.I,

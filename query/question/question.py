@@ -13,6 +13,7 @@ from worlddb.log.model import errors, limits
 from worlddb.log.model.times import DAYS, MONTHS
 from worlddb.projections.indexes.analysis import is_remark
 from worlddb.projections.tables.apply.trust_levels import LEVELS
+from worlddb.query.question.english_times import late
 from worlddb.query.question.question_dates import Span, Time, Times, parse_times
 from worlddb.query.snapshot.valid_period import Choice
 
@@ -22,10 +23,10 @@ ASKED: Final = ("assistant", "ai", "agent", "bot")
 
 MAX_NAME_WORDS: Final = 4
 _MAX_WORDS: Final = 200
-_WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*", re.UNICODE)
-_POSSESSIVE: Final = re.compile(r"['’]s$")
-_FIRST_PERSON: Final = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.I)
-_WHAT_YOU_SAID: Final = re.compile(
+_WORD: Final = late(r"[^\W_]+(?:['’-][^\W_]+)*", re.UNICODE)
+_POSSESSIVE: Final = late(r"['’]s$")
+_FIRST_PERSON: Final = late(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.I)
+_WHAT_YOU_SAID: Final = late(
     r"\b(?:did|had|have) you\b"
     r"|\byou (?:\w+ )?(?:\w+ed|told|said|gave|made|wrote)\b"
     r"|\byour (?:\w+ )?(?:suggestion|recommendation|advice|answer|list)"
@@ -74,7 +75,7 @@ _LASTING: Final = (
     r"|prefer|call|hold|seem|study|sit|stand|meet|pay|charge|lead|run|manage|chair|teach|drive|rent|keep|go|come|know)"
 )
 """Verbs of what lasts, or was done again and again."""
-_SAID: Final = re.compile(
+_SAID: Final = late(
     r"\b(?:formerly|former|originally|initially|erstwhile|historically|over\s+time|no\s+longer|any\s?more"
     r"|in\s+the\s+past"
     r"|at\s+first(?!\s+(?:sight|glance|light|hand|aid|base))|to\s+begin\s+with|in\s+the\s+(?:(?:good\s+)?old"
@@ -139,23 +140,23 @@ _SAID_BY: Final = frozenset(
 )
 """One of these is in all that :data:`_SAID` and the forms behind it find."""
 
-_BEFORE_SOMEBODY: Final = re.compile(
+_BEFORE_SOMEBODY: Final = late(
     r"\b(?i:who|whose|whom|which|what|where)\b[^.?!]{0,80}?(?P<said>\b(?:before|prior\s+to)\s+"
     r"(?P<whom>[^\W\d_a-z][\w.'’-]*(?:\s+[^\W\d_a-z][\w.'’-]*){0,3})"
     r"(?P<then>\s+(?:took\s+over|was\s+(?:in\s+charge|appointed|elected|hired|promoted)|did))?)\s*(?:[?,;]|\Z)"
 )
 """Whoever or whatever was in the place of a name: "who led it before Leah?", "what did we use before Postgres?"."""
-_BEFORE_WHOM: Final = re.compile(
+_BEFORE_WHOM: Final = late(
     r"\bwho(?:m|se)?\b[^.?!]{0,80}?\b(?:before|prior\s+to)\s+"
     r"(?:him|her|them|me|you|us|the\s+(?:present|current|new)\b[^.?!]{0,40}?)\s*(?:[?,;]|\Z)",
     re.I,
 )
-_BEFORE_THE_PRESENT: Final = re.compile(
+_BEFORE_THE_PRESENT: Final = late(
     r"\b(?:before|prior\s+to)\s+(?:(?:the|my|our|your|his|her|their)\s+(?:present|current|new)\b(?:\s+[\w'’-]+){0,2}"
     r"|(?:the\s+)?present\b|\w+(?:\s+\w+){0,2}\s+chang\w+)",
     re.I,
 )
-_HELD_BEFORE: Final = re.compile(
+_HELD_BEFORE: Final = late(
     r"\bwho\s+(?:was|were|led|ran|owned|managed|headed|chaired|held|had|coached|directed|taught)\b[^.?!]{0,60}?"
     r"(?P<said>\b(?:before|prior\s+to)\s+(?!(?:the|a|an|my|your|our|his|her|its|their|this|that)\b)"
     r"(?P<whom>\w+(?:\s+\w+)?))\s*\?",
@@ -177,7 +178,7 @@ _TIMES: Final = frozenset(
 """What stands after "before" and is a time, or begins a sentence of its own."""
 
 
-_HELD: Final = re.compile(
+_HELD: Final = late(
     r"\b(?:what|which|whose|who|whom|where|how)\b[^.?!]{0,80}?"
     r"\b(?:was|were|held|led|ran|owned|managed|headed|chaired|coached|directed|taught|lived|worked|cost|belonged"
     r"|had\s+(?:the|a|an|my|your|our|his|her|its|their))\b"
@@ -185,9 +186,9 @@ _HELD: Final = re.compile(
     re.I,
 )
 """What asks what held: behind "before May" that is what was, of what happened it is only when."""
-_LASTED: Final = re.compile(r"\A(?:until|till|up\s)", re.I)
+_LASTED: Final = late(r"\A(?:until|till|up\s)", re.I)
 
-_PRESENT: Final = re.compile(
+_PRESENT: Final = late(
     r"\b(?:currently|at\s+present|presently|at\s+the\s+moment|nowadays|these\s+days|as\s+of\s+(?:now|today)"
     r"|as\s+things\s+stand"
     r"|(?<!\bby\s)(?<!\btill\s)(?<!\buntil\s)(?<!\bto\s)(?<!\bjust\s)(?<!\bfrom\s)(?<!\bbefore\s)(?<!\bevery\s)(?<!\A)"
@@ -225,7 +226,7 @@ def wish(text: str) -> str:
     return ""
 
 
-_WORD_ALONE: Final = re.compile(r"[^\W_]+")
+_WORD_ALONE: Final = late(r"[^\W_]+")
 _SHOWN_WORDS: Final = 6
 
 
@@ -234,23 +235,23 @@ def _shortened(words: str) -> str:
     return " ".join(words.strip(" ?,;.!").split()[-_SHOWN_WORDS:])
 
 
-_ASKS_NUMBER: Final = re.compile(
+_ASKS_NUMBER: Final = late(
     r"\bhow (?:many|much|old|long|often|far|tall|big|large)\b"
     r"|\bwhat (?:percentage|amount|time|age|number|total|average|price)"
     r"|\b(?:total|number of|percentage|age|cost|price)\b",
     re.I,
 )
-_ASKS_TIME: Final = re.compile(
+_ASKS_TIME: Final = late(
     r"\b(?:when|how long|how many (?:days|weeks|months|years|hours)|ago|first|before|after|order|date|day|since|last"
     r"|most recent)\b",
     re.I,
 )
-_ASKS_AGE: Final = re.compile(
+_ASKS_AGE: Final = late(
     r"\bhow old\b|\bages?\b|\bolder\b|\byounger\b|\bhow many years (?:old|will|would|am|is|are|older|younger)\b"
     r"|\bborn\b|\bbirthday\b",
     re.I,
 )
-_ASKS_MONEY: Final = re.compile(
+_ASKS_MONEY: Final = late(
     r"\bhow much (?:money|cash)\b|\b(?:price|costs?|budget|salary|worth)\b"
     r"|\bhow much\b.*\b(?:pa(?:y|id)|spen[dt]|spending|saved?|raised?|earn(?:ed)?|ma(?:k|d)e|charged?|owed?|rent"
     r"|donated?|sell|sold|cheaper|expensive|discount)\b",
@@ -368,6 +369,7 @@ class Question:
 
 
 MAX_K: Final = 10_000
+DEFAULT_K: Final = 10
 
 TEXT: Final = "text"
 VECTOR: Final = "vector"

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worlddb.log.model import errors, limits, times
 from worlddb.log.model.clock import Clock, now_of
-from worlddb.projections.indexes.composed_vectors import ComposedFollower
 from worlddb.projections.tables.apply.settings import registered
 from worlddb.projections.tables.reads.asof import Moment, OpenSpace
 from worlddb.projections.tables.storage.schema import ROOT_NODE
@@ -21,6 +20,9 @@ from worlddb.query.lanes.vector_lane import SeenVectors, VectorLane, VectorQuery
 from worlddb.query.reads.store_facts import marked_commit
 from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot, SnapshotSource
+
+if TYPE_CHECKING:
+    from worlddb.projections.indexes.composed_vectors import ComposedFollower
 
 MAX_KEPT: Final = 100_000
 """Of how many nodes a confined view remembers whether they are inside; beyond it begins anew."""

@@ -9,20 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.projections.indexes.composition import ATTENTION
 from worlddb.projections.tables.reads import asof, lookup
 from worlddb.projections.tables.storage.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
-from worlddb.query.graph_query import query_value, subgraph
-from worlddb.query.graph_query.composed_search import composed
-from worlddb.query.graph_query.planner import BoundQuery, run
-from worlddb.query.history import lineage
-from worlddb.query.history.identity_document import identity_document
 from worlddb.query.history.journal import Entry, LastTold, journal
-from worlddb.query.history.lineage import Blame, blame
-from worlddb.query.question.question import CONVEX, LANES, TEXT, Question, Request
+from worlddb.query.question.question import CONVEX, DEFAULT_K, LANES, TEXT, Question, Request
 from worlddb.query.reads import adjacency, build, store_facts, world_lookup
 from worlddb.query.reads.store_facts import bookmarks_known, tunings
 from worlddb.query.reads.window import Window
@@ -33,6 +27,11 @@ from worlddb.query.recall.recall import recall
 from worlddb.query.records import records
 from worlddb.query.snapshot import provenance, valid_period, visible
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
+
+if TYPE_CHECKING:
+    from worlddb.query.graph_query import query_value, subgraph
+    from worlddb.query.graph_query.planner import BoundQuery
+    from worlddb.query.history.lineage import Blame
 
 LARGEST: Final = 2**63 - 1
 """The largest number that a read is asked for."""
@@ -296,6 +295,8 @@ class View:
         ``between=(a, b)`` is a span of ingest time: the versions of which something was learned in ``[a, b)``, that
         they are or when they end. ``during`` and ``overlaps`` are spans of valid time, as :meth:`get` has them.
         """
+        from worlddb.query.history import lineage
+
         learned = None if between is None else valid_period.span_of(between, "between")
         period = valid_period.period_of(during, overlaps)
         with self._snapshot() as snapshot:
@@ -304,11 +305,15 @@ class View:
 
     def timeline(self, ref: Any) -> list[records.Learned]:
         """What was learned about when the versions of a world are valid, step by step in log order."""
+        from worlddb.query.history import lineage
+
         with self._snapshot() as snapshot:
             return lineage.timeline(snapshot, self._named(snapshot, ref))
 
     def coalesced(self, ref: Any) -> list[records.Held]:
         """The periods in which a world says the same, in order: spans that meet, of whichever versions, are one."""
+        from worlddb.query.history import lineage
+
         with self._snapshot() as snapshot:
             return lineage.coalesced(snapshot, self._named(snapshot, ref))
 
@@ -322,6 +327,8 @@ class View:
         Raises:
             InputError: both were given, or ``between`` is no span.
         """
+        from worlddb.query.history import lineage
+
         span = valid_period.span_of(between, "between")
         if ref is not None and world is not None:
             raise errors.InputError("Both ref and world were given", "Give one of them")
@@ -340,6 +347,8 @@ class View:
         Raises:
             UnknownReference: the view sees no such world.
         """
+        from worlddb.query.history.lineage import blame
+
         with self._snapshot() as snapshot:
             return blame(snapshot, self._named(snapshot, ref), self.moment)
 
@@ -391,6 +400,8 @@ class View:
 
     def export_identity(self, ref: Any) -> records.Identity:
         """All that the view knows of one identity, as one document for an access request."""
+        from worlddb.query.history.identity_document import identity_document
+
         with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             return identity_document(snapshot, self.spec, node, unify=self.unify)
@@ -544,7 +555,7 @@ class View:
         text: str | None = None,
         vector: Iterable[float] | None = None,
         world: Any = None,
-        k: int = query_value.DEFAULT_K,
+        k: int = DEFAULT_K,
         lanes: Sequence[str] = (TEXT,),
         exact: bool = False,
         composed: str | None = None,
@@ -561,6 +572,9 @@ class View:
         Raises:
             InputError: something given is not what it should be.
         """
+        from worlddb.query.graph_query import query_value
+        from worlddb.query.graph_query.planner import BoundQuery
+
         given = query_value.Query.of(
             seeds=seeds,
             text=text,
@@ -584,6 +598,8 @@ class View:
             UnknownReference: the view sees no such world.
             InputError: there is no such pool.
         """
+        from worlddb.query.graph_query.composed_search import composed
+
         return composed(self._window, ref, pool)
 
     def run(self, query: query_value.Query, *, timed: bool = False) -> subgraph.Subgraph:
@@ -593,6 +609,9 @@ class View:
             UnknownReference, AmbiguousReference: a reference in it is not known to the view, or fits several worlds.
             InputError: it is as of a moment after the view's, or its vector is not of the embedding space's size.
         """
+        from worlddb.query.graph_query import query_value
+        from worlddb.query.graph_query.planner import run
+
         if not isinstance(query, query_value.Query):
             raise errors.InputError(f"query is {type(query).__name__}", "Give a Query, such as Query.from_json makes")
         return run(self._window, query, timed=timed)

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import filelock
-
 from worlddb.log.model.errors import UnavailableError
 
 PATIENCE_SECONDS: Final = 30.0
@@ -94,13 +92,15 @@ def background_lease(folder: Path, *, wait_seconds: float = 0.0) -> Iterator[boo
     Raises:
         UnavailableError: the directory cannot be written to, or is there no more.
     """
+    from filelock import FileLock, Timeout
+
     if not folder.is_dir():
         # Taking the lock would make it again.
         raise UnavailableError(f"{folder} is gone: the store was moved or deleted while it was open", "Put it back")
-    lock = filelock.FileLock(folder / LEASE_FILE, timeout=wait_seconds)
+    lock = FileLock(folder / LEASE_FILE, timeout=wait_seconds)
     try:
         lock.acquire()
-    except filelock.Timeout:
+    except Timeout:
         yield False
         return
     except OSError as error:

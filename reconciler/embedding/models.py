@@ -10,7 +10,7 @@ from worlddb.log.model.errors import InputError, ModelUnavailable, shown
 from worlddb.log.store import environment, log
 from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.embedding import endpoint, minilm, package_models, static_embedder, vectors_of_texts
+from worlddb.reconciler.embedding import minilm, static_embedder, vectors_of_texts
 from worlddb.reconciler.embedding.embedder import Embedder, checked_embedder
 from worlddb.reconciler.embedding.minilm import MODEL as MINILM_MODEL
 from worlddb.reconciler.embedding.static_embedder import MODEL as STATIC_MODEL
@@ -152,11 +152,15 @@ def embedder_named(name: str, *, key: str | None = None) -> Embedder:
         return DEFAULT_EMBEDDER
     if name == "minilm":
         return MINILM
-    if kind == "sentence-transformers" and rest:
+    if kind in ("sentence-transformers", "fastembed") and rest:
+        from worlddb.reconciler.embedding import package_models
+
+        if kind == "fastembed":
+            return package_models.FastembedEmbedder(rest)
         return package_models.SentenceTransformersEmbedder(rest)
-    if kind == "fastembed" and rest:
-        return package_models.FastembedEmbedder(rest)
     model, at, url = rest.rpartition("@")
     if kind == "endpoint" and colon and at and model and url:
+        from worlddb.reconciler.embedding import endpoint
+
         return endpoint.EndpointEmbedder(url, model, key=key)
     raise InputError(f"There is no embedder {shown(name)}", f"Name one of: {', '.join(NAMES)}")

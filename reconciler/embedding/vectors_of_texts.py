@@ -15,12 +15,13 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes import analysis, catchup, vector_rows
 from worlddb.projections.tables.reads.asof import OpenSpace, find_space, spaces, vector_place, vectors_of
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.embedding.embedder import Embedder, centred_units, mean_of, told_by, unit_vectors
-from worlddb.reconciler.transaction import context, recorded_texts
+from worlddb.reconciler.transaction import recorded_texts
 
 if TYPE_CHECKING:
+    from worlddb.reconciler.commands import commands as cmd
     from worlddb.reconciler.embedding.embedder import Vectors
+    from worlddb.reconciler.transaction import context
 
 
 BATCH_TEXTS: Final = 2_000
@@ -81,6 +82,8 @@ def command_of(batch: Batch, embedder: Embedder, space: OpenSpace | None, name: 
         ModelUnavailable: the model is not there, or failed.
     """
     import numpy as np
+
+    from worlddb.reconciler.commands import commands as cmd
 
     if space is not None:
         check_model(space, embedder)

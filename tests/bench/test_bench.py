@@ -55,6 +55,10 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         ("--runs", "1", "--memories", "20", "--calls", "2"),
         {"start_p50_ms", "start_p95_ms", "start_cpu_ms", "sdk_cpu_ms"},
     ),
+    "start": (
+        ("--runs", "1", "--memories", "20", "--programs", "bare", "version", "recall"),
+        {"bare_cached_ms", "version_cached_ms", "version_cold_ms", "recall_cached_ms", "recall_cold_ms"},
+    ),
     "diff": (
         (*SMALL, "--changes", "2", "--repeat", "1"),
         {"ms", "worlds_visited", "trie_nodes_visited"},

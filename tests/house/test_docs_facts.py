@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import struct
@@ -123,6 +124,17 @@ def documented_callables() -> list[Callable[..., Any]]:
 def test_the_public_names_are_these() -> None:
     assert set(worlddb.__all__) == PUBLIC
     assert len(worlddb.__all__) == len(PUBLIC)
+
+
+def test_each_public_name_is_loaded_from_where_type_checkers_read_it() -> None:
+    read = ast.parse((ROOT / "worlddb/public.py").read_text("utf-8"))
+    homes = {
+        alias.asname or alias.name: (str(node.module).removeprefix("worlddb."), alias.name)
+        for node in ast.walk(read)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert vars(worlddb)["_PLACES"] == homes
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))

@@ -4,52 +4,96 @@ import errno
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb import StoreError, UnavailableError, WorldDBError
-from worlddb.tools.cli import completion, process
+from worlddb.tools.cli import process
 from worlddb.tools.cli.base.arguments import Command, MissingFile, Parser, UsageError, parsed, parser_of
 from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.history import log_commands, moment_commands, replay_commands, timeline_command
-from worlddb.tools.cli.identity import proposal_commands, rule_commands, trust_commands
-from worlddb.tools.cli.keep import backup_commands, doctor_command, embed_commands, verify_commands
-from worlddb.tools.cli.proofs import diff_command, proof_commands
-from worlddb.tools.cli.read import query_command, recall_command, show_commands
-from worlddb.tools.cli.serve import demo_command, mcp_command
-from worlddb.tools.cli.write import bundle_commands, erase_commands, ingest_command, write_commands
 
-COMMANDS: Final[tuple[Command, ...]] = (
-    *demo_command.COMMANDS,
-    *ingest_command.COMMANDS,
-    *write_commands.COMMANDS,
-    *recall_command.COMMANDS,
-    *query_command.COMMANDS,
-    *show_commands.COMMANDS,
-    *timeline_command.COMMANDS,
-    *moment_commands.BLAME_COMMANDS,
-    *rule_commands.TYPE_COMMANDS,
-    *rule_commands.COMMANDS,
-    *trust_commands.COMMANDS,
-    *log_commands.COMMANDS,
-    moment_commands.at(lambda: COMMANDS),
-    *moment_commands.COMMANDS,
-    *verify_commands.COMMANDS,
-    *replay_commands.COMMANDS,
-    *doctor_command.COMMANDS,
-    *embed_commands.COMMANDS,
-    *replay_commands.REDECIDE_COMMANDS,
-    *backup_commands.COMMANDS,
-    *erase_commands.COMMANDS,
-    *proof_commands.COMMANDS,
-    *diff_command.COMMANDS,
-    *proposal_commands.COMMANDS,
-    *bundle_commands.COMMANDS,
-    *mcp_command.COMMANDS,
-    *mcp_command.KEY_COMMANDS,
-    completion.completion(lambda: COMMANDS),
+
+class _Home(NamedTuple):
+    """Names of commands, and how they are loaded: one command does not wait for the others."""
+
+    names: str
+    load: Callable[[], tuple[Command, ...]]
+
+
+_HOMES: Final = (
+    _Home("demo", lambda: import_module("worlddb.tools.cli.serve.demo_command").COMMANDS),
+    _Home("ingest", lambda: import_module("worlddb.tools.cli.write.ingest_command").COMMANDS),
+    _Home(
+        "create revise retire reassert move link unlink",
+        lambda: import_module("worlddb.tools.cli.write.write_commands").COMMANDS,
+    ),
+    _Home("recall", lambda: import_module("worlddb.tools.cli.read.recall_command").COMMANDS),
+    _Home("query", lambda: import_module("worlddb.tools.cli.read.query_command").COMMANDS),
+    _Home("show history children stale hash", lambda: import_module("worlddb.tools.cli.read.show_commands").COMMANDS),
+    _Home("timeline", lambda: import_module("worlddb.tools.cli.history.timeline_command").COMMANDS),
+    _Home("blame", lambda: import_module("worlddb.tools.cli.history.moment_commands").BLAME_COMMANDS),
+    _Home("types", lambda: import_module("worlddb.tools.cli.identity.rule_commands").TYPE_COMMANDS),
+    _Home("tune untune tunings", lambda: import_module("worlddb.tools.cli.identity.rule_commands").COMMANDS),
+    _Home("trust trusts", lambda: import_module("worlddb.tools.cli.identity.trust_commands").COMMANDS),
+    _Home("log stats", lambda: import_module("worlddb.tools.cli.history.log_commands").COMMANDS),
+    _Home("at", lambda: (import_module("worlddb.tools.cli.history.moment_commands").at(commands),)),
+    _Home("bookmark", lambda: import_module("worlddb.tools.cli.history.moment_commands").COMMANDS),
+    _Home("verify rebuild upgrade", lambda: import_module("worlddb.tools.cli.keep.verify_commands").COMMANDS),
+    _Home("replay snapshot", lambda: import_module("worlddb.tools.cli.history.replay_commands").COMMANDS),
+    _Home("doctor", lambda: import_module("worlddb.tools.cli.keep.doctor_command").COMMANDS),
+    _Home("embed reembed spaces", lambda: import_module("worlddb.tools.cli.keep.embed_commands").COMMANDS),
+    _Home("redecide", lambda: import_module("worlddb.tools.cli.history.replay_commands").REDECIDE_COMMANDS),
+    _Home("backup restore", lambda: import_module("worlddb.tools.cli.keep.backup_commands").COMMANDS),
+    _Home("erase check-receipt", lambda: import_module("worlddb.tools.cli.write.erase_commands").COMMANDS),
+    _Home(
+        "head keygen cosign prove check-proof",
+        lambda: import_module("worlddb.tools.cli.proofs.proof_commands").COMMANDS,
+    ),
+    _Home("diff", lambda: import_module("worlddb.tools.cli.proofs.diff_command").COMMANDS),
+    _Home(
+        "proposals recluster accept reject undo",
+        lambda: import_module("worlddb.tools.cli.identity.proposal_commands").COMMANDS,
+    ),
+    _Home("export import", lambda: import_module("worlddb.tools.cli.write.bundle_commands").COMMANDS),
+    _Home("mcp", lambda: import_module("worlddb.tools.cli.serve.mcp_command").COMMANDS),
+    _Home("key", lambda: import_module("worlddb.tools.cli.serve.mcp_command").KEY_COMMANDS),
+    _Home("completion", lambda: (import_module("worlddb.tools.cli.completion").completion(commands),)),
 )
-"""Every command, in the order of the help."""
+"""Where every command is, in the order of the help."""
+
+
+def commands() -> tuple[Command, ...]:
+    """Every command, in the order of the help."""
+    return tuple(command for home in _HOMES for command in home.load())
+
+
+if TYPE_CHECKING:
+    COMMANDS: Final[tuple[Command, ...]] = commands()
+else:
+
+    def __getattr__(name: str) -> Any:
+        """``COMMANDS``, every command, is there for whoever asks for all of them."""
+        if name != "COMMANDS":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return commands()
+
+
+def _wanted(words: Sequence[str]) -> tuple[Command, ...]:
+    """The commands that a line needs: those beside the one that it names, else all of them."""
+    named = next(_words_of_commands(words), "")
+    found = [home for home in _HOMES if named in home.names.split()]
+    return found[0].load() if found else commands()
+
+
+def _words_of_commands(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words of a line that are neither an option that may stand in front of a command, nor its value."""
+    left = iter(words)
+    for word in left:
+        if word == "--store":
+            next(left, None)
+        elif word not in ("--json", "--quiet") and not word.startswith("--store="):
+            yield word
 
 
 class SystemTrouble(UnavailableError):
@@ -89,7 +133,7 @@ def _ended(arguments: list[str]) -> int:
     # The parser may reject the line before it sees --json, so look for it in the words themselves.
     out = Output(json="--json" in arguments, quiet="--quiet" in arguments)
     try:
-        parser = parser_of(COMMANDS)
+        parser = parser_of(_wanted(arguments))
         args = parsed(parser, arguments)
         out = Output(json=args.json, quiet=args.quiet)
         if args.command is None:
@@ -105,7 +149,19 @@ def _ended(arguments: list[str]) -> int:
         return _failed(out, error)
     except OSError as error:
         return _failed(out, _trouble(error))
+    except ImportError as error:
+        return _incomplete(out, error, arguments)
     except Exception as error:
+        if os.environ.get("WORLDDB_TRACEBACK"):
+            raise
+        return _failed(out, _unexpected(error))
+
+
+def _incomplete(out: Output, error: ImportError, arguments: list[str]) -> int:
+    """Report what the installation lacks, if the library that a command wanted is missing."""
+    try:
+        return process.report_installation(error, arguments)
+    except ImportError:
         if os.environ.get("WORLDDB_TRACEBACK"):
             raise
         return _failed(out, _unexpected(error))

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Final, NoReturn
 
+from worlddb import __version__
+
 INTERRUPTED: Final = 130
 """Exit code that a shell reports for a program ended by SIGINT."""
 INTERRUPTED_WORDS: Final = "interrupted; what was committed stays\n"
@@ -50,6 +52,19 @@ def prepare_streams() -> None:
         reconfigure = getattr(getattr(sys, name), "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+
+
+def wrote_version() -> bool:
+    """Print the version, for which nothing else has to be loaded; false if standard output does not take it.
+
+    The command line then says so in its own way.
+    """
+    try:
+        sys.stdout.write(f"worlddb {__version__}\n")
+        sys.stdout.flush()
+    except (AttributeError, OSError, ValueError):
+        return False
+    return True
 
 
 def silence_stdout() -> None:

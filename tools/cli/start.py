@@ -17,6 +17,8 @@ def main() -> int:
     listens = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if listens:
         signal.signal(signal.SIGINT, process.interrupt)
+    if sys.argv[1:] == ["--version"] and process.wrote_version():
+        return 0
     try:
         from worlddb.tools.cli.main import main as run
     except ImportError as error:

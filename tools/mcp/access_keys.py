@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from filelock import FileLock, Timeout
 
 from worlddb import Entropy, InputError, MalformedFile, SystemEntropy, UnavailableError, UnknownReference
 
@@ -168,6 +167,8 @@ class KeyFile:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
+        from filelock import FileLock, Timeout
+
         lock = FileLock(f"{self.path}.lock", timeout=LOCK_SECONDS, mode=0o600)
         try:
             with lock:

@@ -13,6 +13,7 @@ import pytest
 import worlddb
 from tests.support.running import Here, elsewhere
 from worlddb.log.model.errors import WriterBusy
+from worlddb.tools.cli import main as main_module
 from worlddb.tools.cli.base import stores
 from worlddb.tools.cli.main import COMMANDS, main
 
@@ -285,9 +286,44 @@ def test_the_installed_command_and_the_module_say_their_version(tmp_path):
     assert done.stdout == f"worlddb {worlddb.__version__}\n"
 
 
-def test_starting_up_imports_nothing_heavy():
-    code = "import sys, worlddb.tools.cli.main; print(*sorted(sys.modules))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "worlddb.tools.cli.serve.demo_command" in loaded
+def loaded(*words: str) -> set[str]:
+    """What a run of the program loads."""
+    code = f"""
+import contextlib, io, sys
+from worlddb.tools.cli.start import main
+sys.argv = ["worlddb", *{words!r}]
+with contextlib.redirect_stdout(io.StringIO()):
+    main()
+print(*sorted(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_the_help_of_all_commands_needs_nothing_heavy():
+    found = loaded("--help")
+    assert "worlddb.tools.cli.serve.demo_command" in found
     heavy = {"rich", "tantivy", "faiss", "numpy", "zstandard", "worlddb.tools.demo", "worlddb.tools.importers"}
-    assert heavy & set(loaded) == set()
+    assert not heavy & found
+
+
+def test_the_version_waits_for_nothing_of_the_engine_and_a_question_for_nothing_that_writes(run):
+    assert {name for name in loaded("--version") if name.startswith("worlddb.")} == {
+        f"worlddb.tools{name}" for name in ("", ".cli", ".cli.process", ".cli.start")
+    }
+    run("create", "Fact", "Mara", "--content", "lives in Porto", "--json")
+    found = loaded("--store", "memory", "--quiet", "recall", "where does Mara live?")
+    assert "worlddb.query.recall.recall" in found
+    commands = {name for name in found if name.endswith(("_command", "_commands"))}
+    assert commands == {"worlddb.tools.cli.read.recall_command"}
+    for unneeded in ("filelock", "http.client", "rapidfuzz", "worlddb.reconciler.pipeline", "worlddb.log.model.bundle"):
+        assert unneeded not in found
+    assert len([name for name in found if name.startswith("worlddb.")]) < 150
+
+
+def test_a_command_is_found_where_the_table_of_commands_says():
+    for home in main_module._HOMES:
+        assert [command.name for command in home.load()] == home.names.split()
+    words = ("--store", "recall", "--json", "--store=x", "--quiet", "head", "recall")
+    assert next(command.name for command in main_module._wanted(words)) == "head"
+    assert len(main_module._wanted(("--help", "recall"))) == len(COMMANDS) == len(main_module._wanted(()))

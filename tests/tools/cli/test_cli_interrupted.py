@@ -52,7 +52,7 @@ def interrupted(store: Path, module: str, *words: str, afterwards: str = "") -> 
     "module",
     [
         "worlddb.tools.cli.main",
-        "worlddb.public",
+        "worlddb.database",
         "lmdb",
         "worlddb.log.model.hashing",
         # These two are loaded in the middle of the command.

@@ -1,5 +1,7 @@
 """Stores of commands, and the moments, worlds, keys and heads that a person names."""
 
+from __future__ import annotations
+
 import os
 import re
 import shlex

@@ -3,6 +3,8 @@
 In JSON, times are ISO 8601 or null and references are full.
 """
 
+from __future__ import annotations
+
 from typing import Any, Final
 
 import msgspec
