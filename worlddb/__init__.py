@@ -43,7 +43,7 @@ else:
         "query.history.journal": "Entry",
         "query.history.lineage": "Blame BlamedEdge BlamedField",
         "query.question.question": "FUSIONS LANES",
-        "query.recall.near_statements": "Near",
+        "query.recall.near_statements": "ON_NEAR Near",
         "query.recall.reranking": "Reranker rerank",
         "query.recall.retrieve": "HitGroup group_hits",
         "query.records.records": (

@@ -51,7 +51,10 @@ class Scopes:
 
     def key(self, view: View, label: Label) -> ScopeKey:
         """Return the key of a scope, the same for all servers on one store; a purge changes it."""
-        known = self.scopes(view, label, include_retired=True)
+        return self.key_after(label, self.scopes(view, label, include_retired=True))
+
+    def key_after(self, label: Label, known: list[World]) -> ScopeKey:
+        """Return the key of a scope by all scopes that have had its label."""
         ended = sum(world.closed for world in known)
         return "mcp", self.world or "", label.kind, label.id, str(ended)
 

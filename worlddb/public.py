@@ -66,7 +66,7 @@ from worlddb.query.graph_query.subgraph import Stage, Subgraph
 from worlddb.query.history.journal import Entry
 from worlddb.query.history.lineage import Blame, BlamedEdge, BlamedField
 from worlddb.query.question.question import FUSIONS, LANES
-from worlddb.query.recall.near_statements import Near
+from worlddb.query.recall.near_statements import ON_NEAR, Near
 from worlddb.query.recall.reranking import Reranker, rerank
 from worlddb.query.recall.retrieve import HitGroup, group_hits
 from worlddb.query.records.records import (
@@ -150,6 +150,7 @@ __all__ = [
     "MAX_NAME_BYTES",
     "MAX_PROOF_BYTES",
     "MENTION_KINDS",
+    "ON_NEAR",
     "POOLS",
     "TRUST_LEVELS",
     "AcyclicHandler",

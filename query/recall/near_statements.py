@@ -28,6 +28,8 @@ from worlddb.query.statements.statement_relation import Compared, Relation
 
 MAX_NEAR: Final = 5
 """How many near statements are given unless another number is asked for."""
+ON_NEAR: Final = ("note", "propose", "supersede_same_subject")
+"""What an agent's tools may do where a new statement is near others: say so, or also link what competes."""
 RECALLED: Final = 32
 """How many hits of a recall are compared."""
 LATEST: Final = 64
@@ -58,6 +60,24 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     valid: Valid
     about: tuple[str, ...] = ()
     is_later: bool = False
+
+    def edge_type(self, on_near: str, subjects: int) -> str:
+        """The type of the edge by which a new statement is to be joined to this one; empty for none.
+
+        ``on_near`` is one of ``ON_NEAR``, ``subjects`` counts whom the new one is about. With ``note`` it is none; with
+        ``propose`` ``contradicts``, if not both can be true; with ``supersede_same_subject`` ``supersedes``, if the new
+        one is a later replacement and neither is about more than one subject.
+
+        Raises:
+            InputError: ``on_near`` is none of these.
+        """
+        if on_near not in ON_NEAR:
+            raise errors.InputError(f"on_near is {on_near!r:.80}", f"Give one of: {', '.join(ON_NEAR)}")
+        if on_near == "propose" and self.relation in statement_relation.COMPETING:
+            return "contradicts"
+        is_replaced = self.relation == "replacement" and not self.is_later
+        is_of_one = subjects <= 1 and len(self.about) <= 1
+        return "supersedes" if on_near == "supersede_same_subject" and is_replaced and is_of_one else ""
 
 
 class _Subject(NamedTuple):

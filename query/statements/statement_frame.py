@@ -315,7 +315,7 @@ def leading_subject(text: str) -> frozenset[str]:
         return frozenset(found)
     named: list[str] = []
     for word in titled[:6]:
-        if not (word[0].isupper() or (named and word[0].isdigit())):
+        if not (word[0].isupper() or (named and word[0].isdecimal())):
             break
         named.append(word.casefold())
     return frozenset(named)
@@ -348,7 +348,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
     heavy = [
         word
         for word in said
-        if word not in _LIGHT_WORDS and word not in _TIMES and word not in _CHANGE and not word[0].isdigit()
+        if word not in _LIGHT_WORDS and word not in _TIMES and word not in _CHANGE and not word[0].isdecimal()
         and word not in _NUMBER_WORDS
     ]  # fmt: skip
     change = next((_SAME_WORD.get(word, word) for word in tokens if word in _CHANGE), "")
@@ -447,7 +447,7 @@ def _attributes(tokens: list[str], rest: list[str], passive: bool) -> frozenset[
         found.add("schedule")
     if not passive:
         found.discard("origin")
-    if len(rest) == 2 and rest[0] in _COPULA and rest[1].isdigit() and int(rest[1]) < _OLDEST:
+    if len(rest) == 2 and rest[0] in _COPULA and rest[1].isdecimal() and int(rest[1]) < _OLDEST:
         found.add("age")
     if rest and rest[0] in _WISHES:
         # Somebody who wants to live by the sea lives elsewhere.
@@ -460,7 +460,7 @@ def _numbers_joined(tokens: list[str]) -> list[str]:
     found: list[str] = []
     for word in tokens:
         value = _NUMBER_WORDS.get(word)
-        if word in ("hundred", "thousand") and found and found[-1].isdigit():
+        if word in ("hundred", "thousand") and found and found[-1].isdecimal():
             found[-1] = str(int(found[-1]) * (100 if word == "hundred" else 1000))
         else:
             found.append(word if value is None else str(value))
@@ -469,9 +469,9 @@ def _numbers_joined(tokens: list[str]) -> list[str]:
 
 def _numbers(words: list[str]) -> frozenset[tuple[str, str]]:
     """Each number with the word behind it, which is most often its unit."""
-    following = [*words[1:], ""]
+    following = [*words[1:], ""][: len(words)]
     return frozenset(
         (str(float(word)) if word.count(".") <= 1 else word, unit)
         for word, unit in zip(words, following, strict=True)
-        if word[0].isdigit() and word.replace(".", "").isdigit()
+        if word[0].isdecimal() and word.replace(".", "").isdecimal()
     )

@@ -24,7 +24,7 @@ from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
 from worlddb.reconciler.transaction.receipts import REST_FIELDS
 
 _PUBLIC = """
-    Competing Near
+    Competing Near ON_NEAR
     Identity KnownFact OlderTables Upgraded upgrade Added Memory Profile memory
     AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference Edge
     Entropy Entry Erasure Extraction Extractor FOREVER ForkedProcess Group Head Hit IdempotencyConflict InputError
@@ -57,6 +57,7 @@ PUBLIC = set(_PUBLIC.split())
 
 PLAIN_VALUES = {"FOREVER", "MAX_CHECKPOINT_BYTES", "MAX_PROOF_BYTES", "MAX_CONTENT_BYTES", "MAX_NAME_BYTES", "TimeLike"}
 PLAIN_VALUES |= {
+    "ON_NEAR",
     "TRUST_LEVELS",
     "MENTION_KINDS",
     "CHANGE_KINDS",

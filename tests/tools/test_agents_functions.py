@@ -48,6 +48,37 @@ def test_whom_something_is_remembered_about_begins_anew_after_it_was_forgotten(d
     assert [world.ref for world in db.view().find(name="Ana")] == [new]
 
 
+def test_what_is_near_is_told_and_linked_only_if_it_was_asked_for(db: Database) -> None:
+    lisbon = remember(db, "Ana lives in Lisbon.", about="Ana", since="2024-01-01")["id"]
+    told = remember(db, "Ana lives in Porto.", about="Ana", since="2025-01-01")
+    (near,) = told["near"]
+    assert (near["id"], near["relation"], near["linked"]) == (lisbon, "replacement", None)
+    assert near["text"] == "Ana lives in Lisbon." and "residence" in near["reason"]
+    assert db.view().edges(told["id"], direction="both", type="supersedes") == []
+    later = remember(db, "Ana lives in Faro.", about="Ana", since="2025-02-01", on_near="supersede_same_subject")
+    assert {each["id"]: each["linked"] for each in later["near"]} == dict.fromkeys([lisbon, told["id"]], "supersedes")
+    assert [hit["text"] for hit in recall(db, "Where does Ana live?")] == ["Ana lives in Faro."]
+    (edge, _) = db.view().edges(later["id"], type="supersedes", direction="out")
+    assert edge.why.startswith("by on_near: same subject")
+    with pytest.raises(InputError, match="on_near is 'guess'"):
+        remember(db, "Ana lives in Braga.", about="Ana", on_near="guess")
+    assert remember(db, "Ana lives in Braga.", about="Ana", replaces=later["id"])["near"] == []
+
+
+def test_what_cannot_be_true_beside_it_is_proposed_as_a_contradiction(db: Database) -> None:
+    born = remember(db, "Ana was born in Faro.", about="Ana")["id"]
+    remember(db, "Ana plays the cello.", about="Ana")
+    given = {"text": "Ana was born in Porto.", "about": "Ana"}
+    told = json.loads(call(db, "remember", given, on_near="propose"))
+    assert [(near["id"], near["linked"]) for near in told["near"]] == [(born, "contradicts")]
+    (edge,) = db.view().conflicts(born)
+    db.unlink(edge.ref)
+    assert db.view().conflicts(born) == []
+    # No later one replaces what cannot have changed.
+    again = remember(db, "Ana was born in Braga.", about="Ana", on_near="supersede_same_subject")
+    assert {near["linked"] for near in again["near"]} == {None}
+
+
 def test_what_is_still_to_come_is_replaced_by_what_is_still_to_come(db: Database) -> None:
     now = remember(db, "Ana lives in Lisbon.", since="2020-01-01")["id"]
     coming = remember(db, "Ana lives in Porto.", since="2999-01-01", replaces=now)["id"]

@@ -11,11 +11,13 @@ import msgspec
 from msgspec import Meta
 
 from worlddb import (
+    ON_NEAR,
     TRUST_LEVELS,
     Database,
     InputError,
     InvalidText,
     InvalidTime,
+    Near,
     Receipt,
     StoreError,
     UnavailableError,
@@ -83,8 +85,15 @@ def remember(
     replaces: str | None = None,
     world: Any = None,
     source: dict[str, Any] | None = None,
+    on_near: str = "note",
 ) -> dict[str, Any]:
     """Write one statement; returns its ``id`` and the ids of staged identity ``proposals``.
+
+    ``near`` lists what it may repeat, replace or contradict, each with ``id``, ``text``, ``relation``, ``likeness``,
+    ``reason`` and ``linked``: the type of the edge that joins them now, if any. That is decided by ``on_near``: with
+    ``note`` nothing is linked; ``propose`` links ``contradicts`` to what cannot be true beside it, and
+    ``supersede_same_subject`` links ``supersedes`` to what it replaces, if both are about one subject only. An edge
+    has the reason, and ``db.unlink`` takes it back.
 
     ``about`` names a world of its own in ``world``, made at its first mention, to which every statement about it
     refers. ``world`` contains both (default: the root) and ``source`` is their provenance; the program sets these, not
@@ -109,9 +118,10 @@ def remember(
         receipt = db.revise(ref, content=text, valid_from=since, valid_to=until, source=source)
         receipt.raise_if_refused()
         _keep_up(db)
-        return {"id": ref, "seq": receipt.seq, "proposals": [], "lost": _lost(receipt, ref)}
+        return {"id": ref, "seq": receipt.seq, "proposals": [], "near": [], "lost": _lost(receipt, ref)}
     if replaces is not None:
         replaced, since, until = _replaceable(db, replaces, world, since)
+    near = _near(db, text, about, since, world, on_near, replaced)
     with db.batch() as tx:
         made = tx.create(
             "Fact", "", content=text, world=world, valid_from=since, valid_to=until, source=source, resolve=False
@@ -128,9 +138,23 @@ def remember(
             tx.link(made, "refers_to", named, valid_from=since)
         if replaced is not None:
             tx.link(made, "supersedes", replaced, valid_from=since)
+        for other, edge_type in near:
+            if edge_type:
+                tx.link(made, edge_type, other.ref, valid_from=since, why=f"by on_near: {other.reason}")
     _keep_up(db)
     proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
-    return {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals}
+    told = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
+    return {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": told}
+
+
+def _near(
+    db: Database, text: str, about: str, since: str | None, world: Any, on_near: str, replaced: str | None
+) -> list[tuple[Near, str]]:
+    """Return what is near a statement, each with the type of the edge to link, which is empty for most."""
+    if on_near not in ON_NEAR:
+        raise InputError(f"on_near is {on_near!r:.80}", f"Give one of: {', '.join(ON_NEAR)}")
+    found = db.view(world=world).near(text, about=about or None, since=since)
+    return [(each, each.edge_type(on_near, 1 if about else 0)) for each in found if each.ref != replaced]
 
 
 def recall(
@@ -270,6 +294,7 @@ def call(
     source: dict[str, Any] | None = None,
     notes: bool = False,
     min_trust: str | None = None,
+    on_near: str = "note",
 ) -> str:
     """Run a tool call that a model wrote; returns JSON, an answer or an ``error``.
 
@@ -287,7 +312,7 @@ def call(
         given = _checked(tool, arguments)
         if isinstance(given, Recall):
             given = msgspec.structs.replace(given, min_trust=_stricter(given.min_trust, min_trust))
-        own = {"world": world} | ({"source": source} if tool.run is remember else {})
+        own = {"world": world} | ({"source": source, "on_near": on_near} if tool.run is remember else {})
         answer = tool.run(db, **msgspec.structs.asdict(given), **own)
         if notes and isinstance(answer, answer_notes.ResultList):
             answer = {"found": list(answer), "notes": answer.notes}

@@ -1,9 +1,9 @@
 """Notes on answers, and the succession of statements; also used by agent frameworks."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from worlddb import FOREVER, Note, Recall, View, World, format_time, parse_time
+from worlddb import FOREVER, Near, Note, Recall, View, World, format_time, parse_time
 
 MAX_LOOKED_AT: Final = 50
 """Statements followed along a chain of supersessions."""
@@ -107,6 +107,22 @@ def notes_inside(notes: Iterable[Note], view: View, sees: Callable[[str], bool])
         if kept and sees(first):
             found.append(Note(note.code, (first, *kept)))
     return found
+
+
+NEAR_TEXT: Final = 300
+"""Characters of a statement's text where it is near a new one."""
+
+
+def told_near(near: Near, linked: str) -> dict[str, Any]:
+    """Return what is near a new statement, as tools tell it; ``linked`` is the type of the edge that joins them."""
+    return {
+        "id": near.ref,
+        "text": near.text[:NEAR_TEXT],
+        "relation": near.relation,
+        "likeness": near.likeness,
+        "reason": near.reason,
+        "linked": linked or None,
+    }
 
 
 def recall_notes(answers: Sequence[Recall], *, in_one_world: bool) -> list[str]:

@@ -58,7 +58,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Remember",
         "Save one statement for later, in one or more scopes. For what is new: use memory_amend for what changed.",
         tool_arguments.Write,
-        tool_results.Done,
+        tool_results.Saved,
         write_tools.write,
     ),
     _reads(

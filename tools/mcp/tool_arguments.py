@@ -81,6 +81,10 @@ class Write(Scoped, kw_only=True):
             " as contradicting each other. If it is known, use memory_amend.",
         ),
     ] = ()
+    on_near: Annotated[
+        Literal["note", "propose", "supersede_same_subject"],
+        Meta(description="What competes is only told, linked by contradicts, or superseded if about the same one."),
+    ] = "note"
     idempotency_key: Annotated[
         Label | None, Meta(description="The same key with the same arguments writes once, however often it is sent.")
     ] = None

@@ -176,6 +176,26 @@ class Done(msgspec.Struct, kw_only=True):
     notes: list[str]
 
 
+class NearMemory(msgspec.Struct, kw_only=True):
+    """A memory that a new one may repeat, replace or contradict, or hold beside (``compatible``), and why.
+
+    ``linked`` is the type of the edge that joins them now, if one was written.
+    """
+
+    id: str
+    text: str
+    relation: str
+    likeness: float
+    reason: str
+    linked: str | None
+
+
+class Saved(Done, kw_only=True):
+    """The effect of ``memory_write``, and what is ``near`` the new memory. Nothing was decided about that."""
+
+    near: list[NearMemory]
+
+
 class VersionEntry(msgspec.Struct, kw_only=True):
     """One version of a memory, or of one that it replaced or was replaced by; ``stale`` as a memory's."""
 

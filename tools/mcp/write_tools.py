@@ -8,11 +8,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+import msgspec
+
 from worlddb import (
     FOREVER,
     IdempotencyConflict,
     InputError,
     Loss,
+    Near,
     Receipt,
     UnknownReference,
     Valid,
@@ -28,13 +31,15 @@ from worlddb.tools.mcp.session import Call, Session, labels_of
 ABOUT: Final = "refers_to"
 MAX_LOST: Final = 10
 """Spans that an answer lists as lost."""
+MAX_NEAR: Final = 5
+"""Near memories that an answer lists."""
 _UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 """Unicode's categories of invisible characters. Unassigned ones are allowed: a later Python knows more."""
 _JOINERS: Final = dict.fromkeys(map(ord, "\u200c\u200d"))
 """Joiners that shape the characters around them, in Persian and in emoji."""
 
 
-def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_results.Done:
+def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_results.Saved:
     """``memory_write``."""
     labels = labels_of(given)
     if not labels:
@@ -44,7 +49,9 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
     _check_type(given.type)
     view = session.view()
     joined = _joined(session, view, given)
-    keys = [session.key(view, label) for label in labels]
+    known = [session.scopes(view, label, include_retired=True) for label in labels]
+    keys = [session.key_after(label, scopes) for label, scopes in zip(labels, known, strict=True)]
+    near = _near(view, given, [scope.ref for scopes in known for scope in scopes if not scope.closed])
     is_purged = False
     try:
         receipt = _written(session, given, call, keys, joined)
@@ -70,7 +77,36 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
         )
     else:
         done.notes.extend(_not_yet(session, done.id, given.valid_from))
-    return done
+    told = _linked(session, given, memory, [] if is_purged else near)
+    return tool_results.Saved(**msgspec.structs.asdict(done), near=told)
+
+
+def _near(view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Near]:
+    """Return what a memory may repeat, replace or contradict in its scopes, the nearest first."""
+    found: dict[str, Near] = {}
+    for scope in scopes:
+        for each in view.near(given.text, about=given.about, world=scope, since=given.valid_from):
+            found.setdefault(each.ref, each)
+    return sorted(found.values(), key=lambda each: -each.likeness)[:MAX_NEAR]
+
+
+def _linked(
+    session: Session, given: tool_arguments.Write, memory: str, near: list[Near]
+) -> list[tool_results.NearMemory]:
+    """Link a new memory to what it is near, as far as it was asked for, and return what is near.
+
+    The edges have keys, so that a call made again links nothing twice.
+    """
+    others = [(each, each.edge_type(given.on_near, len(given.about))) for each in near if each.ref != memory]
+    if any(edge_type for _, edge_type in others):
+        with session.db.batch() as tx:
+            for other, edge_type in others:
+                if edge_type:
+                    key = msgspec.json.encode([edge_type, memory, other.ref]).decode()
+                    why = f"by on_near: {other.reason}"
+                    tx.link(memory, edge_type, other.ref, key=key, valid_from=given.valid_from, why=why)
+    told = (answer_notes.told_near(other, edge_type) for other, edge_type in others)
+    return [tool_results.NearMemory(**each) for each in told]
 
 
 def _written(

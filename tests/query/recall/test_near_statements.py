@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import worlddb
 from bench.near import PAIRS, TOLD, Pair
@@ -91,6 +93,23 @@ def test_the_published_pairs_that_rules_were_fitted_to_are_told_as_they_are_labe
     assert (missed, false) == ([], [])
 
 
+_WORDS = (
+    "Ana's lives in Lisbon now 7 1,200 ² ٣ not never my I two hundred . ' ’s is was moved to March years old the Porto"
+    " ß"
+)
+WORDS = st.sampled_from(_WORDS.split())
+
+
+@given(st.lists(WORDS, max_size=12).map(" ".join) | st.text(max_size=40), st.lists(WORDS, max_size=12).map(" ".join))
+def test_any_two_texts_are_compared_and_each_is_the_same_as_itself(one: str, other: str) -> None:
+    for subject in (frozenset[str](), frozenset({"ana"})):
+        frames = [statement_frame.frame(text, subject) for text in (one, other)]
+        for first, second in ((frames[0], frames[1]), (frames[1], frames[0]), (frames[0], frames[0])):
+            found = None if first is None or second is None else statement_relation.relate(first, second)
+            assert found is None or (0 <= found.likeness <= 1 and found.relation in statement_relation.RELATIONS)
+            assert first is None or first is not second or (found is not None and found.relation == "same")
+
+
 def test_what_is_near_comes_with_its_relation_its_reason_and_whom_it_is_about(db: Database) -> None:
     ana = db.create("Entity", "Ana").ref
     lisbon = say(db, "Ana lives in Lisbon.", since="2024-01-01", about=ana)
@@ -146,11 +165,13 @@ def test_turns_of_a_talk_are_not_near(db: Database) -> None:
     assert db.near("I live in Porto.") == [] == db.near("Ana lives in Porto.")
 
 
-@pytest.mark.parametrize("given", [{"limit": 0}, {"limit": 65}, {"about": ["x"] * 65}, {"since": "soon"}, {"about": 3}])
-def test_what_makes_no_sense_is_refused(db: Database, given: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [{"limit": 0}, {"limit": 65}, {"about": ["x"] * 65}, {"since": "soon"}, {"about": 3}]
+)
+def test_what_makes_no_sense_is_refused(db: Database, arguments: dict[str, object]) -> None:
     say(db, "Ana lives in Lisbon.")
     with pytest.raises(InputError):
-        db.near("Ana lives in Porto.", **given)  # type: ignore[arg-type]
+        db.near("Ana lives in Porto.", **arguments)  # type: ignore[arg-type]
 
 
 def test_the_later_of_two_statements_that_compete_comes_first_and_the_answer_says_so(db: Database) -> None:

@@ -158,6 +158,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "type": st.sampled_from(["Fact", "Entity", "Scope"]),
     "why": st.sampled_from(["", "because"]),
     "idempotency_key": st.sampled_from(["k", "l"]),
+    "on_near": st.sampled_from(["note", "propose", "supersede_same_subject"]),
     **dict.fromkeys(("group", "neighbours"), st.sampled_from([1, 3])),
     "limit": st.sampled_from([1, 2, 10, 99]),
     "min_trust": st.sampled_from(["fair", "much"]),

@@ -278,6 +278,24 @@ def test_contradictions_are_shown_while_both_sides_hold(db: worlddb.Database) ->
     assert call(desk, "memory_conflicts")["conflicts"] == []
 
 
+def test_a_write_says_what_is_near_in_its_scopes_and_links_it_if_asked(db: worlddb.Database) -> None:
+    desk = Session(db)
+    given = {"about": ["Ana"], "user_id": "ada"}
+    lisbon = call(desk, "memory_write", text="Ana lives in Lisbon.", valid_from="2024-01-01", **given)
+    call(desk, "memory_write", text="Ana lives in Bern.", about=["Ana"], user_id="eve")
+    told = call(desk, "memory_write", text="Ana lives in Porto.", valid_from="2025-01-01", **given)
+    (near,) = told["near"]
+    assert (near["id"], near["relation"], near["linked"]) == (lisbon["id"], "replacement", None)
+    asked = {"text": "Ana lives in Faro.", "on_near": "supersede_same_subject", "idempotency_key": "k", **given}
+    made = [call(desk, "memory_write", valid_from="2025-02-01", **asked) for _ in range(2)]
+    assert {each["linked"] for each in made[0]["near"]} == {"supersedes"} and made[1]["near"] == []
+    assert texts(call(desk, "memory_recall", query="Where does Ana live?", user_id="ada")) == ["Ana lives in Faro."]
+    born = call(desk, "memory_write", text="Ana was born in Faro.", **given)
+    asked = {"text": "Ana was born in Porto.", "on_near": "propose", "idempotency_key": "l", **given}
+    both = [call(desk, "memory_write", **asked) for _ in range(2)]
+    assert both[0]["id"] == both[1]["id"] and len(call(desk, "memory_conflicts", id=born["id"])["conflicts"]) == 1
+
+
 def test_a_confined_server_sees_and_changes_only_its_world(db: worlddb.Database) -> None:
     mine, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
     here, there = Session(db, mine), Session(db, theirs)
