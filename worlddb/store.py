@@ -21,6 +21,7 @@ from worlddb.projections.indexes import (
     text_snapshot,
     vector_index,
     witness,
+    world_index,
 )
 from worlddb.projections.indexes.vector_rows import NO_STATEMENTS, VectorRow
 from worlddb.projections.tables.apply.log_marks import described, identity_of, refuse_supposed
@@ -270,6 +271,8 @@ class StoreReader:
             )
         self.root = first.root
         self.interiors = InteriorCache()
+        self._ended = False
+        self.worlds = world_index.worlds_of(env.folder / environment.INDEX_FOLDER, self.store_id, self._secret)
         self._threads = _threads()
         self.text = catchup.TextFollower(
             env.folder / environment.INDEX_FOLDER / "text",
@@ -318,6 +321,12 @@ class StoreReader:
         """How often the data file was found replaced, as an erasure does at its end."""
         return self.env.generation
 
+    def erasures(self) -> tuple[int, int | None]:
+        """How often the data file was found replaced, and the erasure whose bytes still lie in files."""
+        with self.env.read() as txn:
+            due = LmdbLog(txn).scrub_due()
+        return self.env.generation, due
+
     def text_lane(self, head: int) -> PresentTextLane:
         self.let_go_of_erased()
         return PresentTextLane(self.text, head, self._threads)
@@ -326,6 +335,7 @@ class StoreReader:
         """Close the indexes after an erasure: memory may hold erased words, and vectors of them."""
         if self._keeps_erased or self._generation != self.env.generation:
             self._generation, self._keeps_erased = self.env.generation, False
+            self.worlds.forget()
             self.close()
 
     def _see_erasure(self, log: LmdbLog) -> None:
@@ -346,6 +356,9 @@ class StoreReader:
     def end(self) -> None:
         """Close the indexes and the threads for good. A search under way elsewhere ends by itself."""
         self.close()
+        if not self._ended:
+            self._ended = True
+            world_index.give_back(self.worlds)
         if self._threads is not None:
             self._threads.shutdown(wait=False)
 
@@ -478,6 +491,8 @@ class StoreReader:
             for index in self.vector_indexes():
                 index.rebuild(self.head())
             self.forget_composed()
+        if names:
+            self.worlds.delete()
 
     def vector_lane(self, query: VectorQuery, before: int | None, head: int) -> PresentVectorLane:
         """The index of the query's space up to ``head``; ``before`` limits it to lower node numbers."""

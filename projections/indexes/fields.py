@@ -22,7 +22,7 @@ from worlddb.projections.indexes import analysis
 if TYPE_CHECKING:
     from tantivy import Document, Index, Query, Schema, Searcher
 
-    from worlddb.projections.indexes.vector_rows import Numbers
+    from worlddb.projections.indexes.vector_rows import Matrix, Numbers
 
 NODE: Final = "node"
 VERSION: Final = "version"
@@ -154,6 +154,15 @@ class Scoring(NamedTuple):
         relative = float32(float32(BM25_B * length) / self.averages[field])
         norm = float32(_K1 * float32(1 - BM25_B + relative))
         return float32(often / float32(often + norm))
+
+    def norms(self, field: str) -> Matrix:
+        """What :meth:`share` adds to a term's frequency, by the place of the rounded length in :data:`FIELD_NORMS`."""
+        import numpy as np
+
+        lengths = (BM25_B * np.array(FIELD_NORMS, dtype=np.float64)).astype(np.float32)
+        relative = lengths / np.float32(self.averages[field])
+        found: Matrix = np.float32(_K1) * (np.float32(1 - BM25_B) + relative)
+        return found
 
 
 _K1: Final = float32(BM25_K1)

@@ -1,4 +1,4 @@
-"""Compare the text index and the vector indexes with the log.
+"""Compare the text index, the vector indexes and what is kept of worlds with the log.
 
 An index that cannot be read, or is of another store or history, answers nothing and is made anew: it is no finding
 here. One that answers must hold what the log says, and nothing else. The common check looks at the witnesses
@@ -25,6 +25,7 @@ from worlddb.projections.indexes import (
     vector_base,
     vector_rows,
     witness,
+    world_index,
 )
 from worlddb.projections.tables.apply.log_marks import identity_of
 from worlddb.projections.tables.reads.asof import dropped_at, spaces
@@ -75,6 +76,21 @@ def index_findings(env: Environment, *, deep: bool) -> list[IndexFinding]:
     for number, dimension in sorted(dimensions.items()):
         folder = env.folder / INDEX_FOLDER / f"vectors-{number}"
         found += _settled(partial(_vectors, env, folder, secret, number, dimension, deep))
+    if deep:
+        found += _worlds(env, env.folder / INDEX_FOLDER / world_index.FOLDER, secret)
+    return found
+
+
+def _worlds(env: Environment, folder: Path, secret: bytes) -> list[IndexFinding]:
+    """What is wrong with what is kept of worlds that are asked from inside; one that does not fit is not used."""
+    found = []
+    for file in world_index.files_in(folder):
+        with env.read() as txn:
+            differing = world_index.faults(LmdbLog(txn), Tables(txn), file, secret)
+        if differing:
+            what = f"what is kept of the world {file.stem[:12]}"
+            fault = Fault(f"is not what the log says of its {', '.join(differing)}")
+            found.append(IndexFinding(file, "text", _told(env, what, "text", fault)))
     return found
 
 

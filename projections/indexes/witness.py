@@ -29,6 +29,7 @@ NO_SECRET: Final = bytes(32)
 TEXT: Final = "text"
 VECTORS: Final = "vectors"
 COMPOSED: Final = "composed"
+WORLD: Final = "world"
 
 _BESIDE: Final = ".witness"
 _META: Final = "meta.json"

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from worlddb.projections.indexes import analysis, catchup, tail, text_index, text_snapshot
+from worlddb.projections.indexes import analysis, catchup, tail, text_index, text_snapshot, world_texts
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
 from worlddb.query.snapshot import valid_period, visible
 
@@ -112,6 +112,30 @@ class ExactTextLane:
     def ceiling(self, text: str, *, through: int) -> float:
         view = self._index.view
         return 0.0 if view is None else ceiling(_terms(text), view.counts(_terms(text)))
+
+
+class WorldTextLane:
+    """The texts of one world that a view sees, by what is kept of the world: scores are those of a scratch index."""
+
+    def __init__(self, seen: world_texts.Seen, indexed: int) -> None:
+        self.indexed = indexed
+        self._seen = seen
+        self._asked: tuple[str, world_texts.Scores] | None = None
+
+    def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
+        """Nothing: all texts are scored at once, and a second search finds their scores there."""
+
+    def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
+        return self._seen.best(self._scores(text).values, limit, nodes) if limit > 0 else []
+
+    def ceiling(self, text: str, *, through: int) -> float:
+        return ceiling(_terms(text), self._scores(text).counts)
+
+    def _scores(self, text: str) -> world_texts.Scores:
+        asked = self._asked
+        if asked is None or asked[0] != text:
+            asked = self._asked = text, self._seen.scores(_terms(text))
+        return asked[1]
 
 
 def _visible_documents(snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> Iterator[TextDocument]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from worlddb.projections.indexes import vector_index, vector_rows, vector_tail
+from worlddb.projections.indexes import vector_index, vector_rows, vector_tail, world_texts
 from worlddb.query.snapshot import valid_period, visible
 
 if TYPE_CHECKING:
@@ -97,10 +97,21 @@ class SeenVectors:
         self.vectors = vector_tail.VectorSet(rows, dimension)
 
 
+class WorldVectors(NamedTuple):
+    """The same by what is kept of a world that is asked from inside."""
+
+    vectors: world_texts.NearTexts
+
+    @property
+    def pending(self) -> int:
+        """How many texts are seen and have no vector yet."""
+        return self.vectors.pending
+
+
 class ExactVectorLane:
     """Every vector that is seen, compared with the query one by one."""
 
-    def __init__(self, seen: SeenVectors, query: VectorQuery, *, stating: float = 0.0) -> None:
+    def __init__(self, seen: SeenVectors | WorldVectors, query: VectorQuery, *, stating: float = 0.0) -> None:
         self._seen = seen
         self._query = query
         self._stating = stating

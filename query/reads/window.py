@@ -15,14 +15,15 @@ from worlddb.log.model.clock import Clock, now_of
 from worlddb.projections.tables.apply.settings import registered
 from worlddb.projections.tables.reads.asof import Moment, OpenSpace
 from worlddb.projections.tables.storage.schema import ROOT_NODE
-from worlddb.query.lanes.text_lane import ExactTextLane, PresentTextLane
-from worlddb.query.lanes.vector_lane import SeenVectors, VectorLane, VectorQuery
+from worlddb.query.lanes.text_lane import ExactTextLane, PresentTextLane, TextLane, WorldTextLane
+from worlddb.query.lanes.vector_lane import SeenVectors, VectorLane, VectorQuery, WorldVectors
 from worlddb.query.reads.store_facts import marked_commit
 from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot, SnapshotSource
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.composed_vectors import ComposedFollower
+    from worlddb.projections.indexes.world_index import Worlds
 
 MAX_KEPT: Final = 100_000
 """Of how many nodes a confined view remembers whether they are inside; beyond it begins anew."""
@@ -45,6 +46,11 @@ class Reader(SnapshotSource, Protocol):
 
     interiors: InteriorCache
     """Who lies inside worlds that were asked about before."""
+    worlds: Worlds
+    """What is kept of worlds that are asked from inside."""
+
+    def erasures(self) -> tuple[int, int | None]:
+        """How often the data file was found replaced, and the erasure whose bytes still lie in files."""
 
     @property
     def generation(self) -> int:
@@ -147,12 +153,17 @@ class Window:
         before = None if self.place.moment.seq >= head else snapshot.worlds_known()
         return self.reader.vector_lane(query, before, head)
 
-    def exact_lane(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> ExactTextLane:
-        """A text index of precisely what is visible. A confined view keeps it for every recall.
+    def exact_lane(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> TextLane:
+        """The texts of precisely what is visible.
 
-        Those of periods are not: there may be any number of them. After an erasure it is made anew, without the words
-        that are gone.
+        Of a world that is asked from inside they are kept (:mod:`worlddb.projections.indexes.world_index`). What that
+        does not tell, as of a moment within another moment, is indexed anew; a confined view keeps that for every
+        recall, but not that of periods, of which there may be any number. After an erasure it is made anew, without
+        the words that are gone.
         """
+        known = snapshot.kept_world(self.reader.worlds, self.reader.generation, choice)
+        if known is not None:
+            return WorldTextLane(known.seen, self.place.moment.seq)
         lanes = self._kept_for(snapshot).lanes
         lane = lanes.get(choice)
         if lane is None:
@@ -163,8 +174,11 @@ class Window:
 
     def exact_vectors(
         self, snapshot: visible.VisibleSnapshot, space: int, dimension: int, choice: valid_period.Choice
-    ) -> SeenVectors:
+    ) -> SeenVectors | WorldVectors:
         """The vectors of precisely what is seen; kept as :meth:`exact_lane` is."""
+        near = snapshot.kept_vectors(self.reader.worlds, self.reader.generation, choice, space, dimension)
+        if near is not None:
+            return WorldVectors(near)
         key, vectors = (space, choice), self._kept_for(snapshot).vectors
         seen = vectors.get(key)
         if seen is None:
@@ -172,6 +186,15 @@ class Window:
             if self.place.is_confined and choice.period is None:
                 vectors[key] = seen
         return seen
+
+    def know_inside(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> None:
+        """Let a confined snapshot know who lies inside by what is kept of the world."""
+        snapshot.kept_world(self.reader.worlds, self.reader.generation, choice)
+
+    def keep(self) -> None:
+        """Write down what a confined view has made of its world; outside of transactions."""
+        if self.place.is_confined:
+            self.reader.worlds.keep(self.place.top, self.reader.erasures)
 
     def _kept_for(self, snapshot: visible.VisibleSnapshot) -> _Kept:
         """What was kept, unless texts were erased since: then nothing.

@@ -18,7 +18,7 @@ from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, EdgePlace, EdgeRow
 from worlddb.query.question.question import Question
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
-from worlddb.query.snapshot.snapshot import Inhabitants, Scope
+from worlddb.query.snapshot.snapshot import Inhabitants
 
 if TYPE_CHECKING:
     from worlddb.query.recall.filters import Filter
@@ -85,7 +85,7 @@ class Gate:
         self.inside = inside
         self.choice = choice
         self._is_of_several = choice.is_of_several
-        self._scope = Scope(snapshot.tables, inside, self._moment)
+        self._scope = snapshot.scope(inside)
         self._snapshot = snapshot
         self._inhabitants = Inhabitants(snapshot.tables, inside, self._moment)
         self._members: Nodes | None = None

@@ -18,7 +18,7 @@ from worlddb.query.recall.filters import Filter
 from worlddb.query.recall.retrieve import Found, begin, held_then, retrieve, searched_world
 from worlddb.query.records import records
 from worlddb.query.snapshot import valid_period, visible
-from worlddb.query.snapshot.snapshot import Scope, members_below
+from worlddb.query.snapshot.snapshot import members_below
 
 NO_VECTORS: Final = "no text that is seen here has a vector yet"
 _COUNTED: Final = 2_000
@@ -74,7 +74,9 @@ def recall(window: Window, request: Request) -> records.Recall:
     with window.snapshot() as snapshot:
         looked_up = _look_up(window, snapshot, request, exact=exact)
     if exact:
-        return _answer(window, request, looked_up, None)
+        answered = _answer(window, request, looked_up, None)
+        window.keep()
+        return answered
     with closing(window.present_lane(looked_up.head)) as text:
         # The index catches up here, which must not happen inside of a transaction.
         text.prepare(through=window.place.moment.seq)
@@ -131,6 +133,8 @@ def _look_up(window: Window, snapshot: visible.VisibleSnapshot, request: Request
     head = 0 if snapshot.whole is None else snapshot.whole.log.head().seq
     if set(request.lanes) == {TEXT}:
         return _LookedUp(head)
+    if window.place.is_confined:
+        window.know_inside(snapshot, request.choice)
     about = candidates.entities_named(snapshot, request.question, window.spec)
     return _LookedUp(head, about, snapshot.answering_spaces(exact=exact) if VECTOR in request.lanes else ())
 
@@ -194,7 +198,7 @@ def _shown(
     window: Window, snapshot: visible.VisibleSnapshot, request: Request, found: Found
 ) -> tuple[tuple[records.Hit, ...], tuple[records.Group, ...]]:
     """The hits as records, and the groups of them, if groups are asked for."""
-    scope = Scope(snapshot.tables, searched_world(window, snapshot, request), snapshot.place.moment)
+    scope = snapshot.scope(searched_world(window, snapshot, request))
     asked = (window, snapshot, scope, request)
     if found.groups is None:
         return tuple(answer.hit_of(*asked, ranked) for ranked in found.ranked), ()

@@ -25,7 +25,6 @@ from worlddb.query.reads.window import Window
 from worlddb.query.recall import candidates, filters, ranking
 from worlddb.query.records.records import Hit
 from worlddb.query.snapshot import edge_rules, valid_period, visible
-from worlddb.query.snapshot.snapshot import Scope
 from worlddb.query.statements import statement_frame, statement_relation
 from worlddb.query.statements.statement_frame import MAX_CHARACTERS
 
@@ -286,7 +285,7 @@ def grouped(
     own group too: a title for what stands under it. With ``classes`` containers of one identity are one group, and a
     group has of each identity the best hit.
     """
-    scope = Scope(snapshot.tables, inside, snapshot.place.moment)
+    scope = snapshot.scope(inside)
     nodes = [hit.passed.node for hit in ranked]
     around = {node: [place.source for place in snapshot.placings(node) if scope.holds(place.source)] for node in nodes}
     containing = {container for containers in around.values() for container in containers}

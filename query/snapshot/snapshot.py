@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Final, NamedTuple, Protocol
 
@@ -74,9 +74,17 @@ class Scope:
     """
 
     def __init__(
-        self, tables: table_reads.TableReads, world: int, moment: asof.Moment, known: dict[int, bool] | None = None
+        self,
+        tables: table_reads.TableReads,
+        world: int,
+        moment: asof.Moment,
+        known: dict[int, bool] | None = None,
+        *,
+        holds: Callable[[int], bool] | None = None,
     ) -> None:
+        """``holds`` tells who lies inside, where somebody knows that."""
         self._tables = tables
+        self._holds = holds
         self._world = world
         self._moment = moment
         self._inside = {} if known is None else known
@@ -90,6 +98,8 @@ class Scope:
         """True if the node is the world or lies inside it."""
         if self._world == schema.ROOT_NODE:
             return True
+        if self._holds is not None:
+            return node == self._world or self._holds(node)
         known = self._inside.get(node)
         return self._leads_up(node) if known is None else known
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from worlddb.log.model import errors, times
+from worlddb.projections.indexes import world_moments
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import EdgePlace, EdgeRow
 from worlddb.query.records.records import Valid
@@ -61,6 +62,14 @@ class Choice(NamedTuple):
     earlier: bool = False
     """What was valid before is shown with what is valid now, and may be what answers; with ``include_superseded`` all
     versions, with the one that is valid now or else the newest."""
+
+    @property
+    def wanted(self) -> world_moments.Wanted:
+        """The same in the terms of what is kept of a world."""
+        if self.period is None or self.earlier:
+            return world_moments.Wanted(self.include_superseded, self.earlier)
+        span = self.period.span
+        return world_moments.Wanted(span=(span.start, span.end), throughout=self.period.throughout)
 
     def seen(self, tables: table_reads.TableReads, node: int, moment: asof.Moment) -> asof.SeenVersion | None:
         """The version of a world that may be shown, if there is one; of a period the newest."""

@@ -18,13 +18,14 @@ from zlib import crc32
 
 from worlddb.log.model import blobs, codec
 from worlddb.log.model.events import NONE, AnyEvent
-from worlddb.projections.indexes import fields, vector_rows
+from worlddb.projections.indexes import fields, vector_rows, world_index, world_texts
 from worlddb.projections.tables.apply import log_marks, settings, trust_levels
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import Scannable, Seekable, TableReads
 from worlddb.projections.tables.storage import proposal_rows, rows, schema, timeline_rows, transaction, write_buffer
 from worlddb.query.records.records import Erasure
+from worlddb.query.snapshot import valid_period
 from worlddb.query.snapshot.erasure_notes import erasure_of
 from worlddb.query.snapshot.snapshot import (
     Inhabitants,
@@ -65,6 +66,8 @@ class ConfinedTables:
         self._moment = moment
         self._known = known
         self._scope = Scope(tables, world, moment, known)
+        self._holds: Callable[[int], bool] | None = None
+        self._list: Callable[[], list[int]] | None = None
         self._listed: list[int] | None = None
         self._whole = whole
         self._nodes = 0
@@ -172,11 +175,19 @@ class ConfinedTables:
 
     # -- what is inside
 
+    def know(self, holds: Callable[[int], bool], listed: Callable[[], list[int]]) -> None:
+        """Be told who lies inside, which saves walking up, and listing them."""
+        self._holds, self._list = holds, listed
+
     def _sees(self, node: int) -> bool:
+        if self._holds is not None:
+            return node == self._world or self._holds(node)
         return self._scope.sees(node)
 
     def _interior(self) -> list[int]:
         """All nodes inside, in ascending order."""
+        if self._listed is None and self._list is not None:
+            self._listed = sorted([*self._list(), self._world])
         if self._listed is None:
             inside = members_below(self._tables, self._world, self._moment) or set()
             self._listed = sorted(inside | {self._world})
@@ -290,7 +301,10 @@ class Place(NamedTuple):
 class VisibleSnapshot:
     """The tables and texts that one read of a view may see; texts are found by visible rows."""
 
-    __slots__ = ("_bodies", "_interiors", "_placings", "_says_trust", "_snapshot", "kept", "place", "tables")
+    __slots__ = (
+        *("_also_at", "_bodies", "_here", "_interiors", "_placings", "_says_trust", "_snapshot"),
+        *("kept", "place", "tables"),
+    )
 
     def __init__(
         self,
@@ -307,6 +321,8 @@ class VisibleSnapshot:
         whole store, and of use to nobody who sees a part of it.
         """
         self._snapshot = snapshot
+        self._also_at = also_at
+        self._here: world_index.At | None = None
         self._placings: dict[int, list[schema.EdgePlace]] = {}
         self._interiors = None if place.is_confined else interiors
         self._bodies: dict[bytes, blobs.Body | None] = {}
@@ -326,6 +342,32 @@ class VisibleSnapshot:
     def whole(self) -> Snapshot | None:
         """The store itself, for what belongs to no world; ``None`` if only a part of it is visible."""
         return None if self.place.is_confined else self._snapshot
+
+    def kept_world(
+        self, worlds: world_index.Worlds, generation: int, choice: valid_period.Choice
+    ) -> world_index.At | None:
+        """What is kept of the world that all of this lies in; ``None`` if nothing is that says what is seen."""
+        if not self.place.is_confined or self._also_at is not None:
+            return None
+        log, tables = self._snapshot
+        erasures = generation, log.scrub_due()
+        here = worlds.at(log, tables, self.place.top, self.place.moment, choice.wanted, erasures)
+        if here is not None and isinstance(self.tables, ConfinedTables):
+            self._here = here
+            self.tables.know(here.seen.holds, here.seen.inhabitants)
+        return here
+
+    def kept_vectors(
+        self, worlds: world_index.Worlds, generation: int, choice: valid_period.Choice, space: int, dimension: int
+    ) -> world_texts.NearTexts | None:
+        """The vectors of a space there that are seen."""
+        here = self.kept_world(worlds, generation, choice)
+        return None if here is None else here.near(*self._snapshot, space, dimension)
+
+    def scope(self, world: int) -> Scope:
+        """What lies inside a world that is seen."""
+        holds = None if self._here is None or world != self.place.top else self._here.seen.holds
+        return Scope(self.tables, world, self.place.moment, holds=holds)
 
     def body(self, row: schema.VersionRow) -> blobs.Body | None:
         """The body of a version, ``None`` once erased. The first few are kept for the second read."""
@@ -351,6 +393,8 @@ class VisibleSnapshot:
 
     def members_known(self, world: int) -> fields.Nodes | None:
         """Who lies inside a world at the moment, if that is known from a read before."""
+        if self._here is not None:
+            return self._here.members(world)
         return None if self._interiors is None else self._interiors.at(self._snapshot, world, self.place.moment)
 
     def keep_members(self, world: int, listed: Inhabitants) -> fields.Nodes:
@@ -509,6 +553,8 @@ class VisibleSnapshot:
 
     def population(self) -> int:
         """How many worlds are inside at the moment; of a whole store the number that it knew."""
+        if self._here is not None:
+            return self._here.seen.members
         if self.place.is_confined:
             return sum(1 for _ in self.inhabitants())
         return self.worlds_known()

@@ -38,6 +38,11 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         ("--many", "20"),
         {"v1_top1", "v2_top1", "own_text_top1", "members_top1", "queries", "first_ms", "next_ms"},
     ),
+    "confined": (
+        ("--members", "60", "--neighbours", "40", "--samples", "4", "--runs", "1"),
+        {"inside_p50_ms", "inside_p95_ms", "outside_p50_ms", "outside_p95_ms", "ratio", "built_ms"}
+        | {"first_inside_ms", "first_outside_ms", "first_cold_ms", "same_answers", "neighbours_ratio"},
+    ),
     "commits": (("--nodes", "40", "--commits", "4"), {"p50_ms", "p95_ms", "floor_p50_ms", "ratio"}),
     "worlds": (
         ("--members", "5", "40", "--depths", "1", "3", "--edits", "2"),

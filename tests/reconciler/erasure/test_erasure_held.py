@@ -35,8 +35,8 @@ def test_a_held_confined_view_forgets_erased_words(memory: Path, other: bool) ->
                     hits = view.recall(word, lanes=lanes).hits
                     assert gone not in [hit.ref for hit in hits]
                     assert hits == fresh.recall(word, lanes=lanes).hits
-            kept = view._window._kept
-            assert kept is not None and view.recall("tea").hits and view._window._kept is kept, "made anew each time"
+            kept = dict(db._reader.worlds._kept)
+            assert kept and view.recall("tea").hits and db._reader.worlds._kept == kept, "made anew each time"
 
 
 def test_a_linked_data_file_is_refused_and_a_linked_folder_erased(memory: Path) -> None:

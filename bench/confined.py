@@ -1,0 +1,193 @@
+"""Recall inside a world: from a view that is confined to it, from outside, after a restart, and beside others' texts.
+
+A tenant has so many memories, in scopes of a few hundred, and every one has a vector by the model that comes with the
+engine. The same questions are asked by turns of a confined view (a new one for each call, as a server makes it) and of
+a view of the whole store that looks in the tenant's world. `built_ms` is the very first recall inside, which has
+nothing to go on from. `first_inside_ms` is the first recall of a fresh process inside, and `first_outside_ms` that of
+another one from outside; libraries and the model are loaded before, by a question to another store. `first_cold_ms` is
+the same inside without that.
+
+A second store has the same tenant, written by the same commits, and `--neighbours` texts of others with the same
+words. `same_answers` counts the questions whose answers are the same bytes in both, of `asked`;
+`neighbours_ratio` is the median with others divided by the median without, of calls that alternate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final
+
+import msgspec
+
+import worlddb
+from bench._report import p50, p95, parser, positive, report, rounded
+from bench._workload import CONTENT_WORDS, words
+from worlddb import Database, ManualClock, SeededEntropy
+
+_EPOCH_MICROS: Final = 1_700_000_000_000_000
+_SCOPE_MEMORIES: Final = 500
+_BATCH: Final = 2_000
+_QUESTION_WORDS: Final = 4
+_WARM_UP: Final = 3
+_ROOT: Final = Path(__file__).resolve().parents[1]
+
+
+def main() -> None:
+    arguments = _arguments()
+    with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
+        result = measure(Path(folder), arguments)
+    rows = [(name, value) for name, value in result.items() if name.endswith(("_ms", "ratio", "answers"))]
+    note = f"{result['members']:,} memories inside, {result['neighbours']:,} of others; {result['asked']} questions."
+    report(arguments, "confined", result, ("", "figure"), rows, (note,))
+
+
+def _arguments() -> argparse.Namespace:
+    arguments = parser(__doc__)
+    arguments.add_argument("--members", type=positive, default=25_000, help="memories in the tenant's world")
+    arguments.add_argument("--neighbours", type=positive, default=2_000, help="texts of others in the second store")
+    arguments.add_argument("--samples", type=positive, default=200, help="questions of each kind")
+    arguments.add_argument("--runs", type=positive, default=3, help="fresh processes")
+    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    return arguments.parse_args()
+
+
+def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Fill a store, ask it, start anew; then the same beside others."""
+    draw = random.Random(arguments.seed)
+    questions = [words(draw, _QUESTION_WORDS) for _ in range(arguments.samples + _WARM_UP)]
+    alone, world = _filled(folder / "alone", arguments.members, 0, arguments.seed)
+    with alone:
+        built = _milliseconds(lambda: alone.view(world=world).recall(questions[0]))
+        inside, outside = _by_turns(
+            [
+                lambda text: alone.view(world=world).recall(text),
+                lambda text: alone.view().recall(text, world=world),
+            ],
+            questions,
+        )
+    result = {
+        "members": arguments.members,
+        "neighbours": arguments.neighbours,
+        "asked": arguments.samples,
+        "inside_p50_ms": rounded(p50(inside)),
+        "inside_p95_ms": rounded(p95(inside)),
+        "outside_p50_ms": rounded(p50(outside)),
+        "outside_p95_ms": rounded(p95(outside)),
+        "ratio": rounded(p95(inside) / p95(outside), 3),
+        "built_ms": rounded(built),
+    }
+    for name, how in (("first_inside_ms", "inside"), ("first_outside_ms", "outside"), ("first_cold_ms", "cold")):
+        first = [_first(folder / "alone", world, how, questions[0]) for _ in range(arguments.runs)]
+        result[name] = rounded(p50(first))
+    return result | _beside(folder, world, questions, arguments)
+
+
+def _beside(folder: Path, world: str, questions: list[str], arguments: argparse.Namespace) -> dict[str, Any]:
+    """The same questions in the store of one tenant, and in one that has others' texts too."""
+    crowded, same_world = _filled(folder / "crowded", arguments.members, arguments.neighbours, arguments.seed)
+    assert same_world == world, "both stores are written alike"
+    moment = {"seq": 2 + -(-arguments.members // _BATCH), "valid": _EPOCH_MICROS * 2}
+    with crowded, _opened(folder / "alone", arguments.seed) as alone:
+        answers: list[list[bytes]] = [[], []]
+        for text in questions[_WARM_UP:]:
+            for db, told in zip((alone, crowded), answers, strict=True):
+                told.append(msgspec.json.encode(db.view(world=world, **moment).recall(text)))
+        without, beside = _by_turns(
+            [
+                lambda text: alone.view(world=world).recall(text),
+                lambda text: crowded.view(world=world).recall(text),
+            ],
+            questions,
+        )
+    return {
+        "same_answers": sum(one == other for one, other in zip(*answers, strict=True)),
+        "alone_p50_ms": rounded(p50(without)),
+        "neighbours_p50_ms": rounded(p50(beside)),
+        "neighbours_ratio": rounded(p50(beside) / p50(without), 3),
+    }
+
+
+def _opened(path: Path, seed: int) -> Database:
+    return worlddb.open(path, author="bench", clock=ManualClock(_EPOCH_MICROS), entropy=SeededEntropy(seed))
+
+
+def _filled(path: Path, members: int, neighbours: int, seed: int) -> tuple[Database, str]:
+    """A store with a tenant and others, embedded and caught up; the commits of the tenant come first."""
+    db = _opened(path, seed)
+    world = db.create("Tenant", "mine", resolve=False, key="mine").ref
+    _fill(db, world, members, random.Random(seed))
+    db.embed()
+    if neighbours:
+        theirs = db.create("Tenant", "theirs", resolve=False, key="theirs").ref
+        _fill(db, theirs, neighbours, random.Random(seed + 1))
+        db.embed()
+    assert db.catch_up(), "nobody else has the indexes of this store"
+    return db, world
+
+
+def _fill(db: Database, world: str, count: int, draw: random.Random) -> None:
+    """So many memories in scopes of a world."""
+    for first in range(0, count, _BATCH):
+        with db.batch() as tx:
+            scope = None
+            for number in range(first, min(count, first + _BATCH)):
+                if scope is None or number % _SCOPE_MEMORIES == 0:
+                    name = f"user:{world[:6]}-{number // _SCOPE_MEMORIES:04}"
+                    scope = tx.create("Scope", name, world=world, resolve=False, key=name)
+                text = words(draw, CONTENT_WORDS)
+                tx.create("Fact", "", content=text, world=scope, resolve=False, key=f"{world[:6]}-{number}")
+
+
+def _by_turns(asks: list[Callable[[str], Any]], questions: list[str]) -> list[list[float]]:
+    """How long each way takes for each question, by turns; the first few questions do not count."""
+    taken: list[list[float]] = [[] for _ in asks]
+    for number, text in enumerate(questions):
+        order = range(len(asks)) if number % 2 else reversed(range(len(asks)))
+        for way in order:
+            took = _milliseconds(lambda: asks[way](text))  # noqa: B023
+            if number >= _WARM_UP:
+                taken[way].append(took)
+    return taken
+
+
+def _milliseconds(work: Callable[[], Any]) -> float:
+    begun = perf_counter()
+    work()
+    return 1000 * (perf_counter() - begun)
+
+
+_FRESH: Final = """
+import json, sys, tempfile, time, worlddb
+path, world, how, text = sys.argv[1:]
+if how != "cold":
+    with tempfile.TemporaryDirectory() as other, worlddb.open(other + "/store") as db:
+        note = db.create("Note", "note", content="a first text")
+        db.embed()
+        db.view().recall("first text")
+        db.view(world=note.ref).recall("first text")
+with worlddb.open(path) as db:
+    begun = time.perf_counter()
+    found = db.view().recall(text, world=world) if how == "outside" else db.view(world=world).recall(text)
+    print(json.dumps([1000 * (time.perf_counter() - begun), len(found.hits)]))
+"""
+
+
+def _first(path: Path, world: str, how: str, text: str) -> float:
+    """The first recall of a fresh process, in milliseconds."""
+    command = [sys.executable, "-c", _FRESH, str(path), world, how, text]
+    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=True)
+    milliseconds, hits = json.loads(done.stdout)
+    assert hits, "the question was answered"
+    return float(milliseconds)
+
+
+if __name__ == "__main__":
+    main()

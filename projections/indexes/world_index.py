@@ -1,0 +1,757 @@
+"""What recalls inside one world search: kept from one call to the next, level with the log, and made of nothing else.
+
+A confined view may not search the store's own indexes: how rare a word is there tells of others (docs/decisions, 18).
+So a world that is asked from inside has postings, vectors and rectangles of its own (:mod:`.world_texts`,
+:mod:`.world_moments`). They follow the log: what commits say of the world is taken in, once. All handles of a process
+share them; on the disk they are one file a world, ``indexes/worlds/LINEAGE.bin``, which is replaced as a whole, may be
+deleted at any time, and is read only if it is what was written under the store's secret:
+
+    u64 bytes of all arrays | u64 bytes of what is told | zeros up to 64 | arrays, each at a multiple of 64 bytes
+    | what is told, as JSON: of which store, history and commit it is, where the arrays are, their hash, a seal
+
+Texts are not in it, words as keyed hashes alone. An erasure throws everything away.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from blake3 import blake3
+
+from worlddb.log.model import blobs, codec
+from worlddb.log.model import events as ev
+from worlddb.log.store.durable import sync_file
+from worlddb.projections.indexes import (
+    analysis,
+    fields,
+    text_index,
+    text_snapshot,
+    vector_rows,
+    witness,
+    world_moments,
+    world_texts,
+)
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.storage import schema
+
+if TYPE_CHECKING:
+    from worlddb.log.store.log import LmdbLog
+    from worlddb.projections.indexes.vector_rows import Numbers
+    from worlddb.projections.tables.storage.rows import Tables
+
+FORMAT: Final = 1
+"""Raised with any change of the file; one of another format is made anew."""
+FOLDER: Final = "worlds"
+MAX_WORLDS: Final = 256
+MAX_BYTES: Final = 1 << 30
+"""How many worlds a process keeps in memory, and how large they are together: those that were asked about last."""
+MAX_FILE_BYTES: Final = 4 << 30
+"""How large their files are together."""
+WORTH_KEEPING: Final = 256
+"""From so many new texts on, and a tenth of all, a world is written down."""
+LONG_STRETCH: Final = 20_000
+"""A file that is behind by more commits is written again, however little they brought."""
+EVENTS_FOR_A_TEXT: Final = 20
+FEW_EVENTS: Final = 20_000
+"""After more events than these, and than so many for each text, it is quicker to begin anew."""
+_TAKEN_IN_AT_ONCE: Final = 10_000
+_MOST_SEEN: Final = 8
+"""How many moments and choices of one world are kept."""
+_SUFFIX: Final = ".bin"
+
+Erasures = tuple[int, int | None]
+"""How often the data file was found replaced, and the erasure whose bytes still lie in files."""
+
+
+class _Held(NamedTuple):
+    """What was made for a moment: for which commit, choice and times, and what it is."""
+
+    seq: int
+    wanted: world_moments.Wanted
+    stay: world_moments.Stay
+    seen: world_texts.Seen
+
+
+class WorldIndex:
+    """One world's postings, vectors and rectangles, up to a commit."""
+
+    def __init__(self, node: int, secret: bytes) -> None:
+        self.guard = threading.RLock()
+        self.keys = world_texts.Keys(secret)
+        self.marker: tuple[int, bytes] | None = None
+        self.moments = world_moments.Moments(node)
+        self.places: dict[int, int] = {}
+        self.segments: tuple[world_texts.Segment, ...] = ()
+        self.spaces: dict[int, world_texts.Space] = {}
+        self.unsaved = 0
+        """How many texts and vectors the file does not have."""
+        self.saved_at = 0
+        self.lineage = b""
+        self._told: list[int] = []
+        self._held: list[_Held] = []
+        self._near: OrderedDict[tuple[int, int, int], world_texts.NearTexts] = OrderedDict()
+
+    @property
+    def count(self) -> int:
+        """How many texts there are."""
+        return len(self.moments.texts)
+
+    @property
+    def size_bytes(self) -> int:
+        """About how much room this takes."""
+        arrays = (array for segment in self.segments for array in segment[1:])
+        return (
+            sum(int(array.nbytes) for array in arrays)
+            + sum(space.size_bytes for space in self.spaces.values())
+            + 300 * self.count
+        )
+
+    def restored(self) -> None:
+        """Note that all that is here came from a file."""
+        assert self.marker is not None
+        self._told = [self.marker[0]]
+
+    # -- following the log
+
+    def level(self, log: LmdbLog, tables: Tables) -> bool:
+        """Take in what commits said since; False if all of it has to be made anew."""
+        head = log.head()
+        if self.marker is None:
+            self._begin(log, tables)
+        elif head.seq <= self.marker[0]:
+            return True
+        elif not self._follow(log, tables, self.marker[0], head.seq):
+            return False
+        self.marker = head.seq, head.chain
+        return True
+
+    def _begin(self, log: LmdbLog, tables: Tables) -> None:
+        self._place(self.moments.top)
+        self._read(log, tables, self._reached(tables, [self.moments.top]))
+        self._told = [log.head().seq]
+
+    def _follow(self, log: LmdbLog, tables: Tables, after: int, through: int) -> bool:
+        touched: set[int] = set()
+        edges: dict[int, schema.EdgePlace] = {}
+        changed: set[int] = set()
+        told: list[int] = []
+        left = FEW_EVENTS + EVENTS_FOR_A_TEXT * self.count
+        for seq in range(after + 1, through + 1):
+            left -= log.header(seq).event_count
+            if left < 0:
+                return False
+            is_told = False
+            for event in log.events(seq).events:
+                if isinstance(event, ev.Erased | ev.ErasedElsewhere):
+                    return False
+                if isinstance(event, ev.Linked) and event.type != schema.CONTAINS:
+                    continue
+                if isinstance(event, ev.Linked | ev.Unlinked | ev.EdgeClosed | ev.EdgeLost):
+                    place = tables.place_of(event.edge)
+                    if place is not None and place.type == schema.CONTAINS_CODE and place.source in self.places:
+                        edges[place.edge] = place
+                        is_told = True
+                        if not isinstance(event, ev.Linked):
+                            changed.add(place.edge)
+                elif isinstance(event, _ABOUT_TEXTS):
+                    node = tables.node_of(event.lineage)
+                    if node is not None and node in self.places:
+                        touched.add(node)
+                        is_told = True
+            if is_told:
+                told.append(seq)
+        fresh: list[int] = []
+        lines: list[world_moments.Line] = []
+        rows = [(place, tables.edge(place)) for place in edges.values()]
+        for _, row in rows:
+            if row.target not in self.places:
+                self._place(row.target)
+                fresh.append(row.target)
+        for place, row in rows:
+            lines += self._edge(tables, place, row)
+        self.moments.contain(lines, changed)
+        if fresh:
+            # What was said of them in between was not looked for.
+            told = list(range(told[0], through + 1))
+            self._read(log, tables, self._reached(tables, fresh))
+        self._read_again(log, tables, touched)
+        self._told += told
+        return True
+
+    def _place(self, node: int) -> None:
+        self.places[node] = len(self.places)
+        self.moments.nodes.add([(node,)])
+
+    def _edge(self, tables: Tables, place: schema.EdgePlace, row: schema.EdgeRow) -> list[world_moments.Line]:
+        found = []
+        for line, complete in world_moments.edge_lines(
+            tables, place, row, self.places[place.source], self.places[row.target]
+        ):
+            found.append(line)
+            self.moments.restarts(complete)
+        return found
+
+    def _reached(self, tables: Tables, starts: list[int]) -> list[int]:
+        """Some worlds and all that they ever contained, which are given places."""
+        found, level = list(starts), list(starts)
+        while level:
+            lines: list[world_moments.Line] = []
+            fresh: list[int] = []
+            for place, row in tables.between(sorted(level), schema.CONTAINS_CODE, None):
+                if row.target not in self.places:
+                    self.places[row.target] = len(self.places)
+                    fresh.append(row.target)
+                lines += self._edge(tables, place, row)
+            self.moments.nodes.add([(node,) for node in fresh])
+            self.moments.containing.add(lines)
+            found += fresh
+            level = fresh
+        return found
+
+    def _read(self, log: LmdbLog, tables: Tables, nodes: list[int]) -> None:
+        """Take in all versions of some worlds that are new here."""
+        for first in range(0, len(nodes), _TAKEN_IN_AT_ONCE):
+            texts: list[world_moments.Line] = []
+            holding: list[world_moments.Line] = []
+            documents: list[fields.TextDocument | None] = []
+            for node in nodes[first : first + _TAKEN_IN_AT_ONCE]:
+                if node == self.moments.top:
+                    continue  # A world is not inside itself.
+                versions = list(tables.version_rows(node))
+                numbered: dict[int, int] = {}
+                for number, row in versions:
+                    numbered[number] = self.count + len(texts)
+                    self._note(log, node, number, row, texts, documents)
+                self._hold(tables, node, versions, numbered, holding)
+            self._add(log, tables, texts, documents)
+            self.moments.holding.add(holding)
+
+    def _read_again(self, log: LmdbLog, tables: Tables, touched: set[int]) -> None:
+        """Take in what is new of some worlds that are here."""
+        import numpy as np
+
+        touched.discard(self.moments.top)
+        if not touched:
+            return
+        lines = self.moments.texts.lines
+        places = np.fromiter((self.places[node] for node in touched), dtype=np.int64)
+        own = np.flatnonzero(np.isin(lines[0], places)).tolist()
+        known = {(int(lines[0][text]), int(lines[1][text])): text for text in own if lines[3][text]}
+        texts: list[world_moments.Line] = []
+        holding: list[world_moments.Line] = []
+        documents: list[fields.TextDocument | None] = []
+        numbered_of: dict[int, dict[int, int]] = {}
+        for node in sorted(touched):
+            versions, numbered = list(tables.version_rows(node)), numbered_of.setdefault(node, {})
+            for number, row in versions:
+                text = known.get((self.places[node], number))
+                if text is None:
+                    text = self.count + len(texts)
+                    self._note(log, node, number, row, texts, documents)
+                numbered[number] = text
+            self._hold(tables, node, versions, numbered, holding)
+        self.moments.holding.without(own)
+        self._add(log, tables, texts, documents)
+        self.moments.holding.add(holding)
+        for number, space in list(self.spaces.items()):
+            has = set(space.lines.lines[0][np.isin(space.lines.lines[0], np.array(own, dtype=np.int64))].tolist())
+            rows: list[tuple[int, vector_rows.VectorRow]] = []
+            for node, numbered in numbered_of.items():
+                for version, text in numbered.items():
+                    if text < self.count - len(texts):
+                        place = asof.vector_place(tables, number, node, version)
+                        if place is not None and text not in has:
+                            rows += self._vector(log, place, node, version, text)
+                        elif place is not None and place.seq > (self.marker or (0, b""))[0]:
+                            self.spaces.pop(number, None)  # Recorded once more: read all of them again.
+            space.add(rows)
+            self.unsaved += len(rows)
+
+    def _note(
+        self,
+        log: LmdbLog,
+        node: int,
+        number: int,
+        row: schema.VersionRow,
+        texts: list[world_moments.Line],
+        documents: list[fields.TextDocument | None],
+    ) -> None:
+        stored = None if row.position == ev.NONE else log.blob(row.seq, row.position)
+        body = None if stored is None else codec.written_blob(stored, row.body, row.seq)
+        if isinstance(body, blobs.Body):
+            documents.append(fields.TextDocument(node, number, row.seq, body.name, body.content))
+            texts.append((self.places[node], number, row.seq, 1 if body.content else 2))
+        else:
+            documents.append(None)
+            texts.append((self.places[node], number, row.seq, 0))
+
+    def _hold(
+        self,
+        tables: Tables,
+        node: int,
+        versions: Sequence[tuple[int, schema.VersionRow]],
+        numbered: dict[int, int],
+        holding: list[world_moments.Line],
+    ) -> None:
+        for line, complete in world_moments.version_lines(tables, node, versions, numbered):
+            holding.append(line)
+            self.moments.restarts(complete)
+
+    def _add(
+        self,
+        log: LmdbLog,
+        tables: Tables,
+        texts: list[world_moments.Line],
+        documents: list[fields.TextDocument | None],
+    ) -> None:
+        if not texts:
+            return
+        first = self.count
+        self.moments.texts.add(texts)
+        self.segments = world_texts.added(self.segments, world_texts.taken_in(documents, first, self.keys))
+        self.unsaved += len(texts)
+        for number, space in self.spaces.items():
+            space.add(list(self._vectors(log, tables, number, first)))
+
+    def _vectors(
+        self, log: LmdbLog, tables: Tables, space: int, first: int
+    ) -> Iterator[tuple[int, vector_rows.VectorRow]]:
+        """The vectors of the texts from one on."""
+        nodes = self.moments.nodes.lines[0]
+        places, versions, _, has = self.moments.texts.lines[:, first:]
+        owners = nodes[places].tolist()
+        for at, (node, version, kind) in enumerate(zip(owners, versions.tolist(), has.tolist(), strict=True)):
+            place = asof.vector_place(tables, space, node, version) if kind else None
+            if place is not None:
+                yield from self._vector(log, place, node, version, first + at)
+
+    def _vector(
+        self, log: LmdbLog, place: asof.VectorPlace, node: int, version: int, text: int
+    ) -> Iterator[tuple[int, vector_rows.VectorRow]]:
+        stored = log.blob(place.seq, place.position)
+        found = None if stored is None else codec.decode_blob(stored, place.seq)
+        if isinstance(found, blobs.Vector):
+            yield text, vector_rows.VectorRow(node, version, place.seq, found.values, found.statements, found.stated)
+
+    # -- what a view sees
+
+    def seen(self, moment: asof.Moment, wanted: world_moments.Wanted) -> world_texts.Seen | None:
+        """What a view sees; ``None`` if that is from before what is known here."""
+        if moment.seq < self.moments.complete_from:
+            return None
+        seq = self._last_told(moment.seq)
+        for held in self._held:
+            if held.seq == seq and held.wanted == wanted and held.stay.start <= moment.valid < held.stay.end:
+                return held.seen
+        inside, stay = self.moments.inside(moment)
+        mask, other = self.moments.seen(moment, wanted, inside)
+        seen = world_texts.Seen(self.moments, self.places, self.keys, self.segments, inside, mask)
+        both = world_moments.Stay(max(stay.start, other.start), min(stay.end, other.end))
+        if wanted.span is None:
+            self._held = [_Held(seq, wanted, both, seen), *self._held[: _MOST_SEEN - 1]]
+        return seen
+
+    def near(
+        self, log: LmdbLog, tables: Tables, seen: world_texts.Seen, moment: asof.Moment, space: int, dimension: int
+    ) -> world_texts.NearTexts | None:
+        """The vectors of a space that a view sees; ``None`` if tables of before do not have all of them."""
+        kept = self._space(log, tables, space, dimension)
+        if kept is None:
+            return None
+        key = (id(seen), self._last_told(moment.seq), space)
+        found = self._near.get(key)
+        if found is None or found._seen is not seen:
+            found = self._near[key] = world_texts.NearTexts(seen, kept, moment.seq)
+            if len(self._near) > _MOST_SEEN:
+                self._near.popitem(last=False)
+        return found
+
+    def _space(self, log: LmdbLog, tables: Tables, number: int, dimension: int) -> world_texts.Space | None:
+        """The vectors of a space, read if they were not asked for before."""
+        found = self.spaces.get(number)
+        if found is None or found.dimension != dimension:
+            if self.marker is None or log.head().seq < self.marker[0]:
+                return None
+            found = world_texts.Space(dimension)
+            found.add(list(self._vectors(log, tables, number, 0)))
+            self.spaces[number] = found
+            self.unsaved += len(found.lines)
+        return found
+
+    def members(self, moment: asof.Moment, world: int) -> fields.Nodes | None:
+        """Who lies inside another world here."""
+        place = self.places.get(world)
+        if place is None:
+            return None
+        inside, _ = self.moments.inside(moment, place)
+        return fields.Nodes(frozenset(self.moments.nodes.lines[0][: len(inside)][inside].tolist()))
+
+    def told(self) -> dict[str, bytes]:
+        """All that is here in one order, however it came in: for comparing."""
+        import numpy as np
+
+        nodes, texts = self.moments.nodes.lines[0], self.moments.texts.lines
+        names = np.stack((nodes[texts[0]], texts[1]))
+        there = texts[3] > 0
+        held = self.moments.holding.lines
+        held = held[:, there[held[0]]]
+        around = self.moments.containing.lines
+        tables = {
+            "texts": np.concatenate((names, texts[2:]))[:, there],
+            "times": np.concatenate((names[:, held[0]], held[1:])),
+            "members": np.concatenate((nodes[around[[0, 5]]], around[1:5])),
+        }
+        segment = world_texts.merged(self.segments) if self.segments else None
+        if segment is not None:
+            words = np.repeat(segment.keys.view(np.int64), np.diff(segment.ends, prepend=0))
+            tables["words"] = np.concatenate((names[:, segment.places], [words, segment.often.astype(np.int64)]))
+        found = {what: _sorted(lines).tobytes() for what, lines in tables.items() if lines.size}
+        for number, space in self.spaces.items():
+            owners, seqs = space.lines.lines
+            order = np.lexsort((names[1][owners], names[0][owners]))
+            rows = np.concatenate(space.parts(len(owners)))[order]
+            found[f"vectors of space {number}"] = rows.tobytes() + names[:, owners[order]].tobytes() + seqs.tobytes()
+        return found
+
+    def _last_told(self, seq: int) -> int:
+        """The last commit up to one that told of the world, as far as that is known."""
+        at = bisect_right(self._told, seq)
+        return self._told[at - 1] if at else seq
+
+
+def _sorted(lines: Numbers) -> Numbers:
+    import numpy as np
+
+    found: Numbers = np.ascontiguousarray(lines[:, np.lexsort(lines)])
+    return found
+
+
+_ABOUT_TEXTS: Final = (ev.Created, ev.Revised, ev.Closed, ev.Lost, ev.Ended, ev.Voided, ev.Filled, ev.Embedded)
+
+
+class At(NamedTuple):
+    """One world as a view sees it."""
+
+    world: WorldIndex
+    seen: world_texts.Seen
+    moment: asof.Moment
+
+    def near(self, log: LmdbLog, tables: Tables, space: int, dimension: int) -> world_texts.NearTexts | None:
+        """The vectors of a space; ``None`` as :meth:`WorldIndex.near` gives it."""
+        with self.world.guard:
+            return self.world.near(log, tables, self.seen, self.moment, space, dimension)
+
+    def members(self, node: int) -> fields.Nodes | None:
+        """Who lies inside another world that is seen."""
+        with self.world.guard:
+            return self.world.members(self.moment, node)
+
+
+class Worlds:
+    """The worlds of a store that are asked from inside. Handles of one process on one store share it.
+
+    ``folder`` is that of the store's indexes. What cannot be read or written there is made anew, or kept in memory
+    alone.
+    """
+
+    def __init__(self, folder: Path, store_id: bytes, secret: bytes) -> None:
+        self.handles = 0
+        self._folder = folder / FOLDER
+        self._store_id = store_id
+        self._secret = secret
+        self._guard = threading.Lock()
+        self._erasures: Erasures = (0, None)
+        self._kept: OrderedDict[int, WorldIndex] = OrderedDict()
+
+    def at(
+        self,
+        log: LmdbLog,
+        tables: Tables,
+        world: int,
+        moment: asof.Moment,
+        wanted: world_moments.Wanted,
+        erasures: Erasures,
+    ) -> At | None:
+        """A world as a view sees it; ``None`` if what is kept does not tell."""
+        index = self._of(world, erasures)
+        with index.guard:
+            if index.marker is None:
+                self._load(index, log, tables, erasures)
+            elif not _is_of(log, index.marker):
+                index = self._anew(world, index)
+            if not index.level(log, tables):
+                index = self._anew(world, index)
+                index.level(log, tables)
+            seen = index.seen(moment, wanted)
+        return None if seen is None else At(index, seen, moment)
+
+    def _of(self, world: int, erasures: Erasures) -> WorldIndex:
+        with self._guard:
+            if self._erasures != erasures:
+                self._kept.clear()
+                self._erasures = erasures
+            found = self._kept.get(world)
+            if found is None:
+                found = self._kept[world] = WorldIndex(world, self._secret)
+            self._kept.move_to_end(world)
+            while len(self._kept) > MAX_WORLDS or (
+                len(self._kept) > 1 and sum(each.size_bytes for each in self._kept.values()) > MAX_BYTES
+            ):
+                self._kept.popitem(last=False)
+            return found
+
+    def _anew(self, world: int, old: WorldIndex) -> WorldIndex:
+        with self._guard:
+            fresh = WorldIndex(world, self._secret)
+            if self._kept.get(world) is old:
+                self._kept[world] = fresh
+            return fresh
+
+    def forget(self) -> None:
+        """Drop what is in memory: it may hold what was erased."""
+        with self._guard:
+            self._kept.clear()
+
+    def delete(self) -> None:
+        """Drop everything, the files too, unless another process is writing them."""
+        self.forget()
+        with suppress(text_snapshot.IndexUnwritable, OSError), text_index.locked(self._folder, 0.0):
+            text_index.reset(self._folder)
+
+    # -- on the disk
+
+    def keep(self, world: int, check: Callable[[], Erasures]) -> None:
+        """Write a world down if much of it is new. Must be called outside of transactions.
+
+        ``check`` looks for erasures. What cannot be written is made anew by the next process.
+        """
+        with self._guard:
+            index, erasures = self._kept.get(world), self._erasures
+        if index is None or index.marker is None:
+            return
+        is_much = index.unsaved >= max(WORTH_KEEPING, index.count // 10)
+        if not is_much and not (index.saved_at and index.marker[0] - index.saved_at > LONG_STRETCH):
+            return
+        with index.guard:
+            index.unsaved, index.saved_at = 0, index.marker[0]
+            try:
+                with text_index.locked(self._folder, 0.0):
+                    # Whoever erases deletes the folder after the commit. What was read before that is not put there
+                    # after it.
+                    if check() == erasures:
+                        self._folder.mkdir(parents=True, exist_ok=True)
+                        write(self._file(index.lineage), index, self._store_id, self._secret)
+                        self._prune()
+            except (text_snapshot.IndexUnwritable, OSError):
+                pass
+
+    def _file(self, lineage: bytes) -> Path:
+        return self._folder / f"{lineage.hex()}{_SUFFIX}"
+
+    def _prune(self) -> None:
+        """Delete the files that were of no use for the longest time, if there are too many."""
+        files = sorted(
+            ((looks.st_mtime_ns, looks.st_size, file) for file in files_in(self._folder) for looks in (file.stat(),)),
+            reverse=True,
+        )
+        total = 0
+        for at, (_, size, file) in enumerate(files):
+            total += size
+            if at and total > MAX_FILE_BYTES:
+                file.unlink(missing_ok=True)
+
+    def _load(self, index: WorldIndex, log: LmdbLog, tables: Tables, erasures: Erasures) -> None:
+        """Take over what is in the file, if it is of this history and of before no erasure."""
+        index.lineage = tables.node(index.moments.top).lineage
+        file = self._file(index.lineage)
+        due = erasures[1]
+        stored = load(file, self._secret)
+        if stored is None or stored.told["store"] != self._store_id.hex():
+            return
+        marker = int(stored.told["seq"]), bytes.fromhex(stored.told["chain"])
+        if stored.told["node"] != index.moments.top or (due is not None and marker[0] < due) or not _is_of(log, marker):
+            return
+        if marker[0] > log.head().seq:
+            return
+        stored.restore(index)
+        index.marker, index.saved_at = marker, marker[0]
+        index.restored()
+        with suppress(OSError):
+            os.utime(file)
+
+
+def faults(log: LmdbLog, tables: Tables, file: Path, secret: bytes) -> list[str]:
+    """In what a file differs from what the log says; nothing of one that is not used."""
+    stored = load(file, secret)
+    if stored is None or tables.node_of(bytes.fromhex(file.stem)) != stored.told["node"]:
+        return []
+    marker = int(stored.told["seq"]), bytes.fromhex(stored.told["chain"])
+    if marker[0] > log.head().seq or not _is_of(log, marker):
+        return []
+    kept, anew = (WorldIndex(stored.told["node"], secret) for _ in range(2))
+    stored.restore(kept)
+    kept.marker = marker
+    if not kept.level(log, tables) or not anew.level(log, tables):
+        return []
+    for number, space in kept.spaces.items():
+        anew._space(log, tables, number, space.dimension)
+    one, other = kept.told(), anew.told()
+    return [what for what in one if one[what] != other.get(what)]
+
+
+def _is_of(log: LmdbLog, marker: tuple[int, bytes]) -> bool:
+    """True if a commit is one of the log's, or a later one than a transaction sees."""
+    return marker[0] > log.head().seq or log.chain(marker[0]) == marker[1]
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The files of worlds in their folder."""
+    try:
+        return [file for file in folder.iterdir() if file.suffix == _SUFFIX]
+    except OSError:
+        return []
+
+
+class Stored(NamedTuple):
+    """A file that is as it was written."""
+
+    told: dict[str, Any]
+    arrays: dict[str, Any]
+
+    def restore(self, index: WorldIndex) -> None:
+        """Put what is in the file into an index that has nothing yet."""
+        arrays, moments = self.arrays, index.moments
+        for name in _COLUMNS:
+            setattr(moments, name, world_moments.Column(len(arrays[name]), arrays[name]))
+        moments.complete_from = int(self.told["complete_from"])
+        index.places = {node: place for place, node in enumerate(arrays["nodes"][0].tolist())}
+        index.segments = (
+            (world_texts.Segment(0, *(arrays[name] for name in world_texts.ARRAYS)),) if len(moments.texts) else ()
+        )
+        for number, dimension in self.told["spaces"]:
+            index.spaces[number] = world_texts.Space(dimension, arrays[f"vectors-{number}"], arrays[f"rows-{number}"])
+
+
+_COLUMNS: Final = ("nodes", "texts", "holding", "containing")
+_ALIGNED: Final = 64
+
+
+def write(file: Path, index: WorldIndex, store_id: bytes, secret: bytes) -> None:
+    """Put another file in the place of the one that is there.
+
+    Raises:
+        OSError: it cannot be written; what is there stays.
+    """
+    import numpy as np
+
+    assert index.marker is not None
+    if len(index.segments) > 1:
+        index.segments = (world_texts.merged(index.segments),)
+    arrays: dict[str, Any] = {name: getattr(index.moments, name).lines for name in _COLUMNS}
+    if index.segments:
+        arrays |= dict(zip(world_texts.ARRAYS, index.segments[0][1:], strict=True))
+    for number, space in index.spaces.items():
+        arrays[f"vectors-{number}"] = space.lines.lines
+        arrays[f"rows-{number}"] = np.concatenate(space.parts(len(space.lines)))
+    fresh = file.with_suffix(".new")
+    digest, at = blake3(), 0
+    lines: list[tuple[str, str, list[int], int]] = []
+    with fresh.open("wb") as out:
+        out.write(bytes(_ALIGNED))
+        for name, array in arrays.items():
+            plain = np.ascontiguousarray(array)
+            stored = plain.tobytes()
+            stored += bytes(-len(stored) % _ALIGNED)
+            lines.append((name, plain.dtype.str, list(plain.shape), at))
+            out.write(stored)
+            digest.update(stored)
+            at += len(stored)
+        told: dict[str, Any] = {
+            "format": FORMAT,
+            "analysis": analysis.FORMAT,
+            "store": store_id.hex(),
+            "node": index.moments.top,
+            "seq": index.marker[0],
+            "chain": index.marker[1].hex(),
+            "complete_from": index.moments.complete_from,
+            "spaces": [(number, space.dimension) for number, space in index.spaces.items()],
+            "arrays": lines,
+            "bytes": at,
+            "digest": digest.digest().hex(),
+        }
+        told["seal"] = _seal(secret, told)
+        tail = json.dumps(told).encode()
+        out.write(tail)
+        out.seek(0)
+        out.write(at.to_bytes(8, "big") + len(tail).to_bytes(8, "big"))
+    # A file that was not synced may have its length after a crash, and zeros in it.
+    sync_file(fresh)
+    os.replace(fresh, file)
+
+
+def load(file: Path, secret: bytes) -> Stored | None:
+    """What is in a file; ``None`` if there is none that can be read and is as it was written under the secret."""
+    import numpy as np
+
+    try:
+        with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            head = mapped[:16]
+            size, length = int.from_bytes(head[:8], "big"), int.from_bytes(head[8:], "big")
+            told = json.loads(mapped[_ALIGNED + size : _ALIGNED + size + length])
+            if told["format"] != FORMAT or told["analysis"] != analysis.FORMAT or told["bytes"] != size:
+                return None
+            if told["seal"] != _seal(secret, told):
+                return None
+        payload = np.memmap(file, dtype=np.uint8, mode="r", offset=_ALIGNED, shape=(size,))
+        found = blake3(max_threads=blake3.AUTO)
+        found.update(memoryview(payload))  # type: ignore[arg-type]
+        if found.hexdigest() != told["digest"]:
+            return None
+        plain = payload.view(np.ndarray)
+        arrays = {}
+        for name, kind, shape, at in told["arrays"]:
+            width = np.dtype(kind).itemsize * int(np.prod(shape))
+            arrays[name] = plain[at : at + width].view(kind).reshape(shape)
+        return Stored(told, arrays)
+    except (OSError, ValueError, KeyError, TypeError, IndexError, UnicodeDecodeError):
+        return None
+
+
+def _seal(secret: bytes, told: dict[str, Any]) -> str:
+    """The seal over all that is told of a file, its digest among that."""
+    rest = json.dumps({name: value for name, value in told.items() if name != "seal"}, sort_keys=True)
+    return witness.seal(secret, witness.WORLD, {"told": rest.encode()}).hex()
+
+
+_SHARED: dict[tuple[str, bytes], Worlds] = {}
+_SHARING: Final = threading.Lock()
+
+
+def worlds_of(folder: Path, store_id: bytes, secret: bytes) -> Worlds:
+    """The worlds of a store, which all handles of this process share until each has given them back."""
+    key = os.path.realpath(folder), store_id
+    with _SHARING:
+        found = _SHARED.get(key)
+        if found is None:
+            found = _SHARED[key] = Worlds(folder, store_id, secret)
+        found.handles += 1
+        return found
+
+
+def give_back(worlds: Worlds) -> None:
+    """End the use of a handle; the last one frees the memory."""
+    with _SHARING:
+        worlds.handles -= 1
+        if worlds.handles <= 0:
+            worlds.forget()
+            for key in [key for key, each in _SHARED.items() if each is worlds]:
+                del _SHARED[key]

@@ -1,0 +1,267 @@
+"""Who lies inside one world and which texts hold there, at any moment: the rows of the tables as arrays.
+
+Everything that the world ever contained is here, at any depth, with all of its versions. Each line of an array is a
+rectangle: from one commit up to another it was known that a version holds, or that a world contains another, from one
+valid time up to another. So what a view sees is a few comparisons of whole arrays, at any commit and any valid time,
+and the same lines serve all of them.
+
+What a view sees stays the same between two commits that tell of the world, and between two times at which something in
+it begins or ends by itself: :class:`Stay` says for how long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from worlddb.log.model import times
+from worlddb.projections.tables.reads.asof import Moment
+from worlddb.projections.tables.storage import schema, timeline_rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from worlddb.projections.indexes.vector_rows import Numbers
+    from worlddb.projections.tables.storage.rows import Tables
+
+    Mask = NDArray[np.bool_]
+
+MOST_CHANGES: Final = 16
+"""How many changes of one timeline are told apart; what was known before those is left to the tables."""
+
+SUBJECT, KNOWN_FROM, KNOWN_TO, START, END = range(5)
+"""The columns of rectangles; containment has the target behind them."""
+TARGET: Final = 5
+
+Line = tuple[int, ...]
+
+
+class Column:
+    """Lines of whole numbers that more are added to; what was given out stays as it is."""
+
+    def __init__(self, width: int, lines: Numbers | None = None) -> None:
+        import numpy as np
+
+        self._room = np.zeros((width, 0), dtype=np.int64) if lines is None else lines
+        self._count = int(self._room.shape[1])
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def lines(self) -> Numbers:
+        """One row for each column of the lines."""
+        return self._room[:, : self._count]
+
+    def add(self, lines: Sequence[Line]) -> None:
+        """Add some lines."""
+        import numpy as np
+
+        if not lines:
+            return
+        end = self._count + len(lines)
+        if end > self._room.shape[1]:
+            room = np.zeros((self._room.shape[0], max(end, 2 * self._count)), dtype=np.int64)
+            room[:, : self._count] = self.lines
+            self._room = room
+        self._room[:, self._count : end] = np.array(lines, dtype=np.int64).T
+        self._count = end
+
+    def without(self, subjects: Iterable[int]) -> None:
+        """Take the lines of some subjects away, for who has read the others before."""
+        import numpy as np
+
+        gone = np.isin(self.lines[SUBJECT], np.fromiter(subjects, dtype=np.int64))
+        if gone.any():
+            self._room = self.lines[:, ~gone]
+            self._count = int(self._room.shape[1])
+
+
+class Stay(NamedTuple):
+    """The valid times, half-open, around one of them in which a view sees the same."""
+
+    start: int
+    end: int
+
+
+class Wanted(NamedTuple):
+    """Which versions of a world count: the valid one, unless something else is said.
+
+    ``span``: those valid in it, throughout or at some instant. ``earlier``: what was valid before the valid one, too.
+    ``ended``: of a world that has no valid one the newest, and with ``earlier`` all.
+    """
+
+    ended: bool = False
+    earlier: bool = False
+    span: tuple[int, int] | None = None
+    throughout: bool = False
+
+
+class Moments:
+    """The rectangles of one world."""
+
+    def __init__(self, top: int) -> None:
+        self.top = top
+        self.nodes = Column(1)
+        """The worlds that were ever inside, and the top as the first; elsewhere they are called by their places."""
+        self.texts = Column(4)
+        """Of each version the place of its world, its number, its commit, and 1 for a text, 2 for an empty one."""
+        self.holding = Column(5)
+        """Of versions, by their place in ``texts``."""
+        self.containing = Column(7)
+        """Of worlds, by the places of container and member; at the end the number of the edge."""
+        self.complete_from = 0
+        """The commit from which on everything is here."""
+
+    # -- what a moment sees
+
+    def inside(self, moment: Moment, within: int = 0) -> tuple[Mask, Stay]:
+        """Which of the worlds lie inside the one at a place (the top's), and for how long."""
+        import numpy as np
+
+        count = len(self.nodes)
+        lines = self.containing.lines
+        known = _known(lines, moment.seq)
+        now = known & (lines[START] <= moment.valid) & (moment.valid < lines[END])
+        stay = _stay(lines[:, known], moment.valid)
+        order = np.argsort(lines[SUBJECT][now], kind="stable")
+        sources, targets = lines[SUBJECT][now][order], lines[TARGET][now][order]
+        begins = np.searchsorted(sources, np.arange(count + 1))
+        found = np.zeros(count, dtype=bool)
+        level = np.array([within], dtype=np.int64)
+        while len(level):
+            firsts, counts = begins[level], begins[level + 1] - begins[level]
+            at = np.repeat(firsts - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+            level = np.unique(targets[at])
+            level = level[~found[level]]
+            found[level] = True
+        return found, stay
+
+    def seen(self, moment: Moment, wanted: Wanted, inside: Mask) -> tuple[Mask, Stay]:
+        """Which of the texts count at a moment, of the worlds that are inside, and for how long."""
+        import numpy as np
+
+        texts, lines = self.texts.lines, self.holding.lines
+        known = _known(lines, moment.seq)
+        stay = _stay(lines[:, known], moment.valid)
+        start, end = wanted.span or (moment.valid, moment.valid + 1)
+        if wanted.throughout:
+            fits = known & (lines[START] <= start) & (end <= lines[END])
+        else:
+            fits = known & (np.maximum(lines[START], start) < np.minimum(lines[END], end))
+        found = np.zeros(texts.shape[1], dtype=bool)
+        found[lines[SUBJECT][fits]] = True
+        if wanted.span is None and (wanted.ended or wanted.earlier):
+            found = self._others(moment, wanted, found)
+        found &= inside[texts[0]] & (texts[3] > 0)
+        return found, stay
+
+    def _others(self, moment: Moment, wanted: Wanted, valid: Mask) -> Mask:
+        """The versions that count beside the valid ones."""
+        import numpy as np
+
+        nodes, _, seqs, _ = self.texts.lines
+        there = seqs <= moment.seq
+        if wanted.ended and wanted.earlier:
+            every: Mask = there
+            return every
+        has_valid = np.zeros(len(self.nodes), dtype=bool)
+        has_valid[nodes[valid]] = True
+        if wanted.earlier:
+            lines = self.holding.lines
+            before = _known(lines, moment.seq) & (lines[START] <= moment.valid) & (lines[START] < lines[END])
+            found = np.zeros(len(valid), dtype=bool)
+            found[lines[SUBJECT][before]] = True
+            found &= has_valid[nodes]
+            return found
+        # Of the versions of a world, the one that was written last has the highest number.
+        newest = np.zeros(len(self.nodes), dtype=np.int64)
+        np.maximum.at(newest, nodes[there], self.texts.lines[1][there])
+        valid |= there & ~has_valid[nodes] & (self.texts.lines[1] == newest[nodes])
+        return valid
+
+    # -- reading the tables
+
+    def contain(self, lines: list[Line], edges: set[int]) -> None:
+        """Put in what is said of containment, in the place of what was said of some edges."""
+        if edges and len(self.containing):
+            self._drop_edges(edges)
+        self.containing.add(lines)
+
+    def _drop_edges(self, edges: set[int]) -> None:
+        import numpy as np
+
+        lines = self.containing.lines
+        gone = np.isin(lines[6], np.fromiter(edges, dtype=np.int64))
+        if gone.any():
+            self.containing = Column(7, lines[:, ~gone])
+
+    def restarts(self, seq: int) -> None:
+        """Note that something known before a commit is not here."""
+        self.complete_from = max(self.complete_from, seq)
+
+
+def _known(lines: Numbers, seq: int) -> Mask:
+    found: Mask = (lines[KNOWN_FROM] <= seq) & (seq < lines[KNOWN_TO])
+    return found
+
+
+def _stay(lines: Numbers, valid: int) -> Stay:
+    import numpy as np
+
+    bounds = np.concatenate((lines[START], lines[END]))
+    past, future = bounds[bounds <= valid], bounds[bounds > valid]
+    return Stay(int(past.max()) if len(past) else times.ALWAYS, int(future.min()) if len(future) else times.FOREVER)
+
+
+def edge_lines(
+    tables: Tables, place: schema.EdgePlace, row: schema.EdgeRow, source: int, target: int
+) -> Iterator[tuple[Line, int]]:
+    """The rectangles of a containment, and from which commit on they are complete."""
+    line = timeline_rows.Place(timeline_rows.OF_EDGE, place.edge)
+    until = _signed(row.unlinked)
+    if not row.closed:
+        yield (source, row.seq, until, row.valid_from, row.valid_to, target, place.edge), 0
+        return
+    for number, since, to, span, complete in _rectangles(tables, line):
+        if number == timeline_rows.HOLDS and since < until:
+            yield (source, since, min(to, until), *span, target, place.edge), complete
+
+
+def version_lines(
+    tables: Tables, node: int, versions: Sequence[tuple[int, schema.VersionRow]], texts: dict[int, int]
+) -> Iterator[tuple[Line, int]]:
+    """The rectangles of all versions of a world, which ``texts`` places, and from when on they are complete."""
+    there = False
+    if len(versions) > 1 or versions[0][1].closed:
+        line = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
+        for number, since, to, span, complete in _rectangles(tables, line):
+            there = True
+            if number not in timeline_rows.NO_VERSION:
+                yield (texts[number], since, to, *span), complete
+    if not there:
+        for number, row in versions:
+            yield (texts[number], row.seq, _signed(schema.LIVE), row.valid_from, row.valid_to), 0
+
+
+def _rectangles(tables: Tables, place: timeline_rows.Place) -> Iterator[tuple[int, int, int, tuple[int, int], int]]:
+    """Number, first commit, commit behind the last, span, and from which commit on all of them are told."""
+    every = timeline_rows.changes(tables.timelines, place, _signed(schema.LIVE))
+    changes = every[-MOST_CHANGES:]
+    complete = changes[0] if len(every) > len(changes) else 0
+    open_since: dict[tuple[int, int, int], int] = {}
+    for commit in changes:
+        line = timeline_rows.steps(tables.timelines, place, commit) or []
+        there = {(piece.number, *piece.span) for piece in timeline_rows.pieces(line)}
+        for gone in open_since.keys() - there:
+            yield gone[0], open_since.pop(gone), commit, gone[1:], complete
+        for fresh in there - open_since.keys():
+            open_since[fresh] = commit
+    for (number, start, end), since in open_since.items():
+        yield number, since, _signed(schema.LIVE), (start, end), complete
+
+
+def _signed(number: int) -> int:
+    """A number of a commit as the arrays have it: what is without an end has the highest there."""
+    return min(number, 2**63 - 1)
