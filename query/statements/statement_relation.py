@@ -170,7 +170,7 @@ def _changed_numbers(earlier: Frame, later: Frame) -> str:
 
 
 def _numbered(earlier: Frame, later: Frame, overlap: float, unit: str) -> Compared | None:
-    is_dated = all(_FIRST_YEAR <= float(value) <= _LAST_YEAR for value in _values(earlier) | _values(later))
+    is_dated = all(map(_is_year, _values(earlier) | _values(later)))
     once = _once(earlier, later)
     if once:
         return _told(0.6 + 0.4 * overlap, later, f"another {once}", "contradiction")
@@ -189,6 +189,11 @@ def _numbered(earlier: Frame, later: Frame, overlap: float, unit: str) -> Compar
     if earlier.verb and earlier.verb == later.verb:
         return _told(0.5 + 0.4 * overlap, later, "the same verb, another number", "replacement")
     return None
+
+
+def _is_year(value: str) -> bool:
+    """True if a number may be a year; an address or a release such as 1.2.3 is none."""
+    return value.count(".") == 1 and _FIRST_YEAR <= float(value) <= _LAST_YEAR
 
 
 def _units(one: Frame) -> frozenset[str]:

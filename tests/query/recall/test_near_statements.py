@@ -65,6 +65,7 @@ def relation(earlier: str, later: str) -> str:
         ("Sarah said thing 3 about Porto", "Sarah said thing 4 about Porto", "compatible"),
         ("Bob is allergic to shellfish.", "Bob is allergic to penicillin.", "compatible"),
         ("I live in Lisbon.", "I moved to Porto.", "replacement"),
+        ("The client runs version 1.2.3.", "The client runs version 1.3.0.", "replacement"),
         ("My boss is Karen.", "My new boss is Steve.", "replacement"),
         ("The meeting is at 3pm.", "The meeting is in room 12.", ""),
         ("the heron flies", "the heron flies again", "same"),
@@ -95,7 +96,7 @@ def test_the_published_pairs_that_rules_were_fitted_to_are_told_as_they_are_labe
 
 _WORDS = (
     "Ana's lives in Lisbon now 7 1,200 ² ٣ not never my I two hundred . ' ’s is was moved to March years old the Porto"
-    " ß"
+    " ß 10.0.0.1 10.0.0.2 1.5 2.5 in 1999 2001 kg"
 )
 WORDS = st.sampled_from(_WORDS.split())
 
