@@ -4,6 +4,10 @@ The history lists versions, and when each of their ends was learned. Blame names
 each edge what it is, with its author, time and reason.
 """
 
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
@@ -37,23 +41,90 @@ def history(
         if period is None or period.admits(seen.validity)
     ]
     if between is not None:
-        found = [seen for seen in found if is_learned(snapshot, node, seen, between)]
+        steps = _steps(snapshot, node)
+        learned = {step.number for step in steps if between.contains(snapshot.header(step.seq).ingest_time)}
+        found = [seen for seen in found if seen.number in learned]
     return [build.version(snapshot, node, seen) for seen in reversed(found)]
 
 
 def timeline(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Learned]:
     """Everything that was learned about when the versions of a lineage are valid, in log order."""
-    return [_record(snapshot, node, step) for step in sorted(_steps(snapshot, node), key=lambda step: step[:2])]
+    told = _Told(snapshot, node)
+    return [told.step(step) for step in sorted(_steps(snapshot, node), key=lambda step: step[:2])]
 
 
-def why_closed(snapshot: visible.VisibleSnapshot, node: int, seq: int) -> str:
-    """The reason of the commit that closed a version, by retiring, replacing or succeeding it."""
-    tables = snapshot.tables
-    reasons = list(snapshot.reasons(seq, tables.node(node).lineage))
-    edges = ((row.seq, row.details) for _, row in tables.incoming(node))
-    versions = ((row.seq, row.details) for _, row in tables.version_rows(node))
-    given = (snapshot.details(*made).why for made in (*edges, *versions) if made[0] == seq)
-    return next((why for why in (*reasons, *given) if why), "")
+class _Told:
+    """What commits said of one lineage, looked up once for all that is asked of them."""
+
+    def __init__(self, snapshot: visible.VisibleSnapshot, node: int) -> None:
+        self._snapshot, self._node = snapshot, node
+        self._lineage = snapshot.tables.node(node).lineage
+        self._details: dict[int, list[int]] | None = None
+        self._versions: dict[int, records.Version] = {}
+        self._changed: list[tuple[int, int]] | None = None
+
+    def why_closed(self, seq: int) -> str:
+        """The reason of the commit that closed a version, by retiring, replacing or succeeding it."""
+        if self._details is None:
+            tables = self._snapshot.tables
+            self._details = defaultdict(list)
+            made = [(row.seq, row.details) for _, row in tables.incoming(self._node)]
+            made += [(row.seq, row.details) for _, row in tables.version_rows(self._node)]
+            for at, details in made:
+                self._details[at].append(details)
+        given = (self._snapshot.details(seq, details).why for details in self._details.get(seq, ()))
+        return next((why for why in (*self._snapshot.reasons(seq, self._lineage), *given) if why), "")
+
+    def step(self, step: _Step) -> records.Learned:
+        row = self._snapshot.tables.version(self._node, step.number)
+        is_written = step.seq == row.seq
+        header = self._snapshot.header(step.seq)
+        return records.Learned(
+            number=step.number,
+            change="written" if is_written else "closed",
+            valid=records.Valid(step.validity.start, step.validity.end),
+            spans=build.several(step.validity),
+            seq=step.seq,
+            ingested_at=header.ingest_time,
+            author=header.author,
+            why=self._snapshot.details(step.seq, row.details).why if is_written else self.why_closed(step.seq),
+            late=step.late,
+            ref=self._lineage.hex(),
+        )
+
+    def shift(self, at: int, before: asof.SeenVersion | None, after: asof.SeenVersion | None) -> records.Shift:
+        """What a lineage says from a time on, where it said something else until then."""
+        seq = self._learned_by(at)
+        header = self._snapshot.header(seq)
+        wrote = after is not None and after.row.seq == seq
+        return records.Shift(
+            ref=self._lineage.hex(),
+            at=at,
+            before=None if before is None else self._version(before),
+            after=None if after is None else self._version(after),
+            seq=seq,
+            ingested_at=header.ingest_time,
+            author=header.author,
+            why=self._snapshot.details(seq, after.row.details).why
+            if after is not None and wrote
+            else self.why_closed(seq),
+        )
+
+    def _version(self, seen: asof.SeenVersion) -> records.Version:
+        if seen.number not in self._versions:
+            self._versions[seen.number] = build.version(self._snapshot, self._node, seen)
+        return self._versions[seen.number]
+
+    def _learned_by(self, at: int) -> int:
+        """The commit since which it is known what holds right before a time and from it on."""
+        if self._changed is None:
+            line = [(times.ALWAYS, self._snapshot.tables.version(self._node, 1).seq)]
+            for step in _steps(self._snapshot, self._node):
+                for window in step.changed:
+                    line = timeline_rows.overlaid(line, window, step.seq)
+            self._changed = line
+        found = (bisect_right(self._changed, time, key=lambda step: step[0]) for time in (at - 1, at))
+        return max(self._changed[after - 1][1] for after in found)
 
 
 def is_learned(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion, between: times.Interval) -> bool:
@@ -69,6 +140,8 @@ class _Step(NamedTuple):
     number: int
     validity: times.Validity
     late: bool = False
+    changed: tuple[times.Interval, ...] = ()
+    """The times that it took or lost by this."""
 
 
 def _steps(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[_Step]:
@@ -77,12 +150,14 @@ def _steps(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[_Step]:
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     row, first = tables.node(node), tables.version(node, 1)
     if row.versions == 1 and not first.closed:
-        yield _Step(first.seq, 1, times.Interval(first.valid_from, first.valid_to))
+        only = times.Interval(first.valid_from, first.valid_to)
+        yield _Step(first.seq, 1, only, changed=only.pieces)
         return
     held: dict[int, times.Validity] = {}
     written = 0
     for commit in timeline_rows.changes(tables.timelines, place, seq):
         touched: dict[int, times.Validity] = {}
+        changed: dict[int, tuple[times.Interval, ...]] = defaultdict(tuple)
         late: set[int] = set()
         for event in snapshot.events_about(commit, row.lineage):
             if isinstance(event, ev.Created | ev.Revised):
@@ -90,29 +165,14 @@ def _steps(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[_Step]:
                 if any(known.start > event.valid_from for known in held.values() if not known.is_empty):
                     late.add(written)
                 touched[written] = held[written] = times.Interval(event.valid_from, event.valid_to)
+                changed[written] += held[written].pieces
             elif isinstance(event, ev.Closed | ev.Lost):
                 start = event.valid_to if isinstance(event, ev.Closed) else event.valid_from
-                end = times.FOREVER if isinstance(event, ev.Closed) else event.valid_to
-                touched[event.version] = held[event.version] = held[event.version].without(times.Interval(start, end))
-        yield from (_Step(commit, number, validity, number in late) for number, validity in sorted(touched.items()))
-
-
-def _record(snapshot: visible.VisibleSnapshot, node: int, step: _Step) -> records.Learned:
-    row = snapshot.tables.version(node, step.number)
-    is_written = step.seq == row.seq
-    header = snapshot.header(step.seq)
-    return records.Learned(
-        number=step.number,
-        change="written" if is_written else "closed",
-        valid=records.Valid(step.validity.start, step.validity.end),
-        spans=build.several(step.validity),
-        seq=step.seq,
-        ingested_at=header.ingest_time,
-        author=header.author,
-        why=snapshot.details(step.seq, row.details).why if is_written else why_closed(snapshot, node, step.seq),
-        late=step.late,
-        ref=snapshot.tables.node(node).lineage.hex(),
-    )
+                window = times.Interval(start, times.FOREVER if isinstance(event, ev.Closed) else event.valid_to)
+                changed[event.version] += held[event.version].intersect(window).pieces
+                touched[event.version] = held[event.version] = held[event.version].without(window)
+        for number, validity in sorted(touched.items()):
+            yield _Step(commit, number, validity, number in late, changed[number])
 
 
 class _Run(NamedTuple):
@@ -173,13 +233,13 @@ def changes(snapshot: visible.VisibleSnapshot, nodes: Iterable[int], between: ti
     for node in nodes:
         if _is_elsewhere(snapshot, node, between):
             continue
-        happened += _shifts(snapshot, node, between)
-        held: dict[int, times.Validity] = {}
+        told = _Told(snapshot, node)
+        happened += _shifts(snapshot, told, node, between)
         for step in _steps(snapshot, node):
-            before, held[step.number] = held.get(step.number, _NEVER), step.validity
-            is_other = times.common(before, between).pieces != times.common(step.validity, between).pieces
-            if is_other and snapshot.header(step.seq).ingest_time >= between.end:
-                learned.append(_record(snapshot, node, step))
+            if not any(each.overlaps(between) for each in step.changed):
+                continue
+            if snapshot.header(step.seq).ingest_time >= between.end:
+                learned.append(told.step(step))
     happened.sort(key=lambda shift: shift.at)
     learned.sort(key=lambda step: step.seq)
     return records.Changes(happened=tuple(happened), learned=tuple(learned))
@@ -214,65 +274,21 @@ def inside_during(snapshot: visible.VisibleSnapshot, world: int, between: times.
     yield from sorted(inside - {world})
 
 
-def _shifts(snapshot: visible.VisibleSnapshot, node: int, between: times.Interval) -> Iterator[records.Shift]:
+def _shifts(
+    snapshot: visible.VisibleSnapshot, told: _Told, node: int, between: times.Interval
+) -> Iterator[records.Shift]:
     """The times in a span at which what a lineage says changes, in order."""
     before: _Run | None = None
     for run in _runs(snapshot, node):
         if before is not None and before.period.end < run.period.start:
             if between.contains(before.period.end):
-                yield _shift(snapshot, node, before.period.end, before.by[-1], None)
+                yield told.shift(before.period.end, before.by[-1], None)
             before = None
         if between.contains(run.period.start):
-            yield _shift(snapshot, node, run.period.start, None if before is None else before.by[-1], run.by[0])
+            yield told.shift(run.period.start, None if before is None else before.by[-1], run.by[0])
         before = run
     if before is not None and before.period.end != times.FOREVER and between.contains(before.period.end):
-        yield _shift(snapshot, node, before.period.end, before.by[-1], None)
-
-
-def _shift(
-    snapshot: visible.VisibleSnapshot,
-    node: int,
-    at: int,
-    before: asof.SeenVersion | None,
-    after: asof.SeenVersion | None,
-) -> records.Shift:
-    seq = _learned_by(snapshot, node, at)
-    header = snapshot.header(seq)
-    wrote = after is not None and after.row.seq == seq
-    return records.Shift(
-        ref=snapshot.tables.node(node).lineage.hex(),
-        at=at,
-        before=None if before is None else build.version(snapshot, node, before),
-        after=None if after is None else build.version(snapshot, node, after),
-        seq=seq,
-        ingested_at=header.ingest_time,
-        author=header.author,
-        why=snapshot.details(seq, after.row.details).why
-        if after is not None and wrote
-        else why_closed(snapshot, node, seq),
-    )
-
-
-def _learned_by(snapshot: visible.VisibleSnapshot, node: int, at: int) -> int:
-    """The commit since which it is known what holds right before a time and from it on."""
-    tables = snapshot.tables
-    place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
-    commits = timeline_rows.changes(tables.timelines, place, snapshot.place.moment.seq)
-
-    def around(seq: int) -> list[int]:
-        found = (asof.version_at(tables, node, asof.Moment(seq, time)) for time in (at - 1, at))
-        return [0 if seen is None else seen.number for seen in found]
-
-    last = tables.version(node, 1).seq
-    now = around(snapshot.place.moment.seq)
-    for commit in reversed(commits):
-        if around(commit) != now:
-            break
-        last = commit
-    return last
-
-
-_NEVER: Final = times.Interval(0, 0)
+        yield told.shift(before.period.end, before.by[-1], None)
 
 
 TEXT_FIELDS: Final = ("type", "name", "content")
@@ -388,12 +404,12 @@ class _Blaming:
         )
         closed = asof.closed_by(self._tables, self._node, seen.number, seen.row, self._moment.seq)
         if closed or ends != times.FOREVER:
-            why = why_closed(self._snapshot, self._node, closed) if closed else self._reason(seen)
+            why = _Told(self._snapshot, self._node).why_closed(closed) if closed else self._reason(seen)
             yield self._field("valid_to", times.format_time(ends), closed or seen.row.seq, why, version=seen.number)
         row = self._tables.node(self._node)
         ended = asof.ended_by(self._tables, self._node, row, self._moment.seq)
         if ended:
-            yield self._field("ended", "yes", ended, why_closed(self._snapshot, self._node, ended))
+            yield self._field("ended", "yes", ended, _Told(self._snapshot, self._node).why_closed(ended))
 
     def containers(self) -> Iterator[BlamedField]:
         for place, row in self._tables.incoming(self._node, schema.CONTAINS_CODE, known_by=self._moment.seq):
