@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 import msgspec
-from rapidfuzz import process
 
 from worlddb.database import Database
 from worlddb.database import open as open_store
 from worlddb.log.model import errors, limits, times
-from worlddb.memory_scopes import ENTRY, SCOPE, Label, ScopeKey, Scopes
+from worlddb.memory_scopes import ENTRY, SCOPE, Label, ScopeKey, Scopes, notes_inside
+from worlddb.plain_text import one_line
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.ingest import chat_messages, extraction
@@ -28,12 +28,10 @@ Answer = TypeVar("Answer")
 Count = Callable[[str], int]
 
 ABOUT: Final = "refers_to"
-ALIKE: Final = 85
-"""Of 100, by the letters that would have to be changed, from where on a name may be another one misspelt."""
-MAX_ALIKE: Final = 3
-"""Users whom a note names."""
-MAX_SCOPES: Final = 10_000
-"""Users among whom such names are looked for."""
+OWN: Final = ("channel", "agent", "session", "role", "message")
+"""Fields of a source that the memory says itself."""
+MAX_SESSIONS_MOVED: Final = 8
+"""How often the session of one name may have been moved to somebody else."""
 _FIRST: Final = 8
 """Hits more than wanted that are asked for at first, since some are no statements."""
 _CONTEXT: Final = 64
@@ -83,11 +81,13 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     left: int
 
     def __str__(self) -> str:
-        lines = [f"What is known of {self.user or 'everybody'} at {times.format_time(self.at)}"]
+        lines = [f"What is known of {one_line(self.user) or 'everybody'} at {times.format_time(self.at)}"]
         for kind, worlds in self.kinds.items():
-            lines += [f"{kind}:", *(f"- {_line(world)}" for world in worlds)]
+            lines += [f"{one_line(kind)}:", *(f"- {_line(world)}" for world in worlds)]
         if self.people:
-            lines.append("Mentioned: " + ", ".join(f"{name} ({count})" for name, count in self.people.items()))
+            lines.append(
+                "Mentioned: " + ", ".join(f"{one_line(name)} ({count})" for name, count in self.people.items())
+            )
         return "\n".join(lines)
 
 
@@ -192,18 +192,19 @@ class Memory:
             RefusedError: a rule of the engine forbids it; nothing was written.
         """
         self._check_present()
+        source = _checked_source(source)
         if isinstance(given, str):
             if not given.strip():
                 raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
             joined = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
-            names = [about] if isinstance(about, str) else [*about]
-            return self._state(given, names, joined, type, name, since, until, dict(source or {}), why)
+            names = [limits.checked_text(name, "about", limits.MAX_NAME_BYTES) for name in _listed(about)]
+            return self._state(given, names, joined, type, name, since, until, source, why)
         given_besides = (about, name, until, contradicts, derived_from, replaces)
         if any(given_besides) or type != "Fact":
             raise errors.InputError(
                 "A statement's arguments were given with messages", "Add the statement with a call of its own"
             )
-        return self._converse(chat_messages.messages_of(given), since, dict(source or {}), why)
+        return self._converse(chat_messages.messages_of(given), since, source, why)
 
     def correct(
         self,
@@ -283,10 +284,10 @@ class Memory:
         shown: dict[str, tuple[tuple[int, int], str]] = {}
         known = {hit.ref: hit for hit in found.hits}
         for hit in found.hits:
-            said = " ".join(hit.content.split())
+            said = one_line(hit.content)
             line = f"- {_line(hit)}"
             against = [known[ref].content for ref in hit.conflicts if ref in known]
-            line += f" (contradicted by: {'; '.join(' '.join(each.split()) for each in against)})" if against else ""
+            line += f" (contradicted by: {'; '.join(map(one_line, against))})" if against else ""
             text = "\n".join([*(each for _, each in sorted(shown.values())), line])
             if said not in shown and tokens(text) <= max_tokens:
                 shown[said] = (hit.valid.start, hit.seq), line
@@ -394,6 +395,33 @@ class Memory:
         begun, fallback = self._begun(), None if at is None else times.parse_time(at, "since")
         session = self.session or extraction.DEFAULT_SESSION
         first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
+        said, told = said[known:], (source, fallback, first, why)
+        for attempt in range(MAX_SESSIONS_MOVED):
+            try:
+                receipt, made = self._write_turns(said, speakers, session, attempt, *told)
+                break
+            except errors.RefusedError as error:
+                # An operator moved the session away: edges of its turns have their keys, wherever they are now.
+                if error.details.get("reason") != "key_taken" or attempt == MAX_SESSIONS_MOVED - 1:
+                    raise
+        written = {entry.refs[0] for entry in self.db.log(receipt.seq, receipt.seq) if entry.refs}
+        refs = [receipt.refs[position] for position in made]
+        again = known + (sum(ref not in written for ref in refs) if receipt.events else len(refs))
+        done = self._done(receipt, refs, begun)
+        return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes))
+
+    def _write_turns(
+        self,
+        said: Sequence[chat_messages.Message],
+        speakers: Mapping[str, str],
+        session: str,
+        attempt: int,
+        source: Mapping[str, Any],
+        fallback: int | None,
+        first: int | None,
+        why: str,
+    ) -> tuple[Any, list[int]]:
+        """Write messages into their session as one commit; returns its receipt, and the places of their references."""
         with self.db.batch() as tx:
             key, home = self._home(tx)
             where = tx.create(
@@ -401,12 +429,15 @@ class Memory:
                 session,
                 world=home,
                 key=_key("session", key, session),
+                key_within=self._scopes.top if home is None else home,
                 valid_from=first,
                 resolve=False,
                 source=self._source({}),
+                anew=True,
+                revive=True,
             )
             made = []
-            for each in said[known:]:
+            for each in said:
                 turn, begins = each.turn(speakers), fallback if each.at is None else each.at
                 own = [each.id] if each.id else [each.at, each.role, each.text] if each.at is not None else None
                 world = tx.create(
@@ -415,8 +446,9 @@ class Memory:
                     content=f"{turn.speaker}: {turn.text}",
                     world=where,
                     key=None if own is None else _key("message", key, session, *own),
+                    key_within=where,
                     valid_from=begins,
-                    source=self._source(source | turn.source),
+                    source=self._source({**source, **turn.source}),
                     why=why,
                     resolve=False,
                 )
@@ -425,29 +457,28 @@ class Memory:
                     world,
                     ABOUT,
                     self._entry(tx, key, home, turn.speaker),
-                    key=None if own is None else _key("said", key, session, *own),
+                    key=None if own is None else _key("said", key, session, *own, *[attempt][:attempt]),
                     valid_from=begins,
                     properties={"role": "speaker"},
                 )
-        written = {entry.refs[0] for entry in self.db.log(tx.receipt.seq, tx.receipt.seq) if entry.refs}
-        refs = [tx.receipt.refs[position] for position in made]
-        again = known + (sum(ref not in written for ref in refs) if tx.receipt.events else len(refs))
-        done = self._done(tx.receipt, refs, begun)
-        return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes))
+        return tx.receipt, made
 
     def _repeated(self, said: Sequence[chat_messages.Message]) -> int:
-        """Return how many messages, at the beginning of a list, are all that the session holds."""
+        """Return how many messages, at the beginning of a list, are all that the session ever held.
+
+        What was forgotten, corrected or erased since counts as it was said, so that it does not come back.
+        """
         view = self._view()
-        if view is None or any(each.id or each.at is not None for each in said):
+        if view is None or said[0].id or said[0].at is not None:
             return 0
         session = self.session or extraction.DEFAULT_SESSION
         homes = [world for world in view.find(name=session, type=extraction.SESSION) if world.name == session]
-        held = [turn for home in homes[:1] for turn in view.children(home.ref) if turn.type == extraction.TURN]
-        same = len(held) <= len(said) and all(
-            (turn.source.get("role"), turn.content.partition(": ")[2]) == (each.role, each.text)
-            for turn, each in zip(held, said, strict=False)
-        )
-        return len(held) if same else 0
+        held = 0
+        for turn in view.children(homes[0].ref, include_superseded=True) if homes else ():
+            if held == len(said) or not _is_said(view, turn, said[held]):
+                return 0
+            held += 1
+        return held
 
     def _home(self, tx: Any) -> tuple[ScopeKey | tuple[str, ...], Any]:
         """Return the key of whose world it is, and the world, made if there is none."""
@@ -469,9 +500,9 @@ class Memory:
         is_own = isinstance(given, str) and self.user is not None and given.casefold() == self.user.casefold()
         return self.user if is_own else given
 
-    def _source(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _source(self, given: Mapping[str, Any]) -> dict[str, Any]:
         own = {"channel": "memory", "agent": self.agent, "session": self.session}
-        return {name: value for name, value in own.items() if value} | given
+        return {**given, **{name: value for name, value in own.items() if value}}
 
     def _done(self, receipt: Any, refs: Sequence[str], begun: str = "") -> Added:
         receipt.raise_if_refused()
@@ -482,26 +513,19 @@ class Memory:
                 pass
         inside = self._view()
         proposals = [ref for ref in receipt.proposals if inside is None or _is_shown(inside, ref)]
-        told = [note for note in receipt.notes if inside is None or all(_is_seen(inside, ref) for ref in note.refs)]
+        told = receipt.notes
+        if inside is not None and self._label is not None:
+            told = notes_inside(told, inside, functools.partial(_is_seen, inside))
         notes = [*filter(None, [begun]), *(str(note) for note in told)]
         return Added(ids=tuple(refs), seq=receipt.seq, proposals=tuple(proposals), notes=tuple(notes))
 
     def _begun(self) -> str:
-        """Return a note if these are the first memories of a user, and others have nearly the same name."""
-        is_new = self._label is not None and self._view() is None
-        return self._nothing_yet() if is_new and self._alike() else ""
+        """Return a note if these are the first memories of a user, whose name may be misspelt."""
+        return self._nothing_yet() if self._label is not None and self._view() is None else ""
 
     def _nothing_yet(self) -> str:
-        """Say that nothing was written for this user, and name those of nearly the same name."""
-        named = "".join(f"; there is {each}" for each in self._alike())
-        return f"Nothing was written for {self._label} before{named}"
-
-    def _alike(self) -> list[str]:
-        """Return the scopes whose names are nearly that of this one, the nearest first."""
-        view = self.db.view()
-        names = [world.name for world in view.find(type=SCOPE, limit=MAX_SCOPES) if self._scopes.is_scope(view, world)]
-        found = process.extract(str(self._label), names, processor=str.casefold, score_cutoff=ALIKE, limit=MAX_ALIKE)
-        return [name for name, _, _ in found]
+        # Who else there is, nobody may learn here.
+        return f"Nothing was written for {one_line(str(self._label))} before"
 
     def _check_present(self) -> None:
         if self._valid is not None or self._known is not None:
@@ -534,11 +558,35 @@ class Memory:
             raise errors.UnknownReference(f"There is no memory {errors.shown(given)}", self._nothing_yet())
         found = view.get(given, include_superseded=True)
         assert found is not None, "a known world has a newest version"
+        if found.type in (SCOPE, extraction.SESSION):
+            raise errors.InputError(f"{found.ref} contains memories and is none", "Give the id of a memory")
         return found
+
+
+def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a source that says nothing that the memory says itself."""
+    if given is not None and not isinstance(given, Mapping):
+        raise errors.InputError(f"source is {errors.shown(given)}", 'Give fields, such as {"file": "notes.md"}')
+    source = dict(given or {})
+    taken = [name for name in OWN if name in source]
+    if taken:
+        raise errors.InputError(f"source has {taken[0]}, which the memory says itself", "Call the field otherwise")
+    return source
 
 
 def _listed(refs: Any) -> list[Any]:
     return [*refs] if isinstance(refs, list | tuple) else [refs]
+
+
+def _is_said(view: View, turn: records.World, said: chat_messages.Message) -> bool:
+    """Return whether a turn is, or was at first, what a message says; of an erased one nobody can tell."""
+    if turn.erased:
+        return True
+    now = turn.source.get("role"), turn.content.partition(": ")[2]
+    if now == (said.role, said.text):
+        return True
+    first = view.history(turn.ref)[0]
+    return first.erased or (first.source.get("role"), first.content.partition(": ")[2]) == (said.role, said.text)
 
 
 def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:
@@ -567,4 +615,4 @@ def _line(found: records.World | records.Hit) -> str:
     named = f"{found.name}: " if found.name else ""
     source = ", ".join(str(found.source[name]) for name in ("session", "file", "agent") if found.source.get(name))
     told = [source or found.author, *(["made of what holds no more"] if found.stale else [])]
-    return f"{since}{until}: {named}{' '.join(found.content.split())} [{'; '.join(told)}; {found.ref[:12]}]"
+    return one_line(f"{since}{until}: {named}{found.content} [{'; '.join(told)}; {found.ref[:12]}]")

@@ -1,8 +1,10 @@
 """Scopes: the world of a user, agent, app or run, found by kind and id and made when first written to.
 
-The MCP server and :func:`worlddb.memory` share them, so that both find what the other wrote.
+The MCP server and :func:`worlddb.memory` share them, so that both find what the other wrote. Also here: what a receipt
+tells inside of one world.
 """
 
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import msgspec
@@ -10,6 +12,7 @@ import msgspec
 from worlddb.database import Database
 from worlddb.query.records.records import World
 from worlddb.query.view.view import View
+from worlddb.reconciler.commands.outcome import Note
 
 SCOPE: Final = "Scope"
 ENTRY: Final = "Entity"
@@ -95,3 +98,44 @@ class Scopes:
         inside = msgspec.json.encode((*key, name)).decode()
         given = {"key": inside, "key_within": self.world, "world": scope, "source": source, "valid_from": BEGINNING}
         return tx.create(ENTRY, name, **given, resolve="all", anew=True)
+
+
+_BY_EDGES: Final = {"now_stale": "derived_from", "conflict_left": "contradicts"}
+"""Notes that tell of edges, and the type of these: an edge may be at home outside of a world that has both ends."""
+_OF_ONE_AND_OTHERS: Final = frozenset(
+    (
+        "begun_anew",
+        "ends_unreplaced",
+        "until_successor",
+        "members_remain",
+        "members_ended",
+        "now_stale",
+        "conflict_left",
+    )
+)
+
+_NAMING: Final = frozenset(("not_changed",))
+"""Notes that say something of a world by names, which are no references."""
+
+
+def notes_inside(notes: Iterable[Note], view: View, sees: Callable[[str], bool]) -> list[Note]:
+    """Return the notes of a receipt as they would be if there were nothing outside of the world that a view is of.
+
+    A note is cut to what is seen inside, and left out only if nothing is left of what it tells.
+    """
+    found: list[Note] = []
+    for note in notes:
+        if note.code not in _OF_ONE_AND_OTHERS:
+            kept = tuple(ref for ref in note.refs if sees(ref))
+            whole = kept == note.refs
+            found += [Note(note.code, kept)] if whole or (kept and note.code not in _NAMING) else []
+            continue
+        first, *others = note.refs
+        joined = None
+        if note.code in _BY_EDGES and sees(first):
+            edges = view.edges(first, type=_BY_EDGES[note.code], include_superseded=True)
+            joined = {end for edge in edges for end in (edge.source, edge.target)}
+        kept = tuple(ref for ref in others if sees(ref) and (joined is None or ref in joined))
+        if kept and sees(first):
+            found.append(Note(note.code, (first, *kept)))
+    return found

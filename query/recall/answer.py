@@ -70,7 +70,7 @@ def hit_of(
         rests_on_more=world.rests_on_more,
         trust=world.trust,
         stale=world.stale,
-        in_ended=provenance.in_ended(snapshot, node),
+        in_ended=build.in_ended(snapshot, node),
     )
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 from worlddb.log.model.blobs import BEFORE, IMPORTED
 from worlddb.projections.tables.apply import settings, trust_levels
 from worlddb.projections.tables.reads import asof
-from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, ROOT_NODE, VersionRow
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, VersionRow
 from worlddb.query.records import records
 from worlddb.query.snapshot.visible import SUMMARY_TYPE, VisibleSnapshot
 
@@ -175,58 +175,6 @@ def stale(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> tuple[record
             if len(found) == MAX_SHOWN or len(paths) > MAX_WEIGHED:
                 return tuple(found)
     return tuple(found)
-
-
-class _EndedAround(dict[int, int | None]):
-    """The nearest world around a node that has ended, kept for one read."""
-
-
-def in_ended(snapshot: VisibleSnapshot, node: int) -> str:
-    """The nearest world around one that has ended, if all that contain it have or lie in such; else empty."""
-    kept = snapshot.kept.get(_EndedAround)
-    if kept is None:
-        kept = snapshot.kept[_EndedAround] = _EndedAround()
-    found = _ended_around(snapshot, node, kept)
-    return "" if found is None else snapshot.tables.node(found).lineage.hex()
-
-
-def _ended_around(snapshot: VisibleSnapshot, start: int, kept: dict[int, int | None]) -> int | None:
-    """The nearest ended world around a node; what was found out on the way is kept. Depth costs no stack."""
-    if start in kept:
-        return kept[start]
-    found: dict[int, int | None] = {start: None}
-    path = [(start, iter(snapshot.placings(start)))]
-    while path:
-        node, places = path[-1]
-        place = next(places, None)
-        if place is not None and not _is_over(snapshot, place.source):
-            around = place.source
-            if around not in kept:
-                # Containment has no circles; what leads to nothing that ended leaves all below it there.
-                kept[around], found[around] = None, None
-                path.append((around, iter(snapshot.placings(around))))
-                continue
-            ended = kept[around]
-        elif place is not None:
-            ended = place.source
-        else:
-            path.pop()
-            ended = kept[node] = found[node]
-            node = path[-1][0] if path else node
-        if ended is None:
-            kept.update(dict.fromkeys((each for each, _ in path), None))
-            return None
-        if found[node] is None:
-            found[node] = ended
-    return found[start]
-
-
-def _is_over(snapshot: VisibleSnapshot, node: int) -> bool:
-    """True if a world held before the moment, and holds no more."""
-    tables, moment = snapshot.tables, snapshot.place.moment
-    if node == ROOT_NODE or asof.version_at(tables, node, moment) is not None:
-        return False
-    return any(seen.validity.start <= moment.valid for seen in asof.versions_as_of(tables, node, moment.seq))
 
 
 def _bases_told(

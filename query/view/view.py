@@ -25,7 +25,7 @@ from worlddb.query.recall import near_statements
 from worlddb.query.recall.filters import Filters
 from worlddb.query.recall.recall import recall
 from worlddb.query.records import records
-from worlddb.query.snapshot import provenance, valid_period, visible
+from worlddb.query.snapshot import valid_period, visible
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class View:
             UnknownReference: the view sees no such world.
         """
         with self._snapshot() as snapshot:
-            return provenance.in_ended(snapshot, self._named(snapshot, ref))
+            return build.in_ended(snapshot, self._named(snapshot, ref))
 
     def edges(
         self,

@@ -4,13 +4,12 @@ These are role and content (OpenAI, Anthropic), from and value (ShareGPT), and o
 (LangChain). Nothing is guessed: a message that cannot be read is refused with its position.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
-from worlddb.log.model import errors, times
+from worlddb.log.model import errors, limits, times
 from worlddb.reconciler.ingest.extraction import Turn
 
 USER, ASSISTANT = "user", "assistant"
@@ -20,6 +19,9 @@ _ROLES: Final = {"human": USER, "ai": ASSISTANT, "gpt": ASSISTANT, "model": ASSI
 _TIMES: Final = ("timestamp", "created_at", "create_time", "createdAt", "time", "date", "at")
 _IDS: Final = ("id", "uuid", "message_id")
 _TEXTS: Final = ("text", "input_text", "output_text", "refusal", "thinking")
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+MAX_PARTS_DEEP: Final = 8
+"""Parts of a content inside one another, such as the texts of a tool's result."""
 _BY_UNIT: Final = ((10**11, 1_000_000), (10**14, 1_000))
 """Numbers below the first are seconds since 1970 (until 5138), below the second milliseconds, else microseconds."""
 
@@ -85,34 +87,39 @@ def _message(given: Any, place: str) -> Message:
     parts += [_called(call, f"{place}.tool_calls") for call in calls]
     found = next((given[name] for name in _IDS if isinstance(given.get(name), str | int)), "")
     text = "\n".join(part.strip() for part in parts if part.strip())
-    return Message(_ROLES.get(role.lower(), role.lower()), text, _time(given, place), str(found))
+    limits.checked_text(text, f"{place}.content", limits.MAX_CONTENT_BYTES)
+    known = limits.checked_text(role.strip().lower(), f"{place}.role", limits.MAX_TYPE_BYTES)
+    own = limits.checked_text(str(found), f"{place}.id", limits.MAX_TYPE_BYTES)
+    return Message(_ROLES.get(known, known), text, _time(given, place), own)
 
 
-def _texts(content: Any, place: str) -> list[str]:
+def _texts(content: Any, place: str, depth: int = 0) -> list[str]:
     """Return the texts of a content; what is no text is named by its kind."""
     if content is None:
         return []
+    if depth > MAX_PARTS_DEEP:
+        raise errors.InputError(f"{place:.200} lies too deep", f"Give parts inside one another {MAX_PARTS_DEEP} deep")
     if isinstance(content, str):
         return [content]
     if isinstance(content, Mapping):
         content = [content]
     if not isinstance(content, Sequence) or isinstance(content, bytes):
         raise errors.InputError(f"{place} is {errors.shown(content)}", "Give a text, or a list of parts")
-    return [text for position, part in enumerate(content) for text in _part(part, f"{place}[{position}]")]
+    return [text for position, part in enumerate(content) for text in _part(part, f"{place}[{position}]", depth + 1)]
 
 
-def _part(part: Any, place: str) -> list[str]:
+def _part(part: Any, place: str, depth: int) -> list[str]:
     if isinstance(part, str):
         return [part]
     kind = part.get("type") if isinstance(part, Mapping) else None
     if not isinstance(kind, str):
         raise errors.InputError(f"{place} is {errors.shown(part)}", 'Give a part such as {"type": "text", "text": "…"}')
     if kind in _TEXTS:
-        return _texts(part.get("text", part.get(kind)), f"{place}.text")
+        return _texts(part.get("text", part.get(kind)), f"{place}.text", depth)
     if kind in ("tool_use", "function_call"):
         return [_called(part, place)]
     if kind in ("tool_result", "function_call_output"):
-        return _texts(part.get("content", part.get("output")), f"{place}.content")
+        return _texts(part.get("content", part.get("output")), f"{place}.content", depth)
     return [f"[{kind.removeprefix('input_').removesuffix('_url')}]"]
 
 
@@ -123,7 +130,10 @@ def _called(call: Any, place: str) -> str:
     function = call.get("function")
     named = function if isinstance(function, Mapping) else call
     given = named.get("arguments", named.get("input", named.get("args", "")))
-    written = given if isinstance(given, str) else msgspec.json.encode(given).decode()
+    try:
+        written = given if isinstance(given, str) else _JSON.encode(given)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise errors.InputError(f"{place} has arguments that JSON cannot hold: {error}", "Give them as text") from None
     return f"[calls {named.get('name', 'a tool')}({written})]"
 
 

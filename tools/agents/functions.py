@@ -25,6 +25,7 @@ from worlddb import (
     WorldDBError,
     checked_text,
 )
+from worlddb.memory_scopes import notes_inside
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 
 MAX_HITS: Final = 50
@@ -209,7 +210,7 @@ def forget(
     receipt.raise_if_refused()
     told = list(receipt.notes)
     if world is not None:
-        told = answer_notes.notes_inside(told, db.view(world=world), lambda each: _is_seen(db, each, world))
+        told = notes_inside(told, db.view(world=world), lambda each: _is_seen(db, each, world))
     notes = [mcp_wording.explain_note(note) for note in told]
     return {"id": ref, "seq": receipt.seq, "lost": _lost(receipt, ref), "notes": notes}
 

@@ -12,7 +12,8 @@ from typing import Final, TextIO
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from worlddb.tools.mcp import access_keys, quoting
+from worlddb import plain_text
+from worlddb.tools.mcp import access_keys
 
 ACCESS_LOG: Final = logging.getLogger("worlddb.mcp.access")
 MAX_LINE: Final = 1_000
@@ -104,11 +105,11 @@ def without_secrets(text: str) -> str:
 
 def escaped(text: str) -> str:
     """Replace each character that is not shown by its escape, and the backslash too."""
-    return quoting.escaped(text.replace("\\", "\\\\"), frozenset())
+    return plain_text.escaped(text.replace("\\", "\\\\"), frozenset())
 
 
 def _line(text: str) -> str:
-    shown = quoting.escaped(without_secrets(text), frozenset())
+    shown = plain_text.escaped(without_secrets(text), frozenset())
     return shown if len(shown) <= MAX_LINE else f"{shown[: MAX_LINE - 1]}…"
 
 

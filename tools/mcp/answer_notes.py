@@ -1,9 +1,9 @@
 """Notes on answers, and the succession of statements; also used by agent frameworks."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
-from worlddb import FOREVER, Near, Note, Recall, View, World, format_time, parse_time
+from worlddb import FOREVER, Near, Recall, View, World, format_time, parse_time
 
 MAX_LOOKED_AT: Final = 50
 """Statements followed along a chain of supersessions."""
@@ -65,47 +65,6 @@ def _joined(seen: View, ref: str, *, upwards: bool) -> list[World]:
                 known.append(other)
                 world = seen.get(other, include_superseded=True)
                 found += [] if world is None else [world]
-    return found
-
-
-_BY_EDGES: Final = {"now_stale": "derived_from", "conflict_left": "contradicts"}
-"""Notes that tell of edges, and the type of these: an edge may be at home outside of a world that has both ends."""
-_OF_ONE_AND_OTHERS: Final = frozenset(
-    (
-        "begun_anew",
-        "ends_unreplaced",
-        "until_successor",
-        "members_remain",
-        "members_ended",
-        "now_stale",
-        "conflict_left",
-    )
-)
-
-_NAMING: Final = frozenset(("not_changed",))
-"""Notes that say something of a world by names, which are no references."""
-
-
-def notes_inside(notes: Iterable[Note], view: View, sees: Callable[[str], bool]) -> list[Note]:
-    """Return the notes of a receipt as they would be if there were nothing outside of the world that a view is of.
-
-    A note is cut to what is seen inside, and left out only if nothing is left of what it tells.
-    """
-    found: list[Note] = []
-    for note in notes:
-        if note.code not in _OF_ONE_AND_OTHERS:
-            kept = tuple(ref for ref in note.refs if sees(ref))
-            whole = kept == note.refs
-            found += [Note(note.code, kept)] if whole or (kept and note.code not in _NAMING) else []
-            continue
-        first, *others = note.refs
-        joined = None
-        if note.code in _BY_EDGES and sees(first):
-            edges = view.edges(first, type=_BY_EDGES[note.code], include_superseded=True)
-            joined = {end for edge in edges for end in (edge.source, edge.target)}
-        kept = tuple(ref for ref in others if sees(ref) and (joined is None or ref in joined))
-        if kept and sees(first):
-            found.append(Note(note.code, (first, *kept)))
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from worlddb import InvalidTime, Note, RefusedError, StoreError, UnavailableError, WorldDBError
+from worlddb.plain_text import escaped
 from worlddb.tools.mcp import quoting
 from worlddb.tools.mcp.tool_arguments import DIGITS
 
@@ -66,14 +67,14 @@ def explain_error(error: WorldDBError) -> str:
     message = re.sub(r"^ingested (?=')", "known ", error.message)
     # A message that ends in remembered text may have its full stop already.
     told = f"{message.removesuffix('.')}. {remedy}" if remedy else message
-    return f"{error.code}: {quoting.escaped(told)}"
+    return f"{error.code}: {escaped(told)}"
 
 
 def explain_note(note: Note) -> str:
     """Translate a note of a receipt for a model, where the engine's text names calls."""
     text = _NOTES.get(note.code)
     if text is None:
-        return quoting.escaped(str(note))
+        return escaped(str(note))
     return text.format(", ".join(note.refs), first=", ".join(note.refs[:1]), others=", ".join(note.refs[1:]))
 
 
@@ -93,7 +94,7 @@ def explain_invalid(error: msgspec.ValidationError, schema: dict[str, Any]) -> s
         message = f"Object contains unknown field {quoting.named(unknown[1])}"
         return f"invalid_arguments: {message}. {_known(unknown[1], list(properties))}"
     name = absent[1] if absent is not None else "" if place is None else place[1].partition("[")[0]
-    return ". ".join([f"invalid_arguments: {quoting.escaped(message)[:_MAX_MESSAGE]}", *_about(name, properties)])
+    return ". ".join([f"invalid_arguments: {escaped(message)[:_MAX_MESSAGE]}", *_about(name, properties)])
 
 
 def _known(given: str, names: list[str]) -> str:

@@ -10,31 +10,17 @@ from typing import Any, Final
 
 import msgspec
 
+from worlddb.plain_text import JOINERS, escaped, one_line
+
 MARK: Final = "    | "
 """Prefix of the lines of a memory's own text."""
 QUESTION: Final = "> "
 """Prefix of the lines of what the caller of a prompt asks."""
 MOST: Final = 120
 """Characters of a text that is quoted in a sentence."""
-_JOINERS: Final = frozenset("\u200c\u200d")
-"""Characters that shape those around them, in Persian and in emoji."""
 _PLAIN: Final = re.compile(r"[\w:.@+/-]{1,100}")
 _CURLY: Final = str.maketrans(dict.fromkeys("“”„‟❝❞❠〝〞〟＂ʺˮ˝″‶🙶🙷🙸", '"'))
 """Double quotation marks, and what looks like one."""
-
-
-def escaped(text: str, kept: frozenset[str] = _JOINERS) -> str:
-    """Replace each character that is not shown by its escape, as ``\\n`` or ``\\u2028``."""
-    if text.isprintable():
-        return text
-    return "".join(
-        character if character.isprintable() or character in kept else ascii(character)[1:-1] for character in text
-    )
-
-
-def one_line(text: str) -> str:
-    """Return a text as one line, with blanks for its line ends and escapes for what is not shown."""
-    return escaped(" ".join(text.split()))
 
 
 def quoted(text: str, most: int = MOST) -> str:
@@ -59,7 +45,7 @@ def json_line(value: Any) -> str:
     if told.isprintable():
         return told
     return "".join(
-        character if character.isprintable() or character in _JOINERS else _json_escape(character) for character in told
+        character if character.isprintable() or character in JOINERS else _json_escape(character) for character in told
     )
 
 

@@ -20,7 +20,8 @@ from mcp.shared.exceptions import MCPError
 from pydantic import AnyUrl
 
 from worlddb import Database, InputError, World, WorldDBError, __version__
-from worlddb.tools.mcp import access_log, catalogue, mcp_wording, quoting, resources, standard_streams, tool_arguments
+from worlddb.plain_text import escaped
+from worlddb.tools.mcp import access_log, catalogue, mcp_wording, resources, standard_streams, tool_arguments
 from worlddb.tools.mcp import prompts as completing
 from worlddb.tools.mcp.prompts import PROMPTS, Prompt, prompt_text
 from worlddb.tools.mcp.session import Call, Session
@@ -47,7 +48,7 @@ def listed_scope(of: World) -> protocol.Resource:
     """Describe a scope as a resource."""
     return protocol.Resource(
         uri=resources.world_uri(of.ref),
-        name=quoting.escaped(of.name),
+        name=escaped(of.name),
         description="A scope and the first memories in it.",
         mime_type=resources.TEXT,
     )

@@ -24,7 +24,7 @@ from worlddb import (
     format_time,
     parse_time,
 )
-from worlddb.memory_scopes import SCOPE, Label, ScopeKey
+from worlddb.memory_scopes import SCOPE, Label, ScopeKey, notes_inside
 from worlddb.tools.mcp import answer_notes, mcp_wording, quoting, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session, labels_of
 
@@ -414,9 +414,7 @@ def _done(session: Session, receipt: Receipt, ref: str, *, retired: int = 0) -> 
         looks = (view.reference_of, partial(session.get, view))
         proposals = [proposal for proposal in proposals if _sees(view.proposal, proposal)]
         seen = {*proposals, ref}
-        notes = answer_notes.notes_inside(
-            notes, view, lambda other: other in seen or any(_sees(look, other) for look in looks)
-        )
+        notes = notes_inside(notes, view, lambda other: other in seen or any(_sees(look, other) for look in looks))
     outcome = type(receipt.outcome).__name__.lower() if receipt.events else "unchanged"
     if outcome == "staged" and not proposals:
         outcome = "committed"

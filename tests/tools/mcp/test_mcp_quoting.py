@@ -12,6 +12,7 @@ import pytest
 
 import worlddb
 from worlddb import InputError, UnknownReference
+from worlddb.plain_text import escaped
 from worlddb.tools.mcp import mcp_wording, prompts, quoting, read_tools, resources, tool_arguments, write_tools
 from worlddb.tools.mcp.session import Call, Session
 
@@ -125,7 +126,7 @@ def test_words_and_joiners_stay_as_they_are() -> None:
     assert quoting.quoted("  a\n b ") == "“a b”" and quoting.quoted("x" * 200, 5) == "“xxxx…”"
     persian, family = "می\u200cخواهم", "👩\u200d👧"
     for text in (persian, family, "naïve – “x”", "日本語"):
-        assert quoting.escaped(text) == text
+        assert escaped(text) == text
         assert json.loads(quoting.json_line(text)) == text and text.replace("“", "") in quoting.json_line(text).replace(
             "“", ""
         )

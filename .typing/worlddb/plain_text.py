@@ -1,0 +1,1 @@
+../../worlddb/plain_text.py
