@@ -25,7 +25,7 @@ else:
         "log.model.errors": (
             "AmbiguousReference BackupMismatch ClockJump Conflict DamagedStore ForkedProcess HandlerFailed "
             "HypotheticalStore IdempotencyConflict InputError InvalidBundle InvalidInterval InvalidText "
-            "InvalidTime LimitExceeded MalformedFile ModelUnavailable NewerFormat NotAStore OlderTables "
+            "InvalidTime LimitExceeded MalformedFile MembersNotSaid ModelUnavailable NewerFormat NotAStore OlderTables "
             "PlaceTaken ReadOnlyBackup RefusedError StoreClosed StoreError UnavailableError UnknownEdgeType "
             "UnknownReference UnprovedBundle WorldDBError WriterBusy"
         ),
@@ -71,7 +71,7 @@ else:
         "reconciler.embedding.package_models": "FastembedEmbedder SentenceTransformersEmbedder",
         "reconciler.embedding.spaces": "EmbeddingSpace",
         "reconciler.embedding.static_embedder": "StaticEmbedder",
-        "reconciler.erasure.erasure_preview": "ErasurePlan",
+        "reconciler.erasure.erasure_preview": "ErasurePlan KeptWorld",
         "reconciler.ingest.extraction": "Extraction Extractor Node Relation Turn",
         "reconciler.ingest.mentions.mention_extractor": "EntityExtractor",
         "reconciler.ingest.mentions.surface_forms": "MENTION_KINDS=KINDS Mention",

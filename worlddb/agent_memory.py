@@ -21,6 +21,7 @@ from worlddb.memory_scopes import ENTRY, SCOPE, Label, ScopeKey, Scopes, notes_i
 from worlddb.plain_text import one_line
 from worlddb.query.records import records
 from worlddb.query.view.view import View
+from worlddb.reconciler.commands.outcome import Receipt
 from worlddb.reconciler.ingest import chat_messages, extraction
 
 Given = ParamSpec("Given")
@@ -233,11 +234,22 @@ class Memory:
     def forget(self, id: Any, *, since: times.TimeLike | None = None, reason: str = "") -> Added:
         """Say that a memory holds no more (default: from now on). It stays in the record of the past.
 
-        What must be gone from the files is erased: ``db.erase``, or ``forget_user`` for all of a user's.
+        What must be gone from the files is erased: ``db.erase``, or :meth:`forget_user` for all of the user's.
         """
         self._check_present()
         ref = self._seen(id).ref
         return self._done(self.db.retire(ref, valid_from=since, why=reason), [ref])
+
+    def forget_user(self, *, reason: str, everywhere: bool = False) -> Receipt:
+        """Erase all that is the user's from every file, for good; see :meth:`Database.forget_user`.
+
+        Raises:
+            InputError: this memory is of no user, or nothing of them is there.
+        """
+        self._check_present()
+        if self.user is None:
+            raise errors.InputError("This memory is of no user", "Open it with user=..., or call db.forget_user(name)")
+        return self.db.forget_user(self.user, reason=reason, everywhere=everywhere)
 
     # -- reading
 
@@ -338,6 +350,7 @@ class Memory:
     acorrect = _twin(correct)
     acontradict = _twin(contradict)
     aforget = _twin(forget)
+    aforget_user = _twin(forget_user)
     arecall = _twin(cast(Callable[..., records.Recall], recall))
     acontext = _twin(cast(Callable[..., str], context))
     aprofile = _twin(profile)

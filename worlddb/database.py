@@ -1134,6 +1134,7 @@ class Database(WriteCalls):
         everywhere: bool = False,
         forbid: bool = False,
         derived: bool = True,
+        members: bool | None = None,
     ) -> ErasurePlan:
         """List what ``erase`` with these arguments would reach.
 
@@ -1145,13 +1146,49 @@ class Database(WriteCalls):
         several = refs if isinstance(refs, list | tuple) else [refs]
         commands = [
             cmd.Erase(
-                ref=ids.as_ref(ref), why="a plan", turns=turns, everywhere=everywhere, forbid=forbid, derived=derived
+                ref=ids.as_ref(ref),
+                why="a plan",
+                turns=turns,
+                everywhere=everywhere,
+                forbid=forbid,
+                derived=derived,
+                members=members,
             )
             for ref in several
         ]
         validation.check(commands)
         with self._reader.snapshot() as snapshot:
             return preview(snapshot.log, snapshot.tables, commands)
+
+    def forget_user(self, name: Any, *, reason: str, world: Any = None, everywhere: bool = False) -> outcome.Receipt:
+        """Erase all that is a user's, for good, in one commit: their scopes or their world, and all in it.
+
+        ``name`` is the user's, as :meth:`View.worlds_of_user` looks it up, inside ``world`` if one is given, or the
+        reference of the world that is theirs. With their memories goes what was made of these, whatever nothing but
+        these mentions, and the sessions in which nothing else is left. What others have a part in stays: the receipt's
+        notes say so, :meth:`erasure_plan` lists it, and so does :meth:`erasure_receipt`.
+
+        ``everywhere`` also takes every other world that ever had one of the same contents, whosever it is, and the
+        bookmarks and levels of trust that name the user. ``reason`` is kept.
+
+        Raises:
+            UnknownReference: there is no such user, or nothing of them is left.
+            AmbiguousReference: several are called so.
+        """
+        refs = self.refs_of_user(name, world=world)
+        receipt: outcome.Receipt = self.erase(refs, reason=reason, members=True, everywhere=everywhere, turns=True)
+        return receipt
+
+    def refs_of_user(self, name: Any, *, world: Any = None) -> list[str]:
+        """The references of the worlds that :meth:`forget_user` erases, with all in them."""
+        view = self.view()
+        try:
+            return [found.ref for found in view.worlds_of_user(name, world=world)]
+        except errors.InputError:
+            # Whoever gives a reference means that world, whatever it is called.
+            if type(ids.as_ref(name)) is str:
+                raise
+            return [view.reference_of(name)]
 
     def erasure_receipt(self, erasure: outcome.Receipt | int) -> erasure_notes.ErasureReceipt:
         """Give the receipt of an erasure, to be kept.

@@ -20,6 +20,7 @@ from worlddb.log.model.errors import (
     InvalidTime,
     LimitExceeded,
     MalformedFile,
+    MembersNotSaid,
     ModelUnavailable,
     NewerFormat,
     NotAStore,
@@ -124,7 +125,7 @@ from worlddb.reconciler.embedding.models import embedder_named
 from worlddb.reconciler.embedding.package_models import FastembedEmbedder, SentenceTransformersEmbedder
 from worlddb.reconciler.embedding.spaces import EmbeddingSpace
 from worlddb.reconciler.embedding.static_embedder import StaticEmbedder
-from worlddb.reconciler.erasure.erasure_preview import ErasurePlan
+from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, KeptWorld
 from worlddb.reconciler.ingest.extraction import Extraction, Extractor, Node, Relation, Turn
 from worlddb.reconciler.ingest.mentions.mention_extractor import EntityExtractor
 from worlddb.reconciler.ingest.mentions.surface_forms import KINDS as MENTION_KINDS
@@ -223,6 +224,7 @@ __all__ = [
     "InvalidInterval",
     "InvalidText",
     "InvalidTime",
+    "KeptWorld",
     "KeyPair",
     "KnownFact",
     "Learned",
@@ -231,6 +233,7 @@ __all__ = [
     "Loss",
     "MalformedFile",
     "ManualClock",
+    "MembersNotSaid",
     "Memory",
     "Mention",
     "MiniLMEmbedder",

@@ -266,6 +266,7 @@ class WriteCalls(ABC):
         everywhere: bool = False,
         forbid: bool = False,
         derived: bool = True,
+        members: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Any:
         """Remove the texts of one world, or of a list of them, for good.
@@ -282,10 +283,25 @@ class WriteCalls(ABC):
         What was made of the texts goes with them, unless ``derived`` is false: worlds that are ``derived_from`` an
         erased one, summaries that contain one, and what an extractor found in erased turns alone.
 
+        ``members``: also all that the world contains, at any depth, but for what lies in another world too or is
+        referred to from outside: that stays, and the receipt says so. By default so for scopes, users and tenants; of
+        any other world that contains something, say whether it goes.
+
         Costs time, and for a while room on the disk, in proportion to the store, however many worlds are erased.
+
+        Raises:
+            MembersNotSaid: the world contains others, and nobody said whether these go too.
         """
         commands = [
-            cmd.Erase(ref=ref, why=reason, turns=turns, everywhere=everywhere, forbid=forbid, derived=derived)
+            cmd.Erase(
+                ref=ref,
+                why=reason,
+                turns=turns,
+                everywhere=everywhere,
+                forbid=forbid,
+                derived=derived,
+                members=members,
+            )
             for ref in self._refs(refs)
         ]
         if not commands:

@@ -8,6 +8,7 @@
     │   ├── LimitExceeded          a name, content or batch above the stated limit
     │   ├── UnknownReference       nothing in the store (or in this view) has that reference
     │   ├── AmbiguousReference     a prefix that several references share; the candidates are listed
+    │   ├── MembersNotSaid         a world that contains others is to be erased, and nobody said what becomes of these
     │   ├── UnknownEdgeType        no handler is registered for that edge type
     │   ├── HandlerFailed          the handler of an edge type raised something, or broke its protocol
     │   ├── MalformedFile          a file (import, checkpoint, proof) that breaks its format; the place is named
@@ -96,6 +97,15 @@ class AmbiguousReference(InputError):
     """A prefix matches several references; ``details["candidates"]`` lists them."""
 
     code = "ambiguous_reference"
+
+
+class MembersNotSaid(InputError):
+    """A world is to be erased, and whether what it contains goes too was not said.
+
+    ``details["members"]`` counts the worlds inside that nothing else contains.
+    """
+
+    code = "members_not_said"
 
 
 class UnknownEdgeType(InputError):

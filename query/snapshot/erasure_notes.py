@@ -1,6 +1,7 @@
 """Erasures in the log: the note beside an erased text, and receipts that can be checked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -13,6 +14,8 @@ from worlddb.log.store.erasure_evidence import LaterErasure
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.apply import erasure_of as row_of
 from worlddb.projections.tables.apply.log_marks import secret_of
+from worlddb.projections.tables.reads.asof import edge_known
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE
 from worlddb.query.records import records
 from worlddb.query.snapshot.snapshot import Snapshot
 
@@ -57,12 +60,15 @@ class ErasedWorld(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     texts: tuple[ErasedText, ...]
 
 
-class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What one commit erased, in a form that can be kept and checked against the log later.
 
     ``not_reached`` says in words which copies may hold the texts: those that the store made itself and knows of, and
     that there may be others. ``seal`` is a hash of all that the receipt says, under the store's secret; receipts of
     earlier releases have none.
+
+    ``kept`` are worlds inside of those that were named that the erasure left as they were, the first of ``kept_count``.
+    ``authors`` are those of the commits in which the texts were written: their names stay there.
     """
 
     store: str
@@ -74,13 +80,27 @@ class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     worlds: tuple[ErasedWorld, ...]
     not_reached: tuple[str, ...]
     seal: str = ""
+    kept: tuple[str, ...] = ()
+    kept_count: int = 0
+    authors: tuple[str, ...] = ()
+
+
+KEPT_LISTED: Final = 1_000
+"""How many worlds a receipt lists that were left as they were."""
+_LATER: Final = ("kept", "kept_count", "authors")
+"""What receipts of earlier releases did not say. It is left out, of the seal too, where there is nothing to say."""
 
 
 class ErasureCheck(msgspec.Struct, frozen=True):
-    """Whether the log agrees with a receipt and the texts are gone; else what is wrong."""
+    """Whether the log agrees with a receipt and the texts are gone; else what is wrong.
+
+    The texts are those of the worlds that the receipt lists. ``kept`` counts the worlds inside of these that it left,
+    and that have a text to this day.
+    """
 
     ok: bool
     problems: tuple[str, ...]
+    kept: int = 0
 
 
 def receipt_of(snapshot: Snapshot, store_id: bytes, seq: int, copies: Sequence[Copy]) -> ErasureReceipt:
@@ -110,6 +130,7 @@ def receipt_of(snapshot: Snapshot, store_id: bytes, seq: int, copies: Sequence[C
         for event in erased
     )
     first = min(holds)
+    kept = _kept(snapshot, seq, events.refs, {event.lineage for event in erased})
     receipt = ErasureReceipt(
         store=store_id.hex(),
         seq=seq,
@@ -119,8 +140,37 @@ def receipt_of(snapshot: Snapshot, store_id: bytes, seq: int, copies: Sequence[C
         ingested_at=header.ingest_time,
         worlds=worlds,
         not_reached=(*_holding(as_they_are(copies), first, seq), ELSEWHERE),
+        kept=tuple(snapshot.tables.node(node).lineage.hex() for node in kept[:KEPT_LISTED]),
+        kept_count=len(kept),
+        authors=tuple(sorted({log.header(place).author for place in holds})),
     )
     return msgspec.structs.replace(receipt, seal=_seal(log, receipt))
+
+
+def _kept(snapshot: Snapshot, seq: int, named: Sequence[bytes], erased: Collection[bytes]) -> list[int]:
+    """What lay inside of the worlds that a commit was to erase, and went on to have its texts."""
+    tables = snapshot.tables
+    gone = {node for lineage in erased if (node := tables.node_of(lineage)) is not None}
+    tops = [node for lineage in named if (node := tables.node_of(lineage)) is not None]
+    inside = dict.fromkeys(tops)
+    pending = deque(inside)
+    while pending:
+        for _, row in tables.outgoing(pending.popleft(), CONTAINS_CODE, known_by=seq):
+            if row.target not in inside and edge_known(row, seq):
+                inside[row.target] = None
+                pending.append(row.target)
+    return [node for node in inside if node not in gone and node not in tops and _said(snapshot, node, seq)]
+
+
+def _said(snapshot: Snapshot, node: int, seq: int) -> bool:
+    """True if a world had a text at a commit that was not gone by then, whether or not it is by now."""
+    row = row_of(snapshot.tables, node)
+    return (row is not None and row.seq > seq) or _says(snapshot, node)
+
+
+def _says(snapshot: Snapshot, node: int) -> bool:
+    rows = (row for _, row in snapshot.tables.version_rows(node))
+    return any(snapshot.log.blob(row.seq, row.position) is not None for row in rows)
 
 
 def _holding(copies: Sequence[Copy], first: int, seq: int) -> list[str]:
@@ -129,7 +179,8 @@ def _holding(copies: Sequence[Copy], first: int, seq: int) -> list[str]:
 
 
 def _seal(log: LmdbLog, receipt: ErasureReceipt) -> str:
-    said = msgspec.json.encode(msgspec.structs.replace(receipt, seal=""), order="deterministic")
+    document = msgspec.to_builtins(receipt) | {"seal": ""}
+    said = msgspec.json.encode(document, order="deterministic")
     return hashing.keyed(secret_of(log), hashing.RECEIPT, said).hex()
 
 
@@ -162,9 +213,17 @@ def check(snapshot: Snapshot, store_id: bytes, receipt: ErasureReceipt, copies: 
     try:
         recorded = receipt_of(snapshot, store_id, receipt.seq, copies)
         problems = (*_problems(snapshot, receipt, recorded), *_list_problems(snapshot.log, receipt, recorded, copies))
+        kept = _kept_now(snapshot, receipt.seq)
     except errors.WorldDBError as error:
-        problems = (error.message,)
-    return ErasureCheck(not problems, problems)
+        problems, kept = (error.message,), 0
+    return ErasureCheck(not problems, problems, kept)
+
+
+def _kept_now(snapshot: Snapshot, seq: int) -> int:
+    """How many of the worlds that an erasure left inside of what it was to erase have a text now."""
+    events = snapshot.log.events(seq)
+    erased = {event.lineage for event in events.events if isinstance(event, Erased)}
+    return sum(_says(snapshot, node) for node in _kept(snapshot, seq, events.refs, erased))
 
 
 def _problems(snapshot: Snapshot, receipt: ErasureReceipt, recorded: ErasureReceipt) -> Iterator[str]:
@@ -199,6 +258,9 @@ def _list_problems(
         if not _differing(receipt, recorded) and receipt.seal != _seal(log, receipt):
             yield "its seal is not that of what it says: it was altered"
         return
+    for field in _LATER:
+        if getattr(receipt, field) not in ((), 0, getattr(recorded, field)):
+            yield f"it has no seal, and another value for {field}"
     first = min(text.seq for world in recorded.worlds for text in world.texts)
     ever = {*_holding(copies, first, receipt.seq), ELSEWHERE}
     for name in receipt.not_reached:

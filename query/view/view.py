@@ -251,6 +251,20 @@ class View:
         with self._snapshot() as snapshot:
             return snapshot.tables.node(self._named(snapshot, ref)).lineage.hex()
 
+    def worlds_of_user(self, name: str, *, world: Any = None) -> list[records.World]:
+        """The worlds that hold what is a user's: their scopes ``user:NAME``, or their world of type ``User``.
+
+        Retired ones are among them. Where there is neither, it is the world of this name that contains something. With
+        ``world``, only of what that world contains, as a tenant's. The name has to be written as it was.
+
+        Raises:
+            UnknownReference: there is no such user.
+            AmbiguousReference: several are called so; ``details["candidates"]`` has their references.
+        """
+        limits.checked_text(name, "name", limits.MAX_NAME_BYTES, empty=False)
+        with self._snapshot() as snapshot:
+            return world_lookup.worlds_of_user(snapshot, self.spec, name, self._node(snapshot, world))
+
     def hash(self, ref: Any = None) -> str:
         """The world hash as of the view's commit, 64 hex digits (paper §2.1).
 

@@ -183,7 +183,8 @@ class Erase(Command, frozen=True, kw_only=True):
 
     ``why`` is the reference under which it is done, and stays. ``turns``: also those of the turns that it spoke.
     ``everywhere``: also of every world that ever had one of the same texts. ``forbid``: none of the texts may be
-    written again. ``derived``: also those that were made of all these.
+    written again. ``derived``: also those that were made of all these. ``members``: also those of what it alone
+    contains; ``None`` if nobody said so.
     """
 
     CODE: ClassVar[str] = "erase"
@@ -192,6 +193,7 @@ class Erase(Command, frozen=True, kw_only=True):
     everywhere: bool = False
     forbid: bool = False
     derived: bool = True
+    members: bool | None = None
 
 
 class Accept(Command, frozen=True, kw_only=True):

@@ -65,6 +65,10 @@ NOTES = {
     "now_stale": "{first} ends, and these were derived from it: {others}; reads flag them as stale, and they hold on",
     "conflict_left": "{first} ends, and so does its contradiction with {others}; record another if what holds has one",
     "already_erased": "{} had no text left to erase",
+    "shared_kept": "{first} was erased with what it contains, but others have a part in these, which stay: {others};"
+    " erase them too if they have to go",
+    "members_left": "{first} was erased, and the texts of what it contains stay: {others}; erase these too, or with"
+    " members=True, if they have to go",
     "name_forbidden": "{} had no content, so its name is what may not be written again, of whomever it is",
     "not_restored": "{} was erased and its text was left out; say revive=True if it may come back",
     "not_revived": "{} has ended and was left as it is; reassert it if it holds again",

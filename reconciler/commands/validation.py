@@ -147,6 +147,8 @@ def _erase(command: cmd.Erase) -> None:
     limits.checked_text(command.why, "reason", limits.MAX_REASON_BYTES, empty=False)
     for what in ("turns", "everywhere", "forbid", "derived"):
         limits.checked_flag(getattr(command, what), what)
+    if command.members is not None:
+        limits.checked_flag(command.members, "members")
 
 
 def _decision(command: cmd.Accept | cmd.Reject | cmd.Undo) -> None:

@@ -1,18 +1,16 @@
 """Plan an erasure: find every text that it has to erase.
 
-Those are every text that belongs to a world, and every text that was made of those. Everything that a caller said about
-a lineage is a blob of the log: the bodies of its versions; their vectors; the details (reasons, provenance, aliases,
-properties, evidence) of its events, of the edges at either end of it, of its proposals; and those of commands about any
-of these. One pass over the log finds them, however many worlds are erased at once. Derived texts go too: a summary
-repeats in other words what it sums up, and an extracted world bears a name from a turn.
+Everything that a caller said about a lineage is a blob of the log: the bodies of its versions; their vectors; the
+details (reasons, provenance, aliases, properties, evidence) of its events, of the edges at either end of it, of its
+proposals; and those of commands about any of these. One pass over the log finds them, however many worlds are erased at
+once. Which worlds these are is found in :mod:`worlddb.reconciler.erasure.erased_worlds`.
 """
 
 import re
-from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from worlddb.log.model import codec, errors
+from worlddb.log.model import codec, errors, ids
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Cause
 from worlddb.log.store.log import LmdbLog
@@ -21,80 +19,11 @@ from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, normal
 from worlddb.projections.tables.reads.lookup import find_node
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.commands.commands import Erase
+from worlddb.reconciler.erasure import erased_worlds
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs, recorded_texts
 
-MENTION: Final = "mention"
-"""The role that an extractor gives the edge from a turn to what the turn mentions."""
-SUMMARY: Final = "Summary"
-"""The type of worlds that say in short what others say at length (paper §6)."""
-_DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
-_REFERS_TO: Final = schema.EDGE_TYPE_CODES["refers_to"]
-_NO_USE: Final = frozenset((schema.CONTAINS_CODE, schema.SAME_AS_CODE))
-"""Edges by which nobody says anything of a world: where it lies, and who it may be."""
-
-
-def made_of(log: LmdbLog, tables: rows.Tables, nodes: Collection[int], *, besides: Collection[int]) -> dict[int, int]:
-    """Find the worlds that were made of the texts of some nodes, at any remove.
-
-    Returns each with one that it was made of, without those in ``besides``, which are all erased anyway.
-
-    * What is ``derived_from`` one of them by an edge that was not unlinked.
-    * Summaries that contain one of them.
-    * What nothing but erased turns mention, if all that is known of it is a name.
-
-    Worlds without any text left are none of these, nor is what was made of them.
-    """
-    found: dict[int, int] = {}
-    reached = {*nodes, *besides}
-    pending = deque(nodes)
-    mentioned: dict[int, int] = {}
-    while pending:
-        node = pending.popleft()
-        for other in _mentions(log, tables, node):
-            mentioned.setdefault(other, node)
-        made = {other: node for other in _restatements(log, tables, node)}
-        if not pending:
-            made |= {other: by for other, by in mentioned.items() if _only_mentioned(log, tables, other, reached)}
-        for other in sorted(made.keys() - reached):
-            if _says_anything(log, tables, other):
-                found[other] = made[other]
-                reached.add(other)
-                pending.append(other)
-    return found
-
-
-def _restatements(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
-    """Worlds that restate what a world says."""
-    for place, row in tables.incoming(node, _DERIVED_FROM):
-        if row.unlinked == schema.LIVE:
-            yield place.source
-    for place, row in tables.incoming(node, schema.CONTAINS_CODE):
-        if row.unlinked == schema.LIVE and any(
-            body.type == SUMMARY for body in recorded_texts.bodies_of(log, tables, place.source)
-        ):
-            yield place.source
-
-
-def _mentions(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
-    for _, row in tables.outgoing(node, _REFERS_TO):
-        details = recorded_texts.details_at(log, row.seq, row.details)
-        if details is not None and details.properties.get("role") == MENTION:
-            yield row.target
-
-
-def _only_mentioned(log: LmdbLog, tables: rows.Tables, node: int, reached: Collection[int]) -> bool:
-    """True if all that is known of a world is its name, and only erased worlds refer to it."""
-    if next(tables.aliases(node), None) is not None or any(
-        body.content for body in recorded_texts.bodies_of(log, tables, node)
-    ):
-        return False
-    users = [place.source for place, _ in tables.incoming(node) if place.type not in _NO_USE]
-    users += [row.target for place, row in tables.outgoing(node) if place.type not in _NO_USE]
-    return not any(user not in reached and _says_anything(log, tables, user) for user in users)
-
-
-def _says_anything(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
-    return node != schema.ROOT_NODE and next(recorded_texts.bodies_of(log, tables, node), None) is not None
+MOST_TOLD: Final = 20
+"""How many of the worlds that stay inside of an erased one the receipt's note names."""
 
 
 def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs.PlannedErasure:
@@ -104,6 +33,7 @@ def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs
 
     Raises:
         InputError: a reference is none of a world; ``details["command"]`` is its position.
+        MembersNotSaid: what becomes of that which a world contains is to be asked for, and was not.
     """
     seq = log.head().seq
     named: list[int] = []
@@ -116,26 +46,93 @@ def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs
             error.details.setdefault("command", position)
             raise
         named.append(node)
-        found = [node, *(_turns_of(log, tables, node) if command.turns else ())]
+        found = [node, *(erased_worlds.turns_of(log, tables, node) if command.turns else ())]
         targets.append([inputs.ErasureTarget(node, False) for node in found])
-    for command, own in zip(commands, targets, strict=True):
+    inside = _inside(log, tables, commands, named)
+    for command, own, along in zip(commands, targets, inside.erased, strict=True):
+        own.extend(inputs.ErasureTarget(node, False, member=True) for node in along)
         if command.everywhere:
             nodes = {target.node for target in own}
-            own.extend(
-                inputs.ErasureTarget(node, True) for node in _with_texts_of(log, tables, nodes) if node not in nodes
-            )
+            found = erased_worlds.with_texts_of(log, tables, nodes)
+            own.extend(inputs.ErasureTarget(node, True) for node in found if node not in nodes)
     targets = _without_repeated(targets)
-    _add_derived(log, tables, commands, targets)
+    _add_derived(log, tables, commands, targets, inside.whole)
     marks: dict[int, list[inputs.BlobPlace]] = {}
     for command, own in zip(commands, targets, strict=True):
         if command.everywhere and own:
-            reached = [target.node for target in own if not target.derived]
+            reached = [target.node for target in own if not target.derived and not target.member]
             taken = {place for each in marks.values() for place in each}
             naming = {place for mark in settings_naming(log, tables, reached) for place in mark.blobs}
             marks[own[0].node] = sorted(naming - taken)
     return inputs.PlannedErasure(
-        named, targets, blobs_of(log, tables, seq, [target.node for own in targets for target in own]), marks
+        named,
+        targets,
+        blobs_of(log, tables, seq, [target.node for own in targets for target in own], inside.whole),
+        marks,
+        inside.kept,
+        inside.whole,
     )
+
+
+class _Inside(NamedTuple):
+    """For each command what goes along with its world and what stays in it; and all that goes with its interior."""
+
+    erased: list[list[int]]
+    kept: list[list[inputs.KeptMember]]
+    whole: set[int]
+
+
+def _inside(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase], named: Sequence[int]) -> _Inside:
+    """What the worlds that are named contain.
+
+    Raises:
+        MembersNotSaid: it is to be asked for, and was not.
+    """
+    goes = [
+        erased_worlds.is_somebodys(log, tables, node) if command.members is None else command.members
+        for command, node in zip(commands, named, strict=True)
+    ]
+    for position, (command, node) in enumerate(zip(commands, named, strict=True)):
+        if command.members is None and not goes[position]:
+            _see_that_it_is_said(log, tables, named, node, position)
+    tops = [node for node, its in zip(named, goes, strict=True) if its]
+    if not tops:
+        left = [_left(log, tables, node, named) for node in named]
+        return _Inside([[] for _ in named], left, set())
+    derived = {node for command, node in zip(commands, named, strict=True) if command.derived}
+    interiors = erased_worlds.Interiors(log, tables, tops, set(named) - {*tops}, derived)
+    erased = [interiors.erased(node) if its else [] for node, its in zip(named, goes, strict=True)]
+    gone = {*named, *(each for its in erased for each in its)}
+    kept = [
+        interiors.kept(node) if its else _left(log, tables, node, gone) for node, its in zip(named, goes, strict=True)
+    ]
+    return _Inside(erased, kept, {*tops, *(each for its in erased for each in its)})
+
+
+def _left(log: LmdbLog, tables: rows.Tables, node: int, gone: Collection[int]) -> list[inputs.KeptMember]:
+    """What a world contains and goes on to say something, since it loses its own texts alone."""
+    members = dict.fromkeys(tables.live_targets(node, schema.CONTAINS_CODE))
+    return [
+        inputs.KeptMember(each, "left")
+        for each in members
+        if each not in gone and erased_worlds.says_anything(log, tables, each)
+    ]
+
+
+def _see_that_it_is_said(log: LmdbLog, tables: rows.Tables, named: Sequence[int], node: int, position: int) -> None:
+    """Ask what becomes of that which a world alone contains, if it says anything."""
+    if node == schema.ROOT_NODE or not tables.live_targets(node, schema.CONTAINS_CODE):
+        return
+    inside = erased_worlds.Interiors(log, tables, [node], set(named) - {node}).erased(node)
+    alone = [each for each in inside if each not in named and erased_worlds.says_anything(log, tables, each)]
+    if alone:
+        what = "another world that says" if len(alone) == 1 else f"{len(alone):,} other worlds that say"
+        raise errors.MembersNotSaid(
+            f"{ids.short(tables.node(node).lineage)} contains {what} something, and nobody said what becomes of that",
+            "Say members=True to erase that too, or members=False to leave it where it is",
+            members=len(alone),
+            command=position,
+        )
 
 
 class SettingNaming(NamedTuple):
@@ -209,12 +206,16 @@ def _without_repeated(targets: list[list[inputs.ErasureTarget]]) -> list[list[in
 
 
 def _add_derived(
-    log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase], targets: list[list[inputs.ErasureTarget]]
+    log: LmdbLog,
+    tables: rows.Tables,
+    commands: Sequence[Erase],
+    targets: list[list[inputs.ErasureTarget]],
+    whole: Collection[int],
 ) -> None:
     """Add derived worlds to the targets of the commands that ask for them."""
     by = {target.node: position for position, own in enumerate(targets) for target in own if commands[position].derived}
     reached = {target.node for own in targets for target in own}
-    for node, source in made_of(log, tables, by, besides=reached).items():
+    for node, source in erased_worlds.made_of(log, tables, by, besides=reached, whole=whole).items():
         by[node] = by[source]
         targets[by[node]].append(inputs.ErasureTarget(node, False, derived=True))
 
@@ -250,6 +251,10 @@ def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
                 ctx.forbid()
         if any(not body.content for body in bodies):
             ctx.note("name_forbidden", lineage)
+    for code, whys in (("shared_kept", ("contained", "referred_to")), ("members_left", ("left",))):
+        kept = [ctx.tables.node(each.node).lineage for each in found.kept[position] if each.why in whys]
+        if kept:
+            ctx.note(code, named, *kept[:MOST_TOLD])
     if not changed:
         ctx.note("already_erased", named)
     return named
@@ -278,50 +283,31 @@ def forbidden_by(log: LmdbLog, target: inputs.ErasureTarget, blobs: Sequence[inp
 
 def _spoken_in(log: LmdbLog, tables: rows.Tables, node: int, bodies: Sequence[Body]) -> Iterator[str]:
     """What a turn says without the names of its speakers, which is forbidden to others too."""
-    for _, row in tables.outgoing(node, _REFERS_TO):
+    for _, row in tables.outgoing(node, erased_worlds.REFERS_TO):
         details = recorded_texts.details_at(log, row.seq, row.details)
         if details is not None and details.properties.get("role") == recorded_texts.SPEAKER:
             names = {body.name for body in recorded_texts.bodies_of(log, tables, row.target)}
             yield from (recorded_texts.spoken(body.content, name) for name in names for body in bodies)
 
 
-# -- which worlds
-
-
-def _turns_of(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
-    """The turns of a speaker, as ``ingest`` linked them."""
-    code = tables.type_code("refers_to")
-    prefixes = tuple(f"{body.name}: " for body in recorded_texts.bodies_of(log, tables, node) if body.name)
-    for place, row in tables.incoming(node, code):
-        details = recorded_texts.details_at(log, row.seq, row.details)
-        if details is not None:
-            said = details.properties.get("role") == recorded_texts.SPEAKER
-        else:
-            # The edge lost its text to an earlier erasure; a turn that was restored since says who speaks.
-            said = any(text.startswith(prefixes) for text in recorded_texts.texts_of_world(log, tables, place.source))
-        if said:
-            yield place.source
-
-
-def _with_texts_of(log: LmdbLog, tables: rows.Tables, nodes: set[int]) -> list[int]:
-    """Every world with a version, past ones included, that has a text of these."""
-    texts = {text for node in nodes for text in recorded_texts.texts_of_world(log, tables, node)}
-    everyone = range(1, tables.progress().next_node)
-    return [node for node in everyone if not texts.isdisjoint(recorded_texts.texts_of_world(log, tables, node))]
-
-
 # -- which blobs
 
 
-def blobs_of(log: LmdbLog, tables: rows.Tables, last: int, nodes: list[int]) -> dict[int, list[inputs.BlobPlace]]:
+def blobs_of(
+    log: LmdbLog, tables: rows.Tables, last: int, nodes: list[int], homes: Collection[int] = ()
+) -> dict[int, list[inputs.BlobPlace]]:
     """The blobs of some nodes that still exist up to commit ``last``.
 
-    Each is listed under one node only.
+    Each is listed under one node only. Of ``homes`` also those of the edges that are at home there, whatever they join.
     """
     owners = _owners(tables, nodes)
+    at_home = {bytes(tables.node(node).lineage): node for node in homes}
     found: dict[inputs.BlobPlace, int] = {}
     for seq in range(1, last + 1):
         events = log.events(seq)
+        for event in events.events if at_home else ():
+            if isinstance(event, ev.Linked) and event.home in at_home and _is_live(tables, event.edge):
+                owners.setdefault(event.edge, at_home[event.home])
         for place, owner in _owned(log, seq, events, owners):
             if place[1] != ev.NONE and place not in found and log.blob(*place) is not None:
                 found[place] = owner
@@ -329,6 +315,11 @@ def blobs_of(log: LmdbLog, tables: rows.Tables, last: int, nodes: list[int]) -> 
     for place in sorted(found):
         blobs.setdefault(found[place], []).append(place)
     return blobs
+
+
+def _is_live(tables: rows.Tables, edge: bytes) -> bool:
+    place = tables.place_of(edge)
+    return place is not None and tables.edge(place).unlinked == schema.LIVE
 
 
 def _owners(tables: rows.Tables, nodes: list[int]) -> dict[bytes, int]:

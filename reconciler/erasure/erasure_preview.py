@@ -4,6 +4,7 @@ It shows what the erasure would reach, and where a name would still occur.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -11,9 +12,24 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.names.canonical import normalised
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands.commands import Erase
+from worlddb.reconciler.erasure import erased_worlds
 from worlddb.reconciler.erasure.erasure_plan import forbidden_by, plan, settings_naming, sought_names
-from worlddb.reconciler.transaction.inputs import PlannedErasure
+from worlddb.reconciler.transaction.inputs import KeptMember, PlannedErasure
 from worlddb.reconciler.transaction.recorded_texts import body_at
+
+
+class KeptWorld(msgspec.Struct, frozen=True, kw_only=True):
+    """A world that an erasure would leave although what is erased contains or mentions it, and why.
+
+    * ``contained``: the worlds in ``by`` contain it too.
+    * ``referred_to``: those in ``by`` refer to it.
+    * ``left``: it was not asked for.
+    * ``outside``: what is erased refers to it, and it lies elsewhere and says more than a name.
+    """
+
+    ref: str
+    why: Literal["contained", "referred_to", "left", "outside"]
+    by: tuple[str, ...] = ()
 
 
 class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +40,8 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     stay as they are. With ``forbid``, ``contents_forbidden`` counts the contents that could not be written again, and
     ``names_forbidden`` has the names that could not, of worlds that had no content. ``bookmarks`` are those whose names
     or reasons hold a name or an alias: they lose both if the erasure reaches everywhere, and stay otherwise. ``trusts``
-    are the authors and sources of which trust was said, likewise; the levels go on to hold.
+    are the authors and sources of which trust was said, likewise; the levels go on to hold. ``members`` are those
+    ``worlds`` that lie inside of one that was named, and ``kept`` what stays although it lies there, or is mentioned.
     """
 
     worlds: tuple[str, ...]
@@ -35,6 +52,8 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     names_forbidden: tuple[str, ...] = ()
     bookmarks: tuple[str, ...] = ()
     trusts: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    kept: tuple[KeptWorld, ...] = ()
 
 
 def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasurePlan:
@@ -42,6 +61,7 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
 
     Raises:
         InputError: a reference is none of a world.
+        MembersNotSaid: what becomes of that which a world contains is to be asked for, and was not.
     """
     found = plan(log, tables, commands)
     reached = {target.node: target for own in found.targets for target in own if found.blobs.get(target.node)}
@@ -62,6 +82,15 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
         bookmarks=tuple(dict.fromkeys(each.name for each in naming if each.is_bookmark)),
         trusts=tuple(dict.fromkeys(each.name for each in naming if not each.is_bookmark)),
         names_forbidden=tuple(dict.fromkeys(body.name for body in bodies if not body.content)),
+        members=tuple(tables.node(node).lineage.hex() for node, target in reached.items() if target.member),
+        kept=tuple(
+            KeptWorld(
+                ref=tables.node(each.node).lineage.hex(),
+                why=each.why,
+                by=tuple(tables.node(other).lineage.hex() for other in each.by),
+            )
+            for each in (*(each for own in found.kept for each in own), *_kept_outside(log, tables, found))
+        ),
     )
 
 
@@ -71,9 +100,20 @@ def _named_by(found: PlannedErasure, commands: Sequence[Erase]) -> set[int]:
         target.node
         for own, command in zip(found.targets, commands, strict=True)
         for target in own
-        if command.everywhere and not target.derived
+        if command.everywhere and not target.derived and not target.member
     )
     return {*found.named, *reached}
+
+
+def _kept_outside(log: LmdbLog, tables: Tables, found: PlannedErasure) -> Iterator[KeptMember]:
+    """What is referred to from inside of what is erased with all in it, lies elsewhere, and says something."""
+    gone = {target.node for own in found.targets for target in own}
+    told = {each.node for own in found.kept for each in own}
+    mentioned = (each for node in sorted(found.whole) for each in tables.live_targets(node, erased_worlds.REFERS_TO))
+    for node in dict.fromkeys(mentioned):
+        if node not in gone and node not in told and erased_worlds.says_anything(log, tables, node):
+            users = erased_worlds.users_of(log, tables, node, gone)
+            yield KeptMember(node, "referred_to" if users else "outside", tuple(users))
 
 
 def _mentions(log: LmdbLog, tables: Tables, named: set[int], besides: set[int]) -> Iterator[int]:

@@ -33,11 +33,24 @@ class ErasureTarget(NamedTuple):
     """A world to be erased.
 
     ``everywhere``: it shares a text with another one that is erased. ``derived``: its text was made of erased texts.
+    ``member``: it lies inside of one that is erased with all in it.
     """
 
     node: int
     everywhere: bool
     derived: bool = False
+    member: bool = False
+
+
+class KeptMember(NamedTuple):
+    """A world inside of an erased one that stays, why, and the worlds that have a part in it.
+
+    They contain it, or refer to it; ``left``: nobody wanted it erased. ``outside``: it is not inside, but mentioned.
+    """
+
+    node: int
+    why: Literal["contained", "referred_to", "left", "outside"]
+    by: tuple[int, ...] = ()
 
 
 class PlannedErasure(NamedTuple):
@@ -45,10 +58,13 @@ class PlannedErasure(NamedTuple):
 
     ``named`` has the world that each command names, ``targets`` all worlds that it reaches, ``blobs`` the blobs of each
     target. ``marks`` are the blobs of bookmarks whose names or reasons hold a name of what a command reaches
-    everywhere, under its first target.
+    everywhere, under its first target. ``kept`` has for each command what stays of the interior of its world, ``whole``
+    the worlds of which the interior goes too, and that.
     """
 
     named: list[int]
     targets: list[list[ErasureTarget]]
     blobs: dict[int, list[BlobPlace]]
     marks: dict[int, list[BlobPlace]]
+    kept: list[list[KeptMember]]
+    whole: set[int]

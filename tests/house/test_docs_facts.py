@@ -40,7 +40,7 @@ _PUBLIC = """
     Step DecidedEvent Hypothesis HypotheticalStore Redecided Redecision
     Bundle ImportPlan InvalidBundle OutsideEffect UnprovedBundle check_bundle scratch_folder
     BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore
-    ErasedText ErasedWorld ErasureCheck ErasurePlan ErasureReceipt
+    ErasedText ErasedWorld ErasureCheck ErasurePlan ErasureReceipt KeptWorld MembersNotSaid
     AlteredRecord Blame BlamedEdge BlamedField CHANGE_KINDS Detail HISTORY_RELATIONS
     AcyclicHandler EdgeHandler EdgeType HandledEdge HandlerContext HandlerFailed Insert PairProposal PlainHandler
     Rewritable WorldText Written

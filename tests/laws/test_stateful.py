@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import worlddb
 from tests.support.model import strategies as draw
 from tests.support.model.edge_rules import TYPES
+from tests.support.model.erasing import takes_what_is_gone
 from tests.support.model.session import Session
 from tests.support.model.strategies import Recipe
 from worlddb.log.model.times import FOREVER, Interval
@@ -126,9 +127,8 @@ class EngineAndModel(RuleBasedStateMachine):
     def erase(self, recipe: Recipe, handle: int, keyed: bool, which: int) -> None:
         """Erase now and then, and only what has text: whether reasons are left is not modelled."""
         command = recipe.cooked(self.session.state)
-        known = getattr(command.arguments["refs"], "number", None)
-        world = self.session.state.worlds.get(-1 if known is None else known)
-        if which == 0 and (world is None or world.newest.erasure is None):
+        known = getattr(command.arguments["refs"], "number", -1)
+        if which == 0 and not takes_what_is_gone(self.session.state, known, command.arguments.get("members")):
             self._write([recipe], handle=handle, keyed=keyed)
 
     # -- time

@@ -158,7 +158,7 @@ def test_what_an_earlier_release_put_is_found_revised_and_not_run_into(db: Datab
         (("users", "42", "0", "x"), "k", "new"),
     }
     assert len(db.view().history(item)) == len(db.view().history(deep)) == 2
-    db.erase(db.view().find(name="users", type="Namespace"), reason="request 8")
+    db.erase(db.view().find(name="users", type="Namespace"), reason="request 8", members=False)
     store.put(("users", "7"), "k", {"v": "newer"})
     assert plain(store.get(("users", "7"), "k")) == (("users", "7"), "k", {"v": "newer"})
     assert len(db.view().history(deep)) == 3, "the namespace of its key is the same one"

@@ -45,7 +45,7 @@ _HOMES: Final = (
     _Home("embed reembed spaces", lambda: import_module("worlddb.tools.cli.keep.embed_commands").COMMANDS),
     _Home("redecide", lambda: import_module("worlddb.tools.cli.history.replay_commands").REDECIDE_COMMANDS),
     _Home("backup restore", lambda: import_module("worlddb.tools.cli.keep.backup_commands").COMMANDS),
-    _Home("erase check-receipt", lambda: import_module("worlddb.tools.cli.write.erase_commands").COMMANDS),
+    _Home("erase forget-user check-receipt", lambda: import_module("worlddb.tools.cli.write.erase_commands").COMMANDS),
     _Home(
         "head keygen cosign prove check-proof",
         lambda: import_module("worlddb.tools.cli.proofs.proof_commands").COMMANDS,

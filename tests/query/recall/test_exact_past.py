@@ -167,7 +167,7 @@ def compare(folder: Path, seed: int) -> Compared:
             if rng.random() < 0.5:
                 db.embed(limit=rng.choice((4, None)))
         if rng.random() < 0.3:
-            db.erase(rng.choice(growth.worlds), reason="request 7")
+            db.erase(rng.choice(growth.worlds), reason="request 7", members=False)
             growth.grow(COMMANDS // 4)
         head = db.head()
         times = sorted({head.ingested_at + rng.randint(-60 * DAY, 40 * DAY) for _ in range(30)})

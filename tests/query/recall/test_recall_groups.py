@@ -147,7 +147,7 @@ def test_containers_of_one_identity_are_one_group() -> None:
 def test_an_erased_container_has_no_name(db: Database) -> None:
     topic = db.create("Topic", "herons")
     db.create("Fact", "note", content="a heron by the river", world=topic)
-    db.erase(topic, reason="a request")
+    db.erase(topic, reason="a request", members=False)
     (group,) = db.view().recall("heron", lanes=["text"], group=1).groups
     assert (group.ref, group.name, group.type) == (topic.ref, "", "")
 

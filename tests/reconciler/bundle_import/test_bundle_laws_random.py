@@ -43,7 +43,7 @@ def step(db: Database, draw: random.Random, refs: list[str], top: str, gone: set
             db.move(one, draw.choice([top, other]))
         case 9:
             texts = {version.content for version in db.view().history(one)} - {""}
-            db.erase(one, reason="request 7")
+            db.erase(one, reason="request 7", members=False)
             gone.update(texts)
         case _:
             # Mostly each store revises worlds of its own, since otherwise they could not be put together any more.

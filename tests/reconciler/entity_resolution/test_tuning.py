@@ -170,7 +170,7 @@ def test_replay_rebuild_and_deciding_again_come_to_the_same(tmp_path: Path) -> N
             tx.untune()
         proposed(db, tx.receipt.refs[0])
         db.tune(LOOSE, world=team)
-        db.erase(team, reason="ticket 7")
+        db.erase(team, reason="ticket 7", members=False)
         assert db.verify(deep=True).ok
         assert db.redecide().differing == ()
         assert len(db.redecide(resolver=Thresholds(fuzzy=1.0, phonetic=1.0)).differing) == 1

@@ -47,7 +47,7 @@ def test_random_histories_without_some_commits_hold_and_differ_only_where_a_diff
             growth = Growth(db, clock, seed + number)
             growth.grow(COMMANDS)
             if number % 2:
-                db.erase(rng.choice(growth.worlds), reason="request 7")
+                db.erase(rng.choice(growth.worlds), reason="request 7", members=rng.random() < 0.5)
                 growth.grow(COMMANDS // 3)
             erasing = {entry.seq for entry in db.log() if entry.event == "erased"}
             without = rng.sample(sorted(set(range(2, db.head().seq + 1)) - erasing), 3)

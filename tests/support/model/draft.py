@@ -40,6 +40,7 @@ class Draft:
         self.proposed: list[int] = []
         self.changed = False
         self.erased: list[int] = []
+        self.whole: set[int] = set()
 
     def note(self, code: str, *about: int) -> None:
         self.notes.append(Note(code, frozenset(about)))

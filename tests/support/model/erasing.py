@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from tests.support.model.state import ROOT, Edge, Proposal, State, Version
 from worlddb import Erasure
@@ -13,13 +13,99 @@ def texts_of(state: State, number: int) -> set[str]:
     return {version.content or version.name for version in state.worlds[number].versions} - {""}
 
 
-def reached(state: State, number: int, everywhere: bool, derived: bool) -> list[int]:
-    """The worlds that erasing one of them erases."""
-    texts = texts_of(state, number) if everywhere else set()
-    found = [number, *(other for other in state.worlds if other not in (0, number) and texts & texts_of(state, other))]
-    for one in found if derived else ():
-        found.extend(other for other in sorted(_made_of(state, one)) if other not in found)
+def reached(state: State, number: int, everywhere: bool, derived: bool, members: Collection[int] | None) -> set[int]:
+    """The worlds that erasing one of them, with those that it is to take along or on its own, erases."""
+    own = {number, *(members or ())}
+    texts = set().union(*(texts_of(state, one) for one in own)) if everywhere else set()
+    same = {other for other in state.worlds if other not in (ROOT, *own) and texts & texts_of(state, other)}
+    return _with_made(state, own | same, own if members is not None else set(), derived)
+
+
+def alone_inside(state: State, number: int, derived: bool) -> set[int]:
+    """What a world contains, at any depth, and nobody else has a part in."""
+    going = _inside(state, number)
+    while shared := {one for one in going if not {*state.containers(one)} <= going | {number}}:
+        going -= shared
+    while True:
+        going_on = _others(state, _with_made(state, going | {number}, going | {number}, derived))
+        used = {edge.target for _, edge in state.edges_of("refers_to") if edge.source in going_on}
+        if not used & going:
+            return going
+        going -= used
+
+
+def _others(state: State, gone: Collection[int]) -> set[int]:
+    """The worlds that go on to say something when some are gone."""
+    return {one for one in state.worlds if one not in gone and says(state, one)}
+
+
+def shared_inside(state: State, number: int, going: Collection[int]) -> set[int]:
+    """What it contains and others have a part in."""
+    return {one for one in _inside(state, number) if one not in going and says(state, one)}
+
+
+def says(state: State, number: int) -> bool:
+    """True if a world has a text left."""
+    return number != ROOT and any(version.erasure is None for version in state.worlds[number].versions)
+
+
+def _inside(state: State, number: int) -> set[int]:
+    return _reached([number], state.members) - {number}
+
+
+def _reached(start: Iterable[int], follow: Callable[[int], Iterable[int]]) -> set[int]:
+    found, pending = set(start), list(start)
+    while pending:
+        more = {*follow(pending.pop())} - found
+        found |= more
+        pending += more
     return found
+
+
+def takes_what_is_gone(state: State, number: int, members: bool | None) -> bool:
+    """True if an erasure would take a world that has no text left; whether reasons are left is not modelled."""
+    taken = {number, *(_inside(state, number) if members else ())} & state.worlds.keys()
+    return any(state.worlds[one].newest.erasure is not None for one in taken)
+
+
+def _with_made(state: State, worlds: set[int], whole: set[int], derived: bool) -> set[int]:
+    """Some worlds, and what was made of them.
+
+    That is also what nobody but those in ``whole`` refers to, if it has no more than a name and lies open to them.
+    """
+    if not derived:
+        return worlds
+    found, around = set(worlds), _reached(whole, state.containers)
+    while True:
+        made = {other for one in found for other in _made_of(state, one)} - found
+        if not made:
+            named = {edge.target for _, edge in state.edges_of("refers_to") if edge.source in whole} - found
+            made = {one for one in named if _is_name_alone(state, one, around) and _users(state, one) <= found}
+        if not made:
+            return found
+        found |= made
+
+
+def _is_name_alone(state: State, number: int, around: Collection[int]) -> bool:
+    known = state.worlds[number]
+    return (
+        says(state, number)
+        and not known.given
+        and not any(version.content for version in known.versions)
+        and not state.members(number)
+        and all(one in around for one in state.containers(number))
+    )
+
+
+def _users(state: State, number: int) -> set[int]:
+    """Worlds with a text that any edge, retracted ones too, has ever joined to one."""
+    ends = [
+        {edge.source, edge.target}
+        for edges in (state.edges, state.unlinked)
+        for edge in edges.values()
+        if edge.type not in ("contains", "same_as") and number in (edge.source, edge.target)
+    ]
+    return {one for one in set().union(*ends) - {number} if says(state, one)}
 
 
 def _made_of(state: State, number: int) -> set[int]:
@@ -29,15 +115,18 @@ def _made_of(state: State, number: int) -> set[int]:
         for edge in state.edges.values()
         if edge.target == number and (edge.type == "derived_from" or _sums_up(state, edge))
     }
-    return {one for one in above - {ROOT} if any(version.erasure is None for version in state.worlds[one].versions)}
+    return {one for one in above if says(state, one)}
 
 
 def _sums_up(state: State, edge: Edge) -> bool:
     return edge.type == "contains" and any(one.type == "Summary" for one in state.worlds[edge.source].versions)
 
 
-def erase(states: list[State], numbers: Iterable[int], erasure: Erasure) -> None:
-    """Take the texts of some worlds out of all states, and say beside each that it was erased."""
+def erase(states: list[State], numbers: Iterable[int], erasure: Erasure, homes: Collection[int]) -> None:
+    """Take the texts of some worlds out of all states, and say beside each that it was erased.
+
+    Those of the edges that are at home in ``homes`` go too.
+    """
     now = states[-1]
     worlds = {number: len(now.worlds[number].versions) for number in numbers}
     said = {
@@ -46,6 +135,7 @@ def erase(states: list[State], numbers: Iterable[int], erasure: Erasure) -> None
         for one in kind.values()
         if {one.source, one.target} & worlds.keys() and one.said
     }
+    said |= {edge.said for edge in now.edges.values() if edge.home in homes and edge.said}
     for state in states:
         for number in worlds.keys() & state.worlds.keys():
             known = state.worlds[number]

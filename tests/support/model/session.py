@@ -152,7 +152,7 @@ class Session:
         if attempt.erased:
             (reason,) = (command.arguments["reason"] for command in commands)
             told = Erasure(seq=self.head, ingested_at=attempt.now, author=self.authors[handle], reason=reason)
-            erase(self.states, attempt.erased, told)
+            erase(self.states, attempt.erased, told, homes=attempt.whole)
 
     def _ask(self, commands: list[Command], batch: bool, key: str | None, handle: int) -> Receipt:
         if not batch:

@@ -200,7 +200,7 @@ unalias = recipe("unalias", {"ref": worlds, "aliases": alias_lists}, WHY)
 erase = recipe(
     "erase",
     {"refs": worlds, "reason": st.just("request 114")},
-    {"everywhere": st.booleans(), "derived": st.booleans()},
+    {"everywhere": st.booleans(), "derived": st.booleans(), "members": st.sampled_from([None, False, True, True])},
 )
 accept = recipe("accept", {"proposal": picks("pending proposal")}, WHY)
 reject = recipe("reject", {"proposal": picks("pending proposal")}, WHY)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import unicodedata
 from typing import Any, NamedTuple
 
-from tests.support.model import lines
+from tests.support.model import erasing, lines
 from tests.support.model.commands import Known
 from tests.support.model.draft import Bad
 from tests.support.model.edge_rules import refuse
-from tests.support.model.erasing import reached
 from tests.support.model.lines import without
 from tests.support.model.state import ROOT, Version, World
 from tests.support.model.succession import began_by, end_replaced, settle, unreplaced
 from tests.support.model.tuning import Tuning
-from worlddb import InputError, InvalidInterval, UnknownReference
+from worlddb import InputError, InvalidInterval, MembersNotSaid, UnknownReference
 from worlddb.log.model.times import FOREVER
 
 MAX_ALIASES = 256
@@ -326,10 +325,20 @@ class OfWorlds(Tuning):
             self.changed = True
         return number
 
-    def _erase(self, refs: Any, reason: str, everywhere: bool = False, derived: bool = True) -> int:
+    def _erase(
+        self, refs: Any, reason: str, everywhere: bool = False, derived: bool = True, members: bool | None = None
+    ) -> int:
         number = self.world(refs)
         if number == ROOT:
             refuse("root_is_permanent")
-        self.erased = reached(self.state, number, everywhere, derived)
+        state = self.state
+        if members is None and any(erasing.says(state, one) for one in erasing.alone_inside(state, number, False)):
+            raise Bad(MembersNotSaid)
+        along = erasing.alone_inside(state, number, derived) if members else None
+        kept = erasing.shared_inside(state, number, along) if along is not None else {*state.members(number)}
+        if kept := {one for one in kept if erasing.says(state, one)}:
+            self.note("members_left" if along is None else "shared_kept", number, *kept)
+        self.erased = sorted(erasing.reached(state, number, everywhere, derived, along))
+        self.whole = set() if along is None else {number, *along}
         self.changed = True
         return number

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.support.model.commands import Command
 from tests.support.model.edge_rules import TYPES
+from tests.support.model.erasing import takes_what_is_gone
 from tests.support.model.state import State
 from tests.support.model.strategies import TICK, AnyType, Pick, Recipe, TypeOf
 from worlddb.log.model.clock import RELEASED_AT
@@ -177,9 +178,8 @@ class Drawing:
 
     def _erase(self) -> Recipe:
         given = {"refs": self._pick("world"), "reason": "request 114"}
-        return Recipe(
-            "erase", given | self._maybe(0.3, everywhere=lambda: True) | self._maybe(0.3, derived=lambda: False)
-        )
+        given |= self._maybe(0.3, everywhere=lambda: True) | self._maybe(0.3, derived=lambda: False)
+        return Recipe("erase", given | self._maybe(0.9, members=lambda: self._rng.random() < 0.6))
 
     def _nonsense(self) -> Recipe:
         return Recipe("link", {"source": self._pick("world"), "type": "knows", "target": self._pick("world")})
@@ -207,6 +207,7 @@ _METHODS: dict[str, Callable[[Drawing], Recipe]] = {
 
 def erases_again(commands: list[Command], state: State) -> bool:
     """True if a command would erase what has no text left, which the model does not cover."""
-    erased = [command.arguments["refs"] for command in commands if command.method == "erase"]
-    worlds = [state.worlds.get(getattr(ref, "number", -1)) for ref in erased]
-    return any(world is not None and world.newest.erasure is not None for world in worlds)
+    erasures = [command.arguments for command in commands if command.method == "erase"]
+    return any(
+        takes_what_is_gone(state, getattr(given["refs"], "number", -1), given.get("members")) for given in erasures
+    )

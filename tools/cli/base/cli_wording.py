@@ -39,6 +39,7 @@ _PHRASES: Final = (
     ("only an exact ranking is that of a replayed store", "--exact ranks as a replayed store would"),
     ("ask as of that time", "ask as of that time with --valid"),
     ("replace it with overwrite", "replace it with --overwrite"),
+    ("members=False", "--no-members"),
     ("Look at db.import_plan(...)", "Look at `worlddb import FILE --check`"),
     ("Open it with embedder=...", "Name one with --embedder"),
 )

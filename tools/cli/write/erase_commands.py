@@ -16,6 +16,7 @@ from worlddb import (
     ErasurePlan,
     InputError,
     LimitExceeded,
+    Receipt,
     View,
     World,
 )
@@ -33,6 +34,16 @@ def _erase_arguments(parser: Parser) -> None:
     parser.add_argument("--all", action="store_true", help="erase every world of an ambiguous name, valid or not")
     parser.add_argument("--turns", action="store_true", help="also erase the turns that it spoke")
     parser.add_argument("--everywhere", action="store_true", help="also erase every world that ever had the same text")
+    members = parser.add_mutually_exclusive_group()
+    members.add_argument(
+        "--members",
+        action="store_const",
+        const=True,
+        help="also erase what it contains and others have no part in (default for scopes, users and tenants)",
+    )
+    members.add_argument(
+        "--no-members", action="store_const", const=False, dest="members", help="leave what it contains as it is"
+    )
     parser.add_argument(
         "--keep-derived",
         action="store_true",
@@ -43,24 +54,37 @@ def _erase_arguments(parser: Parser) -> None:
         action="store_true",
         help="forbid writing it again: its contents, and its name where it had no content",
     )
+    _add_common(parser)
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation; needed without a terminal")
+
+
+def _add_common(parser: Parser) -> None:
     parser.add_argument(
         "--receipt", metavar="FILE", help="write the receipt into this new file; `worlddb check-receipt FILE` checks it"
     )
     parser.add_argument("--dry-run", action="store_true", help="only say what would be erased")
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation; needed without a terminal")
     arguments.add_author(parser)
 
 
-def _erase(args: Namespace, out: Output) -> int:
+def _check_reason(args: Namespace) -> None:
     if args.reason is None and not args.dry_run:
         raise arguments.UsageError(
             "The following argument is required: --reason", "Give the reference under which it is done"
         )
+
+
+def _erase(args: Namespace, out: Output) -> int:
+    _check_reason(args)
     with stores.existing(args, author=args.author) as db:
         view = db.view()
         refs = list(dict.fromkeys(ref for text in args.refs for ref in _named(view, text, args)))
         plan = db.erasure_plan(
-            refs, turns=args.turns, everywhere=args.everywhere, forbid=args.forbid, derived=not args.keep_derived
+            refs,
+            turns=args.turns,
+            everywhere=args.everywhere,
+            forbid=args.forbid,
+            derived=not args.keep_derived,
+            members=args.members,
         )
         others = _others(view, refs, plan)
         if args.dry_run:
@@ -78,30 +102,119 @@ def _erase(args: Namespace, out: Output) -> int:
                     everywhere=args.everywhere,
                     forbid=args.forbid,
                     derived=not args.keep_derived,
+                    members=args.members,
                 )
                 receipt.raise_if_refused()
-            finished = db.finish_erasures(wait_seconds=0.0)
-            erasure = wire.erasure(db.erasure_receipt(receipt)) if receipt.events else None
-            if file is not None and erasure is not None:
-                file.write(json.dumps(erasure, indent=2, ensure_ascii=False) + "\n")
+            done = _Done(db, receipt, file)
 
         def write(page: Page) -> None:
-            for note in receipt.notes:
-                if note.code != "name_forbidden":  # Printed below, with the names.
-                    page.line((f"note: {note}", "dim"))
-            if erasure is not None:
-                _write_erased(page, erasure, len(plan.derived))
-                _hint(out, args, receipt.seq)
+            done.write(page, out, args, plan)
             _write_forbidden(page, plan)
             _write_others(page, db, others)
             _write_mentions(page, db, plan)
-            if not finished:
-                page.line(("the bytes are not out of the files yet: another process is in the way", "bad"))
-                out.hint("Opening the store, or writing to it, finishes this; verify says when it is done.")
+            done.write_unfinished(page, out)
 
-        document = {"receipt": erasure, "finished": finished, **_planned(plan, others), **wire.receipt(receipt)}
-        out.answer(document, write)
-    return DONE if finished else BUSY
+        document = {"receipt": done.erasure, "finished": done.finished, **_planned(plan, others)}
+        out.answer(document | wire.receipt(receipt), write)
+    return DONE if done.finished else BUSY
+
+
+class _Done:
+    """What came of an erasure: its receipt, written to a file if one was named, and whether the bytes are gone."""
+
+    def __init__(self, db: Database, receipt: Receipt, file: TextIO | None) -> None:
+        self._db = db
+        self._receipt = receipt
+        self.finished = db.finish_erasures(wait_seconds=0.0)
+        self.erasure = wire.erasure(db.erasure_receipt(receipt)) if receipt.events else None
+        if file is not None and self.erasure is not None:
+            file.write(json.dumps(self.erasure, indent=2, ensure_ascii=False) + "\n")
+
+    def write(self, page: Page, out: Output, args: Namespace, plan: ErasurePlan) -> None:
+        for note in self._receipt.notes:
+            if note.code not in _PRINTED_BELOW:
+                page.line((f"note: {note}", "dim"))
+        if self.erasure is not None:
+            _write_erased(page, self.erasure, len(plan.derived))
+            _hint(out, args, self._receipt.seq)
+        _write_kept(page, self._db, plan)
+
+    def write_unfinished(self, page: Page, out: Output) -> None:
+        if not self.finished:
+            page.line(("the bytes are not out of the files yet: another process is in the way", "bad"))
+            out.hint("Opening the store, or writing to it, finishes this; verify says when it is done.")
+
+
+_PRINTED_BELOW: Final = ("name_forbidden", "shared_kept", "members_left")
+"""Notes that say what the plan lists with names."""
+
+
+# -- all that is a user's
+
+
+def _forget_arguments(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the user's name as it was written, or a reference")
+    parser.add_argument(
+        "--reason",
+        help="reference of the request, such as its number; it is kept (optional with --dry-run)",
+    )
+    parser.add_argument("--world", metavar="REF", help="the tenant whose user it is, if several have one")
+    parser.add_argument(
+        "--everywhere",
+        action="store_true",
+        help="also erase every world that ever had one of the same texts, whosever it is, and bookmarks and levels of"
+        " trust that name the user",
+    )
+    _add_common(parser)
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation on a terminal")
+
+
+def _forget(args: Namespace, out: Output) -> int:
+    _check_reason(args)
+    with stores.existing(args, author=args.author) as db:
+        refs = db.refs_of_user(args.name, world=args.world)
+        plan = db.erasure_plan(refs, members=True, turns=True, everywhere=args.everywhere)
+        others = _others(db.view(), refs, plan)
+        if args.dry_run:
+            out.answer(
+                {"receipt": None, **_planned(plan, others), **_forgotten(db, plan)},
+                lambda page: _write_plan(page, db, plan, others),
+            )
+            return DONE
+        # Without a terminal nobody is asked: a name and a reason were given.
+        if out.can_ask and not _confirmed(args, out, db, plan, others):
+            out.page.line("nothing was erased")
+            return NO
+        told = _forgotten(db, plan)
+        with _receipt_file(args.receipt) as file:
+            with out.progress("Erasing"):
+                receipt = db.erase(refs, reason=args.reason, members=True, turns=True, everywhere=args.everywhere)
+                receipt.raise_if_refused()
+            done = _Done(db, receipt, file)
+
+        def write(page: Page) -> None:
+            done.write(page, out, args, plan)
+            _write_others(page, db, others)
+            _write_mentions(page, db, plan)
+            done.write_unfinished(page, out)
+
+        told["erased"] = 0 if done.erasure is None else len(done.erasure["worlds"])
+        document = {"receipt": done.erasure, "finished": done.finished, **_planned(plan, others), **told}
+        out.answer(wire.receipt(receipt) | document, write)
+    return DONE if done.finished else BUSY
+
+
+def _forgotten(db: Database, plan: ErasurePlan) -> dict[str, Any]:
+    """How many worlds are erased, and a list of what stays."""
+    return {"erased": len(plan.worlds), "kept": _kept(db, plan)}
+
+
+def _kept(db: Database, plan: ErasurePlan) -> list[dict[str, Any]]:
+    view = db.view()
+    return [
+        {"ref": each.ref, "name": stores.name_of(view, each.ref), "why": each.why, "by": list(each.by)}
+        for each in plan.kept
+    ]
 
 
 def _named(view: View, text: str, args: Namespace) -> list[str]:
@@ -165,6 +278,8 @@ def _write_erased(page: Page, erasure: dict[str, Any], derived: int) -> None:
     page.line(f"erased {of}{also}", (f"  commit {erasure['seq']}", "dim"))
     for copy in erasure["not_reached"]:
         page.line((f"not reached: {copy}", "dim"), indent=2)
+    authors = erasure.get("authors", [])
+    page.line((f"not erased: who wrote it, {', '.join(wire.one_line(name, 60) for name in authors)}", "dim"), indent=2)
 
 
 def _hint(out: Output, args: Namespace, seq: int) -> None:
@@ -189,6 +304,8 @@ def _planned(plan: ErasurePlan, others: dict[str, str]) -> dict[str, Any]:
         "contents_forbidden": plan.contents_forbidden,
         "names_forbidden": list(plan.names_forbidden),
         "identities": others,
+        "members": list(plan.members),
+        "kept": [{"ref": each.ref, "why": each.why, "by": list(each.by)} for each in plan.kept],
     }
 
 
@@ -215,14 +332,38 @@ def _write_others(page: Page, db: Database, others: dict[str, str]) -> None:
 def _write_plan(page: Page, db: Database, plan: ErasurePlan, others: dict[str, str]) -> None:
     view = db.view()
     page.line(f"would erase {wire.counted(plan.texts, 'text')} of {wire.counted(len(plan.worlds), 'world')}:")
-    derived = set(plan.derived)
-    _write_list(page, view, [ref for ref in plan.worlds if ref not in derived])
+    derived, members = set(plan.derived), set(plan.members)
+    _write_list(page, view, [ref for ref in plan.worlds if ref not in derived and ref not in members])
+    if members:
+        page.line((f"with {wire.counted(len(members), 'world')} inside:", "warn"))
+        _write_list(page, view, plan.members)
     if derived:
         page.line((f"and {wire.counted(len(derived), 'world')} with what was made of these texts:", "warn"))
         _write_list(page, view, plan.derived)
+    _write_kept(page, db, plan)
     _write_forbidden(page, plan)
     _write_others(page, db, others)
     _write_mentions(page, db, plan)
+
+
+_WHY_KEPT: Final = {
+    "contained": "others contain them too",
+    "referred_to": "others refer to them",
+    "left": "they lie inside, and were not asked for",
+    "outside": "they are mentioned, lie elsewhere and say more than a name",
+}
+
+
+def _write_kept(page: Page, db: Database, plan: ErasurePlan) -> None:
+    """List what stays although it lies inside of what is erased, or is mentioned there."""
+    for why, words in _WHY_KEPT.items():
+        refs = [each.ref for each in plan.kept if each.why == why]
+        if refs:
+            page.line(
+                (f"kept {wire.counted(len(refs), 'world')}: ", "warn"),
+                f"{words}; erase them by reference to be rid of them",
+            )
+            _write_list(page, db.view(), refs)
 
 
 def _write_forbidden(page: Page, plan: ErasurePlan) -> None:
@@ -291,12 +432,17 @@ def _check(args: Namespace, out: Output) -> int:
         found = db.check_erasure(receipt)
 
     def write(page: Page) -> None:
-        if found.ok:
+        if found.ok and not found.kept:
             page.line(("holds", "good"), "  the log says what the receipt says, and the texts are gone")
+        elif found.ok:
+            worlds = wire.counted(found.kept, "world")
+            page.line(("holds", "good"), "  the log says what the receipt says, and the texts that it lists are gone")
+            page.line((f"{worlds} inside of what was erased, which it left, still have their texts", "warn"))
         for problem in found.problems:
             page.line(("does not hold: ", "bad"), problem)
 
-    out.answer({"ok": found.ok, "problems": list(found.problems)}, write)
+    kept = {"kept": found.kept} if found.kept else {}
+    out.answer({"ok": found.ok, "problems": list(found.problems), **kept}, write)
     return DONE if found.ok else NO
 
 
@@ -340,6 +486,16 @@ COMMANDS = (
             ('erase "Tom Okafor" --reason "request 114" --turns', "asks first; he, and every turn that he spoke"),
             ('erase "Tom Okafor" --all --dry-run', "where several worlds have the name: who speaks, who is mentioned"),
             ('erase 3fa9c2d1 --reason "request 114" --forbid --yes --receipt 114.json', "keep the receipt"),
+        ),
+    ),
+    Command(
+        "forget-user",
+        "erase all that is a user's, for good: their scopes or their world, and all in it",
+        _forget_arguments,
+        _forget,
+        (
+            ("forget-user ana --dry-run", "what would go, and what stays because others have a part in it"),
+            ('forget-user ana --reason "request 17" --receipt 17.json', "for good, with a receipt"),
         ),
     ),
     Command(

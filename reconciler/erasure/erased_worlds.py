@@ -1,0 +1,284 @@
+"""Find which worlds an erasure takes: what was named, what lies inside of it, and what was made of all these.
+
+What lies inside goes if nobody else has a part in it. A world stays that lies in another world too, or that somebody
+outside refers to, as two who mention one person do: it is listed, and why. Derived texts go: a summary repeats in other
+words what it sums up, and an extracted world bears a name from a turn.
+"""
+
+import re
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
+from typing import Final
+
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.storage import rows, schema
+from worlddb.reconciler.transaction import inputs, recorded_texts
+
+MENTION: Final = "mention"
+"""The role that an extractor gives the edge from a turn to what the turn mentions."""
+SUMMARY: Final = "Summary"
+"""The type of worlds that say in short what others say at length (paper §6)."""
+_DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
+REFERS_TO: Final = schema.EDGE_TYPE_CODES["refers_to"]
+_NO_USE: Final = frozenset((schema.CONTAINS_CODE, schema.SAME_AS_CODE))
+"""Edges by which nobody says anything of a world: where it lies, and who it may be."""
+
+
+def made_of(
+    log: LmdbLog,
+    tables: rows.Tables,
+    nodes: Collection[int],
+    *,
+    besides: Collection[int],
+    whole: Collection[int] = (),
+) -> dict[int, int]:
+    """Find the worlds that were made of the texts of some nodes, at any remove.
+
+    Returns each with one that it was made of, without those in ``besides``, which are all erased anyway.
+
+    * What is ``derived_from`` one of them by an edge that was not unlinked.
+    * Summaries that contain one of them.
+    * What nothing but erased turns mention, if all that is known of it is a name.
+    * What nothing but those in ``whole``, which are erased with all that they contain, refers to, if all that is known
+      of it is a name, and it lies in nothing but worlds around them.
+
+    Worlds without any text left are none of these, nor is what was made of them.
+    """
+    found: dict[int, int] = {}
+    reached = {*nodes, *besides}
+    around = _around(tables, whole)
+    pending = deque(nodes)
+    mentioned: dict[int, int] = {}
+    while pending:
+        node = pending.popleft()
+        for other in _mentions(log, tables, node):
+            mentioned.setdefault(other, node)
+        if node in whole:
+            for other in tables.live_targets(node, REFERS_TO):
+                if other not in reached and _lies_open(log, tables, other, around):
+                    mentioned.setdefault(other, node)
+        made = {other: node for other in _restatements(log, tables, node)}
+        if not pending:
+            made |= {other: by for other, by in mentioned.items() if _only_mentioned(log, tables, other, reached)}
+        for other in sorted(made.keys() - reached):
+            if says_anything(log, tables, other):
+                found[other] = made[other]
+                reached.add(other)
+                pending.append(other)
+    return found
+
+
+def _around(tables: rows.Tables, nodes: Collection[int]) -> set[int]:
+    """Some worlds, and all that contain them."""
+    found = set(nodes)
+    pending = list(nodes)
+    while pending:
+        above = [each for each in tables.containers(pending.pop()) if each not in found]
+        found.update(above)
+        pending += above
+    return found
+
+
+def _lies_open(log: LmdbLog, tables: rows.Tables, node: int, around: Collection[int]) -> bool:
+    """True if a world lies in nothing but some others, contains nothing, and is no scope, user or tenant."""
+    return (
+        all(each in around for each in tables.containers(node))
+        and not tables.live_targets(node, schema.CONTAINS_CODE)
+        and not is_somebodys(log, tables, node)
+    )
+
+
+def _restatements(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
+    """Worlds that restate what a world says."""
+    for place, row in tables.incoming(node, _DERIVED_FROM):
+        if row.unlinked == schema.LIVE:
+            yield place.source
+    for place, row in tables.incoming(node, schema.CONTAINS_CODE):
+        if row.unlinked == schema.LIVE and any(
+            body.type == SUMMARY for body in recorded_texts.bodies_of(log, tables, place.source)
+        ):
+            yield place.source
+
+
+def _mentions(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
+    for _, row in tables.outgoing(node, REFERS_TO):
+        details = recorded_texts.details_at(log, row.seq, row.details)
+        if details is not None and details.properties.get("role") == MENTION:
+            yield row.target
+
+
+def _only_mentioned(log: LmdbLog, tables: rows.Tables, node: int, reached: Collection[int]) -> bool:
+    """True if all that is known of a world is its name, and only erased worlds refer to it."""
+    if next(tables.aliases(node), None) is not None or any(
+        body.content for body in recorded_texts.bodies_of(log, tables, node)
+    ):
+        return False
+    users = [place.source for place, _ in tables.incoming(node) if place.type not in _NO_USE]
+    users += [row.target for place, row in tables.outgoing(node) if place.type not in _NO_USE]
+    return not any(user not in reached and says_anything(log, tables, user) for user in users)
+
+
+def says_anything(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
+    return node != schema.ROOT_NODE and next(recorded_texts.bodies_of(log, tables, node), None) is not None
+
+
+def users_of(log: LmdbLog, tables: rows.Tables, node: int, gone: Collection[int]) -> list[int]:
+    """The worlds that refer to one and go on to say something, without those that are gone."""
+    found = dict.fromkeys(
+        place.source
+        for place, row in tables.incoming(node)
+        if row.unlinked == schema.LIVE and (place.type == REFERS_TO or place.type >= schema.FIRST_CUSTOM_CODE)
+    )
+    return [each for each in found if each not in gone and says_anything(log, tables, each)]
+
+
+def turns_of(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
+    """The turns of a speaker, as ``ingest`` linked them."""
+    code = tables.type_code("refers_to")
+    prefixes = tuple(f"{body.name}: " for body in recorded_texts.bodies_of(log, tables, node) if body.name)
+    for place, row in tables.incoming(node, code):
+        details = recorded_texts.details_at(log, row.seq, row.details)
+        if details is not None:
+            said = details.properties.get("role") == recorded_texts.SPEAKER
+        else:
+            # The edge lost its text to an earlier erasure; a turn that was restored since says who speaks.
+            said = any(text.startswith(prefixes) for text in recorded_texts.texts_of_world(log, tables, place.source))
+        if said:
+            yield place.source
+
+
+def with_texts_of(log: LmdbLog, tables: rows.Tables, nodes: set[int]) -> list[int]:
+    """Every world with a version, past ones included, that has a text of these."""
+    texts = {text for node in nodes for text in recorded_texts.texts_of_world(log, tables, node)}
+    everyone = range(1, tables.progress().next_node)
+    return [node for node in everyone if not texts.isdisjoint(recorded_texts.texts_of_world(log, tables, node))]
+
+
+# -- what lies inside
+
+OWNERS: Final = frozenset({"scope", "user", "tenant"})
+"""The types, whatever their case, of worlds that are somebody's: with one of them goes what it contains."""
+_SCOPE: Final = "Scope"
+_USER: Final = re.compile("user:")
+_RUN: Final = re.compile("run:")
+_WAY: Final = re.compile("(agent|app|run):")
+"""Scopes by way of which a user's memories came. What lies in such a one too is the user's nevertheless."""
+
+
+def is_somebodys(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
+    """True if a world is a scope, a user or a tenant."""
+    body = next(recorded_texts.bodies_of(log, tables, node), None)
+    return body is not None and body.type.casefold() in OWNERS
+
+
+class Interiors:
+    """What some worlds contain, at any depth: what an erasure of them takes along, and what it leaves.
+
+    ``others`` are named too, and lose their own texts alone. What was made of the texts of those named in ``derived``,
+    and of what they contain, goes as well, so it has no part in anything.
+    """
+
+    def __init__(
+        self,
+        log: LmdbLog,
+        tables: rows.Tables,
+        tops: Sequence[int],
+        others: Collection[int] = (),
+        derived: Collection[int] = (),
+    ) -> None:
+        self._log = log
+        self._tables = tables
+        self._tops = dict.fromkeys(tops)
+        self._others = others
+        self._derived = derived
+        self._ways: dict[int, bool] = {}
+        self._top_of = self._inside()
+        """All that is inside, each with the first of those named that contains it."""
+        self._going = self._alone()
+        self._used = self._keep_used()
+
+    def erased(self, top: int) -> list[int]:
+        """What goes along with one of the worlds that were named."""
+        along = [node for node, its in self._top_of.items() if its == top and node in self._going]
+        return along + (self._emptied_runs() if top == self._user else [])
+
+    def kept(self, top: int) -> list[inputs.KeptMember]:
+        """What one of them contains and others have a part in."""
+        found = []
+        for node, its in self._top_of.items():
+            if its == top and node not in self._going and says_anything(self._log, self._tables, node):
+                users = self._used.get(node)
+                where = [each for each in self._tables.containers(node) if each not in self._going]
+                foreign = [each for each in where if each not in self._tops]
+                found.append(
+                    inputs.KeptMember(node, "contained", tuple(foreign))
+                    if users is None
+                    else inputs.KeptMember(node, "referred_to", tuple(users))
+                )
+        return found
+
+    def _inside(self) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for top in self._tops:
+            pending = deque([top])
+            while pending:
+                for member in self._tables.live_targets(pending.popleft(), schema.CONTAINS_CODE):
+                    if member not in found and member not in self._tops:
+                        found[member] = top
+                        pending.append(member)
+        return found
+
+    def _alone(self) -> set[int]:
+        """What nothing outside contains."""
+        alone = set(self._top_of)
+        shared = [node for node in self._top_of if self._is_foreign(node, alone)]
+        for node in shared:
+            if node in alone:
+                alone.discard(node)
+                shared += [each for each in self._tables.live_targets(node, schema.CONTAINS_CODE) if each in alone]
+        return alone
+
+    def _is_foreign(self, node: int, inside: Collection[int]) -> bool:
+        above = [each for each in self._tables.containers(node) if each not in inside and each not in self._tops]
+        if self._user is not None:
+            above = [each for each in above if not self._is_way(each)]
+        return bool(above)
+
+    @cached_property
+    def _user(self) -> int | None:
+        """The first of those named that is the scope of a user."""
+        return next((top for top in self._tops if self._is_scope(top, _USER)), None)
+
+    def _is_way(self, node: int) -> bool:
+        if node not in self._ways:
+            self._ways[node] = self._is_scope(node, _WAY)
+        return self._ways[node]
+
+    def _is_scope(self, node: int, kind: re.Pattern[str]) -> bool:
+        bodies = recorded_texts.bodies_of(self._log, self._tables, node)
+        return any(body.type == _SCOPE and kind.match(body.name) is not None for body in bodies)
+
+    def _keep_used(self) -> dict[int, list[int]]:
+        """Leave out what others refer to, and what that refers to; returns it with those who do."""
+        kept: dict[int, list[int]] = {}
+        while True:
+            whole = {*self._tops, *self._going}
+            erased = whole.union(self._others)
+            sources = [node for node in erased if node in self._derived or self._top_of.get(node) in self._derived]
+            gone = erased.union(made_of(self._log, self._tables, sources, besides=erased, whole=whole))
+            found = {node: users for node in self._going if (users := users_of(self._log, self._tables, node, gone))}
+            if not found:
+                return kept
+            kept |= found
+            self._going -= found.keys()
+
+    def _emptied_runs(self) -> list[int]:
+        """The sessions of a user in which nothing else is left."""
+        above = dict.fromkeys(each for node in self._going for each in self._tables.containers(node))
+        runs = [each for each in above if each not in self._going and each not in self._tops]
+        return [run for run in runs if self._is_scope(run, _RUN) and not self._holds_others(run)]
+
+    def _holds_others(self, run: int) -> bool:
+        members = self._tables.live_targets(run, schema.CONTAINS_CODE)
+        return any(each not in self._going and says_anything(self._log, self._tables, each) for each in members)

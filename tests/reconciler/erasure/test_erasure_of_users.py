@@ -1,0 +1,283 @@
+"""Forgetting a user: with their world goes all in it, and what others have a part in stays and is listed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import worlddb
+from tests.support.faults.traces import traces
+from tests.support.running import Here
+from tests.tools.mcp.test_mcp_tools import call
+from worlddb import AmbiguousReference, Database, InputError, MembersNotSaid, UnknownReference
+from worlddb.tools.agents import recall, remember
+from worlddb.tools.mcp.session import Session
+
+OF_ANA = [
+    *("marzipan", "Walpurga", "quicksilver", "rosewater", "Wally", "Sanatorium", "becauseof", "Turmeric", "retracted"),
+    *("onceupon", "sessionof", "sumofall", "propertyof", "user:ana", "ana-evening", "earlierlife", "keyofana"),
+]
+"""Words that stand in nothing but what is Ana's: texts, names, aliases, reasons, properties, sources, keys, scopes."""
+
+
+class Two(NamedTuple):
+    """A store of two users."""
+
+    db: Database
+    refs: dict[str, str]
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Two:
+    db = worlddb.open(tmp_path / "store", author="tutor")
+    desk = Session(db)
+    refs = {}
+
+    def write(name: str, text: str, **scopes: Any) -> None:
+        refs[name] = call(desk, "memory_write", text=text, **scopes)["id"]
+
+    write("first", "marzipan of an earlierlife", user_id="ana", run_id="ana-evening")
+    call(desk, "memory_purge_scope", kind="user", scope_id="ana", confirm="user:ana")
+    write("likes", "Ana likes marzipan", user_id="ana", agent_id="tutor", about=["Walpurga", "Acme"], why="becauseof")
+    write("knee", "Ana has a quicksilver knee", user_id="ana", run_id="ana-evening", about=["Sanatorium"])
+    call(desk, "memory_amend", id=refs["knee"], text="Ana has a rosewater knee")
+    write("plan", "both go to the opera", user_id="ana", about=["Opera"])
+    write("bobs", "Bob likes basalt", user_id="bob", agent_id="tutor")
+    write("bobs too", "Bob has been at the foundry", user_id="bob", run_id="shared-run")
+    write("ours", "Ana spoke of the retracted Turmeric", user_id="ana", run_id="shared-run")
+    refs |= {name: db.view().find(name=f"user:{name}")[0].ref for name in ("ana", "bob")}
+    acme = refs["acme"] = db.view().find(name="Acme")[0].ref
+    db.alias(db.view().find(name="Walpurga")[0], "Wally")
+    db.link(refs["bobs"], "refers_to", acme)
+    db.link(refs["bob"], "contains", refs["plan"])
+    outside = refs["outside"] = db.create("Entity", "Onceupon Street").ref
+    edge = db.link(refs["likes"], "refers_to", outside, properties={"note": "propertyof"}).ref
+    db.unlink(db.link(refs["likes"], "implies", refs["ours"], why="retracted").ref, why="sessionof")
+    summary = db.create("Note", "sumofall", content="she likes marzipan", source={"of": "rosewater"})
+    db.link(summary, "derived_from", refs["likes"])
+    db.create("Note", "n", content="rosewater again", key="keyofana", world=refs["ana"], idempotency_key="keyofana")
+    db.embed()
+    db.catch_up()
+    refs |= {"summary": summary.ref, "edge": edge}
+    return Two(db, refs)
+
+
+def seen_by_bob(two: Two) -> list[Any]:
+    view = two.db.view(world=two.refs["bob"])
+    answers = [
+        [(hit.ref, hit.content, hit.score, hit.reason) for hit in view.recall(asked)]
+        for asked in ("basalt", "where has Bob been?", "opera")
+    ]
+    shown = [world for world in view.find() if world.ref != two.refs["plan"]]
+    return [answers, shown, [view.hash(world) for world in shown], two.db.view().hash()]
+
+
+def is_erased(db: Database, ref: object) -> bool:
+    world = db.view().get(ref)
+    assert world is not None
+    return world.erased
+
+
+def test_after_it_nothing_of_theirs_is_in_any_file_and_nothing_of_another_has_changed(two: Two) -> None:
+    db, refs = two
+    before = seen_by_bob(two)
+    there = {found.rpartition(" ")[2].lower() for found in traces(db.path, OF_ANA)}
+    assert there >= {word.lower() for word in OF_ANA if word != "keyofana"}, "they are found while they are there"
+    with db._env.read() as txn:
+        stored = {bytes(key): bytes(value) for key, value in txn.cursor() if bytes(key)[:1] == b"\x04"}
+    plan = db.erasure_plan(db.refs_of_user("ana"), members=True)
+    receipt = db.forget_user("ana", reason="request 17")
+    assert traces(db.path, OF_ANA) == []
+    proof = db.erasure_receipt(receipt)
+    gone = {world.ref for world in proof.worlds}
+    places = [(text.seq, text.position) for world in proof.worlds for text in world.texts]
+    keys = [b"\x04" + seq.to_bytes(8, "big") + position.to_bytes(4, "big") for seq, position in places]
+    # Texts and vectors alike: not a byte of them is left.
+    blobs = [stored[key][at : at + 40] for key in keys for at in (0, 100)]
+    blobs = [blob for blob in blobs if len(blob) == 40]
+    files = b"".join(file.read_bytes() for file in db.path.rglob("*") if file.is_file() and file.name != "lock.mdb")
+    assert len(blobs) > 30 and not any(blob in files for blob in blobs)
+    assert (
+        gone
+        == set(plan.worlds)
+        >= {refs[name] for name in ("first", "likes", "knee", "ours", "summary", "ana", "outside")}
+    )
+    assert not gone & {refs[name] for name in ("bob", "bobs", "bobs too", "plan", "acme")}
+    assert db.verify(deep=True).ok and db.check_erasure(proof).ok
+    assert seen_by_bob(two) == before
+    db.rebuild()
+    db.catch_up()
+    assert traces(db.path, OF_ANA) == [] and seen_by_bob(two) == before
+
+
+def test_what_others_have_a_part_in_stays_and_is_listed_with_the_reason(two: Two) -> None:
+    db, refs = two
+    plan = db.erasure_plan(db.refs_of_user("ana"), members=True)
+    opera = db.view().find(name="Opera")[0].ref
+    kept = {each.ref: (each.why, each.by) for each in plan.kept}
+    assert kept == {
+        refs["plan"]: ("contained", (refs["bob"],)),
+        refs["acme"]: ("referred_to", (refs["bobs"],)),
+        opera: ("referred_to", (refs["plan"],)),
+    }
+    assert db.head().seq == db.view().seq and refs["likes"] in plan.members and refs["ana"] not in plan.members
+    assert refs["summary"] in plan.derived and refs["outside"] in plan.derived
+    receipt = db.forget_user("ana", reason="request 17")
+    (note,) = [note for note in receipt.notes if note.code == "shared_kept"]
+    assert set(note.refs) >= set(kept)
+    proof = db.erasure_receipt(receipt)
+    assert set(proof.kept) == set(kept) and proof.kept_count == 3 and proof.authors == ("tutor",)
+    assert db.check_erasure(proof) == worlddb.ErasureCheck(True, (), 3)
+    db.erase(list(kept), reason="request 18")
+    assert db.check_erasure(proof) == worlddb.ErasureCheck(True, (), 0)
+
+
+def test_a_session_that_others_have_a_part_in_keeps_its_name(two: Two) -> None:
+    two.db.forget_user("ana", reason="request 17")
+    names = {world.name for world in two.db.view().find(type="Scope")}
+    assert names == {"user:bob", "agent:tutor", "run:shared-run"}
+
+
+def test_a_world_that_contains_others_is_not_erased_before_it_is_said_what_becomes_of_these(tmp_path: Path) -> None:
+    """Its own name went, what it contained stayed, and everything said that it had worked."""
+    with worlddb.open(tmp_path / "store") as db:
+        topic = db.create("Topic", "Knee")
+        inner = db.create("Topic", "Operation", world=topic)
+        deep = db.create("Fact", "", content="on Friday", world=inner)
+        shared = db.create("Fact", "", content="at the clinic", world=topic)
+        db.link(db.create("Topic", "Clinic"), "contains", shared)
+        head = db.head()
+        for ask in (lambda: db.erase(topic, reason="r"), lambda: db.erasure_plan(topic)):
+            with pytest.raises(MembersNotSaid, match="contains 2 other worlds") as raised:
+                ask()
+            assert "members=True" in raised.value.remedy and "members=False" in raised.value.remedy
+        assert raised.value.details["members"] == 2 and db.head() == head
+        left = db.erase(topic, reason="its name alone", members=False)
+        assert [note.code for note in left.notes] == ["members_left"] and set(left.notes[0].refs) == {
+            *(topic.ref, inner.ref, shared.ref)
+        }
+        checked = db.check_erasure(db.erasure_receipt(left))
+        assert checked.ok and checked.kept == 3, "what it left still has its texts"
+        assert db.erase(topic, reason="all", members=True).events == 2
+        assert [is_erased(db, world) for world in (shared, deep)] == [False, True]
+        assert db.check_erasure(db.erasure_receipt(left)).kept == 1
+        alone = db.create("Topic", "Empty")
+        assert db.erase(alone, reason="nothing is in it").notes == ()
+        both = [db.create("Topic", "Box").ref]
+        both.append(db.create("Note", "n", world=both[0]).ref)
+        assert db.erase(both, reason="all of it is named").events == 2
+
+
+def test_a_memory_forgets_its_user(tmp_path: Path) -> None:
+    with worlddb.memory(tmp_path / "store", user="ana", agent="tutor", session="monday") as mem:
+        mem.add("Ana moved to Porto.", about=["Ana", "Sagrada"])
+        mem.add([{"role": "user", "content": "I swim in the Douro"}, {"role": "assistant", "content": "Brave!"}])
+        with worlddb.memory(mem.db, user="ben") as ben:
+            ben.add("Ben lives in Faro.", about="Ben")
+            mem.forget_user(reason="request 17")
+            assert traces(mem.db.path, ["Porto", "Sagrada", "Douro", "Brave", "monday", "user:ana"]) == []
+            assert ben.profile().people == {"ben": 1} and [hit.content for hit in ben.recall("Faro")] != []
+        with pytest.raises(InputError, match="no user 'ana'"):
+            mem.forget_user(reason="again")
+        with worlddb.memory(mem.db, agent="tutor") as anybody, pytest.raises(InputError, match="of no user"):
+            anybody.forget_user(reason="r")
+        mem.add("Ana is back.", about="Ana")
+        assert [hit.content for hit in mem.recall("who is back?")] == ["Ana is back."]
+
+
+@pytest.mark.parametrize("type_", ["Scope", "User", "user", "Tenant"])
+def test_with_what_is_somebodys_goes_what_it_contains_unless_that_is_to_stay(tmp_path: Path, type_: str) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        for members, goes in ((None, True), (False, False)):
+            top = db.create(type_, "ana")
+            inside = db.create("Fact", "", content="likes tea", world=top)
+            db.erase(top, reason="r", members=members)
+            assert is_erased(db, inside) is goes
+
+
+def test_a_user_is_found_by_the_name_as_it_was_written(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        mine, theirs = (db.create("Tenant", name).ref for name in ("mine", "theirs"))
+        for tenant in (mine, theirs):
+            call(Session(db, tenant), "memory_write", text="likes tea", user_id="ana")
+        anna = db.create("User", "Anna")
+        remember(db, "Anna lives in Porto.", about="Anna", world=anna)
+        for name in ("bob", "anna", "ANNA"):
+            with pytest.raises(UnknownReference) as raised:
+                db.forget_user(name, reason="r")
+            assert raised.value.details["near"] == ([] if name == "bob" else ["Anna"])
+        with pytest.raises(AmbiguousReference) as several:
+            db.forget_user("ana", reason="r")
+        assert len(several.value.details["candidates"]) == 2
+        db.forget_user("ana", reason="r", world=mine)
+        assert not list(db.view().worlds_of_user("ana", world=theirs)[0].content)
+        assert len(db.view(world=theirs).recall("tea")) == 1 and not len(db.view(world=mine).recall("tea"))
+        db.forget_user("ana", reason="r")
+        db.forget_user(anna, reason="r")
+        assert recall(db, "where does Anna live?", world=anna) == [] and traces(db.path, ["likes tea", "Porto"]) == []
+
+
+def test_another_users_world_is_no_mere_mention(tmp_path: Path) -> None:
+    """One who had a name and no memories yet would have lost it with whoever mentioned them."""
+    with worlddb.open(tmp_path / "store") as db:
+        ana, bob = db.create("User", "Ana"), db.create("User", "Bob")
+        inside = db.create("Entity", "Cleo", world=bob)
+        for other in (bob, inside):
+            db.link(db.create("Fact", "", content="met them", world=ana), "refers_to", other)
+        db.forget_user("Ana", reason="r")
+        assert [world.name for world in db.view().find() if not world.erased] == ["Bob", "Cleo"]
+
+
+def test_what_was_moved_out_is_theirs_no_more(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        ana, bob = db.create("User", "Ana"), db.create("User", "Bob")
+        lent = db.create("Fact", "", content="the saw", world=ana)
+        for_a_while = db.create("Fact", "", content="the drill", world=ana)
+        db.move(lent, bob)
+        db.move(for_a_while, bob, valid_from="2020-01-01", valid_to="2021-01-01")
+        plan = db.erasure_plan(ana)
+        assert (plan.members, [(each.ref, each.why) for each in plan.kept]) == ((), [(for_a_while.ref, "contained")])
+        db.forget_user("Ana", reason="r")
+        assert {world.content for world in db.view().find(type="Fact")} == {"the saw", "the drill"}
+
+
+def test_the_command_forgets_a_user_with_a_receipt(
+    two: Two, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two.db.close()
+    run = Here(capsys, two.db.path)
+    told = run("forget-user", "ana", "--dry-run")
+    assert told.code == 0 and "inside" in told.out and "Acme" in told.out and "others refer to them" in told.out
+    planned = run.json("forget-user", "ana", "--dry-run")
+    assert planned["receipt"] is None and len(planned["kept"]) == 3
+    assert run("forget-user", "ana").error == "usage"
+    done = run.json("forget-user", "ana", "--reason", "request 17", "--receipt", tmp_path / "17.json")
+    assert done["erased"] == planned["erased"] == len(done["receipt"]["worlds"]) > 8
+    assert {each["name"]: each["why"] for each in done["kept"]} == {
+        "both go to the opera": "contained",
+        **dict.fromkeys(("Acme", "Opera"), "referred_to"),
+    }
+    assert json.loads((tmp_path / "17.json").read_text()) == done["receipt"]
+    checked = run("check-receipt", tmp_path / "17.json")
+    assert checked.code == 0 and "the texts that it lists are gone" in checked.out and "3 worlds inside" in checked.out
+    assert run.json("check-receipt", tmp_path / "17.json")["kept"] == 3
+    again = run("forget-user", "ana", "--reason", "request 17")
+    assert (again.code, again.error) == (1, "unknown_reference")
+    assert traces(two.db.path, OF_ANA) == []
+
+
+def test_the_command_asks_what_becomes_of_what_is_inside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        db.create("Fact", "Day", content="on Friday", world=db.create("Topic", "Knee"))
+    run = Here(capsys, tmp_path / "store")
+    for words in (("--dry-run",), ("--reason", "r", "--yes")):
+        asked = run("erase", "Knee", *words)
+        assert (asked.code, asked.error) == (2, "members_not_said")
+        assert "--members" in asked.err and "--no-members" in asked.err and "=" not in asked.err
+    planned = run("erase", "Knee", "--members", "--dry-run")
+    assert "with 1 world inside" in planned.out and "Day" in planned.out
+    left = run("erase", "Knee", "--no-members", "--reason", "r", "--yes")
+    assert left.code == 0 and "kept 1 world" in left.out and "Day" in left.out
