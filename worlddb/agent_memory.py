@@ -19,6 +19,7 @@ from worlddb.database import open as open_store
 from worlddb.log.model import errors, limits, times
 from worlddb.memory_scopes import ENTRY, SCOPE, Label, ScopeKey, Scopes, notes_inside
 from worlddb.plain_text import one_line
+from worlddb.query.recall import near_statements
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Receipt
@@ -45,11 +46,13 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
     """What an ``add`` wrote: ``ids`` of the memories, in the order given, and the commit ``seq``.
 
     ``repeated`` counts messages that the session held already, ``proposals`` are staged identities that somebody should
-    decide about, ``notes`` say in words what else a caller should know.
+    decide about, ``notes`` say in words what else a caller should know. ``near`` are the memories that a statement may
+    repeat, replace or contradict, the nearest first.
     """
 
     ids: tuple[str, ...]
     seq: int
+    near: tuple[near_statements.Near, ...] = ()
     repeated: int = 0
     proposals: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -178,11 +181,14 @@ class Memory:
         replaces: Any = (),
         source: Mapping[str, Any] | None = None,
         why: str = "",
+        on_near: str = "note",
     ) -> Added:
         """Write a statement, or the messages of a conversation, as one commit.
 
         A text is one memory, true from ``since`` (default: now) to ``until``. ``about`` names the persons and things
-        that it is about, each a world of its own. It may contradict, replace or be derived from memories.
+        that it is about, each a world of its own. It may contradict, replace or be derived from memories. What it is
+        ``near`` is told; with ``on_near="propose"`` it is also linked by ``contradicts`` to what cannot be true beside
+        it, and with ``supersede_same_subject`` by ``supersedes`` to what it replaces, if both are about one subject.
 
         Messages (``{"role": …, "content": …}``, or as LangChain and ShareGPT have them) are kept under the ``session``.
         One with an id, or with a time, that is there already is not written again, nor is the beginning of a list that
@@ -199,7 +205,7 @@ class Memory:
                 raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
             joined = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
             names = [limits.checked_text(name, "about", limits.MAX_NAME_BYTES) for name in _listed(about)]
-            return self._state(given, names, joined, type, name, since, until, source, why)
+            return self._state(given, names, joined, type, name, since, until, source, why, on_near)
         given_besides = (about, name, until, contradicts, derived_from, replaces)
         if any(given_besides) or type != "Fact":
             raise errors.InputError(
@@ -369,11 +375,22 @@ class Memory:
         until: times.TimeLike | None,
         source: dict[str, Any],
         why: str,
+        on_near: str,
     ) -> Added:
         if type.casefold() in (SCOPE.casefold(), extraction.SESSION.casefold(), extraction.TURN.casefold()):
             raise errors.InputError(f"A statement cannot be a {type}", "Give another type, such as Fact")
+        if on_near not in near_statements.ON_NEAR:
+            known = ", ".join(near_statements.ON_NEAR)
+            raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {known}")
         ends = {kind: [self._seen(ref).ref for ref in _listed(refs)] for kind, refs in joined.items()}
         begun, begins = self._begun(), None if since is None else times.parse_time(since, "since")
+        view, named = self._view(), [self._own_name(each) for each in about]
+        near = [] if view is None else view.near(text, about=named or None, since=begins)
+        told = {ref for refs in ends.values() for ref in refs}
+        for found in near:
+            kind = found.edge_type(on_near, len(about))
+            if kind and found.ref not in told:
+                ends.setdefault(kind, []).append(found.ref)
         with self.db.batch() as tx:
             key, home = self._home(tx)
             made = tx.create(
@@ -392,7 +409,8 @@ class Memory:
             for kind, refs in ends.items():
                 for ref in refs:
                     tx.link(made, kind, ref, valid_from=begins, why=why)
-        return self._done(tx.receipt, [tx.receipt.refs[made.position]], begun)
+        done = self._done(tx.receipt, [tx.receipt.refs[made.position]], begun)
+        return msgspec.structs.replace(done, near=tuple(near))
 
     def _converse(
         self, messages: list[chat_messages.Message], at: times.TimeLike | None, source: dict[str, Any], why: str

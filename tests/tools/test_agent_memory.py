@@ -57,6 +57,24 @@ def test_a_user_of_whom_nothing_is_known_is_told_of_and_nobody_else(mem: worlddb
     )
 
 
+def test_what_is_near_is_told_and_linked_only_if_asked(mem: worlddb.Memory) -> None:
+    old = mem.add("Ana lives in Lisbon.", about="Ana", since="2024-05-01")
+    assert old.near == ()
+    told = mem.add("Ana lives in Porto.", about="ana", since="2026-03-28")
+    assert [(each.ref, each.relation) for each in told.near] == [(old.id, "replacement")]
+    assert mem.db.view().conflicts(old.id) == []
+    mem.add("Ana lives in Rome.", about="Ana", since="2026-05-01", on_near="propose")
+    assert len(mem.db.view().conflicts(old.id)) == 1
+    mem.forget(told)
+    mem.add("Ana lives in Faro.", about="Ana", since="2026-06-01", on_near="supersede_same_subject")
+    assert texts(mem.recall("where does Ana live?", about="Ana"))[0] == "Ana lives in Faro."
+    assert "Ana lives in Lisbon." not in texts(mem.recall("where does Ana live?", about="Ana"))
+    before = mem.db.head()
+    with pytest.raises(worlddb.InputError, match="on_near"):
+        mem.add("Ana lives in Bonn.", about="Ana", on_near="merge")
+    assert mem.db.head() == before
+
+
 CHAT = [
     {"role": "system", "content": "Be kind."},
     {"role": "user", "content": "My dog is called Rex."},
