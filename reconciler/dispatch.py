@@ -96,6 +96,8 @@ def link(ctx: context.Context, command: cmd.Link, details: int) -> draft.Decisio
         details=details,
         key=command.key,
     )
+    if command.valid_to is not None and not written.staged:
+        ctx.note_if_never_valid(written.id)
     return draft.Decision(written.id, staged=written.staged)
 
 

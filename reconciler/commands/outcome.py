@@ -50,7 +50,7 @@ NOTES = {
     "edges_left_behind": "the edges {} stay where they were: not both of their ends moved",
     "edges_carried": "the edges {} moved along",
     "already_closed": "{} was already closed earlier and stays as it was",
-    "never_valid": "{} was closed at or before its beginning: it is valid at no time. Reassert it if that was a slip",
+    "never_valid": "{} ends at or before its beginning: it is valid at no time. Reassert it if that was a slip",
     "revision_never_valid": "the new version of {} is valid at no time: its window has no instant",
     "later_never_valid": "what {} was to say from later on is valid at no time now: the revision takes its window."
     " State that again if it still holds",

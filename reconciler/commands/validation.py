@@ -82,6 +82,10 @@ def _revise(command: cmd.Revise) -> None:
     _source(command.source)
     _times(command.valid_from, command.valid_to)
     limits.checked_flag(command.replace_later, "replace_later")
+    if command.replace_later and command.valid_to is not None:
+        raise errors.InputError(
+            "Both valid_to and replace_later were given", "Give one of them: a stated end is an end"
+        )
 
 
 def _retire(command: cmd.Retire) -> None:

@@ -81,7 +81,7 @@ class BulkDecider:
             begins = command.valid_from
         until = times.FOREVER if command.valid_to is None else command.valid_to
         ctx, draft = self._ctx, self._draft
-        if until < begins or (ctx.scopes.any_registered and ctx.scopes.functional(type_name, home) is not None):
+        if until <= begins or (ctx.scopes.any_registered and ctx.scopes.functional(type_name, home) is not None):
             return False
         if only_records is not None and not only_records(ctx, source, target):
             return False
@@ -132,7 +132,7 @@ class BulkDecider:
         world = self._end(self._root if command.world is None else command.world)
         begins = self._now if command.valid_from is None else command.valid_from
         until = times.FOREVER if command.valid_to is None else command.valid_to
-        if world is None or until < begins or command.resolve == "all":
+        if world is None or until <= begins or command.resolve == "all":
             return False
         name = name_digest(command.name)
         if isinstance(command.key, cmd.BoundKey) or (command.resolve and self._may_be_known(name, command.aliases)):

@@ -36,6 +36,8 @@ def create(ctx: context.Context, command: cmd.Create, details: int, resolution: 
     text = WorldText(command.type, command.name, command.content)
     stated = draft.stated_ends(command.valid_from, command.valid_to)
     node, body = ctx.add_world(lineage, text, command.aliases, details, validity, world, stated)
+    if validity.is_empty:
+        ctx.note("never_valid", lineage)
     for match in resolution.matches:
         ctx.propose(node, match.node, evidence=match.evidence)
     return draft.Decision(lineage, body)
@@ -52,7 +54,10 @@ def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: 
     newest = ctx.body(node)
     body = None if newest is None else _told_at(ctx, node, begins, may_follow=command.valid_from is None)
     if body is not None and (body.type, body.name, body.content) == (command.type, command.name, command.content):
-        _say_what_stays(ctx, command, node, begins)
+        if _may_note(ctx, command) and windows.hole_at(ctx.draft, node, begins) is not None:
+            ctx.note("not_revived", row.lineage)
+        else:
+            _say_what_stays(ctx, command, node, begins)
         return draft.Decision(row.lineage)
     if windows.hole_at(ctx.draft, node, begins) is not None or (newest is None and ctx.has_ended(node)):
         # What was erased after its end comes back neither then nor before it: nobody would see what is put there.
@@ -76,12 +81,18 @@ def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: 
     return _revised(ctx, revision, details, node, _window(ctx, revision, node))
 
 
+def _may_note(ctx: context.Context, command: cmd.Create) -> bool:
+    """True if whoever wrote a command gave its key; conversations and bundles repeat what they have said."""
+    return not (isinstance(command.key, cmd.KnownKey) or ctx.takes_in)
+
+
 def _say_what_stays(ctx: context.Context, command: cmd.Create, node: int, unchanged_at: int | None) -> None:
     """Note what a create under a known key gave and what is otherwise here: it says a text again, and no more.
 
-    A revision has its source and its window; ``unchanged_at`` is where the text was found, if there is none.
+    A revision has its source and its window; ``unchanged_at`` is where the text was found, if there is none. It may be
+    found where nothing holds: then what was to begin there does not.
     """
-    if isinstance(command.key, cmd.KnownKey) or ctx.takes_in:
+    if not _may_note(ctx, command):
         return
     stays = []
     if command.aliases and not set(command.aliases) <= set(ctx.aliases(node)):
@@ -92,7 +103,7 @@ def _say_what_stays(ctx: context.Context, command: cmd.Create, node: int, unchan
         if command.source and ctx.source(node, number) not in (None, command.source):
             stays.append("source")
         holds = [piece.span.end for piece in holding if piece.span.start <= unchanged_at]
-        if command.valid_from is not None and not holds:
+        if not holds:
             stays.append("valid_from")
         if command.valid_to is not None and holds and command.valid_to != holds[0]:
             stays.append("valid_to")
@@ -336,6 +347,8 @@ def move(ctx: context.Context, command: cmd.Move, details: int) -> draft.Decisio
     if command.valid_to is not None:
         begins = ctx.now if command.valid_from is None else command.valid_from
         window = times.checked_interval(begins, command.valid_to)
+        if window.is_empty:
+            ctx.refuse("empty_window", "The window in which they are to be there has no instant", "Let it end later")
         for node, (_, edge) in leaving.items():
             ctx.link(to, CONTAINS, node, valid_from=window.start, valid_to=window.end, details=details)
             ctx.close_edge(edge, window.start, window.end)

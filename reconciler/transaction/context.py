@@ -533,6 +533,13 @@ class Context(Reading):
         """Tell the caller something in the receipt."""
         self.draft.note(code, *refs)
 
+    def note_if_never_valid(self, edge: bytes) -> None:
+        """Tell the caller if an edge that was written now is in force at no time."""
+        place = self.tables.place_of(edge)
+        row = None if place is None else self.tables.edge(place)
+        if row is not None and row.seq == self.draft.seq and row.valid_from >= row.valid_to:
+            self.note("never_valid", edge)
+
     def refuse(self, code: str, reason: str, remedy: str = "") -> NoReturn:
         """Stop: nothing of the whole commit is written."""
         self.stopped = outcome.Refusal(code, reason, remedy)

@@ -48,7 +48,8 @@ def step(db: Database, draw: random.Random, refs: list[str], edges: list[str]) -
     one, other = draw.sample(refs, 2)
     match draw.randrange(10):
         case 0 | 1 | 2:
-            db.revise(one, content=f"text {draw.random()}", replace_later=draw.random() < 0.2, **window(draw))
+            text, later, given = f"text {draw.random()}", draw.random() < 0.2, window(draw)
+            db.revise(one, content=text, replace_later=later and "valid_to" not in given, **given)
         case 3 | 4:
             db.retire(one, why=draw.choice(["", "a mistake"]), **window(draw))
         case 5 | 6:

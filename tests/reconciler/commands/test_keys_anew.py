@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.model.stores import day, new_store
-from worlddb import InputError, Receipt
+from worlddb import InputError, Receipt, Refused
 
 
 def test_a_key_whose_world_has_ended_is_handed_on_if_the_caller_says_so() -> None:
@@ -134,4 +134,47 @@ def test_what_a_create_under_a_known_key_leaves_out_is_said() -> None:
             assert next(iter(given)) in str(note)
         revised = db.create("Entity", "Rex the second", key="rex", source={"page": 2}, aliases=["Max"])
         assert [note.refs for note in revised.notes] == [(first.ref, "aliases")]
+        assert db.redecide().differing == ()
+
+
+def test_a_text_that_is_said_again_where_nothing_holds_is_not_passed_over_in_silence() -> None:
+    """It was taken for written: the text is there, but at the time that was asked for nothing holds."""
+    with new_store() as db:
+        cases: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
+            ("a stated end", {"valid_from": day(-9), "valid_to": day(-5)}, ("not_changed", "valid_from")),
+            ("still to come", {"valid_from": day(90)}, ("not_changed", "valid_from")),
+            ("retired", {"valid_from": day(-9)}, ("not_revived",)),
+            ("in a hole", {"valid_from": day(-9)}, ("not_revived",)),
+            ("superseded", {"valid_from": day(-9)}, ("not_revived",)),
+        ]
+        for what, window, expected in cases:
+            made = db.create("Entity", what, key=what, **window).ref
+            if what == "retired":
+                db.retire(made, valid_from=day(-1))
+            elif what == "in a hole":
+                db.retire(made, valid_from=day(-1), valid_to=day(90))
+            elif what == "superseded":
+                db.link(db.create("Entity", "other", valid_from=day(-1), resolve=False), "supersedes", made)
+            assert db.view().get(made) is None
+            receipt = db.create("Entity", what, key=what)
+            (note,) = receipt.notes
+            told = (note.code, *note.refs[1:])
+            assert (receipt.events, note.refs[0], told) == (0, made, expected), what
+            assert db.create("Entity", what, key=what, valid_from=day(-7)).notes == ()
+        assert db.redecide().differing == ()
+
+
+def test_what_would_hold_at_no_time_is_told_or_refused() -> None:
+    with new_store() as db:
+        one, other = (db.create("Entity", name, valid_from=day(-9)).ref for name in ("one", "other"))
+        with db.batch() as batch:
+            batch.create("Entity", "never", valid_from=day(1), valid_to=day(1), resolve=False)
+            batch.link(one, "refers_to", other, valid_from=day(1), valid_to=day(1))
+        assert [(note.code, note.refs) for note in batch.receipt.notes] == [
+            ("never_valid", (ref,)) for ref in batch.receipt.refs
+        ]
+        moved = db.move(one, other, valid_from=day(1), valid_to=day(1))
+        assert isinstance(moved.outcome, Refused) and moved.outcome.code == "empty_window"
+        with pytest.raises(InputError, match="Both valid_to and replace_later"):
+            db.revise(one, content="twice", valid_from=day(1), valid_to=day(2), replace_later=True)
         assert db.redecide().differing == ()

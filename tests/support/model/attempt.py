@@ -54,6 +54,8 @@ class Attempt(OfWorlds):
         if type == "same_as":
             return self.stage(one, other, home=place, start=start, evidence=properties or {}, why=why)
         made = self.write(type, one, other, home=place, start=start, end=end, properties=properties or {}, why=why)
+        if start == end:
+            self.note("never_valid", made)
         if key is not None:
             self.state.edge_keys[key] = made
         return made

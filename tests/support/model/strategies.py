@@ -46,6 +46,8 @@ class Recipe(NamedTuple):
         arguments = {name: _chosen(value, state, position) for name, value in self.arguments.items()}
         if self.method == "link" and "key" in arguments:
             arguments = _under_its_key(arguments)
+        if arguments.get("replace_later") and arguments.get("valid_to") is not None:
+            del arguments["replace_later"]
         return Command(self.method, arguments)
 
     def is_possible(self, state: State) -> bool:

@@ -71,6 +71,8 @@ class OfWorlds(Tuning):
         made = self.new_number()
         line = lines.changed(lines.UNSAID, start, end, 1)
         self.state.worlds[made] = World(self.now, (version,), line, tuple(aliases), len(aliases))
+        if start == end:
+            self.note("never_valid", made)
         if key is not None:
             self.state.keys[key] = (*begun, made)
         if handed_on and before is not None:
@@ -115,6 +117,8 @@ class OfWorlds(Tuning):
             told = known.newest
         is_erased = known.newest.erasure is not None
         if not is_erased and told is not None and told.erasure is None and told[:3] == texts[:3]:
+            if lines.at(known.line, start) == lines.HOLE:
+                self.note("not_revived", number)
             return number
         if lines.at(known.line, start) == lines.HOLE:
             self.note("not_revived", number)
