@@ -121,8 +121,8 @@ class WriteCalls(ABC):
 
         The window is taken from whatever held there, and what lies before and behind stays. Without ``valid_to`` it
         ends where the next version begins whose start was stated, or where the world was retired; with
-        ``replace_later``, which goes without ``valid_to``, it takes all that follows. What is not given stays as it was at ``valid_from``. The receipt
-        says in ``lost`` what earlier versions lost.
+        ``replace_later``, which goes without ``valid_to``, it takes all that follows. What is not given stays as it
+        was at ``valid_from``. The receipt says in ``lost`` what earlier versions lost.
         """
         command = cmd.Revise(
             ref=self._ref(ref),

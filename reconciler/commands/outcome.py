@@ -103,8 +103,8 @@ NAMING = frozenset({"types_registered", "types_differ", "not_embedded", "not_com
 class Loss(msgspec.Struct, frozen=True):
     """What a version held no longer, because of a write.
 
-    ``ref`` and ``version`` name it; the times are microseconds, and ``valid_to`` is :data:`times.FOREVER` where it lost
-    all from ``valid_from`` on.
+    ``ref`` and ``version`` name it; the times are microseconds. ``valid_to`` is :data:`times.FOREVER` where it lost all
+    that it had from ``valid_from`` on, also if that had an end.
     """
 
     ref: str
