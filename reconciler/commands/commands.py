@@ -127,7 +127,7 @@ class Reassert(Command, frozen=True, kw_only=True):
 class Link(Command, frozen=True, kw_only=True):
     """Write an edge through its type's handler.
 
-    With a ``key``, a live edge made under it is not written twice.
+    With a ``key``, a live edge made under it is not written twice; under a bound one, unless its source is elsewhere.
     """
 
     CODE: ClassVar[str] = "link"
@@ -135,7 +135,7 @@ class Link(Command, frozen=True, kw_only=True):
     type: str
     target_ref: Ref
     home: Ref | None = None
-    key: str | KnownKey | None = None
+    key: str | BoundKey | KnownKey | None = None
     properties: dict[str, Any] = {}
     valid_from: int | None = None
     valid_to: int | None = None

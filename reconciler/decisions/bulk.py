@@ -135,7 +135,9 @@ class BulkDecider:
         if world is None or until <= begins or command.resolve == "all":
             return False
         name = name_digest(command.name)
-        if isinstance(command.key, cmd.BoundKey) or (command.resolve and self._may_be_known(name, command.aliases)):
+        if command.resolve and self._may_be_known(name, command.aliases):
+            return False
+        if isinstance(command.key, cmd.BoundKey) and self._end(command.key.world) is None:
             return False
         keyed = None if command.key is None else ctx.lineage_of(command.key)
         if keyed is not None and self._tables.node_of(keyed) is not None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from worlddb.log.model import events as ev
 from worlddb.log.model import hashing
+from worlddb.log.model.ids import Lineage
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import log_marks
@@ -16,6 +17,7 @@ from worlddb.projections.tables.reads import lookup
 from worlddb.projections.tables.reads.asof import newest_version
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.reconciler.commands.commands import BoundKey
 from worlddb.reconciler.transaction import receipts, recorded_texts
 
 
@@ -34,7 +36,7 @@ class ExtractionGuard:
         self._key = idempotency_key
         self.seq: int | None = None
 
-    def are_gone(self, keys: Sequence[str]) -> list[bool]:
+    def are_gone(self, keys: Sequence[str | BoundKey]) -> list[bool]:
         """Whether the text of the world that each caller's key stands for is gone.
 
         Of a request that was committed before, whether it was gone then: such a request is told from another one by
@@ -49,7 +51,7 @@ class ExtractionGuard:
                 last = self.seq = log.head().seq
             else:
                 last = int.from_bytes(committed, "big") - 1
-            return [_was_gone(log, tables, hashing.keyed_lineage(secret, key.encode()), last) for key in keys]
+            return [_was_gone(log, tables, _lineage_of(tables, secret, key), last) for key in keys]
 
     def container_of(self, ref: bytes | str | int) -> bytes | None:
         """The lineage of the world that a request goes into; None for the root world.
@@ -69,6 +71,29 @@ class ExtractionGuard:
         since = range(log.head().seq if self.seq is None else self.seq, log.head().seq)
         if any(isinstance(event, ev.Erased) for seq in since for event in log.events(seq + 1).events):
             raise ErasedMeanwhile
+
+
+def _lineage_of(tables: Tables, secret: bytes, key: str | BoundKey) -> Lineage:
+    """The lineage that a caller's key stands for, as deciding will find it."""
+    if isinstance(key, str):
+        return hashing.keyed_lineage(secret, key.encode())
+    assert isinstance(key.world, bytes), "settled before"
+    lineage = hashing.keyed_lineage(secret, key.text.encode())
+    within = tables.node_of(Lineage(key.world))
+    while within is not None and (node := tables.node_of(lineage)) is not None and not _inside(tables, node, within):
+        lineage = hashing.keyed_lineage_within(secret, key.world, lineage)
+    return lineage
+
+
+def _inside(tables: Tables, node: int, container: int) -> bool:
+    seen, pending = {node}, [node]
+    for here in pending:
+        if here == container:
+            return True
+        fresh = [above for above in tables.containers(here) if above not in seen]
+        seen.update(fresh)
+        pending += fresh
+    return False
 
 
 def _was_gone(log: LmdbLog, tables: Tables, lineage: bytes, last: int) -> bool:

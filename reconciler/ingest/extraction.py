@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from worlddb.log.model import errors, hashing, limits, times
-from worlddb.reconciler.commands.commands import Command, Create, Link, Ref
+from worlddb.reconciler.commands.commands import BoundKey, Command, Create, Link, Ref
 from worlddb.reconciler.commands.validation import checked_resolve
 
 
@@ -137,7 +137,7 @@ class Ingest(NamedTuple):
     """Which tiers of the resolver run for speakers and what an extractor finds; see :class:`.commands.Create`."""
 
 
-def commands_of(request: Ingest, are_gone: Callable[[Sequence[str]], list[bool]]) -> list[Command]:
+def commands_of(request: Ingest, are_gone: Callable[[Sequence[str | BoundKey]], list[bool]]) -> list[Command]:
     """Give the commands of a request.
 
     First come worlds for conversation, session, speakers and turns, then candidates. ``are_gone`` says of keys whether
@@ -208,8 +208,10 @@ def commands_of(request: Ingest, are_gone: Callable[[Sequence[str]], list[bool]]
     return commands
 
 
-def _key(kind: str, request: Ingest, *parts: str | int) -> str:
+def _key(kind: str, request: Ingest, *parts: str | int) -> str | BoundKey:
     """The key of a record. JSON keeps the parts apart, whatever they hold.
+
+    It counts inside the world that the request goes into: a record that was moved elsewhere since is left alone there.
 
     Raises:
         InputError: a part cannot be stored, or is too long for a key.
@@ -217,7 +219,11 @@ def _key(kind: str, request: Ingest, *parts: str | int) -> str:
     for part in (request.format, request.conversation, *parts):
         if isinstance(part, str):
             limits.checked_text(part, kind, limits.MAX_KEY_BYTES)
-    return msgspec.json.encode((kind, *_named(request), *parts)).decode()
+    return _within(request, msgspec.json.encode((kind, *_named(request), *parts)).decode())
+
+
+def _within(request: Ingest, key: str) -> str | BoundKey:
+    return key if request.into is None else BoundKey(key, request.into)
 
 
 def _named(request: Ingest) -> tuple[Any, ...]:
@@ -226,10 +232,10 @@ def _named(request: Ingest) -> tuple[Any, ...]:
     return (request.format, request.conversation, *(() if into is None else ({"into": into},)))
 
 
-def _extracted_key(kind: str, request: Ingest, *parts: object) -> str:
+def _extracted_key(kind: str, request: Ingest, *parts: object) -> str | BoundKey:
     """The key of a candidate; of one length for parts of any length."""
     encoded = msgspec.json.encode((*_named(request), *parts))
-    return f"{kind}:{hashing.digest(hashing.EXTRACTED, kind.encode(), encoded).hex()}"
+    return _within(request, f"{kind}:{hashing.digest(hashing.EXTRACTED, kind.encode(), encoded).hex()}")
 
 
 class _Place(NamedTuple):

@@ -299,7 +299,7 @@ class Context(Reading):
         valid_to: int = times.FOREVER,
         properties: dict[str, Any] | None = None,
         details: int = ev.NONE,
-        key: str | commands.KnownKey | None = None,
+        key: str | commands.BoundKey | commands.KnownKey | None = None,
     ) -> Written:
         """Write an edge through its handler, as part of this commit.
 
@@ -329,7 +329,7 @@ class Context(Reading):
             begins,
             valid_to,
             details,
-            None if isinstance(key, commands.KnownKey) else key,
+            key.text if isinstance(key, commands.BoundKey) else None if isinstance(key, commands.KnownKey) else key,
         )
         self._depth += 1
         if self._depth > MAX_CHAIN:
@@ -743,19 +743,24 @@ class Context(Reading):
             return source
         return self.home_of(source) if home is None else home
 
-    def under_key(self, key: str | commands.KnownKey) -> tuple[bytes, bytes | None]:
+    def under_key(self, key: str | commands.BoundKey | commands.KnownKey) -> tuple[bytes, bytes | None]:
         """The nonce that stands for a key now, and the live edge written under it, if there is one.
 
         An edge that was unlinked hands its key on to a nonce made of its own id: were the nonce the same again, an
-        edge written again would have the id of the one that was retracted, and earlier views would lose that.
+        edge written again would have the id of the one that was retracted, and earlier views would lose that. So does
+        one whose source lies outside of the world in which the key counts.
         """
+        within = None
         if isinstance(key, commands.KnownKey):
             nonce = key.stands_for
         else:
-            nonce = keyed(self.secret, KEYED_EDGE, key.encode())[: ids.NONCE_BYTES]
+            text = key.text if isinstance(key, commands.BoundKey) else key
+            nonce = keyed(self.secret, KEYED_EDGE, text.encode())[: ids.NONCE_BYTES]
+        if isinstance(key, commands.BoundKey):
+            within = node_ref(self, key.world)
         while (place := self.tables.place_of_key(nonce)) is not None:
             row = self.tables.edge(place)
-            if row.unlinked == schema.LIVE:
+            if row.unlinked == schema.LIVE and (within is None or self.inside(place.source, within)):
                 return nonce, row.edge
             nonce = self._after(row.edge)
         return nonce, None

@@ -3,7 +3,7 @@
 A document is a world, a section a world inside it or inside another section, a paragraph a world inside that. The key
 of a section is the path of headings to it, that of a paragraph its position in its section. So a file that has grown
 adds what is new, and a changed paragraph is a revision. What is no longer in the file stays as it is. A document that
-goes into a world has that world in its keys.
+goes into a world has that world in its keys, and they count inside it: what was moved elsewhere since is left alone.
 
 Plain text is a document of paragraphs separated by empty lines.
 """
@@ -207,6 +207,7 @@ def _create(tx: Any, document: Document, block: Block, world: Any, inside_of: st
         content=block.content,
         world=world,
         key=_key((block.kind, document.format, document.name), inside_of, block.key),
+        key_within=inside_of,
         valid_from=block.at,
         source={"file": document.file} | ({} if line is None else {"line": line}),
         resolve=False,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+
+import pytest
 
 import worlddb
 from worlddb import Turn
@@ -67,6 +70,46 @@ def test_no_turns_make_a_conversation_with_one_session_and_an_extractor_may_fill
     with worlddb.open(tmp_path / "store") as db:
         assert db.ingest([], conversation="team", extractor=extractor)
         assert _members(db, "session", "Session") == ["a fact"]
+
+
+@pytest.mark.parametrize("moved", ["Conversation", "Session", "Turn", "Entity", "Fact"])
+def test_what_an_operator_moved_to_another_world_is_not_followed_by_a_later_import(tmp_path: Path, moved: str) -> None:
+    """The key had the world in it, and counted wherever its record was: what the first tenant wrote landed there."""
+
+    def extractor(turns: Sequence[Turn]) -> worlddb.Extraction:
+        seen.append([turn.text for turn in turns])
+        found = worlddb.Node(label="a", type="Fact", name="a fact", content=turns[0].text, key="fact")
+        edges = [worlddb.Relation(source=0, type="causes", target="a", key="said")]
+        return worlddb.Extraction(nodes=[found], edges=edges)
+
+    seen: list[list[str]] = []
+    with worlddb.open(tmp_path / "store") as db:
+        mine, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
+        turns = [Turn(text=text, speaker="Ann") for text in ("knee", "hip")]
+        db.ingest(turns, into=mine, extractor=extractor)
+        record = db.view(world=mine).find(type=moved)[0]
+        (around,) = db.view().containers(record)
+        db.move(record, theirs, out_of=around)
+        before = db.view().hash(theirs)
+        longer = [Turn(text=text, speaker="Ann") for text in ("other knee", "hip", "shoulder")]
+        receipt = db.ingest(longer, into=mine, extractor=extractor)
+        assert receipt.events and db.view().hash(theirs) == before
+        view = db.view(world=mine)
+        assert [turn.content for turn in view.find(type="Turn") if "hip" not in turn.content] in (
+            ["Ann: other knee", "Ann: shoulder"],
+            ["Ann: shoulder", "Ann: other knee"],
+        )
+        for turn in view.find(type="Turn"):
+            said = view.edges(turn.ref, type="refers_to", direction="out")
+            assert len(said) == 1 or moved == "Entity", "each turn says who spoke"
+        assert [fact.content for fact in view.find(type="Fact")] == ["other knee"]
+        assert db.ingest(longer, into=mine, extractor=extractor).events == 0
+        first = next(turn for turn in view.find(type="Turn") if "other knee" in turn.content)
+        db.erase(first, reason="r")
+        db.ingest(longer, into=mine, extractor=extractor)
+        assert seen[-1] == ["hip", "shoulder"], "what was erased is not shown to the extractor"
+        assert not [turn for turn in db.view().find(type="Turn") if "other knee" in turn.content]
+        assert db.verify(deep=True).ok and db.redecide().differing == ()
 
 
 def test_conversations_of_one_name_in_two_worlds_are_two(tmp_path: Path) -> None:

@@ -201,6 +201,25 @@ def test_documents_of_one_name_in_two_worlds_are_two(db: Database, tmp_path: Pat
     assert ingest_files(db, path, into=root).events == 0
 
 
+@pytest.mark.parametrize("moved", ["Document", "Section", "Paragraph"])
+def test_what_was_moved_to_another_world_is_not_followed_by_a_later_import(
+    db: Database, tmp_path: Path, moved: str
+) -> None:
+    """A key counted wherever its record was, so that one tenant's text landed in another's world."""
+    mine, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
+    path = written(tmp_path, "a.md", "# A\n\ntext\n\n## Inner\n\nmore\n")
+    ingest_files(db, path, into=mine)
+    record = db.view(world=mine).find(type=moved)[-1]
+    (around,) = db.view().containers(record)
+    db.move(record, theirs, out_of=around)
+    before = db.view().hash(theirs)
+    path = written(tmp_path, "a.md", "# A\n\nother text\n\n## Inner\n\nmuch more\n")
+    ingest_files(db, path, into=mine)
+    assert db.view().hash(theirs) == before
+    assert sorted(each.content for each in db.view(world=mine).find(type="Paragraph")) == ["much more", "other text"]
+    assert ingest_files(db, path, into=mine).events == 0
+
+
 TITLED = "# Field  NOTES\n\nTwo herons.\n\n## Nests\n\nOne nest.\n"
 
 
