@@ -81,7 +81,7 @@ def decide(
 def link(ctx: context.Context, command: cmd.Link, details: int) -> draft.Decision:
     source, target = context.node_ref(ctx, command.source_ref), context.node_ref(ctx, command.target_ref)
     home = None if command.home is None else context.node_ref(ctx, command.home)
-    if isinstance(command.key, str) and not ctx.takes_in:
+    if isinstance(command.key, str | cmd.BoundKey) and not ctx.takes_in:
         said = context.SaidOfEdge(
             command.type, source, target, home, command.valid_from, command.valid_to, command.properties
         )

@@ -10,6 +10,9 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 import msgspec
 
 from worlddb.database import Database
+from worlddb.log.model.hashing import keyed_lineage
+from worlddb.projections.tables.apply.log_marks import secret_of
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query.records.records import World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Note
@@ -59,7 +62,18 @@ class Scopes:
     def key_after(self, label: Label, known: list[World]) -> ScopeKey:
         """Return the key of a scope by all scopes that have had its label."""
         ended = sum(world.closed for world in known)
-        return "mcp", self.world or "", label.kind, label.id, str(ended)
+        while True:
+            key = "mcp", self.world or "", label.kind, label.id, str(ended)
+            if self.world is not None or not self._is_elsewhere(key):
+                return key
+            ended += 1
+
+    def _is_elsewhere(self, key: ScopeKey) -> bool:
+        """Return whether a scope of the whole store lies in another world by now: it is that world's since."""
+        with self.db._reader.snapshot() as snapshot:
+            lineage = keyed_lineage(secret_of(snapshot.log), msgspec.json.encode(key))
+            node = snapshot.tables.node_of(lineage)
+            return node is not None and ROOT_NODE not in snapshot.tables.containers(node)
 
     def write_scope(self, tx: Any, key: ScopeKey) -> Any:
         """Create the scope in a batch; a scope whose name was erased gets it back from this writer."""
@@ -93,10 +107,11 @@ class Scopes:
     def write_entry(self, tx: Any, key: ScopeKey, scope: Any, name: str, source: dict[str, Any]) -> Any:
         """Create the entry of a person or thing at its first mention in a scope, and resolve it.
 
-        After a retired entry, a new one begins.
+        After a retired entry, a new one begins, and after one that was moved out of the scope, or the served world.
         """
         inside = msgspec.json.encode((*key, name)).decode()
-        given = {"key": inside, "key_within": self.world, "world": scope, "source": source, "valid_from": BEGINNING}
+        within = scope if self.world is None else self.world
+        given = {"key": inside, "key_within": within, "world": scope, "source": source, "valid_from": BEGINNING}
         return tx.create(ENTRY, name, **given, resolve="all", anew=True)
 
 

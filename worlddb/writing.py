@@ -195,6 +195,7 @@ class WriteCalls(ABC):
         *,
         home: Any = None,
         key: str | None = None,
+        key_within: Any = None,
         properties: dict[str, Any] | None = None,
         valid_from: times.TimeLike | None = None,
         valid_to: times.TimeLike | None = None,
@@ -205,13 +206,14 @@ class WriteCalls(ABC):
 
         ``home`` is the world whose interior holds the edge (default: the source's). The same triple linked twice is
         two edges, unless a ``key`` is given: the same again changes nothing, and another edge under the key is refused.
+        With ``key_within`` an edge whose source lies outside of that world by now is passed over.
         """
         command = cmd.Link(
             source_ref=self._ref(source),
             type=type,
             target_ref=self._ref(target),
             home=self._ref_if_any(home),
-            key=key,
+            key=key if key is None or key_within is None else cmd.BoundKey(key, self._ref(key_within)),
             properties={} if properties is None else properties,
             valid_from=_time(valid_from, "valid_from"),
             valid_to=_time(valid_to, "valid_to"),

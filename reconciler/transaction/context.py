@@ -312,7 +312,7 @@ class Context(Reading):
             times.checked_interval(begins, valid_to)
         nonce = b""
         if key is not None:
-            nonce, found = self.under_key(key)
+            nonce, found = self.under_key(key, target)
             if found is not None:
                 if self._deciding and isinstance(key, str):
                     until = None if valid_to == times.FOREVER else valid_to
@@ -743,12 +743,14 @@ class Context(Reading):
             return source
         return self.home_of(source) if home is None else home
 
-    def under_key(self, key: str | commands.BoundKey | commands.KnownKey) -> tuple[bytes, bytes | None]:
+    def under_key(
+        self, key: str | commands.BoundKey | commands.KnownKey, target: int | None = None
+    ) -> tuple[bytes, bytes | None]:
         """The nonce that stands for a key now, and the live edge written under it, if there is one.
 
         An edge that was unlinked hands its key on to a nonce made of its own id: were the nonce the same again, an
         edge written again would have the id of the one that was retracted, and earlier views would lose that. So does
-        one whose source lies outside of the world in which the key counts.
+        one whose source lies outside of the world in which the key counts, or whose target does and is not ``target``.
         """
         within = None
         if isinstance(key, commands.KnownKey):
@@ -760,17 +762,20 @@ class Context(Reading):
             within = node_ref(self, key.world)
         while (place := self.tables.place_of_key(nonce)) is not None:
             row = self.tables.edge(place)
-            if row.unlinked == schema.LIVE and (within is None or self.inside(place.source, within)):
+            is_here = within is None or (
+                self.inside(place.source, within) and (row.target == target or self.inside(row.target, within))
+            )
+            if row.unlinked == schema.LIVE and is_here:
                 return nonce, row.edge
             nonce = self._after(row.edge)
         return nonce, None
 
-    def refuse_other_under_key(self, key: str, said: SaidOfEdge) -> None:
+    def refuse_other_under_key(self, key: str | commands.BoundKey, said: SaidOfEdge) -> None:
         """Refuse an edge whose key stands for a live edge that says something else.
 
         What is not stated does not differ.
         """
-        edge = self.under_key(key)[1]
+        edge = self.under_key(key, said.target)[1]
         if edge is None:
             return
         place = self.tables.place_of(edge)
@@ -791,9 +796,10 @@ class Context(Reading):
         }
         differing = [what for what, differs in others.items() if differs]
         if differing:
+            text = key if isinstance(key, str) else key.text
             self.refuse(
                 "key_taken",
-                f"The key {key[:80]!r} stands for the edge {ids.short(edge)}, whose {', '.join(differing)}"
+                f"The key {text[:80]!r} stands for the edge {ids.short(edge)}, whose {', '.join(differing)}"
                 f" {'is' if len(differing) == 1 else 'are'} other",
                 "Give another key, or unlink that edge first",
             )

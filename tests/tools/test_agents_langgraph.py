@@ -257,3 +257,22 @@ def test_a_store_of_one_world_answers_as_if_nothing_else_were_there(tmp_path: Pa
 
     alone = answers("alone", None)
     assert answers("merger", "merger") == answers("friday", "friday") == alone
+
+
+@pytest.mark.parametrize("moved", ["Namespace", "Item"])
+def test_what_an_operator_moved_to_a_tenant_is_not_written_to_from_the_whole_store(tmp_path: Path, moved: str) -> None:
+    """Keys counted wherever their worlds were: what was put landed in the tenant's world, and was not found again."""
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        tenant = db.create("Tenant", "T").ref
+        store = WorldDBStore(db)
+        store.put(("users", "eva"), "k", {"a": "one"})
+        (record,) = [world for world in db.view().find(type=moved) if world.name in ("eva", "k")]
+        (around,) = db.view().containers(record)
+        db.move(record, tenant, out_of=around)
+        before = db.view().hash(tenant)
+        for key, text in (("k", "two"), ("k2", "three"), ("k", "four")):
+            store.put(("users", "eva"), key, {"a": text})
+        assert db.view().hash(tenant) == before
+        found = [store.get(("users", "eva"), key) for key in ("k", "k2")]
+        assert [item and item.value for item in found] == [{"a": "four"}, {"a": "three"}]
+        assert store.get(("users",), "k") is None

@@ -244,7 +244,7 @@ class WorldDBStore(base.BaseStore):
             op.key,
             content=content,
             key=key,
-            key_within=self._world,
+            key_within=inside,
             world=inside,
             resolve=False,
             source=source,
@@ -252,7 +252,10 @@ class WorldDBStore(base.BaseStore):
         )
 
     def _made(self, tx: Any, view: View, namespace: Namespace) -> Any:
-        """Return the world of a namespace; keyed, so that each namespace is created once."""
+        """Return the world of a namespace; keyed, so that each is created once in the one around it.
+
+        One that was moved elsewhere is left alone there.
+        """
         where, taken = self._world, False
         for depth, name in enumerate((_ROOT, *namespace)):
             path = namespace[:depth]
@@ -262,7 +265,7 @@ class WorldDBStore(base.BaseStore):
                 NAMESPACE,
                 name,
                 key=_keyed(self._world, list(path)) if taken else _keyed(self._world, *path),
-                key_within=self._world,
+                key_within=where,
                 world=where,
                 resolve=False,
                 source={"channel": _ROOT},

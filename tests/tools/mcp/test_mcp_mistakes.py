@@ -302,6 +302,22 @@ def test_a_call_that_is_made_again_after_its_scope_was_purged_is_told_so(db: wor
         write(desk, "more coffee")
 
 
+def test_a_scope_that_an_operator_moved_to_a_tenant_is_not_written_to_from_the_whole_store(
+    db: worlddb.Database,
+) -> None:
+    tenant = db.create("Tenant", "T").ref
+    desk = Session(db)
+    call(desk, "memory_write", text="first", user_id="cleo", about=["Bob"])
+    scope = db.view().find(name="user:cleo", type="Scope")[0].ref
+    db.move(scope, tenant)
+    before = db.view().hash(tenant)
+    for text in ("second", "third"):
+        call(desk, "memory_write", text=text, user_id="cleo", about=["Bob"])
+    assert db.view().hash(tenant) == before
+    assert [text for text in texts(call(desk, "memory_list", user_id="cleo")) if text] == ["second", "third"]
+    assert [text for text in texts(call(Session(db, tenant), "memory_list")) if text] == ["first"]
+
+
 def test_what_was_erased_says_so_and_is_not_amended(db: worlddb.Database) -> None:
     desk = Session(db)
     old = write(desk, "The code is 4711.")
