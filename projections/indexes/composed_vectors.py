@@ -239,15 +239,17 @@ def rows_of(composition: Composition, dimension: int) -> Effective:
     return Effective(nodes, matrix)
 
 
-def stored_anchors(log: LmdbLog, tables: Tables, space: int) -> Anchors:
-    """The vectors of versions as the log has them, of whole texts."""
+def stored_anchors(log: LmdbLog, tables: Tables, space: int, through: int | None = None) -> Anchors:
+    """The vectors of versions as the log has them, of whole texts; those that it had by commit ``through``."""
     row = space_row(tables, space)
     dimension = 0 if row is None else row.dimension
 
     def anchor(node: int, version: int) -> Vector | None:
         place = vector_place(tables, space, node, version)
-        stored = None if place is None else log.blob(place.seq, place.position)
-        if place is None or stored is None:
+        if place is None or (through is not None and place.seq > through):
+            return None
+        stored = log.blob(place.seq, place.position)
+        if stored is None:
             return None
         blob = codec.decode_blob(stored, place.seq)
         return vector_rows.whole_text(blob.values, dimension) if isinstance(blob, VectorBlob) else None

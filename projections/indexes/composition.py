@@ -101,7 +101,7 @@ class Composition:
                 self.effective[node] = self._pooled(tables, anchors, node, members)
             else:
                 self.effective.pop(node, None)
-            if node in touched or not _same(before, self.effective.get(node)):
+            if node in touched or not is_same(before, self.effective.get(node)):
                 waiting.update(self._around(tables, node))
 
     def _pooled(self, tables: TableReads, anchors: Anchors, node: int, members: list[int]) -> Vector | None:
@@ -195,7 +195,8 @@ def _ends(validity: times.Validity) -> Iterator[int]:
     yield from (time for piece in validity.pieces or (validity,) for time in (piece.start, piece.end))
 
 
-def _same(one: Vector | None, other: Vector | None) -> bool:
+def is_same(one: Vector | None, other: Vector | None) -> bool:
+    """True if two vectors are the same to the last bit."""
     return one is other if one is None or other is None else one.tobytes() == other.tobytes()
 
 

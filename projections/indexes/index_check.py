@@ -18,6 +18,8 @@ from worlddb.log.store.environment import INDEX_FOLDER, Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes import (
     catchup,
+    composed_vectors,
+    composition,
     fields,
     tail,
     text_index,
@@ -76,6 +78,9 @@ def index_findings(env: Environment, *, deep: bool) -> list[IndexFinding]:
     for number, dimension in sorted(dimensions.items()):
         folder = env.folder / INDEX_FOLDER / f"vectors-{number}"
         found += _settled(partial(_vectors, env, folder, secret, number, dimension, deep))
+        for pool in composition.POOLS if deep else ():
+            folder = env.folder / INDEX_FOLDER / f"composed-{number}-{pool}"
+            found += _composed(env, folder, secret, number, dimension, pool)
     if deep:
         found += _worlds(env, env.folder / INDEX_FOLDER / world_index.FOLDER, secret)
     return found
@@ -187,6 +192,32 @@ def _vectors(
         faults = [Fault("is not as it was written")]
     found = [IndexFinding(folder, "vectors", _told(env, what, "vectors", fault)) for fault in faults]
     return found, stamp != vector_base.stamp_of(folder)
+
+
+def _composed(
+    env: Environment, folder: Path, secret: bytes, space: int, dimension: int, pool: str
+) -> list[IndexFinding]:
+    """Compose the vectors of worlds with members once more, of the moment that those on the disk are of.
+
+    A file that is not sealed under the store's secret answers nothing, and is made anew.
+    """
+    kept = composed_vectors.load(folder, dimension, secret)
+    if kept is None or not _is_ours(env, kept.marker):
+        return []
+    anew = composition.Composition(composition.POOLS[pool])
+    with env.read() as txn:
+        log, tables = LmdbLog(txn), Tables(txn)
+        anchors = composed_vectors.stored_anchors(log, tables, space, through=kept.marker.seq)
+        anew.fill(tables, anchors, range(1, tables.progress().next_node), kept.moment)
+    unlike = {
+        node
+        for node in anew.effective.keys() | kept.effective.keys()
+        if not composition.is_same(anew.effective.get(node), kept.effective.get(node))
+    }
+    if not unlike and anew.turns() == sorted(kept.turns):
+        return []
+    fault = Fault("are not what the vectors of the log come to", {(node, kept.marker.seq) for node in unlike})
+    return [IndexFinding(folder, "vectors", _told(env, f"the composed embeddings of space {space}", "vectors", fault))]
 
 
 def _vector_faults(base: vector_base.Base, rows: Iterator[vector_rows.VectorRow], dimension: int) -> list[Fault]:

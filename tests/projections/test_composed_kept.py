@@ -15,6 +15,7 @@ from worlddb import Database
 from worlddb.projections.indexes import composed_vectors
 from worlddb.projections.indexes.composition import Composition
 from worlddb.projections.indexes.fields import Marker
+from worlddb.reconciler.diagnostics import installation
 
 KEPT = Path("indexes") / "composed-1-attention"
 WORLDS = 6
@@ -193,3 +194,44 @@ def test_a_world_in_which_nothing_has_a_vector_is_kept_as_such(tmp_path: Path) -
     found = composed_vectors.load(tmp_path / "k", 8)
     assert found is not None and found.effective[3] is None and found.effective[1] is not None
     assert (found.marker, found.moment, found.turns) == (kept.marker, kept.moment, kept.turns)
+
+
+def test_composed_embeddings_that_were_altered_and_sealed_anew_are_found_by_the_deep_checks(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No check compared them: whoever has the store's secret could hide a world from questions about its contents."""
+    monkeypatch.setattr(installation, "CHECKS", ())
+    with opened(store) as db:
+        first = asked(db)
+        assert db.verify(deep=True).findings == ()
+        db.create("Topic", "later", content="abc", world=first[0][0], valid_from=0)
+        assert db.verify(deep=True).findings == (), "also of a moment that is past"
+        db.embed()
+        assert db.verify(deep=True).findings == ()
+        secret = db._reader._secret
+    kept = composed_vectors.load(store / KEPT, LetterCounts.dimension, secret)
+    assert kept is not None
+    node, vector = next((node, vector) for node, vector in kept.effective.items() if vector is not None)
+    altered = {
+        "a vector": replace_vector(kept, node, -vector),
+        "a world left out": kept._replace(effective={k: v for k, v in kept.effective.items() if k != node}),
+        "a turn left out": kept._replace(turns=[]),
+    }
+    for what, forged in altered.items():
+        composed_vectors.write(store / KEPT, forged, LetterCounts.dimension, secret)
+        with opened(store) as db:
+            (finding,) = db.verify(deep=True).findings
+            assert "composed embeddings of space 1" in finding.problem, what
+            assert "rebuild vectors" in finding.problem and db.verify().ok
+        told = [each for each in worlddb.diagnose(store, deep=True).symptoms if each.wrong]
+        assert "index_damaged" in {symptom.code for symptom in told}
+    with opened(store) as db:
+        db.rebuild("vectors")
+        assert db.verify(deep=True).findings == () and [ref for ref, _ in asked(db)][:1]
+    composed_vectors.write(store / KEPT, altered["a vector"], LetterCounts.dimension, b"x" * 32)
+    with opened(store) as db:
+        assert db.verify(deep=True).findings == (), "it answers nothing"
+
+
+def replace_vector(kept: composed_vectors.Kept, node: int, vector: Any) -> composed_vectors.Kept:
+    return kept._replace(effective=kept.effective | {node: vector})
