@@ -17,16 +17,21 @@ INDEX_PATIENCE_SECONDS: Final = 30.0
 
 
 def finish_erasures(env: environment.Environment, *, wait_seconds: float | None = None) -> bool:
-    """Remove bytes that earlier erasures left in files.
+    """Remove bytes that earlier erasures left in files; false if a process or the disk prevents it."""
+    return not what_prevents(env, wait_seconds=wait_seconds)
 
-    False if a process or the disk prevents it. ``wait_seconds`` is how long to wait for other processes, if not as long
-    as usual. Costs one look where nothing is due, and otherwise time and room in proportion to the store.
+
+def what_prevents(env: environment.Environment, *, wait_seconds: float | None = None) -> str:
+    """Remove bytes that earlier erasures left in files, and say what prevents it; empty if they are gone.
+
+    ``wait_seconds`` is how long to wait for other processes, if not as long as usual. Costs one look where nothing is
+    due, and otherwise time and room in proportion to the store.
     """
     for _ in range(ATTEMPTS):
         with env.read() as txn:
             due = log.LmdbLog(txn).scrub_due()
         if due is None:
-            return True
+            return ""
         try:
             env.step("scrub")
             copies.settle(env)
@@ -35,9 +40,11 @@ def finish_erasures(env: environment.Environment, *, wait_seconds: float | None 
             _forget_snapshots(env)
             env.step("forgotten")
             env.rewrite(due, timeout_seconds=wait_seconds)
-        except (text_snapshot.IndexUnwritable, UnavailableError, StoreError):
-            return False
-    return False
+        except (UnavailableError, StoreError) as error:
+            return error.message
+        except text_snapshot.IndexUnwritable as error:
+            return str(error) or "an index cannot be written to"
+    return "others erase again and again"
 
 
 def _forget_indexes(env: environment.Environment, wait_seconds: float) -> None:

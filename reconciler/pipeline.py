@@ -132,9 +132,7 @@ def _execute_alone(writer: Writer, task: Task) -> outcome.Receipt:
         with writer.env.read() as txn:
             log = LmdbLog(txn)
             return receipts.refused(log.header(log.head().seq), refusal)
-    if due:
-        scrub.finish_erasures(writer.env)
-    return receipt
+    return _told_of_bytes(writer, [task], [receipt], due)[0]  # type: ignore[return-value]
 
 
 def _execute_together(writer: Writer, tasks: Sequence[Task]) -> list[outcome.Receipt | Exception]:
@@ -147,9 +145,21 @@ def _execute_together(writer: Writer, tasks: Sequence[Task]) -> list[outcome.Rec
         answers, due = writer.env.write(lambda txn: _decide_each(writer, txn, tasks))
     except _Spoilt:
         return [_attempted(writer, task) for task in tasks]
-    if due:
-        scrub.finish_erasures(writer.env)
-    return answers
+    return _told_of_bytes(writer, tasks, answers, due)
+
+
+def _told_of_bytes(
+    writer: Writer, tasks: Sequence[Task], answers: Sequence[outcome.Receipt | Exception], due: bool
+) -> list[outcome.Receipt | Exception]:
+    """Remove the bytes of erasures, and say in the receipts of those that were asked for if it cannot be done now."""
+    left = scrub.what_prevents(writer.env) if due else ""
+    note = outcome.Note("bytes_remain", (left,))
+    return [
+        replace(answer, notes=(*answer.notes, note))
+        if left and isinstance(answer, outcome.Receipt) and any(type(each) is cmd.Erase for each in task.commands)
+        else answer
+        for task, answer in zip(tasks, answers, strict=True)
+    ]
 
 
 def _attempted(writer: Writer, task: Task) -> outcome.Receipt | Exception:

@@ -69,6 +69,8 @@ NOTES = {
     " erase them too if they have to go",
     "members_left": "{first} was erased, and the texts of what it contains stay: {others}; erase these too, or with"
     " members=True, if they have to go",
+    "bytes_remain": "the texts are gone from all answers, and their bytes are still in the store's files: {}. Opening"
+    " the store, or writing to it, finishes that; verify says when it is done",
     "name_forbidden": "{} had no content, so its name is what may not be written again, of whomever it is",
     "not_restored": "{} was erased and its text was left out; say revive=True if it may come back",
     "not_revived": "{} has ended and was left as it is; reassert it if it holds again",
@@ -96,7 +98,7 @@ NOTES = {
 }
 
 
-NAMING = frozenset({"types_registered", "types_differ", "not_embedded", "not_compared", "not_changed"})
+NAMING = frozenset({"types_registered", "types_differ", "not_embedded", "not_compared", "not_changed", "bytes_remain"})
 """The notes whose ``refs`` are names, or a reason, also beside a reference."""
 
 

@@ -1,5 +1,6 @@
 """What outlived an erasure: the index of a view that is held, a linked data file, and the receipt of other texts."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ import pytest
 
 import worlddb
 from worlddb import IdempotencyConflict, UnavailableError
+from worlddb.log.store import environment
+from worlddb.tools.cli.main import main
 
 WORDS = ("knee", "operation", "friday")
 ERASE = "import sys, worlddb; db = worlddb.open(sys.argv[1]); db.erase(sys.argv[2], reason='r'); db.close()"
@@ -126,3 +129,28 @@ def test_a_retry_of_what_was_left_as_it_was_is_compared_with_what_was_there(memo
         assert ask("k", "two").seq == first.seq
         later = ask("later", "one")
         assert "not_restored" in {note.code for note in later.notes} and ask("later", "two") == later
+
+
+@pytest.mark.parametrize("durability", ["commit", "group"])
+def test_an_erasure_whose_bytes_cannot_be_removed_now_says_so_and_why(
+    memory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], durability: str
+) -> None:
+    """On a full disk the receipt was that of an erasure which had done all that it promises."""
+
+    def full(*given: object) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    store = memory / "store"
+    with worlddb.open(store, durability=durability) as db:  # type: ignore[arg-type]
+        gone, also = (db.create("Person", "Ines", content=f"zqxtwo knee {n}").ref for n in range(2))
+        with monkeypatch.context() as patch:
+            patch.setattr(environment, "write_copy", full)
+            receipt = db.erase(gone, reason="r")
+            (note,) = receipt.notes
+            assert note.code == "bytes_remain" and "No space left" in str(note) and "verify" in str(note)
+            assert db.create("Note", "n").notes == (), "only who erased is told"
+            assert main(["--store", str(store), "erase", also, "--reason", "r", "--yes"]) == 5
+            assert "not out of the files yet" in (told := capsys.readouterr().out) and "No space left" in told
+            assert b"zqxtwo" in (store / "data.mdb").read_bytes()
+        assert db.finish_erasures() and b"zqxtwo" not in (store / "data.mdb").read_bytes()
+        assert db.check_erasure(db.erasure_receipt(receipt)).ok

@@ -141,12 +141,13 @@ class _Done:
 
     def write_unfinished(self, page: Page, out: Output) -> None:
         if not self.finished:
-            page.line(("the bytes are not out of the files yet: another process is in the way", "bad"))
+            why = next((each.refs[0] for each in self._receipt.notes if each.code == "bytes_remain"), "others write")
+            page.line((f"the bytes are not out of the files yet: {why}", "bad"))
             out.hint("Opening the store, or writing to it, finishes this; verify says when it is done.")
 
 
-_PRINTED_BELOW: Final = ("name_forbidden", "shared_kept", "members_left")
-"""Notes that say what the plan lists with names."""
+_PRINTED_BELOW: Final = ("name_forbidden", "shared_kept", "members_left", "bytes_remain")
+"""Notes that say what the plan lists with names, and what is said at the end."""
 
 
 # -- all that is a user's
