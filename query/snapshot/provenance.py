@@ -336,7 +336,8 @@ def _basis(snapshot: VisibleSnapshot, trust: Trust, steps: int, node: int, row: 
 
 def _fields(source: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """The fields of a source and what they say, and those of claims of earlier imports; by their place in an import."""
-    said = [(field, str(value)) for field, value in source.items() if isinstance(value, str | int | float)]
+    plain = ((field, value) for field, value in source.items() if not field.startswith(f"{IMPORTED}."))
+    said = [(field, str(value)) for field, value in plain if isinstance(value, str | int | float)]
     claimed: list[tuple[str, str]] = []
     origin = source.get(IMPORTED)
     if isinstance(origin, Mapping):

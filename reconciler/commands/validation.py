@@ -312,11 +312,12 @@ def _record(record: object, what: str) -> None:
         limits.checked_record(record, what)
 
 
-def _source(source: object) -> None:
+def _source(source: dict[str, Any]) -> None:
     _record(source, "source")
-    if isinstance(source, dict) and IMPORTED in source:
+    field = next((each for each in source if each == IMPORTED or each.startswith(f"{IMPORTED}.")), None)
+    if field is not None:
         raise errors.InputError(
-            f"source has the field {IMPORTED!r}, in which imports of bundles say where a text came from",
+            f"source has the field {field[:80]!r}, in which imports of bundles say where a text came from",
             "Leave it out, or give the field another name",
         )
 
