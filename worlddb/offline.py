@@ -173,7 +173,10 @@ def restore(
             raise errors.PlaceTaken(f"{target} is not empty", "Name an empty or a new directory")
         made = backups.restore(ours, lambda: _open(opened, target, create=True), original, progress)
         place = copies.Copy(copies.BACKUP, str(source.resolve()), made.seq, made.seq)
-        copies.note_copy(_open(opened, target), place)
+        restored = _open(opened, target)
+        for known in (ours, *([] if original is None else [original])):
+            copies.carry(known, restored, made.seq)
+        copies.note_copy(restored, place)
         return made
 
 

@@ -215,6 +215,7 @@ def backup_into(env: environment.Environment, folder: Path, author: str, progres
         made = backup(env, target, progress)
         if made.scrubbed:
             copies.note_copy(env, copies.Copy(copies.BACKUP, place, made.seq, made.head))
+        copies.carry(env, target, made.seq)
         return made
     finally:
         target.close()

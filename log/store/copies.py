@@ -6,8 +6,9 @@ They are noted twice, so that neither a file that is deleted nor one that is alt
     data.mdb            beside the log, under 0x06 and a number u64 from 1 on: msgpack ``[kind, path, seq, head]``
 
 The file is written first. Whoever notes a copy next, or finishes an erasure, writes what either place lacks; nobody
-else writes to them. They are no part of the log: nothing is decided by them, and copies that were made by other means
-are not in them. Stores of earlier releases have the file alone.
+else writes to them. A backup and a restored store have what their source had in them. They are no part of the log:
+nothing is decided by them, and copies that were made by other means are not in them. Stores of earlier releases have
+the file alone.
 """
 
 import os
@@ -80,6 +81,21 @@ def settle(env: environment.Environment) -> None:
             env.write(partial(_add, lacking), timeout_seconds=_PATIENCE_SECONDS)
         with env.read() as txn:
             _write_lines(env.folder, _without(_kept(LmdbLog(txn)), _in_file(env.folder)))
+
+
+def carry(source: environment.Environment, target: environment.Environment, seq: int) -> None:
+    """Let a copy of the first ``seq`` commits know the copies that its source knows, as far as it can be written to.
+
+    They may hold what the copy erases one day. Of commits that came after ``seq`` it knows nothing.
+    """
+    with suppress(errors.WorldDBError, OSError, lmdb.Error):
+        with source.read() as txn:
+            known = noted_copies(source.folder, LmdbLog(txn))
+        kept = [Copy(each.kind, each.path, min(each.seq, seq), min(each.head, seq)) for each in as_they_are(known)]
+        with target.read() as txn:
+            lacking = _without(kept, noted_copies(target.folder, LmdbLog(txn)))
+        _write_lines(target.folder, lacking)
+    settle(target)
 
 
 def noted_copies(folder: Path, log: LmdbLog) -> list[Copy]:

@@ -264,3 +264,27 @@ def holds(db: Database, document: Any) -> bool:
         return db.check_erasure(document).ok
     except InputError:
         return False
+
+
+@pytest.mark.parametrize("original", [False, True])
+def test_a_restored_store_knows_the_copies_that_its_original_knew(db: Database, tmp_path: Path, original: bool) -> None:
+    """The list stayed with the original, so that an erasure in a restored store named the backup alone."""
+    with db:
+        db.export(None, tmp_path / "all.bundle")
+        db.backup(tmp_path / "backup")
+        db.create("Note", "C")
+        db.export_jsonl(None, tmp_path / "late.jsonl")
+        worlddb.restore(tmp_path / "backup", tmp_path / "restored", erasures_of=db.path if original else None)
+        db.backup(tmp_path / "backup")
+        worlddb.restore(tmp_path / "backup", tmp_path / "later")
+    names = {"bundle": "all.bundle", "backup": "backup", "JSON Lines": "late.jsonl"}
+    told = {kind: f"{kind} at {tmp_path / name}" for kind, name in names.items()}
+    for place, kinds in (
+        ("restored", ["bundle", "backup", *(["JSON Lines"] if original else [])]),
+        ("later", [*names]),
+    ):
+        with worlddb.open(tmp_path / place) as restored:
+            assert restored.verify().ok and restored.verify().remarks == ()
+            assert sorted(erased(restored).not_reached[:-1]) == sorted(told[kind] for kind in kinds), place
+    with worlddb.open(tmp_path / "backup") as backup:
+        assert backup.verify(deep=True).ok and backup.verify().remarks == ()
