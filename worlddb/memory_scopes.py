@@ -5,11 +5,13 @@ tells inside of one world.
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import msgspec
 
 from worlddb.database import Database
+from worlddb.log.model.errors import UnknownReference
 from worlddb.log.model.hashing import keyed_lineage
 from worlddb.projections.tables.apply.log_marks import secret_of
 from worlddb.projections.tables.storage.schema import ROOT_NODE
@@ -148,8 +150,10 @@ def notes_inside(notes: Iterable[Note], view: View, sees: Callable[[str], bool])
         first, *others = note.refs
         joined = None
         if note.code in _BY_EDGES and sees(first):
-            edges = view.edges(first, type=_BY_EDGES[note.code], include_superseded=True)
-            joined = {end for edge in edges for end in (edge.source, edge.target)}
+            # What is still to come is not in the view yet, nor is what is said of it.
+            with suppress(UnknownReference):
+                edges = view.edges(first, type=_BY_EDGES[note.code], include_superseded=True)
+                joined = {end for edge in edges for end in (edge.source, edge.target)}
         kept = tuple(ref for ref in others if sees(ref) and (joined is None or ref in joined))
         if kept and sees(first):
             found.append(Note(note.code, (first, *kept)))
