@@ -31,6 +31,15 @@ def together(work: Callable[[], Awaitable[None]], patience_seconds: float = PATI
     anyio.run(bounded)
 
 
+LISTS = frozenset(("memory_recall", "memory_list", "memory_as_of"))
+"""Tools that answer in lines of text unless they are asked for all fields."""
+
+
+def in_full(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Arguments with which a tool answers with all fields."""
+    return {**arguments, "detail": "full"} if name in LISTS else arguments
+
+
 @asynccontextmanager
 async def connected(store: Path, *options: str) -> AsyncIterator[Client]:
     """The official client of a server of its own."""
@@ -40,8 +49,8 @@ async def connected(store: Path, *options: str) -> AsyncIterator[Client]:
 
 
 async def answer(client: Client, name: str, /, **arguments: Any) -> Any:
-    """The structured answer of a tool, which is also there as text."""
-    result = await client.call_tool(name, arguments)
+    """The structured answer of a tool, which is also there as text; of a list, with all fields."""
+    result = await client.call_tool(name, in_full(name, arguments))
     assert not result.is_error, result.content
     (text,) = result.content
     assert text.type == "text" and json.loads(text.text) == result.structured_content

@@ -26,19 +26,23 @@ PREFIX: Final = "worlddb_"
 SECRET_BYTES: Final = 32
 LOCK_SECONDS: Final = 10.0
 MAX_KEYS: Final = 1_000
+MAX_USER: Final = 200
+"""Characters of a default user's name, as of every scope's."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 
-class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """An access key as it is stored.
 
-    ``world`` is a full reference, or ``None`` for the whole store.
+    ``world`` is a full reference, or ``None`` for the whole store; ``user`` is whose memory is meant where a call names
+    no scope.
     """
 
     name: str
     world: str | None
     write: bool
     digest: str
+    user: str | None = None
 
     @property
     def right(self) -> str:
@@ -105,7 +109,16 @@ class KeyFile:
             raise self._malformed("it holds the keys of another store")
         return ring
 
-    def add(self, store: str, name: str, world: str | None, *, write: bool, entropy: Entropy | None = None) -> str:
+    def add(
+        self,
+        store: str,
+        name: str,
+        world: str | None,
+        *,
+        write: bool,
+        user: str | None = None,
+        entropy: Entropy | None = None,
+    ) -> str:
         """Create a key; returns the secret, which is stored nowhere.
 
         Raises:
@@ -116,6 +129,8 @@ class KeyFile:
                 f"{name!r:.100} cannot be the name of a key",
                 "Use 1 to 64 letters, digits, dots, underscores, hyphens and @, beginning with a letter or digit",
             )
+        if user is not None:
+            checked_user(user)
         source = entropy or SystemEntropy()
         with self._locked():
             ring = self.ring(store) or KeyRing(FORMAT, store, source.bytes(32).hex(), ())
@@ -126,7 +141,8 @@ class KeyFile:
             if len(ring.keys) >= MAX_KEYS:
                 raise InputError(f"There are {MAX_KEYS} keys already", "Remove those that nobody uses")
             secret = PREFIX + base64.urlsafe_b64encode(source.bytes(SECRET_BYTES)).rstrip(b"=").decode()
-            self._write(msgspec.structs.replace(ring, keys=(*ring.keys, Key(name, world, write, ring.digest(secret)))))
+            made = Key(name, world, write, ring.digest(secret), user)
+            self._write(msgspec.structs.replace(ring, keys=(*ring.keys, made)))
         return secret
 
     def remove(self, name: str) -> Key:
@@ -186,6 +202,17 @@ class KeyFile:
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, self.path)
+
+
+def checked_user(name: str) -> str:
+    """Return the name of a default user as it was given.
+
+    Raises:
+        InputError: it is blank, too long, or has blanks around it or characters that are not shown.
+    """
+    if name != name.strip() or not name.isprintable() or not 1 <= len(name) <= MAX_USER:
+        raise InputError(f"{name!r:.100} cannot be a user", f"Give 1 to {MAX_USER} characters, no blank around them")
+    return name
 
 
 def default_key_file(store: Path) -> Path:

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from worlddb import Database
 from worlddb.tools.mcp import access_keys, access_log, http_connections, http_guards, listening
-from worlddb.tools.mcp.tenants import Tenants
+from worlddb.tools.mcp.tenants import Offer, Tenants
 
 ACCEPTED_AT_ONCE: Final = 32
 """New connections that one turn of the loop takes up, so that it reads what they sent before too many others come."""
@@ -69,11 +69,11 @@ class AccessRules(NamedTuple):
 
 
 def serve_http(
-    db: Database, world: str | None, listener: socket.socket, admitted: AccessRules, ready: Callable[[], None]
+    db: Database, offer: Offer, listener: socket.socket, admitted: AccessRules, ready: Callable[[], None]
 ) -> None:
     """Serve over HTTP until SIGINT or SIGTERM.
 
-    Without keys every client sees ``world``, or the whole store; with keys each sees the world of its key. ``ready`` is
+    Without keys every client sees the world that is offered; with keys each sees the world of its key. ``ready`` is
     called when requests are about to be accepted.
 
     Raises:
@@ -82,7 +82,7 @@ def serve_http(
     access_log.log_to(sys.stderr)
     crowd = http_connections.Crowd(open_connections())
     config = uvicorn.Config(
-        application(Tenants(db, world, admitted.keys, admitted.per_second), listener, admitted),
+        application(Tenants(db, offer, admitted.keys, admitted.per_second), listener, admitted),
         http=cast(Any, partial(http_connections.Connection, crowd=crowd)),
         ws="none",
         lifespan="on",

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from worlddb import DamagedStore, Hit, InputError, Recall, View, World, group_hits
 from worlddb.memory_scopes import ENTRY, SCOPE
-from worlddb.tools.mcp import answer_notes, quoting, tool_arguments, tool_results
-from worlddb.tools.mcp.session import Call, ResumedView, Session, in_passes, labels_of
+from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
+from worlddb.tools.mcp.session import Call, ResumedView, Session, in_passes
 
 MAX_STEPS: Final = 50
 """Memories that ``memory_history`` follows along a chain of supersessions."""
@@ -23,8 +23,14 @@ def listing(session: Session, given: tool_arguments.Listing, call: Call) -> tool
     scopes = session.scope_refs(resumed.view, given, include_retired=given.include_retired)
     found = session.memories_in(resumed.view, scopes, include_retired=given.include_retired)
     page, cursor = resumed.page(found, given.limit)
-    memories = [tool_results.memory(world) for world in page]
-    return tool_results.Memories(memories=memories, next_cursor=cursor, **session.moment(resumed.view))
+    view = resumed.view
+    unknown = [label for label in session.labels(given) if not session.scopes(view, label, include_retired=True)]
+    return tool_results.Memories(
+        memories=[tool_results.memory(world) for world in page],
+        notes=[session.told_unknown(view, label) for label in unknown],
+        next_cursor=cursor,
+        **session.moment(view),
+    )
 
 
 def read(session: Session, given: tool_arguments.Read, call: Call) -> tool_results.Whole:
@@ -182,7 +188,7 @@ class _Asked:
     def __init__(self, session: Session, view: View, given: tool_arguments.Paged, query: str, neighbours: int) -> None:
         self._session, self._view, self._query, self._neighbours = session, view, query, neighbours
         self._scopes = session.scope_refs(view, given)
-        self._missing = [label for label in labels_of(given) if not session.scopes(view, label)]
+        self._missing = [label for label in session.labels(given) if not session.scopes(view, label)]
         self._answers: list[Recall] = []
         self._asked: dict[str, Any] = {}
         if isinstance(given, tool_arguments.Recall | tool_arguments.AsOf):
@@ -218,7 +224,7 @@ class _Asked:
     @property
     def notes(self) -> list[str]:
         """Notes on the answer for its reader."""
-        absent = [f"There is no scope {quoting.named(str(label))}; see memory_list_scopes" for label in self._missing]
+        absent = [self._session.told_unknown(self._view, label) for label in self._missing]
         return absent + answer_notes.recall_notes(self._answers, in_one_world=self._session.world is not None)
 
 

@@ -19,9 +19,17 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from pydantic import AnyUrl
 
-from worlddb import Database, InputError, World, WorldDBError, __version__
+from worlddb import InputError, World, WorldDBError, __version__
 from worlddb.plain_text import escaped
-from worlddb.tools.mcp import access_log, catalogue, mcp_wording, resources, standard_streams, tool_arguments
+from worlddb.tools.mcp import (
+    access_log,
+    catalogue,
+    mcp_wording,
+    resources,
+    standard_streams,
+    tool_arguments,
+    tool_results,
+)
 from worlddb.tools.mcp import prompts as completing
 from worlddb.tools.mcp.prompts import PROMPTS, Prompt, prompt_text
 from worlddb.tools.mcp.session import Call, Session
@@ -34,12 +42,11 @@ def listed_tool(of: catalogue.Tool) -> protocol.Tool:
         title=of.title,
         description=of.description,
         input_schema=of.input_schema,
-        output_schema=of.output_schema,
+        # Hints that are what a client assumes without them are left out, as is the schema of the answer.
         annotations=protocol.ToolAnnotations(
             read_only_hint=of.read_only,
-            destructive_hint=of.destructive,
-            idempotent_hint=of.idempotent,
-            open_world_hint=False,
+            destructive_hint=None if of.read_only else of.destructive,
+            idempotent_hint=True if of.idempotent and not of.read_only else None,
         ),
     )
 
@@ -147,15 +154,15 @@ class MemoryServer(MCPServer[Any]):
         threads: anyio.CapacityLimiter | None = None,
     ) -> None:
         """``tools`` are the allowed tools, default all; ``threads`` are shared with other servers."""
+        self.tools = self.tools if tools is None else tools
         super().__init__(
             "worlddb",
             title="WorldDB memory",
-            instructions=catalogue.INSTRUCTIONS,
+            instructions=catalogue.instructions(self.tools),
             version=__version__,
             log_level="WARNING",
         )
         self._session = session
-        self.tools = self.tools if tools is None else tools
         self._at_once = anyio.CapacityLimiter(CALLS_AT_ONCE)
         self._threads = threads or anyio.CapacityLimiter(CALLS_AT_ONCE)
         self.completion()(self._complete)  # type: ignore[no-untyped-call]
@@ -177,18 +184,21 @@ class MemoryServer(MCPServer[Any]):
         """
         tool = next((tool for tool in self.tools if tool.name == name), None)
         if tool is None:
-            raise MCPError(
-                protocol.INVALID_PARAMS, mcp_wording.explain_unknown("tool", name, [tool.name for tool in self.tools])
-            )
+            told = mcp_wording.explain_unknown("tool", name, [tool.name for tool in self.tools])
+            raise MCPError(protocol.INVALID_PARAMS, ". ".join(filter(None, (told, catalogue.hint_of_set(name)))))
         try:
-            given = msgspec.convert(arguments, tool.takes)
+            given = tool.takes.taken(arguments)
             answer = await self._run(tool, given, context)
         except msgspec.ValidationError as error:
-            raise ToolError(mcp_wording.explain_invalid(error, tool.input_schema)) from error
+            raise ToolError(mcp_wording.explain_invalid(error, catalogue.schema(tool.takes))) from error
         except WorldDBError as error:
             raise ToolError(self._session.explain(error)) from error
         except Exception as error:
             raise UnexpectedToolError(f"{name} failed; the server's log says more") from error
+        is_brief = isinstance(given, tool_arguments.Listed) and given.detail == "brief"
+        if is_brief and isinstance(answer, tool_results.Memories | tool_results.Recalled):
+            brief = tool_results.brief(answer, self._session.db.author)
+            return protocol.CallToolResult(content=[protocol.TextContent(type="text", text=brief)])
         text = msgspec.json.encode(answer)
         return protocol.CallToolResult(
             content=[protocol.TextContent(type="text", text=text.decode())],
@@ -320,16 +330,15 @@ class MemoryServer(MCPServer[Any]):
                 until.deadline = anyio.current_time() + LAST_WORDS_SECONDS
 
 
-def serve(db: Database, world: str | None) -> None:
-    """Speak the protocol over standard input and output until one of them closes.
+def serve(session: Session, tools: tuple[catalogue.Tool, ...]) -> None:
+    """Offer tools over standard input and output until one of them closes.
 
     Raises:
-        UnknownReference, AmbiguousReference: there is no such world, or there are several.
         BrokenPipeError: nobody reads the answers any more.
     """
     access_log.log_to(sys.stderr)
     try:
-        MemoryServer(Session(db, world)).run()
+        MemoryServer(session, tools=tools).run()
     except BaseExceptionGroup as several:
         if several.subgroup(BrokenPipeError) is not None:
             raise BrokenPipeError from several

@@ -6,6 +6,7 @@ Also here: the call of a tool as the server knows it, and the cursors of long an
 import base64
 import struct
 from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -13,8 +14,8 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 import worlddb
-from worlddb.memory_scopes import KINDS, Label, Scopes
-from worlddb.tools.mcp import mcp_wording, tool_arguments
+from worlddb.memory_scopes import KINDS, SCOPE, Label, Scopes
+from worlddb.tools.mcp import access_keys, mcp_wording, quoting, tool_arguments
 
 Step = Callable[[int, int], None]
 """Callback for (done, total). It raises if the call was cancelled, which ends the work."""
@@ -55,6 +56,12 @@ def in_passes(step: Step, passes: int) -> Step:
 
 
 SECRET_BYTES: Final = 32
+MAX_COMPARED: Final = 500
+"""Scopes whose ids are compared with one that is not there."""
+MAX_NAMED: Final = 5
+"""Scopes that are named in the place of one that is not there."""
+_ALIKE: Final = 0.66
+"""How alike ids are that may be one misspelt, as ``difflib`` has it."""
 _PLACE: Final = struct.Struct(">QqI")
 
 
@@ -140,9 +147,23 @@ class Session(Scopes):
     tell how much others write; moments are named by times.
     """
 
-    def __init__(self, db: worlddb.Database, world: str | None = None, *, secret: bytes | None = None) -> None:
-        """``secret`` is shared by servers that must understand each other's cursors of one world."""
+    def __init__(
+        self,
+        db: worlddb.Database,
+        world: str | None = None,
+        *,
+        secret: bytes | None = None,
+        user: str | None = None,
+    ) -> None:
+        """``secret`` is shared by servers that must understand each other's cursors of one world.
+
+        ``user`` is whose memory is meant where a call names no scope.
+
+        Raises:
+            InputError: there can be no such user.
+        """
         super().__init__(db, world)
+        self.user = None if user is None else access_keys.checked_user(user)
         self._cursors = Cursors()
         if self.world is not None:
             self._cursors = Cursors(self.world, secret or worlddb.SystemEntropy().bytes(SECRET_BYTES))
@@ -244,7 +265,7 @@ class Session(Scopes):
         self, view: worlddb.View, given: tool_arguments.Scoped, *, include_retired: bool = False
     ) -> list[str] | None:
         """Return references of the named scopes that exist; ``None`` if none was named."""
-        labels = labels_of(given)
+        labels = self.labels(given)
         if not labels:
             return None
         found = (self.scopes(view, label, include_retired=include_retired) for label in labels)
@@ -260,6 +281,42 @@ class Session(Scopes):
                 if world.ref not in seen and not self.is_scope(view, world):
                     seen.add(world.ref)
                     yield world
+
+    def labels(self, given: tool_arguments.Scoped, *, writes: bool = False) -> list[Label]:
+        """Return the labels of the scopes that the arguments of a tool name, else that of the user by default.
+
+        What is written is the user's in any case, unless another user is named.
+        """
+        named = ((kind, getattr(given, f"{kind}_id")) for kind in KINDS)
+        found = [Label(kind, identity) for kind, identity in named if identity is not None]
+        if self.user is not None and (not found or (writes and given.user_id is None)):
+            found.insert(0, Label("user", self.user))
+        return found
+
+    def told_unknown(self, view: worlddb.View, label: Label) -> str:
+        """Say that a scope is not there, and which one may be meant, of those that this session sees."""
+        near, known = self._alike(view, label)
+        meant = f"Did you mean {' or '.join(near)}? " if near else ""
+        others = [each for each in known if each not in near]
+        told = f"Known: {', '.join(others)}" if others else "" if near else f"No {label.kind} has memories yet"
+        return f"There is no scope {quoting.named(str(label))}. {meant}{told}".strip()
+
+    def told_new(self, view: worlddb.View, label: Label) -> str:
+        """Say that a scope is begun whose id is nearly that of another; empty if there is none."""
+        near, _ = self._alike(view, label)
+        return f"{quoting.named(str(label))} is new, and another scope than {' or '.join(near)}" if near else ""
+
+    def _alike(self, view: worlddb.View, label: Label) -> tuple[list[str], list[str]]:
+        """Return the scopes of a kind whose ids are nearly one, and the first of all scopes of the kind."""
+        seen = view.find(type=SCOPE, limit=MAX_COMPARED)
+        of_kind = f"{label.kind}:"
+        known = [world.name for world in seen if world.name.startswith(of_kind) and self.is_scope(view, world)]
+        by_fold: dict[str, list[str]] = {}
+        for name in known:
+            by_fold.setdefault(name.removeprefix(of_kind).casefold(), []).append(name)
+        folded = get_close_matches(label.id.casefold(), by_fold, n=MAX_NAMED, cutoff=_ALIKE)
+        near = [quoting.named(name) for each in folded for name in by_fold[each] if name != str(label)]
+        return near[:MAX_NAMED], [quoting.named(name) for name in known[:MAX_NAMED]]
 
     # -- single memories
 
@@ -308,9 +365,3 @@ def _found(view: worlddb.View, scope: str | None, *, include_retired: bool) -> I
         if len(found) < wanted:
             return
         yielded, wanted = wanted, 8 * wanted
-
-
-def labels_of(given: tool_arguments.Scoped) -> list[Label]:
-    """Return the labels of the scopes that the arguments of a tool name."""
-    named = ((kind, getattr(given, f"{kind}_id")) for kind in KINDS)
-    return [Label(kind, identity) for kind, identity in named if identity is not None]

@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from math import ceil
-from typing import Final
+from typing import Final, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -144,24 +144,37 @@ class Tenant:
             await self.ended.wait()
 
 
+class Offer(NamedTuple):
+    """What clients are offered: a world or the whole store, the tools, and whose memory is meant by default.
+
+    The world is that of clients without keys; a key has its own, and may have a user of its own.
+    """
+
+    world: str | None = None
+    tools: tuple[catalogue.Tool, ...] = catalogue.TOOLS
+    user: str | None = None
+
+
 class Tenants:
     """The servers of all keys, or the one server without keys; also verifies tokens for the SDK."""
 
     def __init__(
         self,
         db: Database,
-        world: str | None,
+        offer: Offer,
         keys: access_keys.KeyFile | None,
         per_second: float = access_keys.PER_SECOND,
     ) -> None:
         self._db = db
+        self._offer = offer
         self._keys = keys
         self._per_second = per_second
         self._store = db.head().store_id
         self._threads = anyio.CapacityLimiter(MAX_THREADS)
         self._everybody = None
         if keys is None:
-            self._everybody = MemoryServer(Session(db, world), threads=self._threads)
+            session = Session(db, offer.world, user=offer.user)
+            self._everybody = MemoryServer(session, tools=offer.tools, threads=self._threads)
         self._trouble = ""
         self._tenants: dict[access_keys.Key | None, Tenant] = {}
         self._tasks: TaskGroup | None = None
@@ -246,8 +259,8 @@ class Tenants:
 
     def _server_of(self, key: access_keys.Key, ring: access_keys.KeyRing) -> MemoryServer:
         db = self._db.signed(key.name)
-        session = Session(db, key.world, secret=ring.secret("cursors"))
-        tools = catalogue.TOOLS if key.write else tuple(tool for tool in catalogue.TOOLS if tool.read_only)
+        session = Session(db, key.world, secret=ring.secret("cursors"), user=key.user or self._offer.user)
+        tools = tuple(tool for tool in self._offer.tools if key.write or tool.read_only)
         return MemoryServer(session, tools=tools, threads=self._threads)
 
     async def _look_after(self) -> None:

@@ -1,6 +1,9 @@
 """Argument types of the tools; they check arguments, and the JSON schemas come from them."""
 
-from typing import Annotated, Final, Literal
+import re
+from collections.abc import Mapping
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, Self, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
@@ -19,15 +22,15 @@ Kind = Literal["user", "agent", "app", "run"]
 
 Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
 Label = Annotated[str, Meta(min_length=1, max_length=200)]
-Why = Annotated[str, Meta(max_length=2_000, description="The reason, kept with the change.")]
+Why = Annotated[str, Meta(max_length=2_000, description="The reason.")]
 DIGITS: Final = "^[0-9a-fA-F]{4,64}$"
-Reference = Annotated[str, Meta(pattern=DIGITS, description="A memory's id, or its first 4 digits or more.")]
+Reference = Annotated[str, Meta(pattern=DIGITS, description="A memory's id, or its first digits.")]
 Time = Annotated[str, Meta(min_length=4, max_length=40, description="ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z.")]
 Known = Annotated[
     str | int, Meta(description="What had been learned by this time (ISO 8601), or by this commit (a whole number).")
 ]
-Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description=f"How many at most (1 to {MAX_PAGE}).")]
-Cursor = Annotated[str, Meta(max_length=200, description="next_cursor of the page before, with the same arguments.")]
+Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many at most.")]
+Cursor = Annotated[str, Meta(max_length=200, description="next_cursor of the page before.")]
 Identity = Annotated[str, Meta(min_length=1, max_length=200)]
 Retired = Annotated[bool, Meta(description="Include what no longer holds.")]
 Format = Literal["text", "json"]
@@ -37,15 +40,43 @@ MinTrust = Annotated[
 ]
 
 
+_WHOLE: Final = re.compile(r"-?[0-9]{1,9}\Z")
+_FLAGS: Final = {"true": True, "false": False}
+
+
+def _kinds_of(declared: Any) -> frozenset[Any]:
+    """Return the types that a field takes; none if it takes texts, which then mean what they say."""
+    if get_origin(declared) is Annotated:
+        return _kinds_of(get_args(declared)[0])
+    if get_origin(declared) in (UnionType, Union):
+        parts = [_kinds_of(each) for each in get_args(declared)]
+        return frozenset() if frozenset((str,)) in parts else frozenset().union(*parts)
+    return frozenset((declared,)) if isinstance(declared, type) else frozenset()
+
+
 class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Base of all argument types; unknown fields are refused."""
+
+    @classmethod
+    def taken(cls, given: Mapping[str, Any]) -> Self:
+        """Check what a model gave; a number or a yes that it wrote as a text is taken for what it says.
+
+        Raises:
+            ValidationError: it does not fit.
+        """
+        texts = {name: value.strip() for name, value in given.items() if isinstance(value, str)}
+        kinds = {field.name: _kinds_of(field.type) for field in msgspec.structs.fields(cls) if field.name in texts}
+        whole = {name: int(text) for name, text in texts.items() if int in kinds.get(name, ()) and _WHOLE.match(text)}
+        flags = {name: _FLAGS.get(text.lower()) for name, text in texts.items() if bool in kinds.get(name, ())}
+        plain = {name: flag for name, flag in flags.items() if flag is not None}
+        return msgspec.convert({**given, **whole, **plain}, cls)
 
 
 class Scoped(Arguments):
     """Arguments that name scopes; several ids together mean everything in any of them."""
 
-    user_id: Annotated[Identity | None, Meta(description="The person that a memory is about or belongs to.")] = None
-    agent_id: Annotated[Identity | None, Meta(description="The agent that remembers.")] = None
+    user_id: Annotated[Identity | None, Meta(description="The person whose memory it is.")] = None
+    agent_id: Annotated[Identity | None, Meta(description="The agent.")] = None
     app_id: Annotated[Identity | None, Meta(description="The application.")] = None
     run_id: Annotated[Identity | None, Meta(description="One session or task.")] = None
 
@@ -57,48 +88,51 @@ class Paged(Scoped):
     cursor: Cursor | None = None
 
 
+class Listed(Paged):
+    """Arguments that ask for a list of memories."""
+
+    detail: Annotated[Literal["brief", "full"], Meta(description="full: JSON with all fields.")] = "brief"
+
+
 class Write(Scoped, kw_only=True):
     """``memory_write``."""
 
     text: Annotated[Text, Meta(description="What to remember: one statement, understandable by itself.")]
-    name: Annotated[str, Meta(max_length=200, description="The name of an Entity, or a title for a statement.")] = ""
+    name: Annotated[str, Meta(max_length=200, description="An Entity's name, or a title.")] = ""
     type: Annotated[Label, Meta(description="Fact, Entity, Event, Decision, Topic, Summary or another word.")] = "Fact"
-    valid_from: Annotated[Time | None, Meta(description="Since when it is true; now if left out.")] = None
+    valid_from: Annotated[Time | None, Meta(description="Since when it is true (ISO 8601); now if left out.")] = None
     why: Why = ""
     about: Annotated[
         tuple[Label, ...],
-        Meta(max_length=MAX_ABOUT, description="Names of the persons and things that it is about."),
+        Meta(max_length=MAX_ABOUT, description="Names of whom and what it is about."),
     ] = ()
     derived_from: Annotated[
         tuple[Reference, ...],
-        Meta(max_length=MAX_JOINED, description="Ids of the memories that it was made of, as a summary is."),
+        Meta(max_length=MAX_JOINED, description="Ids of memories that it was made of."),
     ] = ()
     contradicts: Annotated[
         tuple[Reference, ...],
         Meta(
             max_length=MAX_JOINED,
-            description="Ids of memories that say otherwise, where nobody knows which is right: both are kept and shown"
-            " as contradicting each other. If it is known, use memory_amend.",
+            description="Ids of memories that say otherwise, if nobody knows which is right; else use memory_amend.",
         ),
     ] = ()
     on_near: Annotated[
         Literal["note", "propose", "supersede_same_subject"],
-        Meta(description="What competes is only told, linked by contradicts, or superseded if about the same one."),
+        Meta(description="Link or supersede what competes, or tell."),
     ] = "note"
-    idempotency_key: Annotated[
-        Label | None, Meta(description="The same key with the same arguments writes once, however often it is sent.")
-    ] = None
+    idempotency_key: Annotated[Label | None, Meta(description="Sent again under the same key, it writes once.")] = None
 
 
-class Recall(Paged, kw_only=True):
+class Recall(Listed, kw_only=True):
     """``memory_recall``."""
 
-    query: Annotated[Text, Meta(description="The question, in words as one would ask it.")]
+    query: Annotated[Text, Meta(description="The question.")]
     group: Annotated[
         Annotated[int, Meta(ge=1, le=MAX_GROUP)] | None,
         Meta(
-            description="Answer by session: the best runs, conversations and documents (limit counts them), with so"
-            f" many memories of each (1 to {MAX_GROUP}). For which session, how often, or all of something."
+            description="Answer by session (limit counts them), with so many memories of each: for which session, how"
+            " often, or all of something."
         ),
     ] = None
     neighbours: Annotated[
@@ -106,28 +140,26 @@ class Recall(Paged, kw_only=True):
         Meta(
             ge=0,
             le=MAX_NEIGHBOURS,
-            description="Also follow the edges of so many of the best memories: to what was derived from them, refers"
-            f" to them or they refer to (0 to {MAX_NEIGHBOURS}; 0 follows none).",
+            description="Also follow the edges of so many of the best memories, to what was made of them or refers to"
+            " them.",
         ),
     ] = 0
     min_trust: MinTrust = None
-    about: Annotated[
-        Label | None, Meta(description="Only what is about this person or thing, by the name in memory_write's about.")
-    ] = None
+    about: Annotated[Label | None, Meta(description="Only what is about this name.")] = None
     type: Annotated[Label | None, Meta(description="Only memories of this type.")] = None
 
 
-class AsOf(Paged):
+class AsOf(Listed):
     """``memory_as_of``."""
 
     query: Annotated[Text | None, Meta(description="A question to recall by; or give id.")] = None
     id: Reference | None = None
-    valid: Annotated[Time | None, Meta(description="What was true at this time.")] = None
+    valid: Annotated[Time | None, Meta(description="What was true at this time (ISO 8601).")] = None
     known: Known | None = None
     min_trust: MinTrust = None
 
 
-class Listing(Paged):
+class Listing(Listed):
     """``memory_list``."""
 
     include_retired: Retired = False
@@ -145,10 +177,10 @@ class Amend(Arguments):
 
     id: Reference
     text: Annotated[Text, Meta(description="What holds instead.")]
-    valid_from: Annotated[
-        Time | None, Meta(description="Since when it holds instead; if left out, now, or when what is amended begins.")
-    ] = None
-    valid_to: Annotated[Time | None, Meta(description="Until when. Only this span is rewritten, and the id stays.")] = (
+    valid_from: Annotated[Time | None, Meta(description="Since when it holds instead (ISO 8601); now if left out.")] = (
+        None
+    )
+    valid_to: Annotated[Time | None, Meta(description="Until when; only this span is rewritten, and the id stays.")] = (
         None
     )
     replace_later: Annotated[bool, Meta(description="Rewrite all from valid_from on; the id stays.")] = False
@@ -159,7 +191,7 @@ class Retire(Arguments):
     """``memory_retire``."""
 
     id: Reference
-    at: Annotated[Time | None, Meta(description="When it ceased to be true; now if left out.")] = None
+    at: Annotated[Time | None, Meta(description="When it ceased to be true (ISO 8601); now if left out.")] = None
     valid_to: Annotated[Time | None, Meta(description="When it is true again, if it is.")] = None
     members: Annotated[bool, Meta(description="Also what it alone contains.")] = False
     why: Why = ""
@@ -176,9 +208,7 @@ class RetireAll(Arguments):
 class PurgeScope(RetireAll, kw_only=True):
     """``memory_purge_scope``."""
 
-    confirm: Annotated[
-        str, Meta(max_length=300, description="The scope once more, as kind:scope_id, for example run:7")
-    ]
+    confirm: Annotated[str, Meta(max_length=300, description="The scope once more, as run:7.")]
 
 
 class ListScopes(Arguments):
@@ -209,7 +239,7 @@ class Proposals(Arguments):
 class Decide(Arguments):
     """``memory_decide``."""
 
-    proposal: Annotated[str, Meta(pattern=DIGITS, description="The proposal's id, or its first 4 digits or more.")]
+    proposal: Annotated[str, Meta(pattern=DIGITS, description="The proposal's id, or its first digits.")]
     decision: Annotated[Literal["accept", "reject", "undo"], Meta(description="undo takes an acceptance back.")]
     why: Why = ""
 

@@ -4,12 +4,15 @@ Times are ISO 8601 in UTC and ids full references. An open end of time is null, 
 world is served.
 """
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
 import worlddb
 from worlddb import Hit, HitGroup, Proposal, Valid, Version, World, format_time
+from worlddb.plain_text import escaped, one_line
+from worlddb.tools.mcp import quoting
 
 SHOWN: Final = 1_000
 """Characters of a memory's text in a list; ``memory_read`` has all of it."""
@@ -84,9 +87,10 @@ class Found(Memory):
 
 
 class Memories(msgspec.Struct, kw_only=True):
-    """A page of memories, as true at ``valid`` and known at commit ``seq``."""
+    """A page of memories, as true at ``valid`` and known at commit ``seq``; ``notes`` say which scope is not there."""
 
     memories: list[Memory]
+    notes: list[str]
     next_cursor: str | None
     seq: int | None
     valid: str | None
@@ -431,3 +435,61 @@ def pair(found: Proposal) -> Pair:
         known_name=_line(found.target_name),
         because=found.because[:SHOWN],
     )
+
+
+SHORT: Final = 8
+"""Digits of an id in a brief answer; a prefix that several memories have is an error that names them."""
+_NO_NAME: Final = frozenset(("", "Fact"))
+"""Types that a brief answer does not tell: most memories are of them."""
+
+
+def brief(answer: Memories | Recalled, writer: str) -> str:
+    """Return a list of memories as lines: id, since when it holds, and what it says.
+
+    A line of a memory's own text that is not its first begins with ``|``, and what else is told of it with ``-``, so
+    that no memory can pass for another one or for words of the server. ``writer`` is the author who is not named.
+    """
+    memories = {memory.id: memory for memory in answer.memories}
+    told: list[str] = []
+    groups = answer.groups if isinstance(answer, Recalled) else []
+    for group in groups:
+        named = f" {quoting.quoted(group.name)}" if group.name else ""
+        told.append(f"# {group.id[:SHORT]} {quoting.named(group.type)}{named}, found in it: {group.count}")
+        told += (line for ref in group.memories for line in _brief_lines(memories[ref], writer))
+    told += (line for memory in (() if groups else answer.memories) for line in _brief_lines(memory, writer))
+    if not answer.memories:
+        told.append("No memories.")
+    told += (f"note: {note}" for note in answer.notes)
+    told += [] if answer.next_cursor is None else [f"next_cursor: {answer.next_cursor}"]
+    return "\n".join(told)
+
+
+def _brief_lines(memory: Memory, writer: str) -> Iterator[str]:
+    first, *others = memory.text.splitlines() or [""]
+    kind = "" if memory.type in _NO_NAME else f" {quoting.named(memory.type)}"
+    name = f" {quoting.quoted(memory.name)}" if memory.name else ""
+    by = "" if memory.author == writer else f" by {quoting.named(memory.author)}"
+    yield f"{memory.id[:SHORT]} {_days(memory)}{kind}{name}{by}: {escaped(first)}"
+    yield from quoting.lines("\n".join(others), "| ")
+    if memory.truncated:
+        yield "- cut: memory_read has all of it"
+    for word, refs in (("contradicted by", memory.conflicts), ("made of", [base.id for base in memory.rests_on])):
+        if refs:
+            more = f" and {len(refs) - MAX_BRIEF} more" if len(refs) > MAX_BRIEF else ""
+            yield f"- {word} {', '.join(ref[:SHORT] for ref in refs[:MAX_BRIEF])}{more}"
+    if memory.trust is not None and memory.trust != "full":
+        yield f"- trust: {memory.trust}"
+    yield from (f"- may hold no more: {why}" for why in memory.stale)
+    for other in memory.earlier if isinstance(memory, Found) else ():
+        yield f"- earlier, {_days(other)}: {one_line(other.text)}"
+
+
+def _days(held: Memory | Earlier) -> str:
+    """Return the days from which and up to which something holds; the end only if it has one."""
+    since = (held.valid_from or "always")[:_DAY]
+    return since if held.valid_to is None else f"{since}..{held.valid_to[:_DAY]}"
+
+
+MAX_BRIEF: Final = 3
+"""Ids that a brief answer gives of each kind with a memory."""
+_DAY: Final = len("2025-03-01")

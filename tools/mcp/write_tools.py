@@ -26,7 +26,7 @@ from worlddb import (
 )
 from worlddb.memory_scopes import SCOPE, Label, ScopeKey, notes_inside
 from worlddb.tools.mcp import answer_notes, mcp_wording, quoting, tool_arguments, tool_results
-from worlddb.tools.mcp.session import Call, Session, labels_of
+from worlddb.tools.mcp.session import Call, Session
 
 ABOUT: Final = "refers_to"
 MAX_LOST: Final = 10
@@ -41,7 +41,7 @@ _JOINERS: Final = dict.fromkeys(map(ord, "\u200c\u200d"))
 
 def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_results.Saved:
     """``memory_write``."""
-    labels = labels_of(given)
+    labels = session.labels(given, writes=True)
     if not labels:
         raise InputError("No scope was named", "Give at least one of user_id, agent_id, app_id and run_id")
     _check_labels(labels)
@@ -77,6 +77,8 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
         )
     else:
         done.notes.extend(_not_yet(session, done.id, given.valid_from))
+        begun = [label for label, scopes in zip(labels, known, strict=True) if not scopes]
+        done.notes.extend(filter(None, (session.told_new(view, label) for label in begun)))
     told = _linked(session, given, memory, [] if is_purged else near)
     return tool_results.Saved(**msgspec.structs.asdict(done), near=told)
 

@@ -47,7 +47,7 @@ def test_a_plain_answer_of_a_confined_server_is_the_same_however_much_others_wri
         async def asked() -> list[str]:
             answers = []
             for _ in range(3):
-                found = await server.call_tool("memory_recall", {"query": "tea"})
+                found = await server.call_tool("memory_recall", {"query": "tea", "detail": "full"})
                 answers.append(repr(found.structured_content))
                 db.create("Note", "", content="secret", world=theirs)
             return answers

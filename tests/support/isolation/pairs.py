@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 
 import worlddb
 from tests.support.isolation.inside import asked
+from tests.support.mcp_clients import in_full
 from worlddb import ManualClock, SeededEntropy
 from worlddb.log.model.clock import RELEASED_AT
 from worlddb.projections.tables.names import blocks
@@ -228,7 +229,7 @@ class Store:
         try:
             if not tool:
                 return repr(await self.server.list_resources())
-            found = (await self.server.call_tool(tool, arguments)).structured_content
+            found = (await self.server.call_tool(tool, in_full(tool, arguments))).structured_content
         except (ToolError, MCPError, ResourceNotFoundError) as error:
             return f"{type(error).__name__}: {error}"
         if isinstance(found, dict) and found.get("next_cursor"):

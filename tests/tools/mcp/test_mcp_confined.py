@@ -22,6 +22,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CompletionArgument, PromptReference
 
 import worlddb
+from tests.support.mcp_clients import in_full
 from worlddb import ManualClock, SeededEntropy
 from worlddb.tools.agents import functions
 from worlddb.tools.mcp import tool_arguments, write_tools
@@ -119,7 +120,7 @@ async def _asked(server: MemoryServer, what: str, arguments: dict[str, Any]) -> 
             # Its text holds a whole answer, with a cursor in it that differs.
             shown = (await server.get_prompt(what, arguments)).messages[0].content
             return repr(shown).partition("next_cursor")[0]
-        return (await server.call_tool(what, arguments)).structured_content
+        return (await server.call_tool(what, in_full(what, arguments))).structured_content
     except (ToolError, MCPError, ResourceNotFoundError) as error:
         return f"{type(error).__name__}: {error}"
 
@@ -145,6 +146,7 @@ REFERENCES = st.one_of(
 )
 TEXTS = st.sampled_from(["Ada likes tea.", "the launch code is 0000", "Sarah Chen leads search.", "tea"])
 VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "detail": st.sampled_from(["brief", "full", None]),
     **dict.fromkeys(("user_id", "run_id", "scope_id"), IDENTITIES),
     **dict.fromkeys(("agent_id", "app_id"), st.none()),
     **dict.fromkeys(("text", "query"), TEXTS),

@@ -31,7 +31,7 @@ SUITE_SECONDS = 600
 INSPECTED = [
     ["--method", "tools/list"],
     ["--method", "tools/call", "--tool-name", "memory_write", "--tool-arg", "text=Ada likes tea.", "user_id=ada"],
-    ["--method", "tools/call", "--tool-name", "memory_recall", "--tool-arg", "query=tea"],
+    ["--method", "tools/call", "--tool-name", "memory_recall", "--tool-arg", "query=tea", "--tool-arg", "detail=full"],
     ["--method", "resources/list"],
     ["--method", "resources/templates/list"],
     ["--method", "prompts/list"],

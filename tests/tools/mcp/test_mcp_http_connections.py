@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import worlddb
+from tests.support.mcp_clients import in_full
 from tests.support.serving import HELLO, PATIENCE_SECONDS, Reply, Served, message, received, request, send, serving
 
 PIECE = 700
@@ -45,7 +46,7 @@ class Session:
 
     def body(self, name: str, /, **arguments: Any) -> bytes:
         """The call alone, with a number that no other of the session has."""
-        return message("tools/call", next(self._numbers), name=name, arguments=arguments)
+        return message("tools/call", next(self._numbers), name=name, arguments=in_full(name, arguments))
 
     def wire(self, raw: bytes) -> bytes:
         """With the address of the server in it."""

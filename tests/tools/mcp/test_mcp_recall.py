@@ -203,7 +203,7 @@ def test_a_scope_that_is_not_there_is_named(db: worlddb.Database) -> None:
     remember(desk)
     for group in (None, 1):
         found = call(desk, "memory_recall", query="dog", user_id="bob", run_id="dogs", group=group)
-        assert found["notes"] == ["There is no scope user:bob; see memory_list_scopes"]
+        assert found["notes"] == ["There is no scope user:bob. No user has memories yet"]
         assert len(found["memories"]) >= 1
 
 

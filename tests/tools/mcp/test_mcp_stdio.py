@@ -36,7 +36,7 @@ async def use_every_tool(client: Client) -> None:
         shown = listed[tool.name]
         assert shown.input_schema == tool.input_schema and shown.input_schema["type"] == "object"
         assert shown.annotations is not None and shown.annotations.read_only_hint is tool.read_only
-        assert shown.annotations.destructive_hint is tool.destructive
+        assert (shown.annotations.destructive_hint or False) is tool.destructive
 
     person = {"name": "Sarah Chen", "type": "Entity", "user_id": "ada"}
     await answer(client, "memory_write", text="Sarah leads search.", **person)

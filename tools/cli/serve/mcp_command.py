@@ -45,6 +45,7 @@ def _key_arguments(parser: Parser) -> None:
     right = parser.add_mutually_exclusive_group()
     right.add_argument("--read", action="store_true", help="the key may read")
     right.add_argument("--write", action="store_true", help="the key may read and write")
+    parser.add_argument("--user", metavar="NAME", help="whose memory is meant where a call with the key names no scope")
     add_key_file(parser)
 
 
@@ -59,9 +60,10 @@ def _key(args: Namespace, out: Output) -> int:
 def _add(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         world = None if args.all else stores.world_of(db.view(), args.world)
-        secret = key_file(args).add(db.head().store_id, args.name, world, write=args.write)
+        secret = key_file(args).add(db.head().store_id, args.name, world, write=args.write, user=args.user)
     right = "write" if args.write else "read"
-    out.verbatim({"name": args.name, "world": world, "right": right, "key": secret}, secret + "\n")
+    told = {"name": args.name, "world": world, "right": right, "user": args.user, "key": secret}
+    out.verbatim(told, secret + "\n")
     out.warn("This is the only time that the key is shown. A client sends it as `Authorization: Bearer KEY`.")
     return DONE
 
@@ -81,16 +83,17 @@ def _list(args: Namespace, out: Output) -> int:
             page.line("there are no keys")
             return
         rows = [
-            (key.name, "the whole store" if key.world is None else wire.short(key.world), key.right) for key in keys
+            (key.name, "the whole store" if key.world is None else wire.short(key.world), key.right, key.user or "")
+            for key in keys
         ]
-        page.table(("name", "world", "right"), rows)
+        page.table(("name", "world", "right", "user"), rows)
 
     out.answer({"keys": [_told(key) for key in keys]}, write)
     return DONE
 
 
 def _told(key: access_keys.Key) -> dict[str, str | None]:
-    return {"name": key.name, "world": key.world, "right": key.right}
+    return {"name": key.name, "world": key.world, "right": key.right, "user": key.user}
 
 
 KEY_COMMANDS = (
@@ -137,6 +140,15 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument(
         "--world", metavar="REF", help="serve this world and what it contains, and nothing else (default: all)"
     )
+    parser.add_argument(
+        "--tools",
+        metavar="SET,...",
+        default="all",
+        help="the tools that a model is shown: core, time, identity, joined by commas, or all (default)",
+    )
+    parser.add_argument(
+        "--user", metavar="NAME", help="whose memory is meant where a call names no scope: no wall, as --world is"
+    )
     arguments.add_embedder(parser)
     arguments.add_author(parser)
     http = parser.add_argument_group("over HTTP")
@@ -182,12 +194,13 @@ def _serve(args: Namespace, out: Output) -> int:
     if sys.stdin is None:
         raise InputError("Standard input is closed", "Let a client start the server, or add --http")
     with _extra():
-        from worlddb.tools.mcp.server import serve
+        from worlddb.tools.mcp import catalogue, server, session
+    tools = catalogue.tools_of(args.tools)
     with _opened(args) as db:
-        world = _world(args, db)
+        served = session.Session(db, _world(args, db), user=args.user)
         if sys.stdin.isatty():
             out.warn(_NO_CLIENT)
-        serve(db, world)
+        server.serve(served, tools)
     return DONE
 
 
@@ -196,7 +209,10 @@ def _serve_http(args: Namespace, out: Output) -> int:
     proxies = [listening.proxy_of(text) for text in args.trust_proxy]
     _check_openness(args, address)
     with _extra():
+        from worlddb.tools.mcp import catalogue
         from worlddb.tools.mcp.http_server import AccessRules, serve_http
+        from worlddb.tools.mcp.tenants import Offer
+    tools = catalogue.tools_of(args.tools)
     with _opened(args) as db, listening.listen(address) as listener:
         at = listening.bound(listener)
         url = f"http://{at.shown}:{at.port}{listening.PATH}"
@@ -212,7 +228,7 @@ def _serve_http(args: Namespace, out: Output) -> int:
 
         rate = args.rate or access_keys.PER_SECOND
         admitted = AccessRules(keys, args.allow_host, args.allow_origin, rate, proxies)
-        serve_http(db, _world(args, db), listener, admitted, ready)
+        serve_http(db, Offer(_world(args, db), tools, args.user), listener, admitted, ready)
     out.warn("worlddb mcp: stopped")
     return DONE
 
@@ -287,6 +303,7 @@ COMMANDS = (
         _serve,
         (
             ("mcp", "what a client starts; it ends when the client closes the pipe"),
+            ("mcp --tools core --user ana", "the nine everyday tools, which need no user_id"),
             ('mcp --world "Search team" --author assistant', "one world of the store, and who is said to write"),
             (
                 "mcp --http",
