@@ -25,9 +25,9 @@ else:
         "log.model.errors": (
             "AmbiguousReference BackupMismatch ClockJump Conflict DamagedStore ForkedProcess HandlerFailed "
             "HypotheticalStore IdempotencyConflict InputError InvalidBundle InvalidInterval InvalidText "
-            "InvalidTime LimitExceeded MalformedFile MembersNotSaid ModelUnavailable NewerFormat NotAStore OlderTables "
-            "PlaceTaken ReadOnlyBackup RefusedError StoreClosed StoreError UnavailableError UnknownEdgeType "
-            "UnknownReference UnprovedBundle WorldDBError WriterBusy"
+            "InvalidTime LimitExceeded MalformedFile MembersNotSaid ModelUnavailable NewerFormat NotAStore "
+            "OlderTables PlaceTaken ReadOnlyBackup RefusedError StoreClosed StoreError UnavailableError "
+            "UnknownEdgeType UnknownReference UnprovedBundle WorldDBError WriterBusy"
         ),
         "log.model.limits": "MAX_CHECKPOINT_BYTES MAX_CONTENT_BYTES MAX_NAME_BYTES MAX_PROOF_BYTES checked_text",
         "log.model.proof": "ProofCheck",
