@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 MOST_CHANGES: Final = 16
 """How many changes of one timeline are told apart; what was known before those is left to the tables."""
 
+SHALLOW: Final = 12
+"""So many levels are gone through by looking at all edges for each, which is quick where there are few."""
+
 SUBJECT, KNOWN_FROM, KNOWN_TO, START, END = range(5)
 """The columns of rectangles; containment has the target behind them."""
 TARGET: Final = 5
@@ -124,18 +127,19 @@ class Moments:
         lines = self.containing.lines
         known = _known(lines, moment.seq)
         now = known & (lines[START] <= moment.valid) & (moment.valid < lines[END])
-        stay = _stay(lines[:, known], moment.valid)
-        order = np.argsort(lines[SUBJECT][now], kind="stable")
-        sources, targets = lines[SUBJECT][now][order], lines[TARGET][now][order]
-        begins = np.searchsorted(sources, np.arange(count + 1))
+        stay = _stay(lines, known, moment.valid)
+        sources, targets = lines[SUBJECT][now], lines[TARGET][now]
         found = np.zeros(count, dtype=bool)
-        level = np.array([within], dtype=np.int64)
-        while len(level):
-            firsts, counts = begins[level], begins[level + 1] - begins[level]
-            at = np.repeat(firsts - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
-            level = np.unique(targets[at])
-            level = level[~found[level]]
-            found[level] = True
+        found[within] = True
+        reached = 1
+        for _ in range(SHALLOW):
+            found[targets[found[sources]]] = True
+            before, reached = reached, int(np.count_nonzero(found))
+            if reached == before:
+                break
+        else:
+            found = _reached(sources, targets, count, within)
+        found[within] = False
         return found, stay
 
     def seen(self, moment: Moment, wanted: Wanted, inside: Mask) -> tuple[Mask, Stay]:
@@ -144,7 +148,7 @@ class Moments:
 
         texts, lines = self.texts.lines, self.holding.lines
         known = _known(lines, moment.seq)
-        stay = _stay(lines[:, known], moment.valid)
+        stay = _stay(lines, known, moment.valid)
         start, end = wanted.span or (moment.valid, moment.valid + 1)
         if wanted.throughout:
             fits = known & (lines[START] <= start) & (end <= lines[END])
@@ -202,17 +206,39 @@ class Moments:
         self.complete_from = max(self.complete_from, seq)
 
 
+def _reached(sources: Numbers, targets: Numbers, count: int, within: int) -> Mask:
+    """What can be reached from a place, level by level: in time in proportion to the edges, at any depth."""
+    import numpy as np
+
+    order = np.argsort(sources, kind="stable")
+    sources, targets = sources[order], targets[order]
+    begins = np.searchsorted(sources, np.arange(count + 1))
+    found = np.zeros(count, dtype=bool)
+    level = np.array([within], dtype=np.int64)
+    while len(level):
+        firsts, counts = begins[level], begins[level + 1] - begins[level]
+        at = np.repeat(firsts - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+        level = np.unique(targets[at])
+        level = level[~found[level]]
+        found[level] = True
+    return found
+
+
 def _known(lines: Numbers, seq: int) -> Mask:
     found: Mask = (lines[KNOWN_FROM] <= seq) & (seq < lines[KNOWN_TO])
     return found
 
 
-def _stay(lines: Numbers, valid: int) -> Stay:
+def _stay(lines: Numbers, known: Mask, valid: int) -> Stay:
+    """The times around one in which none of the lines that are known begins or ends."""
     import numpy as np
 
-    bounds = np.concatenate((lines[START], lines[END]))
-    past, future = bounds[bounds <= valid], bounds[bounds > valid]
-    return Stay(int(past.max()) if len(past) else times.ALWAYS, int(future.min()) if len(future) else times.FOREVER)
+    start, end = times.ALWAYS, times.FOREVER
+    for bounds in (lines[START], lines[END]):
+        is_past = bounds <= valid
+        start = max(start, int(np.max(bounds, where=known & is_past, initial=times.ALWAYS)))
+        end = min(end, int(np.min(bounds, where=known & ~is_past, initial=times.FOREVER)))
+    return Stay(start, end)
 
 
 def edge_lines(

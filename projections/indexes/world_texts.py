@@ -208,6 +208,16 @@ def scored(counted: Counted, terms: Sequence[analysis.Term], key: Callable[[tupl
     return Scores(fields.Counts(counted.count, having), values)
 
 
+def _least(scores: Matrix, limit: int) -> float:
+    """A score that at least so many reach, and hardly more: the greatest of many blocks are put in order, not all."""
+    import numpy as np
+
+    size = len(scores) // (4 * max(limit, 1))
+    if size > 1:
+        scores = scores[: len(scores) // size * size].reshape(-1, size).max(axis=1)
+    return float(np.partition(scores, len(scores) - limit)[len(scores) - limit])
+
+
 class Seen:
     """What a view sees of one world: a choice of its texts at a moment. It stays as it is."""
 
@@ -264,8 +274,7 @@ class Seen:
         chosen = np.flatnonzero(values if nodes is None else self.texts_of(nodes) & (values > 0))
         found = values[chosen]
         if limit < len(chosen):
-            least = np.partition(found, len(found) - limit)[len(found) - limit]
-            chosen = chosen[found >= least]
+            chosen = chosen[found >= _least(found, limit)]
         worlds, versions = self.names(chosen)
         seqs, scores = self.texts[2][chosen], values[chosen]
         order = np.lexsort((versions, worlds, seqs, -scores))[:limit]
@@ -354,8 +363,7 @@ class NearTexts:
         chosen = np.arange(len(scores)) if wanted is None else np.flatnonzero(wanted)
         found = scores if wanted is None else scores[chosen]
         if limit < len(chosen):
-            least = np.partition(found, len(found) - limit)[len(found) - limit]
-            chosen = chosen[found >= least]
+            chosen = chosen[found >= _least(found, limit)]
         worlds, versions = self._seen.names(self._texts[chosen])
         order = np.lexsort((-versions, worlds, -scores[chosen]))[:limit]
         hits = zip(worlds[order].tolist(), versions[order].tolist(), scores[chosen[order]].tolist(), strict=True)

@@ -51,6 +51,15 @@ def test_few_texts_are_found_and_weighed_as_in_an_index(texts: list[tuple[str, s
     assert ours.find(TextSearch(terms, limit=100, through=2, nodes=[1, 3])) == [hit for hit in found if hit.node == 1]
 
 
+@pytest.mark.parametrize(("count", "having"), [(17, 17), (18, 6), (28, 28), (37, 31)])
+def test_how_rare_a_word_is_has_the_digits_of_the_index(count: int, having: int) -> None:
+    """The logarithm that is nearest in 32 bits is not the one that the system gives for these."""
+    documents = numbered([("", "garden rose" if at < having else "rose") for at in range(count)])
+    search = TextSearch(query_terms("garden"), limit=100)
+    ours, theirs = few(documents).find(search), indexed(documents).find(search)
+    assert len(ours) == having and {hit.score for hit in ours} == {hit.score for hit in theirs}
+
+
 @given(st.lists(st.tuples(_TEXTS, _TEXTS), min_size=1, max_size=8), _TEXTS)
 def test_the_same_text_scores_alike_in_an_index_and_in_the_tail_beside_it(
     texts: list[tuple[str, str]], query: str
