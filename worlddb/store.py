@@ -336,7 +336,9 @@ class StoreReader:
         """Close the indexes after an erasure: memory may hold erased words, and vectors of them."""
         if self._keeps_erased or self._generation != self.env.generation:
             self._generation, self._keeps_erased = self.env.generation, False
-            self.worlds.forget()
+            with self.snapshot() as snapshot:
+                erasures = self.env.generation, snapshot.log.scrub_due()
+                self.worlds.see(*snapshot, erasures)
             self.close()
 
     def _see_erasure(self, log: LmdbLog) -> None:

@@ -9,7 +9,8 @@ deleted at any time, and is read only if it is what was written under the store'
     u64 bytes of all arrays | u64 bytes of what is told | zeros up to 64 | arrays, each at a multiple of 64 bytes
     | what is told, as JSON: of which store, history and commit it is, where the arrays are, their hash, a seal
 
-Texts are not in it, words as keyed hashes alone. An erasure throws everything away.
+Texts are not in it, words as keyed hashes alone. An erasure deletes all files, and drops every world that ever
+contained what was erased; the others are written again when they are next asked.
 """
 
 from __future__ import annotations
@@ -152,7 +153,9 @@ class WorldIndex:
             is_told = False
             for event in log.events(seq).events:
                 if isinstance(event, ev.Erased | ev.ErasedElsewhere):
-                    return False
+                    if tables.node_of(event.lineage) in self.places:
+                        return False
+                    continue
                 if isinstance(event, ev.Linked) and event.type != schema.CONTAINS:
                     continue
                 if isinstance(event, ev.Linked | ev.Unlinked | ev.EdgeClosed | ev.EdgeLost):
@@ -482,7 +485,7 @@ class Worlds:
         erasures: Erasures,
     ) -> At | None:
         """A world as a view sees it; ``None`` if what is kept does not tell."""
-        index = self._of(world, erasures)
+        index = self._of(log, tables, world, erasures)
         with index.guard:
             if index.marker is None:
                 self._load(index, log, tables, erasures)
@@ -494,20 +497,47 @@ class Worlds:
             seen = index.seen(moment, wanted)
         return None if seen is None else At(index, seen, moment)
 
-    def _of(self, world: int, erasures: Erasures) -> WorldIndex:
+    def _of(self, log: LmdbLog, tables: Tables, world: int, erasures: Erasures) -> WorldIndex:
         with self._guard:
-            if self._erasures != erasures:
-                self._kept.clear()
-                self._erasures = erasures
+            self._see(log, tables, erasures)
             found = self._kept.get(world)
             if found is None:
                 found = self._kept[world] = WorldIndex(world, self._secret)
+                sizes = [each.size_bytes for each in self._kept.values()]
+                while len(sizes) > MAX_WORLDS or (len(sizes) > 1 and sum(sizes) > MAX_BYTES):
+                    self._kept.popitem(last=False)
+                    del sizes[0]
             self._kept.move_to_end(world)
-            while len(self._kept) > MAX_WORLDS or (
-                len(self._kept) > 1 and sum(each.size_bytes for each in self._kept.values()) > MAX_BYTES
-            ):
-                self._kept.popitem(last=False)
             return found
+
+    def see(self, log: LmdbLog, tables: Tables, erasures: Erasures) -> None:
+        """Let go of what was erased."""
+        with self._guard:
+            self._see(log, tables, erasures)
+
+    def _see(self, log: LmdbLog, tables: Tables, erasures: Erasures) -> None:
+        if self._erasures != erasures:
+            self._let_go_of_erased(log, tables)
+            self._erasures = erasures
+
+    def _let_go_of_erased(self, log: LmdbLog, tables: Tables) -> None:
+        """Drop what may hold something of a text that was erased since.
+
+        The files are gone, so the others are saved anew.
+        """
+        head = log.head().seq
+        known = {world: index.marker[0] for world, index in self._kept.items() if index.marker is not None}
+        near = {world: seq for world, seq in known.items() if head - LONG_STRETCH <= seq <= head}
+        erased: set[int | None] = set()
+        for seq in range(min(near.values(), default=head) + 1, head + 1):
+            for event in log.events(seq).events:
+                if isinstance(event, ev.Erased | ev.ErasedElsewhere):
+                    erased.add(tables.node_of(event.lineage))
+        for world, index in list(self._kept.items()):
+            if world in near and erased.isdisjoint(index.places):
+                index.unsaved = max(index.unsaved, index.count)
+            else:
+                del self._kept[world]
 
     def _anew(self, world: int, old: WorldIndex) -> WorldIndex:
         with self._guard:

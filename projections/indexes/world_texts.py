@@ -239,6 +239,8 @@ class Seen:
         self.counted = Counted(segments, mask)
         self.members = int(inside.sum())
         """How many worlds are inside."""
+        self.kept: dict[tuple[str, int, str], Any] = {}
+        """What those who search make of it once."""
 
     def holds(self, node: int) -> bool:
         """True if a world lies inside; the outermost itself does not."""

@@ -60,7 +60,7 @@ def nearest_worlds(window: Window, query: VectorQuery, start: Start, pool: str) 
     Best first; only worlds that have members.
 
     Of the present they are kept from one call to the next. Of any other moment, and of a confined view, they are made
-    anew of precisely what is seen; so either way the answer is the view's.
+    of precisely what is seen; so either way the answer is the view's.
     """
     world, k = start.world, start.k
     follower = window.reader.composed(query.space, query.dimension, pool)
@@ -68,7 +68,7 @@ def nearest_worlds(window: Window, query: VectorQuery, start: Start, pool: str) 
         whole = snapshot.whole
         found = None if whole is None else follower.level(whole.log, whole.tables, snapshot.place.moment)
         if found is None:
-            found = _seen(snapshot, query, pool)
+            found = _seen(window, snapshot, query, pool)
         inside = snapshot.place.top if world is None else named_node(snapshot, window.spec, world, unify=window.unify)
         classes = Classes(snapshot, window.spec) if window.unify else None
         gate = Gate(snapshot, inside, valid_period.Choice(), start.least_trust)
@@ -84,12 +84,23 @@ def nearest_worlds(window: Window, query: VectorQuery, start: Start, pool: str) 
     return best
 
 
-def _seen(snapshot: visible.VisibleSnapshot, query: VectorQuery, pool: str) -> composed_vectors.Effective:
+def _seen(
+    window: Window, snapshot: visible.VisibleSnapshot, query: VectorQuery, pool: str
+) -> composed_vectors.Effective:
+    """Those of precisely what is seen; of a world that is asked from inside they are kept until it changes."""
+    key = "composed", query.space, pool
+    here = window.know_inside(snapshot, valid_period.Choice())
+    if here is not None and key in here.seen.kept:
+        found: composed_vectors.Effective = here.seen.kept[key]
+        return found
     made = composition.Composition(composition.POOLS[pool])
     made.fill(
         snapshot.tables, _anchors(snapshot, query.space, query.dimension), snapshot.inhabitants(), snapshot.place.moment
     )
-    return composed_vectors.rows_of(made, query.dimension)
+    rows = composed_vectors.rows_of(made, query.dimension)
+    if here is not None:
+        here.seen.kept[key] = rows
+    return rows
 
 
 def _anchors(snapshot: visible.VisibleSnapshot, space: int, dimension: int) -> Anchors:

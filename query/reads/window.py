@@ -23,7 +23,7 @@ from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot, SnapshotSou
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.composed_vectors import ComposedFollower
-    from worlddb.projections.indexes.world_index import Worlds
+    from worlddb.projections.indexes.world_index import At, Worlds
 
 MAX_KEPT: Final = 100_000
 """Of how many nodes a confined view remembers whether they are inside; beyond it begins anew."""
@@ -161,7 +161,7 @@ class Window:
         recall, but not that of periods, of which there may be any number. After an erasure it is made anew, without
         the words that are gone.
         """
-        known = snapshot.kept_world(self.reader.worlds, self.reader.generation, choice)
+        known = self.know_inside(snapshot, choice)
         if known is not None:
             return WorldTextLane(known.seen, self.place.moment.seq)
         lanes = self._kept_for(snapshot).lanes
@@ -187,9 +187,9 @@ class Window:
                 vectors[key] = seen
         return seen
 
-    def know_inside(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> None:
-        """Let a confined snapshot know who lies inside by what is kept of the world."""
-        snapshot.kept_world(self.reader.worlds, self.reader.generation, choice)
+    def know_inside(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> At | None:
+        """Let a confined snapshot know who lies inside by what is kept of the world, and give that."""
+        return snapshot.kept_world(self.reader.worlds, self.reader.generation, choice)
 
     def keep(self) -> None:
         """Write down what a confined view has made of its world; outside of transactions."""

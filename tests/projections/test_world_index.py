@@ -73,6 +73,44 @@ def test_an_erasure_by_another_process_reaches_what_is_in_memory_and_on_disk(fol
         assert refs[3] not in {hit.ref for hit in answer(db, top, k=TEXTS).hits}
 
 
+def test_an_erasure_elsewhere_takes_nothing_of_a_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    db, top, _ = filled(folder)
+    with db:
+        other = db.create("Tenant", "Globex", resolve=False).ref
+        theirs = db.create("Note", "n", content="zqxtheirs tea", world=other, resolve=False).ref
+        expected = answer(db, top)
+        assert answer(db, other, "zqxtheirs").hits[0].ref == theirs
+        before = dict(db._reader.worlds._kept)
+        db.erase(theirs, reason="r")
+        assert kept(folder) == []
+        assert answer(db, top).hits == expected.hits
+        assert theirs not in {hit.ref for hit in answer(db, other, "zqxtheirs").hits}
+        after = db._reader.worlds._kept
+        assert [after[node] is before[node] for node in before] == [True, False]
+        assert {file.stem for file in kept(folder)} == {top, other}
+        db.erase(top, reason="r")
+        db.view().recall("tea")
+        assert len(db._reader.worlds._kept) == 1
+
+
+def test_composed_vectors_inside_are_made_once(folder: Path) -> None:
+    db, top, refs = filled(folder)
+    with db:
+
+        def nearest() -> worlddb.Subgraph:
+            return db.view(world=top, valid="2100-01-01").query(text="tea", composed="attention").run()
+
+        db.move(refs[1], to=refs[0])
+        first = nearest()
+        (index,) = db._reader.worlds._kept.values()
+        (rows,) = index._held[0].seen.kept.values()
+        again = nearest()
+        assert again.refs == first.refs and set(first.refs) == {refs[0]}
+        assert [kept is rows for kept in index._held[0].seen.kept.values()] == [True]
+        db.move(refs[3], to=refs[2])
+        assert set(nearest().refs) == {refs[0], refs[2]}
+
+
 def test_what_was_read_before_an_erasure_is_not_written_after_it(folder: Path) -> None:
     db, top, refs = filled(folder)
     with db:
