@@ -93,7 +93,7 @@ def history(folder: Path, seed: int, seen: Counter[str]) -> None:
             if rng.random() < 0.5:
                 db.embed(limit=rng.choice((3, None)))
             if turn == TURNS // 2 and rng.random() < 0.5:
-                db.erase(rng.choice(growth.worlds), reason="request 7")
+                db.erase(rng.choice(growth.worlds), reason="request 7", members=rng.random() < 0.5)
             containers = [ref for ref in growth.worlds if next(db.view().children(ref, include_superseded=True), None)]
             for _ in range(ASKED_A_TURN):
                 if pinned and rng.random() < 0.3:
