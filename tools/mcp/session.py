@@ -110,7 +110,7 @@ class Cursors:
         return place
 
 
-_FAR: Final = worlddb.parse_time("9999-12-31")
+_FAR: Final = worlddb.parse_time("9999-12-31T23:59:59.999999Z")
 """A valid time at which everything still to come has begun."""
 
 _JOINED: Final = {

@@ -318,6 +318,16 @@ def test_a_scope_that_an_operator_moved_to_a_tenant_is_not_written_to_from_the_w
     assert [text for text in texts(call(Session(db, tenant), "memory_list")) if text] == ["first"]
 
 
+@pytest.mark.parametrize("confined", [False, True])
+def test_a_memory_of_the_last_day_that_there_is_is_written_and_answered(db: worlddb.Database, confined: bool) -> None:
+    """It was written, and the answer was an error, so that a model wrote it again."""
+    desk = Session(db, db.create("Topic", "mine").ref if confined else None)
+    last = "9999-12-31T12:00:00Z"
+    made = call(desk, "memory_write", text="the end", user_id="ada", valid_from=last)
+    assert call(desk, "memory_read", id=made["id"])["valid_from"] == last
+    assert call(desk, "memory_amend", id=write(desk, "tea"), text="coffee", valid_from=last)["outcome"] == "committed"
+
+
 def test_what_was_erased_says_so_and_is_not_amended(db: worlddb.Database) -> None:
     desk = Session(db)
     old = write(desk, "The code is 4711.")
