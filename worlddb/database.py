@@ -465,7 +465,7 @@ class Database(WriteCalls):
         return followed(self._reader, begin, wanted, patience_seconds)
 
     def stats(self) -> dict[str, Any]:
-        """Counts, bytes, how far each projection is, and what a hypothetical store supposes.
+        """Counts, bytes, how far projections and vectors are, and what a hypothetical store supposes.
 
         Raises:
             DamagedStore: the log does not end where it says.
@@ -480,6 +480,11 @@ class Database(WriteCalls):
             "bytes": {"data": self._env.size_bytes(), "indexes": index_bytes},
             "checkpoints": {TABLES_NAME: found["commits"], TEXT_NAME: index.checkpoint},
             "supposes": self._reader.supposes,
+            "vectors": [
+                {"space": each.name, "model": each.model, "texts": each.texts, "through": each.through}
+                for each in self.spaces()
+                if each.in_use
+            ],
         }
 
     # -- work that is due after writes: vectors for new texts, and another look at who is who

@@ -292,6 +292,20 @@ class View:
             found = build.conflicts_of(snapshot, node, self.moment, self.spec, period)
             return [build.edge(snapshot, place, row, self.moment) for place, row in found]
 
+    def contradictions(self, *, world: Any = None) -> Iterator[tuple[records.World, records.World]]:
+        """The pairs of worlds that contradict each other while both hold, each once, the first in log order.
+
+        With ``world``, those of which one side lies inside of it. Reads all worlds that it looks among.
+        """
+        done: set[frozenset[str]] = set()
+        for one in self.find(world=world):
+            for ref in one.conflicts:
+                pair = frozenset((one.ref, ref))
+                other = None if pair in done else self.get(ref)
+                if other is not None:
+                    done.add(pair)
+                    yield one, other
+
     def containers(self, ref: Any) -> list[str]:
         """References of the worlds that contain a world directly, in log order."""
         return [edge.source for edge in self.edges(ref, type=CONTAINS, direction="in")]

@@ -25,12 +25,15 @@ _HOMES: Final = (
     _Home("demo", lambda: import_module("worlddb.tools.cli.serve.demo_command").COMMANDS),
     _Home("ingest", lambda: import_module("worlddb.tools.cli.write.ingest_command").COMMANDS),
     _Home(
-        "create revise retire reassert move link unlink",
+        "init create revise retire reassert move link unlink",
         lambda: import_module("worlddb.tools.cli.write.write_commands").COMMANDS,
     ),
     _Home("recall", lambda: import_module("worlddb.tools.cli.read.recall_command").COMMANDS),
     _Home("query", lambda: import_module("worlddb.tools.cli.read.query_command").COMMANDS),
-    _Home("show history children stale hash", lambda: import_module("worlddb.tools.cli.read.show_commands").COMMANDS),
+    _Home(
+        "show history children conflicts stale hash",
+        lambda: import_module("worlddb.tools.cli.read.show_commands").COMMANDS,
+    ),
     _Home("timeline", lambda: import_module("worlddb.tools.cli.history.timeline_command").COMMANDS),
     _Home("blame", lambda: import_module("worlddb.tools.cli.history.moment_commands").BLAME_COMMANDS),
     _Home("types", lambda: import_module("worlddb.tools.cli.identity.rule_commands").TYPE_COMMANDS),

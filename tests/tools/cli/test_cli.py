@@ -50,6 +50,7 @@ def test_the_commands_are_those_that_are_promised():
         *(
             "demo",
             "ingest",
+            "init",
             "create",
             "revise",
             "retire",
@@ -62,6 +63,7 @@ def test_the_commands_are_those_that_are_promised():
             "show",
             "history",
             "children",
+            "conflicts",
             "stale",
             "hash",
             "timeline",
@@ -86,7 +88,7 @@ def test_the_commands_are_those_that_are_promised():
             "backup",
             "restore",
         ),
-        *("erase", "check-receipt"),
+        *("erase", "forget-user", "check-receipt"),
         *("head", "keygen", "cosign", "prove", "check-proof"),
         *("diff", "proposals", "recluster", "accept", "reject", "undo"),
         *("export", "import", "mcp", "key", "completion"),
@@ -307,11 +309,10 @@ def test_the_help_of_all_commands_needs_nothing_heavy():
     assert not heavy & found
 
 
-def test_the_version_waits_for_nothing_of_the_engine_and_a_question_for_nothing_that_writes(run):
+def test_the_version_waits_for_nothing_of_the_engine_and_a_question_for_nothing_that_writes():
     assert {name for name in loaded("--version") if name.startswith("worlddb.")} == {
         f"worlddb.tools{name}" for name in ("", ".cli", ".cli.process", ".cli.start")
     }
-    run("create", "Fact", "Mara", "--content", "lives in Porto", "--json")
     found = loaded("--store", "memory", "--quiet", "recall", "where does Mara live?")
     assert "worlddb.query.recall.recall" in found
     commands = {name for name in found if name.endswith(("_command", "_commands"))}

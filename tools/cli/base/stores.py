@@ -125,7 +125,8 @@ def top_of(db: worlddb.Database, view: worlddb.View) -> str:
 def world_of(view: worlddb.View, text: str) -> str:
     """Resolve a world by reference, prefix, exact name or alias; returns its full reference.
 
-    Names are compared case-folded. Worlds valid in the view come before others.
+    Names are compared case-folded. Worlds valid in the view come before others. ``A/B`` is what is called B directly in
+    A, unless a world is called so.
 
     Raises:
         UnknownReference: nothing in the view has this reference or name.
@@ -134,6 +135,8 @@ def world_of(view: worlddb.View, text: str) -> str:
     try:
         return view.reference_of(text)
     except worlddb.UnknownReference as error:
+        if (inside := _at_path(view, text)) is not None:
+            return inside
         for hint in why_empty(view):
             raise worlddb.UnknownReference(error.message, hint) from None
         raise worlddb.UnknownReference(error.message, cli_wording.LOOK_FOR_IT) from None
@@ -143,6 +146,21 @@ def world_of(view: worlddb.View, text: str) -> str:
         raise worlddb.AmbiguousReference(
             f"{text!r} fits several worlds:{listed}", error.remedy, **error.details
         ) from None
+
+
+def _at_path(view: worlddb.View, text: str) -> str | None:
+    """Return the world at a path of names from a container down; None if there is none, or several."""
+    first, *rest = (part.strip() for part in text.split("/"))
+    if not rest or not all((first, *rest)):
+        return None
+    try:
+        ref = view.reference_of(first)
+        for part in rest:
+            found = view.find(name=part, world=ref) or view.find(name=part, world=ref, include_superseded=True)
+            (ref,) = (world.ref for world in found if ref in view.containers(world.ref))
+    except (worlddb.InputError, ValueError):
+        return None
+    return ref
 
 
 def worlds_of(view: worlddb.View, text: str) -> list[worlddb.World]:

@@ -167,6 +167,11 @@ def _stats(args: Namespace, out: Output) -> int:
         behind = stats["counts"]["commits"] - seq
         rest = f"; the {behind:,} after it are searched in memory" if behind else ""
         fields.append((name, [f"up to commit {seq:,}{rest}"]))
+    for space in stats["vectors"]:
+        texts = wire.counted(space["texts"], "text")
+        fields.append(("vectors", [f"{texts} up to commit {space['through']:,}, by {space['model']}"]))
+    if not stats["vectors"]:
+        fields.append(("vectors", ["none: texts are found by their words alone; `worlddb embed` makes some"]))
     out.answer(stats, lambda page: page.fields(fields))
     return DONE
 

@@ -24,6 +24,7 @@ EDGE_TYPES: Final = (
 CONTAINS: Final = "contains"
 _SHOWN_EDGES: Final = 12
 _SHOWN_MEMBERS: Final = 6
+_SHOWN_ABOUT: Final = 20
 
 
 def _show_arguments(parser: Parser) -> None:
@@ -195,6 +196,7 @@ def _history(args: Namespace, out: Output) -> int:
         view = stores.view_of(db, args)
         ref = stores.world_of(view, args.ref)
         versions = view.history(ref, between=args.between, **stores.spans_of(args))
+        about = _about(view, ref)
         numbers = {version.number for version in versions}
         learned = [step for step in view.timeline(ref) if step.number in numbers]
 
@@ -217,11 +219,52 @@ def _history(args: Namespace, out: Output) -> int:
                 page.line((when, "dim"), indent=5)
                 for line in wire.why_stale(version):
                     page.line(("stale: ", "warn"), line, indent=5)
+            if about:
+                page.line((f"about it, {wire.counted(len(about), 'world')}, oldest first:", "title"))
+            for world in about[:_SHOWN_ABOUT]:
+                held = "" if not world.closed else "  (holds no more)"
+                page.line((wire.short(world.ref), "ref"), f"  {stores.label(world)}", (held, "dim"), indent=2)
+            if len(about) > _SHOWN_ABOUT:
+                page.line((f"and {len(about) - _SHOWN_ABOUT:,} more: --json has all of them", "dim"), indent=2)
 
         document = {"ref": ref, "versions": [wire.record(version) for version in versions], "view": wire.view(view)}
+        document["about"] = [{**_brief(view, world.ref), "valid": wire.valid(world.valid)} for world in about]
         if args.timeline:
             document["timeline"] = [wire.record(step) for step in learned]
         out.answer(document, write)
+    return DONE
+
+
+def _about(view: View, ref: str) -> list[World]:
+    """Return what refers to a world and says something, in the order in which it began to hold."""
+    edges = view.edges(ref, type="refers_to", direction="in", include_superseded=True)
+    found = (view.get(edge.source, include_superseded=True) for edge in {edge.source: edge for edge in edges}.values())
+    return sorted((world for world in found if world is not None and world.content), key=lambda each: each.valid.start)
+
+
+def _conflicts_arguments(parser: Parser) -> None:
+    parser.add_argument("ref", metavar="WORLD", nargs="?", help="a world, with what it contains (default: everything)")
+    arguments.add_limit(parser, "list at most N")
+    arguments.add_moment(parser)
+    arguments.add_confine(parser)
+
+
+def _conflicts(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        world = None if args.ref is None else stores.world_of(view, args.ref)
+        pairs = list(islice(view.contradictions(world=world), args.limit))
+        told = [{"first": wire.record(one), "second": wire.record(other)} for one, other in pairs]
+
+        def write(page: Page) -> None:
+            if not pairs:
+                page.line("nothing contradicts anything that holds at this time")
+            for one, other in pairs:
+                for side, mark in ((one, "  "), (other, "≠ " if out.utf8 else "! ")):
+                    text = wire.one_line(side.content or side.name)
+                    page.line((mark, "warn"), (wire.short(side.ref), "ref"), f"  {text}")
+
+        out.answer({"conflicts": told, "view": wire.view(view)}, write)
     return DONE
 
 
@@ -356,6 +399,13 @@ COMMANDS = (
             ("children 3fa9c2d1 --valid 2024-05-01", "its members at that time"),
             ("children 3fa9c2d1 --during 2024-01-01..2025-01-01", "its members throughout 2024"),
         ),
+    ),
+    Command(
+        "conflicts",
+        "list the pairs that contradict each other while both hold",
+        _conflicts_arguments,
+        _conflicts,
+        (("conflicts", "of the whole store"), ('conflicts "Search team"', "of one world and what it contains")),
     ),
     Command(
         "stale",

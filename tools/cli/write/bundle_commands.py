@@ -18,7 +18,10 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 def _export_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="WORLD", nargs="?", help="a reference or a name (default: all of the store)")
-    parser.add_argument("--out", metavar="FILE", help="the file to write; compressed if its name ends in .zst")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="the file to write; compressed if its name ends in .zst (as --out)"
+    )
+    parser.add_argument("--out", metavar="FILE", help="the same, where all of the store is exported")
     parser.add_argument(
         "--format",
         choices=(_BUNDLE, _JSONL),
@@ -40,6 +43,10 @@ def _export_arguments(parser: Parser) -> None:
 
 
 def _export(args: Namespace, out: Output) -> int:
+    if args.file is not None:
+        if args.out is not None:
+            raise arguments.UsageError("The file was named twice", "Give WORLD FILE, or WORLD --out FILE")
+        args.out = args.file
     if args.out is None and args.format == _BUNDLE:
         raise InputError("A bundle is not text, so it needs a file", "Give --out FILE, or --format jsonl")
     if args.format == _JSONL and (args.no_proof or args.head is not None):

@@ -202,6 +202,25 @@ def _unlink(args: Namespace, out: Output) -> int:
         return _written(args, db, out, db.unlink(args.edge, why=args.why, idempotency_key=args.idempotency_key))
 
 
+def _init_arguments(parser: Parser) -> None:
+    arguments.add_author(parser)
+
+
+def _init(args: Namespace, out: Output) -> int:
+    folder = stores.folder_of(args)
+    with worlddb.open(folder, author=args.author, embedder=None) as db:
+        head, root = db.head(), db.view().hash()
+        is_new = head.seq == 1
+
+    def write(page: Page) -> None:
+        what = "an empty store" if is_new else f"a store already, of {wire.counted(head.seq, 'commit')}"
+        page.line((str(folder), "ref"), f"  {what}", (f"  root {wire.short(root)}", "dim"))
+        out.hint(f"Next: {stores.repeated(args)} create Topic NAME, or ingest FILE")
+
+    out.answer({"seq": head.seq, "root": root, "store": str(folder), "empty": is_new}, write)
+    return DONE
+
+
 # -- what they share
 
 
@@ -283,6 +302,13 @@ def _written(args: Namespace, db: Database, out: Output, receipt: Receipt, *, ha
 
 
 COMMANDS = (
+    Command(
+        "init",
+        "make an empty store; one that is there already stays as it is",
+        _init_arguments,
+        _init,
+        (("init", "the default one"), ("init --store memory", "in a directory of that name")),
+    ),
     Command(
         "create",
         "make a world: a fact, a person, a note, or a topic that holds others",

@@ -1,0 +1,88 @@
+"""What a person types every day: an empty store, paths of names, what is about somebody, what contradicts what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from tests.support.running import Here
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
+    return Here(capsys, tmp_path / "store")
+
+
+def test_a_command_makes_an_empty_store_and_leaves_one_that_is_there(run: Here) -> None:
+    made = run.json("init")
+    assert (made["seq"], made["empty"]) == (1, True) and run.json("head")["root"] == made["root"]
+    run("create", "Topic", "Tea")
+    again = run.json("init")
+    assert (again["seq"], again["empty"]) == (2, False) and "a store already" in run("init").out
+
+
+def test_a_path_of_names_leads_to_what_is_inside(run: Here) -> None:
+    with worlddb.open(run.store, embedder=None) as db:
+        for team in ("Search team", "Hiring"):
+            world = db.create("Topic", team)
+            db.create("Fact", "Office", content=f"The office of {team}.", world=world, resolve=False)
+            db.create("Fact", "Deep", world=db.create("Topic", "Shelf", world=world, resolve=False), resolve=False)
+        named_so = db.create("Note", "Hiring/Deep").ref
+    assert (
+        "of Hiring" in run("show", "Hiring/Office").out and "of Search team" in run("show", " search TEAM / office").out
+    )
+    assert run.json("show", "Hiring/Shelf/Deep")["name"] == "Deep"
+    assert run.json("show", "Hiring/Deep")["ref"] == named_so, "a name with a stroke in it is a name"
+    for nothing in ("Search team/Deep", "Hiring/", "/", "Nobody/Office", "Hiring/Nothing"):
+        assert run("show", nothing).error == "unknown_reference", nothing
+
+
+def test_an_export_takes_the_file_beside_the_world(run: Here, tmp_path: Path) -> None:
+    run("create", "Topic", "Tea")
+    written = run.json("export", "Tea", tmp_path / "tea.bundle")
+    assert written["out"] == str(tmp_path / "tea.bundle") and written["worlds"] == 1
+    assert run("export", "Tea", tmp_path / "tea.bundle", "--out", tmp_path / "b").error == "usage"
+    assert run("export", "Tea", tmp_path / "tea.bundle").error == "input", "it is there"
+
+
+def test_a_history_of_somebody_has_what_is_about_them(run: Here) -> None:
+    with worlddb.open(run.store, embedder=None) as db:
+        dave = db.create("Entity", "Dave")
+        for year, text in (("2025", "Dave bought a boat."), ("2024", "Dave lives in Faro.")):
+            db.link(db.create("Fact", "", content=text, valid_from=f"{year}-01-01"), "refers_to", dave)
+        db.retire(db.view().find(type="Fact")[0], at="2025-06-01")
+        db.link(db.create("Entity", "Boat"), "refers_to", dave)
+    told = run.json("history", "Dave")
+    assert [world["content"] for world in told["about"]] == ["Dave lives in Faro.", "Dave bought a boat."]
+    shown = run("history", "Dave").out
+    assert "about it, 2 worlds" in shown and "(holds no more)" in shown
+    assert run.json("history", told["about"][0]["ref"])["about"] == []
+
+
+def test_all_contradictions_are_listed_without_a_reference(run: Here) -> None:
+    with worlddb.open(run.store, embedder=None) as db:
+        team = db.create("Topic", "Team")
+        one, other, third = (db.create("Fact", "", content=text, world=team) for text in ("tea", "coffee", "water"))
+        db.link(other, "contradicts", one)
+        db.link(db.create("Fact", "", content="milk"), "contradicts", third)
+        db.retire(db.create("Fact", "", content="gone"))
+    pairs = run.json("conflicts")["conflicts"]
+    assert [(pair["first"]["content"], pair["second"]["content"]) for pair in pairs] == [
+        ("tea", "coffee"),
+        ("water", "milk"),
+    ]
+    assert len(run.json("conflicts", "Team", "--limit", "1")["conflicts"]) == 1
+    assert "coffee" in run("conflicts").out and "nothing contradicts" in run("conflicts", "--ingested", "2").out
+
+
+def test_stats_say_how_many_texts_have_vectors(run: Here) -> None:
+    with worlddb.open(run.store) as db:
+        db.create("Fact", "", content="tea")
+        assert db.stats()["vectors"] == [] and "none: texts are found" in run("stats").out
+        db.embed()
+        db.create("Fact", "", content="coffee")
+        (space,) = db.stats()["vectors"]
+    assert (space["texts"], space["through"]) == (1, 2)
+    assert "1 text up to commit 2" in run("stats").out
