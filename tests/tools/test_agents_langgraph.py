@@ -276,3 +276,118 @@ def test_what_an_operator_moved_to_a_tenant_is_not_written_to_from_the_whole_sto
         found = [store.get(("users", "eva"), key) for key in ("k", "k2")]
         assert [item and item.value for item in found] == [{"a": "four"}, {"a": "three"}]
         assert store.get(("users",), "k") is None
+
+
+def letters(texts: list[str]) -> list[list[float]]:
+    """A model for these tests: how often each of some letters occurs."""
+    return [[float(text.count(letter)) for letter in "abcdefgh"] for text in texts]
+
+
+PUTS: list[tuple[tuple[str, ...], str, dict[str, Any], Any]] = [
+    (("docs", "one"), "a", {"text": "aab", "other": "hh", "meta": {"size": 1, "tags": ["x"]}}, None),
+    (("docs", "one"), "b", {"text": "abb", "other": "gg", "meta": {"size": 2, "tags": ["y"]}}, None),
+    (("docs", "two"), "c", {"text": "cc", "other": "aa", "meta": {"size": 3}}, ["other"]),
+    (("docs", "two"), "d", {"text": "aaa", "other": "aaa"}, False),
+    (("else",), "e", {"text": "aa", "list": ["a", "bb"]}, ["list[*]"]),
+]
+
+
+@pytest.mark.parametrize("fields", [None, ["text"], ["text", "other"], ["$"]])
+def test_with_an_index_the_answers_are_those_of_the_store_in_memory(db: Database, fields: list[str] | None) -> None:
+    index: Any = {"embed": letters, "dims": 8} | ({"fields": fields} if fields else {})
+    ours, theirs = WorldDBStore(db, index=index), memory.InMemoryStore(index=index)
+    for store in (ours, theirs):
+        for namespace, key, value, of in PUTS:
+            store.put(namespace, key, value, index=of)
+    filters: list[Any] = [None, {"meta": {"size": 2}}, {"meta": {"size": {"$gte": 2}}}, {"other": {"$ne": "gg"}}]
+    for prefix in ((), ("docs",), ("docs", "two"), ("nothing",)):
+        for query in ("aab", "cc", "h"):
+            for wanted in filters[:2]:
+                asked = [s.search(prefix, query=query, filter=wanted, limit=9) for s in (ours, theirs)]
+                found = [[(plain(item), round(item.score or 0, 9), item.score is None) for item in a] for a in asked]
+                assert sorted(found[0], key=repr) == sorted(found[1], key=repr), (prefix, query, wanted)
+                assert [each[1:] for each in found[0]] == [each[1:] for each in found[1]]
+        assert ours.list_namespaces(prefix=prefix) == theirs.list_namespaces(prefix=prefix)
+    ours.put(("docs", "one"), "a", {"text": "hhh"})
+    assert ours.search(("docs",), query="h", limit=1)[0].key == "a"
+
+
+def test_a_value_that_was_put_without_an_index_is_not_found_by_a_question(db: Database) -> None:
+    store = WorldDBStore(db)
+    store.put(("n",), "shown", {"text": "a violin"})
+    store.put(("n",), "hidden", {"text": "a violin"}, index=False)
+    assert [item.key for item in store.search(("n",), query="violin")] == ["shown"]
+    assert {item.key for item in store.search(("n",))} == {"shown", "hidden"}
+
+
+def test_a_filter_leads_into_what_a_value_holds(db: Database) -> None:
+    store = WorldDBStore(db)
+    store.put(("n",), "a", {"meta": {"place": {"city": "Porto", "zip": 4000}}})
+    store.put(("n",), "b", {"meta": {"place": {"city": "Faro"}}, "meta.place.city": "Porto"})
+    store.put(("n",), "c", {"meta": 5})
+    asked: list[tuple[Any, list[str]]] = [
+        ({"meta.place.city": "Porto"}, ["a", "b"]),
+        ({"meta.place.zip": {"$gt": 3999}}, ["a"]),
+        ({"meta": {"place": {"city": "Faro"}}}, ["b"]),
+        ({"meta.place.city.street": "x"}, []),
+    ]
+    for wanted, keys in asked:
+        assert [item.key for item in store.search(("n",), filter=wanted)] == keys, wanted
+
+
+def test_namespaces_follow_what_others_do_to_the_store(db: Database) -> None:
+    store, other = WorldDBStore(db), WorldDBStore(db)
+    for name in ("ana", "ben"):
+        store.put(("users", name), "k", {"name": name})
+    assert store.list_namespaces() == [("users", "ana"), ("users", "ben")]
+    other.put(("users", "cleo"), "k", {"name": "cleo"})
+    other.delete(("users", "ben"), "k")
+    assert store.list_namespaces() == other.list_namespaces() == [("users", "ana"), ("users", "cleo")]
+    (ana,) = db.view().find(name="ana", type="Namespace")
+    outside = db.create("Topic", "outside")
+    db.move(ana, outside)
+    assert store.list_namespaces() == [("users", "cleo")] and store.search(("users", "ana")) == []
+    (item,) = [world for world in db.view().find(type="Item") if "cleo" in world.content]
+    db.retire(item, at="9998-01-01")
+    assert [found.key for found in store.search(("users",))] == ["k"]
+    db.erase(item, reason="request 7")
+    db.create("Note", "n")
+    assert store.list_namespaces() == WorldDBStore(db).list_namespaces()
+
+
+def test_what_tasks_ask_for_at_once_is_one_commit_and_one_fails_for_itself(db: Database) -> None:
+    store = WorldDBStore(db)
+
+    async def many() -> list[Any]:
+        before = db.head().seq
+        await asyncio.gather(*(store.aput(("n",), str(number), {"number": number}) for number in range(20)))
+        assert db.head().seq - before <= 4, "the first commit, and the vectors"
+        odd = store.aput(("n",), "odd", {"number": float("nan")})
+        fine, same = store.aput(("n",), "fine", {"a": 1}), store.aput(("n",), "fine", {"a": 2})
+        asked = odd, fine, same, store.asearch(("n",), limit=50)
+        return list(await asyncio.gather(*asked, return_exceptions=True))
+
+    odd, fine, same, found = asyncio.run(many())
+    assert isinstance(odd, InputError) and fine is None and same is None and len(found) >= 20
+    ours = store.get(("n",), "fine")
+    assert ours is not None and ours.value == {"a": 2}
+    (world,) = db.view().find(name="fine")
+    assert [json.loads(version.content) for version in db.view().history(world.ref)] == [{"a": 1}, {"a": 2}]
+    assert asyncio.run(store.aget(("n",), "3")) is not None
+
+
+WRONG_INDEXES: list[Any] = [
+    5,
+    {},
+    {"embed": letters},
+    {"embed": letters, "dims": 9},
+    {"embed": lambda texts: 5, "dims": 8},
+]
+
+
+@pytest.mark.parametrize("index", WRONG_INDEXES, ids=repr)
+def test_an_index_that_is_none_is_refused(db: Database, index: Any) -> None:
+    with pytest.raises(InputError):
+        store = WorldDBStore(db, index=index)
+        store.put(("n",), "k", {"text": "x"})
+        store.search(("n",), query="x")

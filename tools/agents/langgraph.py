@@ -5,23 +5,27 @@ Putting a value again is a revision and deleting an item retires it, so views, `
 Search is the engine's recall and needs no index configuration.
 """
 
+from __future__ import annotations
+
 import asyncio
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from operator import eq, ge, gt, le, lt, ne
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from langgraph.store import base
 
 from worlddb import TRUST_LEVELS, Database, InputError, Recall, UnavailableError, View, World, checked_text
+from worlddb.tools.agents.langgraph_items import ITEM, NAMESPACE, Directory, Namespace, Vectors
 from worlddb.tools.mcp import tool_results
 from worlddb.tools.mcp.answer_notes import ResultList, recall_notes
 
-NAMESPACE: Final = "Namespace"
-ITEM: Final = "Item"
 _ROOT: Final = "langgraph"
+_INDEX: Final = "index"
+"""Field of an item's source: what of it is compared, as its put said."""
 _MOST: Final = 10_000
 """Items that one search reads at most."""
 _ASKED: Final = 32
@@ -33,28 +37,35 @@ _FILLERS: Final = "\u115f\u1160\u3164\uffa0"
 _REMEDY: Final = "Give a mapping of what JSON can hold: text, finite numbers, true, false, null, lists and mappings"
 _COMPARED: Final = {"$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 
-Namespace = tuple[str, ...]
-
 
 class WorldDBStore(base.BaseStore):
     """A :class:`langgraph.store.base.BaseStore` over an open database, in a world of its own.
 
     The list that a search with a query returns has ``notes``: what may have been missed, and why. ``world`` contains
     everything (default: the root), and no answer depends on what is outside of it. Each batch of operations writes one
-    commit and reads the state before it. ``index`` of a put is ignored, since every value is searched. Times to live
-    are not kept.
+    commit and reads the state before it; what several tasks ask for at once is one batch. Times to live are not kept.
+
+    A question is answered by recall, from every value but those that were put with ``index=False``. With ``index``
+    (``embed``, ``dims`` and ``fields``, as LangGraph's own stores take it) it is answered by the cosine to the fields
+    that the store or the put names, and the score is that cosine; the vectors are kept in memory.
 
     Each item has, beside what every store's has, ``rests_on``, ``rests_on_more``, ``stale`` and ``trust``, as the
     answers of :func:`worlddb.tools.agents.recall`. With ``min_trust`` (``none``, ``low``, ``fair`` or ``full``) a
     search leaves out what is trusted less.
     """
 
-    def __init__(self, db: Database, *, world: Any = None, min_trust: str | None = None) -> None:
+    def __init__(
+        self, db: Database, *, world: Any = None, min_trust: str | None = None, index: Mapping[str, Any] | None = None
+    ) -> None:
         if min_trust is not None and checked_text(min_trust, "min_trust", 80) not in TRUST_LEVELS:
             raise InputError(f"There is no level of trust {min_trust!r:.80}", f"Give one of: {', '.join(TRUST_LEVELS)}")
         self.db = db
         self._min_trust = min_trust
         self._world = None if world is None else db.view().reference_of(world)
+        self._directory = Directory(db)
+        self._vectors = None if index is None else Vectors(index)
+        self._waiting: dict[asyncio.AbstractEventLoop, list[_Asked]] = {}
+        self._serving: dict[asyncio.AbstractEventLoop, asyncio.Task[None]] = {}
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run several operations in order; all puts make one commit.
@@ -75,12 +86,47 @@ class WorldDBStore(base.BaseStore):
         answers = [self._answer(seen, op) for op in given]
         puts = {(op.namespace, op.key): op for op in given if isinstance(op, base.PutOp)}
         if puts:
+            self._directory.keep_up(seen, self._inside(seen, ()))
             self._put_all(view, list(puts.values()))
+            after = self.db.view(world=self._world)
+            self._directory.keep_up(after, self._inside(after, ()))
         return answers
 
     async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
-        """Run :meth:`batch` on a worker thread."""
-        return await asyncio.to_thread(self.batch, list(ops))
+        """Run :meth:`batch` on a worker thread, as one with what other tasks of the loop ask for meanwhile."""
+        loop = asyncio.get_running_loop()
+        asked = _Asked(list(ops), loop.create_future())
+        self._waiting.setdefault(loop, []).append(asked)
+        if loop not in self._serving:
+            self._serving[loop] = loop.create_task(self._serve(loop))
+        return await asked.answer
+
+    async def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Serve what is asked for until nothing more is."""
+        try:
+            # Whoever asks in the same turn of the loop is served together.
+            await asyncio.sleep(0)
+            while waiting := self._waiting.pop(loop, []):
+                for together in _without_rivals(waiting):
+                    for asked, answer in await asyncio.to_thread(self._answer_all, together):
+                        if asked.answer.done():
+                            continue
+                        if isinstance(answer, BaseException):
+                            asked.answer.set_exception(answer)
+                        else:
+                            asked.answer.set_result(answer)
+        finally:
+            del self._serving[loop]
+
+    def _answer_all(self, together: list[_Asked]) -> list[tuple[_Asked, list[base.Result] | Exception]]:
+        """Answer several as one batch; where that fails each by itself, so that no one fails for another."""
+        try:
+            answers = iter(self.batch([op for asked in together for op in asked.ops]))
+            return [(asked, list(islice(answers, len(asked.ops)))) for asked in together]
+        except Exception as error:
+            if len(together) == 1:
+                return [(together[0], error)]
+            return [found for asked in together for found in self._answer_all([asked])]
 
     # -- reading
 
@@ -118,36 +164,50 @@ class WorldDBStore(base.BaseStore):
         if inside is None:
             return ResultList()
         end = op.offset + op.limit
-        found: list[base.SearchItem] = []
         answers: list[Recall] = []
-        for world, score in self._candidates(view, inside, op.query, end, answers):
-            value = msgspec.json.decode(world.content)
-            if all(_fits(value.get(name), wanted) for name, wanted in (op.filter or {}).items()):
-                item = _told(view, world, self._namespace_of(view, world.ref))
-                found.append(_FoundItem(item, world, score))
-                if len(found) == end:
-                    break
-        return ResultList(found[op.offset : end], recall_notes(answers[-1:], in_one_world=self._world is not None))
+        places = dict(self._directory.items(view, self._inside(view, ()), op.namespace_prefix))
+        given = op.filter or {}
+        is_whole = bool(given) or (self._vectors is not None and bool(op.query))
+        fitting: Iterator[tuple[World, float | None]] = (
+            each
+            for each in self._candidates(view, inside, places, op.query, end, answers, is_whole=is_whole)
+            if _fits_all(msgspec.json.decode(each[0].content), given)
+        )
+        if op.query and self._vectors is not None:
+            fitting = iter(_by_score(self._vectors, op.query, [world for world, _ in fitting]))
+        shown = islice(fitting, op.offset, end)
+        found = [_FoundItem(_told(view, world, places[world.ref]), world, score) for world, score in shown]
+        return ResultList(found, recall_notes(answers[-1:], in_one_world=self._world is not None))
 
     def _candidates(
-        self, view: View, inside: str, query: str | None, wanted: int, answers: list[Recall]
+        self,
+        view: View,
+        inside: str,
+        places: Mapping[str, Namespace],
+        query: str | None,
+        wanted: int,
+        answers: list[Recall],
+        *,
+        is_whole: bool,
     ) -> Iterator[tuple[World, float | None]]:
-        """Yield the items that a search may return, best first; without a query, in log order.
+        """Yield the items that a search may return, best first; in log order where recall is not asked.
 
         The answers of recall are appended to ``answers``.
         """
-        if not query:
-            found = view.find(type=ITEM, world=inside)
-            yield from ((world, None) for world in found if self._is_trusted(world))
+        if not query or self._vectors is not None:
+            # Read one by one if the first few are wanted, at once if each has to be looked at.
+            held = view.find(type=ITEM, world=inside) if is_whole else (view.get(ref) for ref in places)
+            held = (world for world in held if world is not None and world.ref in places)
+            yield from ((world, None) for world in held if self._is_trusted(world))
             return
         seen, k = set[str](), min(_MOST, max(_ASKED, wanted))
         while True:
             answers.append(view.recall(query, world=inside, k=k, min_trust=self._min_trust))
             hits = answers[-1].hits
             for hit in hits:
-                world = view.get(hit.ref) if hit.type == ITEM and hit.ref not in seen else None
+                world = view.get(hit.ref) if hit.ref in places and hit.ref not in seen else None
                 seen.add(hit.ref)
-                if world is not None:
+                if world is not None and world.source.get(_INDEX) is not False:
                     yield world, hit.score
             if len(hits) < k or k == _MOST:
                 return
@@ -160,20 +220,8 @@ class WorldDBStore(base.BaseStore):
             return True
         return TRUST_LEVELS.index(world.trust) >= TRUST_LEVELS.index(self._min_trust)
 
-    def _namespace_of(self, view: View, ref: str) -> Namespace:
-        """Return the names of the namespaces above an item, outermost first."""
-        names: list[str] = []
-        while True:
-            above = next((view.get(each) for each in view.containers(ref)), None)
-            if above is None or above.type != NAMESPACE:
-                return tuple(names[::-1][1:])
-            names.append(above.name)
-            ref = above.ref
-
     def _namespaces(self, view: View, op: base.ListNamespacesOp) -> list[Namespace]:
-        inside = self._inside(view, ())
-        worlds = [] if inside is None else view.find(type=ITEM, world=inside)
-        paths = {self._namespace_of(view, world.ref) for world in worlds}
+        paths = self._directory.namespaces(view, self._inside(view, ()))
         fitting = {
             path[: op.max_depth] if op.max_depth is not None else path
             for path in paths
@@ -227,9 +275,12 @@ class WorldDBStore(base.BaseStore):
                 tx.retire(present.ref)
             return None
         content = _encoded(op.value)
+        source: dict[str, Any] = {"channel": _ROOT}
+        if op.index is not None:
+            source[_INDEX] = op.index
         if present is not None:
-            if present.content != content:
-                tx.revise(present.ref, content=content)
+            if present.content != content or present.source.get(_INDEX) != op.index:
+                tx.revise(present.ref, content=content, source=source)
             return None
         inside = self._made(tx, view, op.namespace)
         # A deleted item has ended for good, so its key begins a new one.
@@ -237,7 +288,6 @@ class WorldDBStore(base.BaseStore):
         ended = 0 if known is None else len(_named(view, op.key, ITEM, known, ended=True))
         # The namespace is a list of its own, so that no key of a namespace is one of an item.
         key = _keyed(self._world, list(op.namespace), op.key, str(ended + skipped))
-        source = {"channel": _ROOT}
         # An erased item comes back only with the value that the program writes now.
         return tx.create(
             ITEM,
@@ -412,14 +462,57 @@ def _check_filter(wanted: Mapping[str, Any]) -> None:
                 )
 
 
+def _fits_all(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Return whether an item's value satisfies a filter; a name with dots leads into what the value holds."""
+    return all(_fits(_inner(value, name), condition) for name, condition in wanted.items())
+
+
+def _inner(value: Any, name: str) -> Any:
+    if not isinstance(value, Mapping) or name in value:
+        return value.get(name) if isinstance(value, Mapping) else None
+    first, dot, rest = name.partition(".")
+    return _inner(value.get(first), rest) if dot else None
+
+
 def _fits(value: Any, wanted: Any) -> bool:
-    """Return whether a value satisfies a filter: equality or comparison operators."""
-    if not (isinstance(wanted, Mapping) and wanted and all(name in _COMPARED for name in wanted)):
+    """Return whether a value satisfies a condition: operators, else equality; of a mapping, what is named in it."""
+    if isinstance(wanted, Mapping) and not (wanted and all(name in _COMPARED for name in wanted)):
+        return isinstance(value, Mapping) and all(_fits(value.get(name), each) for name, each in wanted.items())
+    if not isinstance(wanted, Mapping):
         return bool(value == wanted)
     try:
         return all(_COMPARED[name](value, bound) for name, bound in wanted.items())
     except TypeError:
         return False
+
+
+def _by_score(vectors: Vectors, query: str, worlds: list[World]) -> list[tuple[World, float | None]]:
+    """Return items by their cosine to a question, the best first; what is not compared comes last, without a score."""
+    scores = vectors.scores(query, [(world, world.source.get(_INDEX)) for world in worlds])
+    pairs = zip(worlds, scores, strict=True)
+    return sorted(pairs, key=lambda each: (each[1] is None, -(each[1] or 0.0)))
+
+
+class _Asked(NamedTuple):
+    """Operations that a task waits for."""
+
+    ops: list[base.Op]
+    answer: asyncio.Future[list[base.Result]]
+
+
+def _without_rivals(waiting: list[_Asked]) -> Iterator[list[_Asked]]:
+    """Yield groups in which no two put the same item: of two puts in one commit only the later one would be kept."""
+    together: list[_Asked] = []
+    taken: set[tuple[Namespace, str]] = set()
+    for asked in waiting:
+        puts = {(op.namespace, op.key) for op in asked.ops if isinstance(op, base.PutOp)}
+        if puts & taken:
+            yield together
+            together, taken = [], set()
+        together.append(asked)
+        taken |= puts
+    if together:
+        yield together
 
 
 def _matches(path: Namespace, condition: base.MatchCondition) -> bool:

@@ -1,0 +1,201 @@
+"""What a LangGraph store derives from its database: which items lie where, and their vectors by a model of the caller.
+
+Both are kept in memory, follow the log, and can be thrown away at any time.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from langgraph.store.base import embed
+
+from worlddb import FOREVER, Database, Entry, InputError, UnknownReference, View, World
+
+Namespace = tuple[str, ...]
+
+NAMESPACE: Final = "Namespace"
+ITEM: Final = "Item"
+_OF_WORLDS: Final = frozenset(("created", "revised", "closed", "lost", "voided", "ended", "erased"))
+"""Events of which each is about the worlds that it names and about nothing else."""
+_OF_OTHERS: Final = frozenset(
+    ("space", "embedded", "embedded_through", "bookmarked", "trusted", "tuned", "reclustered")
+)
+"""Events that leave every item where it is."""
+_MOST_FOLLOWED: Final = 10_000
+"""Commits that are followed one by one; after more, everything is read anew."""
+
+
+class Directory:
+    """Which items lie in which namespace of a store, as of the latest view that was asked.
+
+    Listing namespaces and searching without a question read no item but those that they return. What is not plainly
+    about one item, such as a move, has everything read anew.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._lock = threading.Lock()
+        self._seq = -1
+        self._until = 0
+        self._paths: dict[str, Namespace] = {}
+        self._items: dict[str, Namespace] = {}
+
+    def items(self, view: View, top: str | None, prefix: Namespace = ()) -> list[tuple[str, Namespace]]:
+        """Return the references and namespaces of the items under a prefix, in log order.
+
+        ``top`` is the world of all namespaces, None if there is none yet.
+        """
+        with self._lock:
+            self._follow(view, top)
+            depth = len(prefix)
+            return [each for each in self._items.items() if each[1][:depth] == prefix]
+
+    def namespaces(self, view: View, top: str | None) -> set[Namespace]:
+        """Return the namespaces that directly contain items."""
+        with self._lock:
+            self._follow(view, top)
+            return set(self._items.values())
+
+    def keep_up(self, view: View, top: str | None) -> None:
+        """Follow what was put, if everything is known that was there before: then the next read has little to do."""
+        with self._lock:
+            if top is None or self._seq >= 0:
+                self._follow(view, top)
+
+    def _follow(self, view: View, top: str | None) -> None:
+        is_near = 0 <= self._seq <= view.seq <= self._seq + _MOST_FOLLOWED and view.valid < self._until
+        if top is None:
+            self._paths, self._items, self._until = {}, {}, FOREVER
+        elif is_near and not self._paths:
+            # There was nothing before.
+            self._paths = {top: ()}
+            entries = (entry for entry in self._db.log(self._seq + 1, view.seq) if entry.refs[:1] != (top,))
+            if not self._apply(view, entries):
+                self._read(view, top)
+        elif not is_near or top not in self._paths or not self._apply(view, self._db.log(self._seq + 1, view.seq)):
+            self._read(view, top)
+        self._seq = view.seq
+
+    def _read(self, view: View, top: str) -> None:
+        """Read everything anew."""
+        self._until = FOREVER
+        self._paths, self._items = {top: ()}, {}
+        # A namespace is made before what lies in it, but may have been moved since.
+        waiting = view.find(type=NAMESPACE, world=top)
+        while waiting:
+            left = [world for world in waiting if not self._place(view, world)]
+            if len(left) == len(waiting):
+                break
+            waiting = left
+        for world in view.find(type=ITEM, world=top):
+            self._place(view, world)
+
+    def _apply(self, view: View, entries: Iterable[Entry]) -> bool:
+        """Follow what happened; False if everything is to be read anew."""
+        touched: dict[str, None] = {}
+        for entry in entries:
+            if entry.event in _OF_WORLDS:
+                touched.update(dict.fromkeys(entry.refs))
+            elif entry.event == "linked" and len(entry.refs) > 2:
+                touched[entry.refs[2]] = None
+            elif entry.event not in _OF_OTHERS:
+                return False
+        if any(ref in self._paths for ref in touched):
+            return False
+        for ref in touched:
+            try:
+                world = view.get(ref)
+            except UnknownReference:
+                world = None
+            if world is None or not self._place(view, world):
+                self._items.pop(ref, None)
+        return True
+
+    def _place(self, view: View, world: World) -> bool:
+        """Note where a namespace or an item lies; False if it lies in no namespace that is known."""
+        if world.type not in (NAMESPACE, ITEM):
+            return False
+        path = next((self._paths[ref] for ref in view.containers(world.ref) if ref in self._paths), None)
+        if path is None:
+            return False
+        self._until = min(self._until, world.valid.end)
+        if world.type == ITEM:
+            self._items[world.ref] = path
+        else:
+            self._paths[world.ref] = (*path, world.name)
+        return True
+
+
+class Vectors:
+    """The vectors of items by the caller's embedding function, as LangGraph's ``index`` describes it."""
+
+    def __init__(self, index: Any) -> None:
+        """``index`` has ``embed``, ``dims``, and ``fields`` if not the whole value is compared.
+
+        Raises:
+            InputError: it is no such mapping.
+        """
+        if not isinstance(index, Mapping) or index.get("embed") is None or not isinstance(index.get("dims"), int):
+            raise InputError(f"index is {index!r:.80}", 'Give {"embed": function, "dims": number, "fields": [...]}')
+        self._dims = int(index["dims"])
+        self._fields = tuple(index.get("fields") or ("$",))
+        self._embeddings = embed.ensure_embeddings(index["embed"])
+        self._of: dict[tuple[str, str, tuple[str, ...]], Any] = {}
+        self._lock = threading.Lock()
+
+    def scores(self, query: str, items: Sequence[tuple[World, Any]]) -> list[float | None]:
+        """Return the best cosine of each item's texts to a question; None for one that is not compared.
+
+        ``items`` are worlds with the ``index`` of their put: None for the store's fields, False for none.
+        """
+        with self._lock:
+            self._embed(items)
+            asked = self._checked([self._embeddings.embed_query(query)])[0]
+            return [self._best(asked, world, fields) for world, fields in items]
+
+    def _paths_of(self, fields: Any) -> tuple[str, ...]:
+        return () if fields is False else self._fields if fields is None else tuple(fields)
+
+    def _best(self, asked: Any, world: World, fields: Any) -> float | None:
+        vectors = self._of.get((world.ref, world.version, self._paths_of(fields)))
+        return None if vectors is None or not len(vectors) else float(np.max(vectors @ asked))
+
+    def _embed(self, items: Iterable[tuple[World, Any]]) -> None:
+        """Embed the texts that are new, each once; those of earlier versions are forgotten."""
+        texts: dict[str, int] = {}
+        wanted: dict[tuple[str, str, tuple[str, ...]], list[int]] = {}
+        for world, fields in items:
+            key = world.ref, world.version, self._paths_of(fields)
+            if key not in self._of:
+                said = list(_texts(world.content, key[2]))
+                wanted[key] = [texts.setdefault(text, len(texts)) for text in said]
+        vectors = self._checked(self._embeddings.embed_documents(list(texts)) if texts else [])
+        renewed = {ref for ref, _, _ in wanted}
+        self._of = {key: each for key, each in self._of.items() if key[0] not in renewed}
+        for key, places in wanted.items():
+            self._of[key] = vectors[places]
+
+    def _checked(self, vectors: Any) -> Any:
+        """Return vectors of length 1.
+
+        Raises:
+            InputError: they have another dimension, or are none.
+        """
+        try:
+            given = np.asarray(vectors, dtype=np.float64).reshape(len(vectors), -1 if len(vectors) else self._dims)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"The embedding function gave no vectors: {error}", "Give lists of numbers") from None
+        if len(given) and given.shape[1] != self._dims:
+            raise InputError(
+                f"The embedding function gave {given.shape[1]} numbers, not {self._dims}", "Correct dims of index"
+            )
+        lengths = np.linalg.norm(given, axis=1, keepdims=True)
+        return np.divide(given, lengths, out=np.zeros_like(given), where=lengths > 0)
+
+
+def _texts(content: str, fields: Iterable[str]) -> Iterator[str]:
+    value = msgspec.json.decode(content)
+    for field in fields:
+        yield from embed.get_text_at_path(value, field if field == "$" else embed.tokenize_path(field))
