@@ -77,6 +77,7 @@ class Inside:
         self.blames()
         self.timelines()
         self.descents()
+        self.neighbours()
         self.identities()
         self.unified()
         queries.confined(self)
@@ -146,6 +147,20 @@ class Inside:
             spans = [(span.start, span.end) for version in self.view.history(ref) for span in _spans(version)]
             assert [each.valid.start for each in periods[:1]] == sorted(start for start, _ in spans)[:1]
             assert [each.valid.end for each in periods[-1:]] == sorted(end for _, end in spans)[-1:]
+
+    def neighbours(self) -> None:
+        """What is near a text, and whose a name is, is looked for inside, and an error lists nothing else."""
+        inside = {self.names.refs[number] for number in self.inside}
+        for text in CONTENTS:
+            found = self.view.near(text) if text else []
+            assert {each.ref for each in found} | {ref for each in found for ref in each.about} <= inside
+        for name in filter(None, NAMES):
+            try:
+                assert {world.ref for world in self.view.worlds_of_user(name)} <= inside
+            except AmbiguousReference as error:
+                assert set(error.details["candidates"]) <= inside
+            except UnknownReference as error:
+                assert not error.details.get("candidates")
 
     def identities(self) -> None:
         """An identity is exported with members and facts that lie inside, and with nothing else."""
