@@ -426,7 +426,7 @@ class Memory:
         begun, fallback = self._begun(), None if at is None else times.parse_time(at, "since")
         session = self.session or extraction.DEFAULT_SESSION
         first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
-        said, told = said[known:], (source, fallback, first, why)
+        said, told = [each for place, each in enumerate(said) if place not in known], (source, fallback, first, why)
         for attempt in range(MAX_SESSIONS_MOVED):
             try:
                 receipt, made = self._write_turns(said, speakers, session, attempt, *told)
@@ -437,7 +437,7 @@ class Memory:
                     raise
         written = {entry.refs[0] for entry in self.db.log(receipt.seq, receipt.seq) if entry.refs}
         refs = [receipt.refs[position] for position in made]
-        again = known + (sum(ref not in written for ref in refs) if receipt.events else len(refs))
+        again = len(known) + (sum(ref not in written for ref in refs) if receipt.events else len(refs))
         done = self._done(receipt, refs, begun)
         return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes))
 
@@ -494,22 +494,33 @@ class Memory:
                 )
         return tx.receipt, made
 
-    def _repeated(self, said: Sequence[chat_messages.Message]) -> int:
-        """Return how many messages, at the beginning of a list, are all that the session ever held.
+    def _repeated(self, said: Sequence[chat_messages.Message]) -> set[int]:
+        """Return the places of messages in a list that the session holds, or held once.
 
-        What was forgotten, corrected or erased since counts as it was said, so that it does not come back.
+        These are the beginning of a list that begins with all that it ever held. Where something of that was forgotten,
+        corrected or erased since, it is not to come back with a list that was cut, or changed elsewhere, either: then
+        the two are laid side by side.
         """
         view = self._view()
         if view is None or said[0].id or said[0].at is not None:
-            return 0
+            return set()
         session = self.session or extraction.DEFAULT_SESSION
         homes = [world for world in view.find(name=session, type=extraction.SESSION) if world.name == session]
-        held = 0
-        for turn in view.children(homes[0].ref, include_superseded=True) if homes else ():
-            if held == len(said) or not _is_said(view, turn, said[held]):
-                return 0
-            held += 1
-        return held
+        asked = [(each.role, each.text) for each in said]
+        rest = iter(view.children(homes[0].ref, include_superseded=True) if homes else ())
+        turns: list[records.World] = []
+        for turn in rest:
+            turns.append(turn)
+            if len(turns) > len(asked) or not _said_ever(view, turn).issuperset([asked[len(turns) - 1]]):
+                break
+        else:
+            return set(range(len(turns)))
+        if len(asked) <= _IN_COMMON:
+            return set()  # Messages that are added one by one, or in pairs, may say the same again.
+        turns = [*turns, *rest][-(2 * len(asked) + _BESIDE) :]
+        if not any(turn.erased or turn.closed or turn.number > 1 for turn in turns):
+            return set()
+        return _side_by_side([_said_ever(view, turn) for turn in turns], asked)
 
     def _home(self, tx: Any) -> tuple[ScopeKey | tuple[str, ...], Any]:
         """Return the key of whose world it is, and the world, made if there is none."""
@@ -609,15 +620,53 @@ def _listed(refs: Any) -> list[Any]:
     return [*refs] if isinstance(refs, list | tuple) else [refs]
 
 
-def _is_said(view: View, turn: records.World, said: chat_messages.Message) -> bool:
-    """Return whether a turn is, or was at first, what a message says; of an erased one nobody can tell."""
-    if turn.erased:
+_BESIDE: Final = 64
+"""Turns before the last ones that a list is laid beside."""
+_IN_COMMON: Final = 2
+"""Messages in common from which on a list is taken for one that the session held in part."""
+
+Said = tuple[Any, str]
+
+
+class _Anything(frozenset[Said]):
+    """What an erased turn said: nobody can tell."""
+
+    def issuperset(self, other: object) -> bool:
         return True
-    now = turn.source.get("role"), turn.content.partition(": ")[2]
-    if now == (said.role, said.text):
-        return True
-    first = view.history(turn.ref)[0]
-    return first.erased or (first.source.get("role"), first.content.partition(": ")[2]) == (said.role, said.text)
+
+
+def _said_ever(view: View, turn: records.World) -> frozenset[Said]:
+    """Return what a turn says, and what it said at first."""
+    told = {(turn.source.get("role"), turn.content.partition(": ")[2])}
+    if turn.number > 1 and not turn.erased:
+        first = view.history(turn.ref)[0]
+        told.add((first.source.get("role"), first.content.partition(": ")[2]))
+        return _Anything() if first.erased else frozenset(told)
+    return _Anything() if turn.erased else frozenset(told)
+
+
+def _side_by_side(held: Sequence[frozenset[Said]], said: Sequence[Said]) -> set[int]:
+    """Return the places in a list of what was held before, in the order that has most in common."""
+
+    def worth(at: int, place: int) -> int:
+        return 2 if said[place] in held[at] else int(isinstance(held[at], _Anything))
+
+    best = [[0] * (len(said) + 1) for _ in range(len(held) + 1)]
+    for at in range(len(held) - 1, -1, -1):
+        for place in range(len(said) - 1, -1, -1):
+            taken = worth(at, place) and worth(at, place) + best[at + 1][place + 1]
+            best[at][place] = max(taken, best[at + 1][place], best[at][place + 1])
+    found, same, at, place = set[int](), 0, 0, 0
+    while at < len(held) and place < len(said):
+        if worth(at, place) and best[at][place] == worth(at, place) + best[at + 1][place + 1]:
+            found.add(place)
+            same += worth(at, place) == 2
+            at, place = at + 1, place + 1
+        elif best[at][place] == best[at + 1][place]:
+            at += 1
+        else:
+            place += 1
+    return found if same >= _IN_COMMON else set()
 
 
 def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:

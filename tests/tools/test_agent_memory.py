@@ -334,3 +334,37 @@ def test_what_an_operator_moved_to_another_user_is_not_written_to_by_the_first(
     assert not dan.recall("zqsecret another").hits
     if timed or moved != "Turn":
         assert cleo.add([each | more for each in [*_said(2), {"role": "user", "content": "zqsecret"}]]).repeated == 3
+
+
+@pytest.mark.parametrize("how", ["erased", "forgotten"])
+@pytest.mark.parametrize("given", ["cut", "edited", "edited beside it"])
+def test_what_is_gone_does_not_come_back_with_a_chat_that_was_cut_or_edited(
+    db: worlddb.Database, how: str, given: str
+) -> None:
+    """Frameworks trim what they send: a list that began otherwise was written whole, the erased message too."""
+    mem = worlddb.memory(db, user="ana", session="s")
+    first = mem.add(_said(5))
+    if how == "erased":
+        db.erase(first.ids[1], reason="r")
+    else:
+        mem.forget(first.ids[1])
+    edited = {"role": "user", "content": "zqtext that was edited"}
+    lists = {
+        "cut": _said(6)[1:],
+        "edited": [*_said(3), {"role": "assistant", "content": "zqtext that was edited"}, *_said(6)[4:]],
+        "edited beside it": [*_said(2), edited, *_said(6)[3:]],
+    }
+    added = mem.add(lists[given])
+    shown = [world.content.partition(": ")[2] for world in db.view().find(type="Turn")]
+    assert "zqtext number 1" not in shown and shown.count("zqtext number 5") == 1
+    assert len(shown) == len(set(shown)) == (5 if given == "cut" else 6)
+    assert added.repeated == len(lists[given]) - len(added.ids) > 2
+
+
+def test_messages_that_are_added_one_after_another_are_kept_though_they_say_the_same(db: worlddb.Database) -> None:
+    mem = worlddb.memory(db, user="ana", session="s")
+    first = mem.add(_said(4))
+    db.erase(first.ids[1], reason="r")
+    for text in ("ok", "ok", "ok"):
+        assert mem.add([{"role": "user", "content": text}]).repeated == 0
+    assert [world.content for world in db.view().find(type="Turn")].count("ana: ok") == 3
