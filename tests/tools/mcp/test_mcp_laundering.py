@@ -168,8 +168,10 @@ def test_both_forms_of_export_and_two_imports_in_a_row_keep_who_wrote_and_how_it
         served = Principal("trent", "gamma", Session(db))
         for ref, (author, source) in expected.items():
             told = served.call("memory_read", id=ref)
-            # The author is who took it in; the source says who wrote it, in which store, and how it had come there.
-            assert told["author"] == "trent" and told["source"]["imported"]["author"] == author
+            # The author is who took it in; the source says who had it where it came from, what was said there of who
+            # wrote it first, and how it had come there.
+            origin = told["source"]["imported"]
+            assert (told["author"], origin["author"], origin["before"][0]["author"]) == ("trent", "mallory", author)
             assert {name: told["source"][name] for name in source} == source
             assert [
                 version["source"]
