@@ -185,6 +185,19 @@ TOOLS: Final[tuple[Tool, ...]] = (
 """Every tool, in the order of the list."""
 
 
+OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
+    Tool(
+        "memory_forget_user",
+        "Erase a user",
+        "Erase a user and all that is theirs, for good. Only when a person asked for it; confirm repeats the scope.",
+        tool_arguments.ForgetUser,
+        tool_results.Forgotten,
+        write_tools.forget_user,
+        destructive=True,
+    ),
+)
+"""Tools that a server has only if its operator names their set; those that serve one world never have them."""
+
 SETS: Final[dict[str, tuple[str, ...]]] = {
     "core": (
         *("memory_write", "memory_recall", "memory_list", "memory_read", "memory_amend", "memory_retire"),
@@ -193,8 +206,9 @@ SETS: Final[dict[str, tuple[str, ...]]] = {
     "time": ("memory_history", "memory_as_of"),
     "identity": ("memory_proposals", "memory_decide", "memory_conflicts"),
     "all": tuple(tool.name for tool in TOOLS),
+    "operator": tuple(tool.name for tool in OPERATOR_TOOLS),
 }
-"""Tools that a server can be told to offer; by default it offers all of them."""
+"""Tools that a server can be told to offer; by default it offers ``all``, which those of an operator are not among."""
 
 
 def tools_of(sets: str) -> tuple[Tool, ...]:
@@ -208,7 +222,7 @@ def tools_of(sets: str) -> tuple[Tool, ...]:
         if each not in SETS:
             raise InputError(f"There is no set of tools {each!r:.80}", f"Name some of: {', '.join(SETS)}; as core,time")
     wanted = {name for each in named for name in SETS[each]}
-    return tuple(tool for tool in TOOLS if tool.name in wanted)
+    return tuple(tool for tool in (*TOOLS, *OPERATOR_TOOLS) if tool.name in wanted)
 
 
 def instructions(tools: Sequence[Tool]) -> str:

@@ -261,6 +261,8 @@ class Tenants:
         db = self._db.signed(key.name)
         session = Session(db, key.world, secret=ring.secret("cursors"), user=key.user or self._offer.user)
         tools = tuple(tool for tool in self._offer.tools if key.write or tool.read_only)
+        if key.world is not None:
+            tools = tuple(tool for tool in tools if tool not in catalogue.OPERATOR_TOOLS)
         return MemoryServer(session, tools=tools, threads=self._threads)
 
     async def _look_after(self) -> None:

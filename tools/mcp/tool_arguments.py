@@ -211,6 +211,16 @@ class PurgeScope(RetireAll, kw_only=True):
     confirm: Annotated[str, Meta(max_length=300, description="The scope once more, as run:7.")]
 
 
+class ForgetUser(Arguments, kw_only=True):
+    """``memory_forget_user``."""
+
+    user_id: Annotated[Identity, Meta(description="The id of the user.")]
+    reason: Annotated[
+        str, Meta(min_length=1, max_length=2_000, description="Reference of the request, which is kept: its number.")
+    ]
+    confirm: Annotated[str, Meta(max_length=300, description="The scope once more, as user:ana.")]
+
+
 class ListScopes(Arguments):
     """``memory_list_scopes``."""
 

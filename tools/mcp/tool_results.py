@@ -200,6 +200,28 @@ class Saved(Done, kw_only=True):
     near: list[NearMemory]
 
 
+class KeptMemory(msgspec.Struct, kw_only=True):
+    """What stays of a forgotten user, since others have a part in it: they contain it too, or refer to it."""
+
+    id: str
+    name: str
+    why: str
+
+
+class Forgotten(msgspec.Struct, kw_only=True):
+    """The effect of forgetting a user, in commit ``seq``.
+
+    ``erased`` counts what was erased. ``kept`` is what stays and why. ``receipt`` can be checked with
+    ``worlddb check-receipt``.
+    """
+
+    user_id: str
+    seq: int
+    erased: int
+    kept: list[KeptMemory]
+    receipt: dict[str, Any]
+
+
 class VersionEntry(msgspec.Struct, kw_only=True):
     """One version of a memory, or of one that it replaced or was replaced by; ``stale`` as a memory's."""
 

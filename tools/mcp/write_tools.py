@@ -349,6 +349,43 @@ def purge_scope(session: Session, given: tool_arguments.PurgeScope, call: Call) 
     return _retired(session, call, scope, given.why, itself=True)
 
 
+def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) -> tool_results.Forgotten:
+    """``memory_forget_user``, which a server has only if its operator says so, and for the whole store alone."""
+    if session.world is not None:
+        raise InputError(
+            "One world is served here, and what is a user's may reach beyond it",
+            "An operator does it with `worlddb forget-user`",
+        )
+    label = Label("user", given.user_id)
+    view = session.view()
+    scopes = session.scopes(view, label, include_retired=True)
+    if not scopes:
+        raise UnknownReference(f"There is no scope {quoting.named(str(label))}", "See memory_list_scopes")
+    if given.confirm != str(label):
+        raise InputError(
+            f"confirm is {given.confirm!r:.80}, so nothing was done",
+            f"This erases all that is theirs, for good. To go on, give confirm={str(label)!r}",
+        )
+    refs = [scope.ref for scope in scopes]
+    kept = session.db.erasure_plan(refs, members=True).kept
+    shown = [(each, view.get(each.ref, include_superseded=True)) for each in kept]
+    receipt = session.db.erase(refs, reason=given.reason, members=True)
+    receipt.raise_if_refused()
+    proof = session.db.erasure_receipt(receipt)
+    return tool_results.Forgotten(
+        user_id=given.user_id,
+        seq=receipt.seq,
+        erased=len(proof.worlds),
+        kept=[
+            tool_results.KeptMemory(
+                id=each.ref, name="" if world is None else world.name or _excerpt(world), why=each.why
+            )
+            for each, world in shown
+        ],
+        receipt=msgspec.to_builtins(proof),
+    )
+
+
 def decide(session: Session, given: tool_arguments.Decide, call: Call) -> tool_results.Done:
     """``memory_decide``."""
     fitting = [each for each in session.view().proposals(status=None) if each.ref.startswith(given.proposal.lower())]

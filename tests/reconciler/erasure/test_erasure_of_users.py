@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
 import worlddb
@@ -14,7 +15,8 @@ from tests.support.running import Here
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import AmbiguousReference, Database, InputError, MembersNotSaid, UnknownReference
 from worlddb.tools.agents import recall, remember
-from worlddb.tools.mcp.session import Session
+from worlddb.tools.mcp import catalogue
+from worlddb.tools.mcp.session import Call, Session
 
 OF_ANA = [
     *("marzipan", "Walpurga", "quicksilver", "rosewater", "Wally", "Sanatorium", "becauseof", "Turmeric", "retracted"),
@@ -267,6 +269,30 @@ def test_the_command_forgets_a_user_with_a_receipt(
     again = run("forget-user", "ana", "--reason", "request 17")
     assert (again.code, again.error) == (1, "unknown_reference")
     assert traces(two.db.path, OF_ANA) == []
+
+
+def test_a_model_may_forget_a_user_only_where_the_operator_says_so(two: Two) -> None:
+    """Otherwise there is no such tool, and where one world is served there never is one that works."""
+    db, desk = two.db, Session(two.db)
+    assert "memory_forget_user" not in {tool.name for tool in catalogue.tools_of("all")}
+    (tool,) = catalogue.tools_of("operator")
+    assert tool.destructive and not tool.read_only and len(tool.description) < 130
+
+    def forget(session: Session, **given: Any) -> Any:
+        taken = msgspec.convert({"user_id": "ana", "reason": "request 17", "confirm": "user:ana"} | given, tool.takes)
+        return msgspec.to_builtins(tool.run(session, taken, Call("a client", tool.name)))
+
+    head = db.head()
+    for wrong, error in (({"confirm": "ana"}, "nothing was done"), ({"user_id": "Ana"}, "There is no scope")):
+        with pytest.raises(InputError, match=error):
+            forget(desk, **wrong)
+    with pytest.raises(InputError, match="One world is served here"):
+        forget(Session(db, two.refs["ana"]))
+    assert db.head() == head
+    done = forget(desk)
+    assert {each["name"]: each["why"] for each in done["kept"]}["Acme"] == "referred_to" and len(done["kept"]) == 3
+    assert done["erased"] == len(done["receipt"]["worlds"]) and db.check_erasure(done["receipt"]).ok
+    assert traces(db.path, OF_ANA) == []
 
 
 def test_the_command_asks_what_becomes_of_what_is_inside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -144,7 +144,8 @@ def _arguments(parser: Parser) -> None:
         "--tools",
         metavar="SET,...",
         default="all",
-        help="the tools that a model is shown: core, time, identity, joined by commas, or all (default)",
+        help="the tools that a model is shown: core, time, identity, joined by commas, or all (default); operator adds"
+        " the one that erases a user for good",
     )
     parser.add_argument(
         "--user", metavar="NAME", help="whose memory is meant where a call names no scope: no wall, as --world is"
