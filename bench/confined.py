@@ -5,7 +5,8 @@ engine. The same questions are asked by turns of a confined view (a new one for 
 a view of the whole store that looks in the tenant's world. `built_ms` is the very first recall inside, which has
 nothing to go on from. `first_inside_ms` is the first recall of a fresh process inside, and `first_outside_ms` that of
 another one from outside; libraries and the model are loaded before, by a question to another store. `first_cold_ms` is
-the same inside without that.
+the same inside without that. Keys with `cpu` are times of the processor, of all threads, which others on the machine
+change less.
 
 A second store has the same tenant, written by the same commits, and `--neighbours` texts of others with the same
 words. `same_answers` counts the questions whose answers are the same bytes in both, of `asked`;
@@ -22,7 +23,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Final
 
 import msgspec
@@ -52,7 +53,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("--members", type=positive, default=25_000, help="memories in the tenant's world")
-    arguments.add_argument("--neighbours", type=positive, default=2_000, help="texts of others in the second store")
+    arguments.add_argument("--neighbours", type=int, default=2_000, help="texts of others; with 0 no second store")
     arguments.add_argument("--samples", type=positive, default=200, help="questions of each kind")
     arguments.add_argument("--runs", type=positive, default=3, help="fresh processes")
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
@@ -66,7 +67,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     alone, world = _filled(folder / "alone", arguments.members, 0, arguments.seed)
     with alone:
         built = _milliseconds(lambda: alone.view(world=world).recall(questions[0]))
-        inside, outside = _by_turns(
+        (inside, inside_cpu), (outside, outside_cpu) = _by_turns(
             [
                 lambda text: alone.view(world=world).recall(text),
                 lambda text: alone.view().recall(text, world=world),
@@ -82,12 +83,14 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "outside_p50_ms": rounded(p50(outside)),
         "outside_p95_ms": rounded(p95(outside)),
         "ratio": rounded(p95(inside) / p95(outside), 3),
+        "inside_cpu_p95_ms": rounded(p95(inside_cpu)),
+        "outside_cpu_p95_ms": rounded(p95(outside_cpu)),
         "built_ms": rounded(built),
     }
     for name, how in (("first_inside_ms", "inside"), ("first_outside_ms", "outside"), ("first_cold_ms", "cold")):
         first = [_first(folder / "alone", world, how, questions[0]) for _ in range(arguments.runs)]
         result[name] = rounded(p50(first))
-    return result | _beside(folder, world, questions, arguments)
+    return result | _beside(folder, world, questions, arguments) if arguments.neighbours > 0 else result
 
 
 def _beside(folder: Path, world: str, questions: list[str], arguments: argparse.Namespace) -> dict[str, Any]:
@@ -100,7 +103,7 @@ def _beside(folder: Path, world: str, questions: list[str], arguments: argparse.
         for text in questions[_WARM_UP:]:
             for db, told in zip((alone, crowded), answers, strict=True):
                 told.append(msgspec.json.encode(db.view(world=world, **moment).recall(text)))
-        without, beside = _by_turns(
+        (without, without_cpu), (beside, beside_cpu) = _by_turns(
             [
                 lambda text: alone.view(world=world).recall(text),
                 lambda text: crowded.view(world=world).recall(text),
@@ -112,6 +115,7 @@ def _beside(folder: Path, world: str, questions: list[str], arguments: argparse.
         "alone_p50_ms": rounded(p50(without)),
         "neighbours_p50_ms": rounded(p50(beside)),
         "neighbours_ratio": rounded(p50(beside) / p50(without), 3),
+        "neighbours_cpu_ratio": rounded(p50(beside_cpu) / p50(without_cpu), 3),
     }
 
 
@@ -146,15 +150,17 @@ def _fill(db: Database, world: str, count: int, draw: random.Random) -> None:
                 tx.create("Fact", "", content=text, world=scope, resolve=False, key=f"{world[:6]}-{number}")
 
 
-def _by_turns(asks: list[Callable[[str], Any]], questions: list[str]) -> list[list[float]]:
-    """How long each way takes for each question, by turns; the first few questions do not count."""
-    taken: list[list[float]] = [[] for _ in asks]
+def _by_turns(asks: list[Callable[[str], Any]], questions: list[str]) -> list[tuple[list[float], list[float]]]:
+    """How long each way takes for each question, by turns, of the clock and of the processor; but for the first few."""
+    taken: list[tuple[list[float], list[float]]] = [([], []) for _ in asks]
     for number, text in enumerate(questions):
         order = range(len(asks)) if number % 2 else reversed(range(len(asks)))
         for way in order:
+            used = process_time()
             took = _milliseconds(lambda: asks[way](text))  # noqa: B023
             if number >= _WARM_UP:
-                taken[way].append(took)
+                taken[way][0].append(took)
+                taken[way][1].append(1000 * (process_time() - used))
     return taken
 
 

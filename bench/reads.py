@@ -11,8 +11,8 @@ exactly what the view sees and are sampled a few times only. `recall_at_10` is t
 the vector index finds. The indexes are caught up before the clock runs.
 
 Shapes whose name ends in `_confined` are asked through one view that is confined to a world, about what is inside;
-those in `_inside` ask the same of a view that is not. `recall_exact_confined_first` makes a view each time, so that it
-pays for the index that such a view keeps.
+those in `_inside` ask the same of a view that is not. `recall_exact_confined_first` makes a view each time, as a
+server does (see `bench.confined`).
 """
 
 from __future__ import annotations
