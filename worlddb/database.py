@@ -268,6 +268,14 @@ class Database(WriteCalls):
     def __repr__(self) -> str:
         return f"<worlddb.Database {str(self.path)!r}>"
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say of a read that it is a view's; another name is simply not there."""
+            of_view = not name.startswith("_") and hasattr(View, name)
+            hint = f": reads go through a view, as db.view().{name}(...)" if of_view else ""
+            raise AttributeError(f"'Database' object has no attribute {name!r}{hint}", name=name, obj=self)
+
     # -- writing; the single commands are in `WriteCalls`
 
     def _execute(

@@ -1,5 +1,7 @@
 """Texts of others as one plain line: nothing in them ends it, moves the cursor or turns the writing around."""
 
+import re
+from collections import Counter
 from typing import Final
 
 JOINERS: Final = frozenset("\u200c\u200d")
@@ -18,3 +20,48 @@ def escaped(text: str, kept: frozenset[str] = JOINERS) -> str:
 def one_line(text: str) -> str:
     """Return a text as one line, with blanks for its line ends and escapes for what is not shown."""
     return escaped(" ".join(text.split()))
+
+
+_WORD: Final = re.compile(r"\w{2,}")
+_BEGINNING: Final = 5
+"""Letters by which a word of a text is one of a question: "live" and "lives", "moved" and "moving"."""
+_CUT: Final = "…"
+
+
+def around(text: str, question: str, limit: int) -> str:
+    """Return a text, or of a longer one the piece of ``limit`` characters with most of the words of a question.
+
+    A word counts for less the more often the text has it. Of equal pieces the first is taken; one that leaves something
+    out in front or behind has an ellipsis there, and begins and ends with a word.
+    """
+    if len(text) <= limit:
+        return text
+    asked = {word[:_BEGINNING] for word in _WORD.findall(question.casefold())}
+    there = ((match.start(), match[0].casefold()[:_BEGINNING]) for match in _WORD.finditer(text))
+    places = [(at, word) for at, word in there if word in asked]
+    often = Counter(word for _, word in places)
+    best, start, first = 0.0, 0, 0
+    held: Counter[str] = Counter()
+    for at, word in places:
+        held[word] += 1
+        while at - places[first][0] > limit // 2:
+            held[places[first][1]] -= 1
+            first += 1
+        worth = sum(1 / often[each] for each, count in held.items() if count)
+        if worth > best:
+            best, start = worth, places[first][0]
+    return _piece(text, max(0, start - limit // 4), limit)
+
+
+def _piece(text: str, start: int, limit: int) -> str:
+    """Return so many characters from a place on, cut where words end."""
+    start = min(start, len(text) - limit + 1) if start else 0
+    if start:
+        space = text.find(" ", start, start + limit // 4)
+        start = space + 1 if space >= 0 else start
+    room = limit - (start > 0)
+    end = len(text) if len(text) - start <= room else start + room - 1
+    if end < len(text):
+        space = text.rfind(" ", start + limit // 2, end + 1)
+        end = space if space >= 0 else end
+    return (_CUT if start else "") + text[start:end].rstrip() + (_CUT if end < len(text) else "")

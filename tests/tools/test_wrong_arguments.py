@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -149,3 +150,13 @@ def test_what_a_model_or_a_host_gives_the_agents_functions_is_told_whatever_it_i
             assert "error" in answer
             with pytest.raises(worlddb.WorldDBError):
                 WorldDBStore(db, min_trust=wrong)
+
+
+def test_a_read_that_is_a_views_says_so_where_it_is_asked_of_the_store(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        with pytest.raises(AttributeError, match=r"reads go through a view, as db\.view\(\)\.recall\("):
+            db.recall("x")  # type: ignore[attr-defined]
+        for name in ("remember", "_view", "__deepcopy__"):
+            with pytest.raises(AttributeError, match=f"no attribute '{name}'$"):
+                getattr(db, name)
+        assert not hasattr(db, "children") and copy.copy(db).path == db.path

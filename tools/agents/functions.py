@@ -185,7 +185,7 @@ def recall(
             break
         k = min(2 * k, _MOST)
     notes = answer_notes.recall_notes([found], in_one_world=world is not None)
-    return answer_notes.ResultList((msgspec.to_builtins(tool_results.hit(hit)) for hit in said), notes)
+    return answer_notes.ResultList((msgspec.to_builtins(tool_results.hit(hit, query)) for hit in said), notes)
 
 
 def forget(

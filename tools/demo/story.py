@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -259,6 +260,9 @@ FORGED = "The deposit is 1,950 euros"
 
 def everything_is_derived_again(stage: Stage) -> Section:
     with stage.open() as db:
+        # From here on the memory is one to look around in, also by meaning.
+        with suppress(worlddb.ModelUnavailable):
+            db.embed()
         before = db.head()
     shutil.rmtree(stage.memory / "indexes", ignore_errors=True)
     with stage.open() as db:

@@ -241,7 +241,7 @@ def _recalled(
     hits = asked.hits(min(resumed.offset + given.limit + 1, tool_arguments.MAX_OFFSET))
     page, cursor = resumed.page(hits, given.limit)
     return tool_results.Recalled(
-        memories=[tool_results.hit(hit) for hit in page],
+        memories=[tool_results.hit(hit, query) for hit in page],
         groups=[],
         notes=asked.notes,
         space=asked.space,
@@ -258,7 +258,7 @@ def _by_session(
     sessions = _Sessions(session, resumed.view)
     found = group_hits(hits, sessions.keys(hits))
     page, cursor = resumed.page(found, min(given.limit, tool_arguments.MAX_PAGE // most))
-    memories = {hit.ref: tool_results.hit(hit) for group in page for hit in group.hits[:most]}
+    memories = {hit.ref: tool_results.hit(hit, given.query) for group in page for hit in group.hits[:most]}
     return tool_results.Recalled(
         memories=list(memories.values()),
         groups=[tool_results.session(group, sessions.world(group.key), most) for group in page],

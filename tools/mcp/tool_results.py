@@ -11,7 +11,7 @@ import msgspec
 
 import worlddb
 from worlddb import Hit, HitGroup, Proposal, Valid, Version, World, format_time
-from worlddb.plain_text import escaped, one_line
+from worlddb.plain_text import around, escaped, one_line
 from worlddb.tools.mcp import quoting
 
 SHOWN: Final = 1_000
@@ -382,10 +382,11 @@ def memory(found: World) -> Memory:
     return Memory(**_fields(found))
 
 
-def hit(found: Hit) -> Found:
-    """Return a hit with its reason."""
+def hit(found: Hit, question: str) -> Found:
+    """Return a hit with its reason; of a long text, the piece with most of the question's words."""
     earlier = [Earlier(**_cut(other.content), **_span(other.valid)) for other in found.others[:MAX_EARLIER]]
-    return Found(**_fields(found), score=found.score, reason=found.reason[:SHOWN], earlier=earlier)
+    fields = _fields(found) | {"text": around(found.content, question, SHOWN)}
+    return Found(**fields, score=found.score, reason=found.reason[:SHOWN], earlier=earlier)
 
 
 def session(found: HitGroup, world: World | None, most: int) -> Session:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 import worlddb
 from worlddb import InputError, UnknownReference
-from worlddb.plain_text import escaped
+from worlddb.plain_text import around, escaped
 from worlddb.tools.mcp import mcp_wording, prompts, quoting, read_tools, resources, tool_arguments, write_tools
 from worlddb.tools.mcp.session import Call, Session
 
@@ -159,3 +160,23 @@ def test_names_and_scopes_stay_in_their_quotations_on_the_lines_of_a_resource(se
             apart = line.replace("“", "\n").replace("”", "\n").split("\n")
             assert not any(ORDER in part for part in apart[::2]), line
             assert mark == "”" or mark not in line
+
+
+def test_a_long_text_is_cut_where_it_answers() -> None:
+    text = "word " * 300 + "Mara lives in Porto. " + "other " * 300
+    for limit in (60, 240, 1_000):
+        piece = around(text, "where does Mara live?", limit)
+        assert "Mara lives in Porto." in piece and len(piece) <= limit
+        assert piece[0] == piece[-1] == "…" and piece.strip("…") in text
+    assert around("short", "a question", 10) == "short"
+    assert around("one two " * 20, "nothing of it", 20) == "one two one two one…"
+    assert around("end of it " * 30 + "Mara", "Mara?", 40).endswith("of it Mara")
+    # What every line has says less than what one line has.
+    told = "Mara said this. " * 40 + "The deposit was Mara's. " + "Mara said that. " * 40
+    assert "deposit" in around(told, "Mara deposit", 80)
+    draw = random.Random(5)
+    for _ in range(300):
+        text = "".join(draw.choices("ab cé\n…", k=draw.randrange(200)))
+        limit = draw.randrange(4, 60)
+        piece = around(text, "".join(draw.choices("ab c", k=9)), limit)
+        assert len(piece) <= limit and piece.removeprefix("…").removesuffix("…").rstrip() in text

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 import worlddb
+from worlddb import plain_text
 
 _TIMES_IN_EVENTS: Final = ("valid_from", "valid_to", "at", "t_create")
 
@@ -178,8 +179,10 @@ def provenance(source: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def one_line(text: str, limit: int = 240) -> str:
-    """Put a text on one line, cut after ``limit`` characters."""
+def one_line(text: str, limit: int = 240, *, around: str = "") -> str:
+    """Put a text on one line, cut after ``limit`` characters, or where most words of a question ``around`` it are."""
+    if around:
+        return plain_text.around(" ".join(text.split()), around, limit)
     joined = " ".join(text[: 4 * limit].split())
     return joined if len(joined) <= limit else joined[: limit - 1].rstrip() + "…"
 

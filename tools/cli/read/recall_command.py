@@ -94,9 +94,9 @@ def _write_notes(out: base.Output, args: base.Namespace, found: Recall) -> None:
 
 def _recall(args: base.Namespace, out: base.Output) -> int:
     with stores.existing(args) as db:
-        view = stores.view_of(db, args)
+        view, question = stores.view_of(db, args), " ".join(args.text)
         found = view.recall(
-            " ".join(args.text),
+            question,
             world=None if args.world is None else stores.world_of(view, args.world),
             k=args.limit,
             exact=args.exact,
@@ -122,9 +122,9 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             for number, group in enumerate(found.groups, 1):
                 _write_group(page, number, group)
                 for hit in group.hits:
-                    _write_hit(page, view, "", hit, indent=3, explain=args.explain)
+                    _write_hit(page, view, question, "", hit, indent=3, explain=args.explain)
             for number, hit in enumerate(() if found.groups else found.hits, 1):
-                _write_hit(page, view, f"{number}. ", hit, indent=0, explain=args.explain)
+                _write_hit(page, view, question, f"{number}. ", hit, indent=0, explain=args.explain)
             is_asked = bool(found.lanes or found.unavailable)
             if not found.hits:
                 page.line("Nothing in this view answers that." if is_asked else "Nothing was asked.")
@@ -139,7 +139,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             _write_notes(out, args, found)
 
         document = {
-            "query": " ".join(args.text),
+            "query": question,
             "hits": [wire.record(hit) for hit in found.hits],
             **({} if args.group is None else {"groups": [_told(group) for group in found.groups]}),
             "exact": found.exact,
@@ -181,16 +181,17 @@ def _write_group(page: base.Page, number: int, group: Group) -> None:
     page.line(*title, (", ".join([*details, shown, f"score {group.score:g}"]), "dim"))
 
 
-def _write_hit(page: base.Page, view: View, lead: str, hit: Hit, *, indent: int, explain: bool) -> None:
+def _write_hit(page: base.Page, view: View, question: str, lead: str, hit: Hit, *, indent: int, explain: bool) -> None:
     title: list[base.Span] = [lead, (wire.short(hit.ref), "ref"), "  "]
     if hit.name:
         title += [(wire.one_line(hit.name, 80), "name"), "  "]
-    where = stores.name_of(view, hit.world) if hit.world else ""
+    # A session's name says little without that of the conversation.
+    where = " / ".join([*stores.path_of(view, hit.world)[-1:], stores.name_of(view, hit.world)]) if hit.world else ""
     page.line(
         *title, (f"{hit.type}, {wire.span(hit.valid)}" + (f", in {where}" if where else ""), "dim"), indent=indent
     )
     if hit.content:
-        page.line(wire.one_line(hit.content), indent=indent + 3)
+        page.line(wire.one_line(hit.content, around=question), indent=indent + 3)
     for other in hit.others:
         text = "(erased)" if other.erased else wire.one_line(other.content or other.name)
         page.line(("other version, ", "dim"), (f"{wire.span(other.valid)}: ", "title"), text, indent=indent + 3)

@@ -118,6 +118,7 @@ def _import(args: Namespace, out: Output) -> int:
             receipt = db.import_bundle(args.file, into=into, why=args.why, head=head, keys=keys, allow_outside=allowed)
         receipt.raise_if_refused()
         with out.progress("Indexing"):
+            stores.embed_new(db, out)
             db.catch_up()
         hashes = {"world_hash": db.view().hash(receipt.ref)}
     document = {**stated, **wire.receipt(receipt), "ref": receipt.ref, **hashes}
