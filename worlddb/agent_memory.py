@@ -297,6 +297,7 @@ class Memory:
         common model makes of it. Empty if nothing was found.
         """
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
+        limits.checked_callable(count, "count")
         tokens = count or (lambda text: -(-len(text.encode()) // _BYTES_A_TOKEN))
         found = self.recall(question, k=_CONTEXT, **asked)
         shown: dict[str, tuple[tuple[int, int], str]] = {}
@@ -377,7 +378,11 @@ class Memory:
         why: str,
         on_near: str,
     ) -> Added:
-        if type.casefold() in (SCOPE.casefold(), extraction.SESSION.casefold(), extraction.TURN.casefold()):
+        if limits.checked_text(type, "type", limits.MAX_TYPE_BYTES).casefold() in (
+            SCOPE.casefold(),
+            extraction.SESSION.casefold(),
+            extraction.TURN.casefold(),
+        ):
             raise errors.InputError(f"A statement cannot be a {type}", "Give another type, such as Fact")
         if on_near not in near_statements.ON_NEAR:
             known = ", ".join(near_statements.ON_NEAR)
@@ -420,6 +425,12 @@ class Memory:
         notes = [f"Left out, as instructions or without a text: {left} of {len(messages)} messages"] if left else []
         if not said:
             raise errors.InputError("No message has a text to keep", "Give messages of the user or the assistant")
+        texts: dict[str, str] = {}
+        for each in said:
+            if each.id and texts.setdefault(each.id, each.text) != each.text:
+                # The second would be taken for what the first says now.
+                named = errors.shown(each.id)
+                raise errors.InputError(f"Two messages have the id {named}, and other texts", "Give each its own id")
         speakers = {chat_messages.USER: self.user or "", chat_messages.ASSISTANT: self.agent or ""}
         speakers = {role: name for role, name in speakers.items() if name}
         known = self._repeated(said)

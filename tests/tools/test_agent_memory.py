@@ -189,6 +189,7 @@ WRONG: list[object] = [
     [{"role": "assistant", "content": "x", "tool_calls": [5]}],
     [{"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {"a": float("nan")}}]}],
     [{"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {"a": object}}]}],
+    [{"role": "user", "content": "one", "id": "1"}, {"role": "user", "content": "two", "id": "1"}],
     [{"role": "\ud800", "content": "x"}],
     [{"role": "user", "content": "\ud800"}],
     [{"role": "system", "content": "x"}],
@@ -211,6 +212,10 @@ def test_what_is_no_argument_is_refused(mem: worlddb.Memory) -> None:
         deep = [{"type": "tool_result", "content": deep}]
     with pytest.raises(worlddb.InputError, match="deep"):
         mem.add([{"role": "user", "content": deep}])
+    with pytest.raises(worlddb.InputError, match="count"):
+        mem.context("x", count=5)  # type: ignore[arg-type]
+    with pytest.raises(worlddb.InputError, match="type"):
+        mem.add("x", type=5)  # type: ignore[arg-type]
     for about in ("\ud800", 5, [5], " "):
         with pytest.raises(worlddb.InputError):
             mem.add("x", about=about)  # type: ignore[arg-type]

@@ -376,6 +376,31 @@ def test_what_tasks_ask_for_at_once_is_one_commit_and_one_fails_for_itself(db: D
     assert asyncio.run(store.aget(("n",), "3")) is not None
 
 
+@pytest.mark.parametrize("until", [None, "9998-01-01"])
+@pytest.mark.parametrize("name", ["langgraph", "users", "ana"])
+def test_what_is_put_where_a_namespace_has_ended_is_there(db: Database, name: str, until: str | None) -> None:
+    """It was written into the world that had ended, where nobody could get it."""
+    store = WorldDBStore(db)
+    store.put(("users", "ana"), "before", {"a": 1})
+    (world,) = db.view().find(name=name, type="Namespace")
+    db.retire(world, valid_from="2020-01-01", valid_to=until)
+    for number in range(2):
+        store.put(("users", "ana"), "k", {"number": number})
+        assert plain(store.get(("users", "ana"), "k")) == (("users", "ana"), "k", {"number": number})
+    assert [item.key for item in store.search(("users",))] == ["k"]
+    assert store.list_namespaces() == [("users", "ana")]
+
+
+def test_what_is_no_value_in_a_namespace_is_passed_over(db: Database) -> None:
+    store = WorldDBStore(db)
+    store.put(("n",), "k", {"a": 1})
+    (world,) = db.view().find(name="n", type="Namespace")
+    for content in ("no json", "[1, 2]", "7", "{"):
+        db.create("Item", f"odd {content}", content=content, world=world)
+    assert [item.key for item in store.search(("n",))] == ["k"] == [i.key for i in store.search(("n",), query="k a 1")]
+    assert store.get(("n",), "odd 7") is None
+
+
 WRONG_INDEXES: list[Any] = [
     5,
     {},

@@ -157,7 +157,7 @@ class WorldDBStore(base.BaseStore):
     def _item(self, view: View, namespace: Namespace, key: str) -> World | None:
         inside = self._inside(view, namespace)
         found = [] if inside is None else _named(view, key, ITEM, inside)
-        return found[0] if found else None
+        return next((world for world in found if _value(world) is not None), None)
 
     def _search(self, view: View, op: base.SearchOp) -> ResultList[base.SearchItem]:
         inside = self._inside(view, op.namespace_prefix)
@@ -171,7 +171,7 @@ class WorldDBStore(base.BaseStore):
         fitting: Iterator[tuple[World, float | None]] = (
             each
             for each in self._candidates(view, inside, places, op.query, end, answers, is_whole=is_whole)
-            if _fits_all(msgspec.json.decode(each[0].content), given)
+            if (value := _value(each[0])) is not None and _fits_all(value, given)
         )
         if op.query and self._vectors is not None:
             fitting = iter(_by_score(self._vectors, op.query, [world for world, _ in fitting]))
@@ -311,10 +311,14 @@ class WorldDBStore(base.BaseStore):
             path = namespace[:depth]
             taken = taken or self._is_taken(view, path)
             known = self._inside(view, path)
+            # One that has ended, or does not hold now, is left as it is, and its name begins another one.
+            around = where is None or isinstance(where, str)
+            ended = len(_named(view, name, NAMESPACE, where, ended=True)) if known is None and around else 0
+            key = _keyed(self._world, list(path)) if taken else _keyed(self._world, *path)
             where = known or tx.create(
                 NAMESPACE,
                 name,
-                key=_keyed(self._world, list(path)) if taken else _keyed(self._world, *path),
+                key=_keyed(self._world, list(path), ended) if ended else key,
                 key_within=where,
                 world=where,
                 resolve=False,
@@ -362,7 +366,7 @@ def _check_names(*names: str) -> None:
             raise InputError(f"{name!r:.80} cannot be a key or a namespace: it shows nothing", "Use visible characters")
 
 
-def _keyed(*parts: str | list[str] | None) -> str:
+def _keyed(*parts: str | list[str] | int | None) -> str:
     return msgspec.json.encode([_ROOT, *parts]).decode()
 
 
@@ -434,7 +438,7 @@ def _rest(item: Any, world: World) -> None:
 def _told(view: View, world: World, namespace: Namespace) -> base.Item:
     first, *_, last = [version.ingested_at for version in view.history(world.ref)] * 2
     item = _RestingItem(
-        value=msgspec.json.decode(world.content),
+        value=_value(world) or {},
         key=world.name,
         namespace=namespace,
         created_at=_moment(first),
@@ -442,6 +446,14 @@ def _told(view: View, world: World, namespace: Namespace) -> base.Item:
     )
     _rest(item, world)
     return item
+
+
+def _value(world: World) -> dict[str, Any] | None:
+    """Return the value of an item; None if another program wrote something else there."""
+    try:
+        return msgspec.json.decode(world.content, type=dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError):
+        return None
 
 
 def _moment(micros: int) -> datetime:
