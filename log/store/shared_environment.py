@@ -8,6 +8,7 @@ Anything else that is put in its place is refused: the new file must hold the la
 must the state that every transaction begins on. A store that is deleted or moved away can be read on, not written.
 """
 
+import errno
 import os
 import struct
 import sys
@@ -326,12 +327,17 @@ def acquire(folder: Path) -> Shared:
         except lmdb.Error as error:
             raise translated(error, folder) from error
         except OSError as error:
-            raise UnavailableError(
-                f"{folder} cannot be opened: {error}", "Check the path and its permissions"
-            ) from error
+            remedy = _COPY_IT if error.errno == errno.EROFS else "Check the path and its permissions"
+            raise UnavailableError(f"{folder} cannot be opened: {error}", remedy) from error
         shared.handles += 1
         _open_environments[key] = shared
         return shared
+
+
+_COPY_IT: Final = (
+    "The file system is mounted read-only, and readers, too, enter themselves in a file: copy the directory to a place"
+    " where you may write, and open the copy"
+)
 
 
 def _refuse_opened_twice(folder: Path) -> None:

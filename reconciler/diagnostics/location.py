@@ -103,7 +103,21 @@ def room(folder: Path) -> Iterator[Symptom]:
 
 
 def permissions(folder: Path) -> Iterator[Symptom]:
-    """May this user read and write what is there."""
+    """May this user read and write what is there.
+
+    Where the file system itself takes nothing, nobody may, and one finding says so.
+    """
+    if is_mounted_read_only(folder):
+        yield Symptom(
+            "read_only_mount",
+            True,
+            str(folder),
+            "The store lies on a file system that is mounted read-only",
+            "It cannot be opened, not even to read: readers, too, enter themselves in a file",
+            "Mount it to be written to, or copy the directory to a place where you may write, and open the copy",
+            f"cp -r {quoted(folder)} /a/place/of/yours/",
+        )
+        return
     names = (
         shared_environment.DATA_FILE,
         shared_environment.LMDB_LOCK_FILE,
@@ -118,6 +132,14 @@ def permissions(folder: Path) -> Iterator[Symptom]:
         lacking = [path for path in _tree(folder / name) if not is_ours(path)]
         if lacking:
             yield _not_ours(folder, lacking[0], len(lacking))
+
+
+def is_mounted_read_only(folder: Path) -> bool:
+    """Return whether the file system of a directory takes no writes from anybody."""
+    try:
+        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
 
 
 def _tree(top: Path) -> Iterator[Path]:

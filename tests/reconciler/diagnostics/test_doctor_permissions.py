@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -86,3 +87,15 @@ def test_a_file_that_only_its_owner_may_read_is_told_to_others(store: Path, monk
         pytest.skip("this user may read everything")
     told = {each.code: each for each in found(store, monkeypatch)}
     assert told["no_permission"].where == str(meta) and "index_damaged" not in told
+
+
+def test_a_file_system_that_takes_no_writes_is_one_finding_and_no_list_of_files(
+    store: Path, forbidden: Hide, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forbidden(os.W_OK, "data.mdb", "writer.lock", "writer.json", "indexes")
+    as_it_is = os.statvfs(store)
+    told = {name: getattr(as_it_is, name) for name in dir(as_it_is) if name.startswith("f_")}
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(**told | {"f_flag": os.ST_RDONLY}))
+    (symptom,) = (each for each in found(store, monkeypatch) if each.wrong)
+    assert symptom.code == "read_only_mount" and "copy the directory" in symptom.remedy
+    assert symptom.command.startswith("cp -r ") and "chown" not in symptom.command
