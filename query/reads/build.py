@@ -223,7 +223,7 @@ def world_of(
         why=details.why,
         source=details.source,
         closed=not seen.validity.contains(moment.valid),
-        ended=row.ended != 0 and asof.ended_by(snapshot.tables, node, row, moment.seq) != 0,
+        ended=row.ended != 0 and asof.has_ended(snapshot.tables, node, moment.seq),
         erased=body is None,
         erasure=None if body is not None else snapshot.erasure(node),
         conflicts=conflicts(snapshot, node, moment, spec, period),

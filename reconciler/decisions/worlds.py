@@ -3,6 +3,7 @@
 A world that moves takes along the interior edges whose both ends move.
 """
 
+from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from worlddb.log.model import blobs, errors, ids, limits, times
@@ -78,7 +79,8 @@ def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: 
         for position in range(len(command.aliases)):
             ctx.draft.emit(ev.Named(row.lineage, details, position))
     _say_what_stays(ctx, command, node, None)
-    return _revised(ctx, revision, details, node, _window(ctx, revision, node))
+    window = _window(ctx, revision, node)
+    return _revised(ctx, revision, details, node, window, windows.pieces_in(ctx.draft, node, window), newest)
 
 
 def _may_note(ctx: context.Context, command: cmd.Create) -> bool:
@@ -124,10 +126,9 @@ def _told_at(ctx: context.Context, node: int, at: int, *, may_follow: bool = Tru
     holding = windows.pieces_in(ctx.draft, node, times.Interval(at, at + 1))
     if holding:
         return ctx.body(node, holding[0].number)
-    line = [piece for piece in windows.line_of(ctx.draft, node) if piece.number not in timeline_rows.NO_VERSION]
-    begun = [piece.number for piece in line if piece.span.start <= at]
+    begun = windows.last_begun(ctx.draft, node, at)
     if begun:
-        return ctx.body(node, begun[-1])
+        return ctx.body(node, begun)
     return ctx.body(node) if may_follow else None
 
 
@@ -136,10 +137,12 @@ def revise(ctx: context.Context, command: cmd.Revise, details: int) -> draft.Dec
     row = ctx.tables.node(node)
     if node == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be revised")
-    if ctx.body(node) is None:
+    newest = ctx.body(node)
+    if newest is None:
         _refuse_erased(ctx, row.lineage)
     window = _window(ctx, command, node)
-    hole = windows.hole_at(ctx.draft, node, window.start)
+    holding = windows.pieces_in(ctx.draft, node, window)
+    hole = None if _begins_with(holding, window) else windows.hole_at(ctx.draft, node, window.start)
     if hole is not None and hole.last:
         ctx.refuse(
             "ended",
@@ -147,7 +150,12 @@ def revise(ctx: context.Context, command: cmd.Revise, details: int) -> draft.Dec
             f" at {times.format_time(window.start)}",
             "Reassert it if it holds again, or give a valid_from before its end",
         )
-    return _revised(ctx, command, details, node, window)
+    return _revised(ctx, command, details, node, window, holding, newest)
+
+
+def _begins_with(holding: Sequence[timeline_rows.Piece], window: times.Interval) -> bool:
+    """True if of what holds in a window the first begins where that does."""
+    return bool(holding) and holding[0].span.start == window.start
 
 
 def _window(ctx: context.Context, command: cmd.Revise | cmd.Reassert, node: int) -> times.Interval:
@@ -167,23 +175,30 @@ def _revised(
     details: int,
     node: int,
     window: times.Interval,
+    holding: Sequence[timeline_rows.Piece],
+    newest: blobs.Body | None,
 ) -> draft.Decision:
     """Write a new version of a lineage in a window, and take it from what held there.
 
-    If the text before was erased, the command gives all of it.
+    ``holding`` is what holds there, and ``newest`` the text of the newest version. If the text before was erased, the
+    command gives all of it.
     """
     row = ctx.tables.node(node)
-    before = _told_at(ctx, node, window.start) or ctx.body(node) or blobs.Body(b"", "", "", "")
+    number = holding[0].number if _begins_with(holding, window) else 0
+    told = newest
+    if number != row.versions:
+        told = ctx.body(node, number) if number else _told_at(ctx, node, window.start)
+    before = told or newest or blobs.Body(b"", "", "", "")
     name = before.name if command.name is None else command.name
     content = before.content if command.content is None else command.content
     position = ctx.draft.add_body(before.type if command.type is None else command.type, name, content)
     if window.is_empty:
         ctx.note("revision_never_valid", row.lineage)
-    elif windows.takes_later(ctx.draft, node, window):
+    elif windows.takes_later(ctx.draft, node, window, holding):
         ctx.note("later_never_valid", row.lineage)
-    is_joined = not windows.is_covered(ctx.draft, node, window) and supersession.is_joined(ctx, node)
+    is_joined = not windows.is_covered(holding, window) and supersession.is_joined(ctx, node)
     began = not is_joined or window.is_empty or supersession.began_by(ctx, node, window.start)
-    ctx.lose(node, window)
+    windows.lose(ctx.draft, node, window, b"", holding)
     if not began:
         supersession.end_predecessors(ctx, node, window.start, row.lineage)
     stated = draft.stated_ends(command.valid_from, command.valid_to)
@@ -219,7 +234,7 @@ def _retired(ctx: context.Context, node: int, window: times.Interval, details: i
         return
     before = supersession.predecessors_left(ctx, node)
     ctx.end(node, window.start, details=details)
-    if next(ctx.spans(node), None) is None:
+    if before and not windows.holds_ever(ctx.draft, node):
         for earlier in before:
             ctx.note("ends_unreplaced", ctx.lineage(earlier), ctx.lineage(node))
 
@@ -285,18 +300,22 @@ def reassert(ctx: context.Context, command: cmd.Reassert, details: int) -> draft
     if node == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world never ends")
     window = _window(ctx, command, node)
-    if windows.pieces_in(ctx.draft, node, times.Interval(window.start, window.start + 1)):
+    holding = windows.pieces_in(ctx.draft, node, window)
+    if _begins_with(holding, window) or windows.pieces_in(
+        ctx.draft, node, times.Interval(window.start, window.start + 1)
+    ):
         ctx.refuse(
             "not_ended",
             f"{ids.short(row.lineage)} holds at {times.format_time(window.start)}: there is nothing to resume",
             "Revise it instead",
         )
-    if ctx.body(node) is None:
+    newest = ctx.body(node)
+    if newest is None:
         _refuse_erased(ctx, row.lineage)
     again = cmd.Revise(
         ref=row.lineage, content=command.content, valid_from=command.valid_from, valid_to=command.valid_to
     )
-    decision = _revised(ctx, again, details, node, window)
+    decision = _revised(ctx, again, details, node, window, holding, newest)
     ended = [member for member in ctx.targets(node, CONTAINS) if ctx.has_ended(member)]
     if ended:
         ctx.note("members_ended", row.lineage, *(ctx.lineage(member) for member in ended[:MOST_TOLD]))

@@ -229,7 +229,7 @@ def predecessors_left(ctx: HandlerContext, world: int) -> list[int]:
     They are its predecessors, and what took their place until it begins. If the world comes to be valid at no time,
     nothing follows them.
     """
-    begins = first_held(ctx, world)
+    begins = first_held(ctx, world) if is_joined(ctx, world) else None
     found: list[int] = []
     pending, seen = [world] if begins is not None else [], {world}
     for node in pending:
@@ -250,10 +250,12 @@ def note_conflicts_left(ctx: Succession, world: int, window: Interval, by: bytes
     A contradiction is of two statements that hold, so it is over with one of them, and nobody has said of what takes
     its place that it contradicts the other one. What takes it is not told of itself.
     """
-    lost = [piece for span in ctx.spans(world) if not (piece := span.intersect(window)).is_empty]
+    lost: list[Interval] | None = None
     told: Counter[int] = Counter()
     for incoming in (False, True):
-        for edge in ctx.edges(world, CONTRADICTS, incoming=incoming) if lost else ():
+        for edge in ctx.edges(world, CONTRADICTS, incoming=incoming):
+            if lost is None:
+                lost = [piece for span in ctx.spans(world) if not (piece := span.intersect(window)).is_empty]
             other = edge.source if incoming else edge.target
             if ctx.lineage(other) == by or told[edge.home] == MAX_CONFLICTS_TOLD:
                 continue

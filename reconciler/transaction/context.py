@@ -65,7 +65,7 @@ class Reading:
 
     def has_ended(self, node: int) -> bool:
         """True if a lineage was retired or superseded, and not resumed since."""
-        return bool(asof.ended_by(self.tables, node, self.tables.node(node), self.draft.seq))
+        return asof.has_ended(self.tables, node, self.draft.seq)
 
     def body(self, node: int, number: int = 0) -> blobs.Body | None:
         """The newest body of a node, or that of a version, in this draft or in the log; ``None`` once erased."""
@@ -403,7 +403,7 @@ class Context(Reading):
         window = times.Interval(at, times.FOREVER)
         supersession.note_conflicts_left(self, node, window, by)
         changed = self.lose(node, window, by=by)
-        if changed and next(self.spans(node), None) is None:
+        if changed and not windows.holds_ever(self.draft, node):
             self.note("never_valid", row.lineage)
         if not self.has_ended(node):
             self.draft.emit(ev.Ended(row.lineage, at, details, by))
@@ -421,7 +421,7 @@ class Context(Reading):
         if not changed and hole is not None and hole.span.covers(window):
             self.note("already_closed", lineage)
             return
-        if changed and next(self.spans(node), None) is None:
+        if changed and not windows.holds_ever(self.draft, node):
             self.note("never_valid", lineage)
         self.draft.emit(ev.Voided(lineage, window.start, window.end, details))
 

@@ -142,18 +142,17 @@ are no news, nor are the clocks of two threads."""
 def receipt_of(header: codec.Header, events: codec.Events) -> Receipt:
     """The receipt of a commit; the same whenever it is asked for."""
     outcome: Outcome = Staged() if events.staged else Committed()
-    revised = sum(isinstance(event, Revised) for event in events.events)
+    revised = sum(type(event) is Revised for event in events.events)
     behind = [StoredNote("clock_behind", [])] if header.ingest_time - header.wall_time > CLOCK_BEHIND else []
-    receipt = _receipt(outcome, header, header.event_count, events.refs, [*events.notes, *behind], revised)
     lost = tuple(_losses(events.events))
-    return msgspec.structs.replace(receipt, lost=lost) if lost else receipt
+    return _receipt(outcome, header, header.event_count, events.refs, [*events.notes, *behind], revised, lost)
 
 
 def _losses(events: Iterable[AnyEvent]) -> Iterator[Loss]:
     for event in events:
-        if isinstance(event, Closed):
+        if type(event) is Closed:
             yield Loss(event.lineage.hex(), event.version, event.valid_to, FOREVER)
-        elif isinstance(event, Lost):
+        elif type(event) is Lost:
             yield Loss(event.lineage.hex(), event.version, event.valid_from, event.valid_to)
 
 
@@ -169,7 +168,13 @@ def refused(header: codec.Header, refusal: Refusal) -> Receipt:
 
 
 def _receipt(
-    outcome: Outcome, header: codec.Header, events: int, refs: list[bytes], notes: list[StoredNote], revised: int = 0
+    outcome: Outcome,
+    header: codec.Header,
+    events: int,
+    refs: list[bytes],
+    notes: list[StoredNote],
+    revised: int = 0,
+    lost: tuple[Loss, ...] = (),
 ) -> Receipt:
     return Receipt(
         outcome=outcome,
@@ -181,6 +186,7 @@ def _receipt(
         proposals=tuple(note.refs[0].hex() for note in notes if note.code == "proposal_staged"),
         notes=tuple(Note(note.code, tuple(_shown(note.code, ref) for ref in note.refs)) for note in notes),
         revised=revised,
+        lost=lost,
     )
 
 

@@ -4,6 +4,7 @@ A lineage is a timeline: at each valid time at most one of its versions holds. A
 whatever held there (SQL:2011, update and delete for a portion of time), and what lies before and behind stays.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from worlddb.log.model import events as ev
@@ -37,25 +38,64 @@ def pieces_in(draft: Draft, node: int, window: Interval) -> list[timeline_rows.P
     """The versions that hold in a window, each with the part of it in which it does, in order."""
     if window.is_empty:
         return []
-    place, table = timeline_rows.Place(timeline_rows.OF_LINEAGE, node), draft.tables.timelines
-    found: list[timeline_rows.Piece] = []
-    at = window.start
-    while at < window.end:
-        piece = timeline_rows.piece_at(table, place, draft.seq, at)
-        if piece is None:
-            born = draft.tables.version(node, 1)
-            span = Interval(born.valid_from, born.valid_to).intersect(window)
-            return [] if span.is_empty else [timeline_rows.Piece(span, 1)]
-        if piece.number not in timeline_rows.NO_VERSION:
-            found.append(timeline_rows.Piece(piece.span.intersect(window), piece.number))
-        at = piece.span.end
-    return found
+    newest, until = _newest_at(draft, node, window.start)
+    if newest and until >= window.end:
+        return [timeline_rows.Piece(window, newest)]
+    touched = _spans_in(draft, node, window)
+    return [
+        timeline_rows.Piece(span.intersect(window), number)
+        for span, number in touched
+        if number not in timeline_rows.NO_VERSION
+    ]
 
 
-def is_covered(draft: Draft, node: int, window: Interval) -> bool:
-    """True if a lineage holds at every time of a window."""
+def _newest_at(draft: Draft, node: int, valid: int) -> tuple[int, int]:
+    """The newest version, if it holds at a time, and until when it does from there on; 0 if its row does not say so.
+
+    It does if the version lost nothing but its end. Most statements replace it, and need not look at the timeline.
+    """
+    number = draft.tables.node(node).versions
+    row = draft.tables.version(node, number)
+    if row.closed == schema.CUT or not row.valid_from <= valid < row.valid_to:
+        return 0, valid
+    return number, row.valid_to
+
+
+def _spans_in(draft: Draft, node: int, window: Interval) -> list[timeline_rows.Piece]:
+    """The whole spans that a window touches, those in which nothing holds among them, if anything was ever cut."""
+    place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
+    found = timeline_rows.pieces_in(draft.tables.timelines, place, draft.seq, window)
+    if found is not None:
+        return found
+    born = draft.tables.version(node, 1)
+    span = Interval(born.valid_from, born.valid_to)
+    return [timeline_rows.Piece(span, 1)] if span.overlaps(window) else []
+
+
+def holds_ever(draft: Draft, node: int) -> bool:
+    """True if a lineage holds at any time."""
+    number = draft.tables.node(node).versions
+    row = draft.tables.version(node, number)
+    if row.closed != schema.CUT and row.valid_from < row.valid_to:
+        return True
+    return any(piece.number not in timeline_rows.NO_VERSION for piece in line_of(draft, node))
+
+
+def last_begun(draft: Draft, node: int, at: int) -> int:
+    """The last version that holds from a time up to ``at`` on, whether or not it still does then; 0 if none does."""
+    place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
+    line = timeline_rows.steps(draft.tables.timelines, place, draft.seq)
+    if line is None:
+        born = draft.tables.version(node, 1)
+        return int(born.valid_from <= at and born.valid_from < born.valid_to)
+    begun = (number for start, number in reversed(line) if start <= at and number not in timeline_rows.NO_VERSION)
+    return next(begun, 0)
+
+
+def is_covered(holding: Sequence[timeline_rows.Piece], window: Interval) -> bool:
+    """True if what holds in a window leaves no time of it."""
     at = window.start
-    for span, _ in pieces_in(draft, node, window):
+    for span, _ in holding:
         if span.start != at:
             return False
         at = span.end
@@ -64,6 +104,8 @@ def is_covered(draft: Draft, node: int, window: Interval) -> bool:
 
 def hole_at(draft: Draft, node: int, valid: int) -> Hole | None:
     """The hole that a time lies in, if it was said that nothing holds there."""
+    if _newest_at(draft, node, valid)[0]:
+        return None
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     piece = timeline_rows.piece_at(draft.tables.timelines, place, draft.seq, valid)
     return Hole(piece.span) if piece is not None and piece.number == timeline_rows.HOLE else None
@@ -74,23 +116,37 @@ def window_of(draft: Draft, node: int, begins: int) -> Interval:
 
     It holds until the next version whose start was stated begins, or the next hole.
     """
-    place, table = timeline_rows.Place(timeline_rows.OF_LINEAGE, node), draft.tables.timelines
-    last = timeline_rows.piece_at(table, place, draft.seq, begins)
-    if last is not None and last.span.end == FOREVER:
+    if _newest_at(draft, node, begins)[1] == FOREVER:
         return Interval(begins, FOREVER)
-    line = line_of(draft, node)
-    later = [piece for piece in line if piece.span.end > begins]
-    ends = [piece.span.start for piece in later if piece.number == timeline_rows.HOLE]
-    for number in {piece.number for piece in later} - timeline_rows.NO_VERSION:
-        row = draft.tables.version(node, number)
-        if row.valid_from > begins and is_start_stated(draft, row):
-            ends.append(row.valid_from)
-    return Interval(begins, min((end for end in ends if end > begins), default=FOREVER))
+    end, latest = FOREVER, 0
+    for start, number in _steps_from(draft, node, begins):
+        # What holds behind the end so far began before it only if a later version, or nothing, holds there now.
+        if start >= end and number >= latest:
+            continue
+        if number == timeline_rows.HOLE and begins < start < end:
+            end = start
+        elif number not in timeline_rows.NO_VERSION:
+            row = draft.tables.version(node, number)
+            if begins < row.valid_from < end and is_start_stated(draft, row):
+                end = row.valid_from
+        if start < end:
+            latest = max(latest, timeline_rows.HOLE if number in timeline_rows.NO_VERSION else number)
+    return Interval(begins, end)
 
 
-def takes_later(draft: Draft, node: int, window: Interval) -> bool:
-    """True if a window takes all from a version whose start was stated, and lies behind that of the window."""
-    for number in {number for _, number in pieces_in(draft, node, window)}:
+def _steps_from(draft: Draft, node: int, begins: int) -> timeline_rows.Steps:
+    """What holds from a time on, and from when."""
+    place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
+    found = timeline_rows.stretch(draft.tables.timelines, place, draft.seq, Interval(begins, FOREVER))
+    return [(draft.tables.version(node, 1).valid_from, 1)] if found is None else found.steps
+
+
+def takes_later(draft: Draft, node: int, window: Interval, holding: Sequence[timeline_rows.Piece]) -> bool:
+    """True if a window takes all from a version whose start was stated, and lies behind that of the window.
+
+    ``holding`` is what holds in it.
+    """
+    for number in {number for _, number in holding}:
         row = draft.tables.version(node, number)
         if row.valid_from > window.start and is_start_stated(draft, row):
             kept = asof.version_validity(draft.tables, node, number, row, draft.seq).without(window)
@@ -110,17 +166,26 @@ def is_start_stated(draft: Draft, row: schema.VersionRow) -> bool:
     return bool(row.stated & ev.START_STATED)
 
 
-def lose(draft: Draft, node: int, window: Interval, by: bytes) -> bool:
-    """Take a window from whatever versions hold in it; true if any did."""
-    lineage = draft.tables.node(node).lineage
+def lose(
+    draft: Draft, node: int, window: Interval, by: bytes, holding: Sequence[timeline_rows.Piece] | None = None
+) -> bool:
+    """Take a window from whatever versions hold in it; true if any did.
+
+    ``holding`` is what holds in it, if that is known.
+    """
     lost: dict[int, Interval] = {}
-    for span, number in pieces_in(draft, node, window):
+    for span, number in pieces_in(draft, node, window) if holding is None else holding:
         lost[number] = Interval(lost.get(number, span).start, span.end)
+    lineage = draft.tables.node(node).lineage
     for number, span in sorted(lost.items(), reverse=True):
         row = draft.tables.version(node, number)
-        kept = asof.version_validity(draft.tables, node, number, row, draft.seq).without(window)
-        if kept.is_empty or kept.end <= span.start:
+        if window.end == FOREVER or not _holds_behind(draft, node, number, row, window.end):
             draft.emit(ev.Closed(lineage, number, max(row.valid_from, window.start), by))
         else:
             draft.emit(ev.Lost(lineage, number, span.start, span.end, by))
     return bool(lost)
+
+
+def _holds_behind(draft: Draft, node: int, number: int, row: schema.VersionRow, at: int) -> bool:
+    """True if a version holds at some time from ``at`` on."""
+    return row.valid_to > at and asof.version_validity(draft.tables, node, number, row, draft.seq).end > at

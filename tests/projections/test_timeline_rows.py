@@ -51,7 +51,7 @@ def test_every_point_is_what_was_last_said_of_it(most_steps: int, told: list[tup
         seq = 1
         for later, window, number in told:
             seq += later
-            timeline_rows.put(table, PLACE, seq, window, number, BORN)
+            timeline_rows.put(table, PLACE, seq, window, number, lambda: BORN)
             known.append((seq, window, number))
     for as_of in range(seq + 1) if told else ():
         said = [(window, number) for at, window, number in known if at <= as_of]
@@ -68,13 +68,16 @@ def test_every_point_is_what_was_last_said_of_it(most_steps: int, told: list[tup
             assert piece is not None
             assert (piece.number, piece.span.contains(valid)) == (expected, True)
             assert piece in list(timeline_rows.pieces(line))
+        for _, window, _ in told:
+            touched = [piece for piece in timeline_rows.pieces(line) if piece.span.overlaps(window)]
+            assert timeline_rows.pieces_in(table, PLACE, as_of, window) == touched
 
 
 def test_a_long_timeline_is_written_in_chunks_and_read_by_two_look_ups() -> None:
     table: Any = Pairs()
     for number in range(2, 1_002):
         start = (number * 7_919) % 10_007
-        timeline_rows.put(table, PLACE, number, Interval(start, start + 3), number, BORN)
+        timeline_rows.put(table, PLACE, number, Interval(start, start + 3), number, lambda: BORN)
     line = timeline_rows.steps(table, PLACE, 2_000)
     assert line is not None and len(line) > 1_500
     assert max(map(len, table.pairs.values())) < 2_000
@@ -92,5 +95,5 @@ def test_a_long_timeline_is_written_in_chunks_and_read_by_two_look_ups() -> None
 def test_the_commits_that_changed_a_timeline_are_listed() -> None:
     table: Any = Pairs()
     for seq in (4, 9, 9, 12):
-        timeline_rows.put(table, PLACE, seq, Interval(20 + seq, 22 + seq), HOLE, BORN)
+        timeline_rows.put(table, PLACE, seq, Interval(20 + seq, 22 + seq), HOLE, lambda: BORN)
     assert timeline_rows.changes(table, PLACE, 10) == [1, 4, 9]

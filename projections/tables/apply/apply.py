@@ -239,23 +239,21 @@ def _pieces(
 ) -> list[times.Interval]:
     """The spans of a window in which a version or an edge holds."""
     if row.closed != schema.CUT:
-        return list(times.Interval(row.valid_from, row.valid_to).intersect(window).pieces)
-    line = timeline_rows.steps(tables.timelines, place, seq) or ()
-    held = (piece.span.intersect(window) for piece in timeline_rows.pieces(line) if piece.number == number)
-    return [span for span in held if not span.is_empty]
+        start, end = max(row.valid_from, window.start), min(row.valid_to, window.end)
+        return [times.Interval(start, end)] if start < end else []
+    touched = timeline_rows.pieces_in(tables.timelines, place, seq, window) or ()
+    return [piece.span.intersect(window) for piece in touched if piece.number == number]
 
 
 def _hold(on: deferred_rows.DeferredRows, node: int, window: times.Interval, number: int) -> None:
     """Let a version of a lineage hold in a window, or nothing."""
-    first = on.tables.version(node, 1)
-    timeline_rows.put(
-        on.tables.timelines,
-        timeline_rows.Place(timeline_rows.OF_LINEAGE, node),
-        on.seq,
-        window,
-        number,
-        (first.seq, times.Interval(first.valid_from, first.valid_to)),
-    )
+
+    def born() -> tuple[int, times.Interval]:
+        first = on.tables.version(node, 1)
+        return first.seq, times.Interval(first.valid_from, first.valid_to)
+
+    place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
+    timeline_rows.put(on.tables.timelines, place, on.seq, window, number, born)
 
 
 def _ended(on: deferred_rows.DeferredRows, event: ev.Ended) -> None:
@@ -275,12 +273,12 @@ def _void(on: deferred_rows.DeferredRows, node: int, window: times.Interval) -> 
     """Say that nothing holds where nothing does; what the timeline ends with."""
     _hold(on, node, times.Interval(window.start, window.start), timeline_rows.NOTHING)
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
-    line = timeline_rows.steps(on.tables.timelines, place, on.seq) or []
-    for piece in timeline_rows.pieces(line):
-        if piece.number == timeline_rows.NOTHING and piece.span.overlaps(window):
+    table = on.tables.timelines
+    for piece in timeline_rows.pieces_in(table, place, on.seq, window) or ():
+        if piece.number == timeline_rows.NOTHING:
             _hold(on, node, piece.span.intersect(window), timeline_rows.HOLE)
-    line = timeline_rows.steps(on.tables.timelines, place, on.seq) or []
-    return line[-1][1]
+    last = timeline_rows.piece_at(table, place, on.seq, times.FOREVER - 1)
+    return timeline_rows.NOTHING if last is None else last.number
 
 
 def _named(on: deferred_rows.DeferredRows, event: ev.Named) -> None:
@@ -339,7 +337,7 @@ def _edge_loses(on: deferred_rows.DeferredRows, edge: bytes, window: times.Inter
     line = timeline_rows.Place(timeline_rows.OF_EDGE, place.edge)
     born = row.seq, times.Interval(row.valid_from, row.valid_to)
     for piece in _pieces(on.tables, line, row, timeline_rows.HOLDS, window, on.seq):
-        timeline_rows.put(on.tables.timelines, line, on.seq, piece, timeline_rows.NOTHING, born)
+        timeline_rows.put(on.tables.timelines, line, on.seq, piece, timeline_rows.NOTHING, lambda: born)
     closed, ends = _left(row, window, on.seq)
     on.tables.put_edge(place, row._replace(closed=closed, valid_to=ends))
 

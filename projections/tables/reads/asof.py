@@ -4,11 +4,11 @@ The rows have interval columns. So are embedding spaces: where their vectors are
 are gone. The vectors themselves are blobs of the log.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from worlddb.log.model import blobs, codec, times
+from worlddb.log.model import blobs, codec, errors, times
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.reads.table_reads import TableReads
 from worlddb.projections.tables.storage import rows, schema, timeline_rows, transaction
@@ -37,6 +37,7 @@ def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVers
 
     They are in log order: later ones are not read.
     """
+    held: dict[int, list[times.Interval]] | None = None
     number = tables.node(node).versions
     row = tables.version(node, number)
     if row.seq > seq:
@@ -45,7 +46,12 @@ def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVers
             return
         row = tables.version(node, number)
     while True:
-        yield SeenVersion(number, row, version_validity(tables, node, number, row, seq))
+        if row.closed <= seq:
+            yield SeenVersion(number, row, times.Interval(row.valid_from, row.valid_to))
+        else:
+            if held is None:
+                held = _all_held(tables, node, seq)
+            yield SeenVersion(number, row, times.spans_of(tuple(held.get(number, ())), row.valid_from))
         number -= 1
         if not number:
             return
@@ -81,11 +87,29 @@ def _held(
     row: schema.VersionRow | schema.EdgeRow,
     seq: int,
 ) -> times.Validity:
+    # Nothing holds before the start that it was written with.
+    line = timeline_rows.stretch(tables.timelines, place, seq, times.Interval(row.valid_from, times.FOREVER))
+    if line is None:
+        raise _missing_timeline(place, seq)
+    starts = zip(line.steps, (*line.steps[1:], (line.beyond, 0)), strict=True)
+    held = tuple(times.Interval(start, end) for (start, each), (end, _) in starts if each == number)
+    return times.spans_of(held, row.valid_from)
+
+
+def _all_held(tables: TableReads, node: int, seq: int) -> dict[int, list[times.Interval]]:
+    """The spans of all versions of a node as they were known at a commit."""
+    place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     line = timeline_rows.steps(tables.timelines, place, seq)
     if line is None:
-        raise transaction.missing_row(f"timeline {place.kind}/{place.number} at or before commit {seq}")
-    held = tuple(piece.span for piece in timeline_rows.pieces(line) if piece.number == number)
-    return times.spans_of(held, row.valid_from)
+        raise _missing_timeline(place, seq)
+    held: dict[int, list[times.Interval]] = {}
+    for span, number in timeline_rows.pieces(line):
+        held.setdefault(number, []).append(span)
+    return held
+
+
+def _missing_timeline(place: timeline_rows.Place, seq: int) -> errors.DamagedStore:
+    return transaction.missing_row(f"timeline {place.kind}/{place.number} at or before commit {seq}")
 
 
 def closed_by(tables: TableReads, node: int, number: int, row: schema.VersionRow, seq: int) -> int:
@@ -113,12 +137,11 @@ def _cut_by(
     seq: int,
 ) -> int:
     """The last commit that changed when a number holds; 0 if the one that wrote it did."""
-    now, last = _held(tables, place, number, row, seq), 0
-    for commit in reversed(timeline_rows.changes(tables.timelines, place, seq)):
-        if commit < row.seq or _held(tables, place, number, row, commit) != now:
-            break
-        last = commit
-    return 0 if last == row.seq else last
+    now = _held(tables, place, number, row, seq)
+    commits = [commit for commit in timeline_rows.changes(tables.timelines, place, seq) if commit >= row.seq]
+    # When it holds only shrinks (law 8): once it is as it was at the commit, it stays so up to there.
+    at = bisect_left(commits, True, key=lambda commit: _held(tables, place, number, row, commit) == now)
+    return 0 if at == len(commits) or commits[at] == row.seq else commits[at]
 
 
 def ended_by(tables: TableReads, node: int, row: schema.NodeRow, seq: int) -> int:
@@ -126,18 +149,25 @@ def ended_by(tables: TableReads, node: int, row: schema.NodeRow, seq: int) -> in
     if row.ended != schema.CUT:
         return row.ended if row.ended <= seq else 0
     place, last = timeline_rows.Place(timeline_rows.OF_LINEAGE, node), 0
-    for commit in reversed(timeline_rows.changes(tables.timelines, place, seq)):
-        line = timeline_rows.steps(tables.timelines, place, commit)
-        if not line or line[-1][1] != timeline_rows.HOLE:
+    commits = timeline_rows.changes(tables.timelines, place, seq) if has_ended(tables, node, seq) else []
+    for commit in reversed(commits):
+        if not _ends_with_hole(tables, place, commit):
             break
         last = commit
     return last
 
 
+def _ends_with_hole(tables: TableReads, place: timeline_rows.Place, seq: int) -> bool:
+    piece = timeline_rows.piece_at(tables.timelines, place, seq, times.FOREVER - 1)
+    return piece is not None and piece.number == timeline_rows.HOLE
+
+
 def has_ended(tables: TableReads, node: int, seq: int) -> bool:
     """True if a lineage had ended, as of a commit, and was not resumed by then."""
-    row = tables.node(node)
-    return row.ended != 0 and ended_by(tables, node, row, seq) != 0
+    ended = tables.node(node).ended
+    if ended != schema.CUT:
+        return 0 < ended <= seq
+    return _ends_with_hole(tables, timeline_rows.Place(timeline_rows.OF_LINEAGE, node), seq)
 
 
 def edge_known(row: schema.EdgeRow, seq: int) -> bool:

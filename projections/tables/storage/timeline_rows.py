@@ -16,7 +16,9 @@ chunks, so that a commit writes those that it changes, and one point is read by 
 
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from operator import itemgetter
 from typing import Final, NamedTuple, Protocol
 
 from worlddb.log.model.times import ALWAYS, FOREVER, Interval
@@ -36,6 +38,7 @@ HOLDS: Final = 1
 MOST_STEPS: Final = 64
 
 _STEP: Final = struct.Struct(">qI")
+_start: Final = itemgetter(0)
 _LEAF, _DIRECTORY = b"\x00", b"\x01"
 _HEAD_BYTES: Final = {0: 1, 1: 5}
 
@@ -94,10 +97,47 @@ def steps(table: Readable, place: Place, seq: int) -> Steps | None:
     return [step for _, chunk in _decoded(found) for step in _decoded(_chunk(table, place, chunk, seq))]
 
 
-def pieces(line: Sequence[tuple[int, int]]) -> Iterator[Piece]:
-    """The spans of a timeline, in order, those in which nothing holds among them."""
+class Stretch(NamedTuple):
+    """Neighbouring steps of a timeline, and where the last one ends."""
+
+    steps: Steps
+    beyond: int
+
+
+def pieces_in(table: Readable, place: Place, seq: int, window: Interval) -> list[Piece] | None:
+    """The whole spans that a window touches, in order; ``None`` if there is no timeline by then."""
+    found = stretch(table, place, seq, window)
+    return None if found is None else list(pieces(*found))
+
+
+def stretch(table: Readable, place: Place, seq: int, window: Interval) -> Stretch | None:
+    """The steps that hold in a window; ``None`` if there is no timeline by then.
+
+    Of a long timeline the chunks that the window touches are read.
+    """
+    found = _row(table, place, 0, seq)
+    if found is None:
+        return None
+    if window.is_empty:
+        return Stretch([], window.end)
+    beyond = FOREVER
+    if found[:1] == _LEAF:
+        line = _decoded(found)
+    else:
+        chunks = _decoded(found)
+        first = max(0, bisect_right(chunks, window.start, key=_start) - 1)
+        last = max(first + 1, bisect_left(chunks, window.end, key=_start))
+        line = [step for _, chunk in chunks[first:last] for step in _decoded(_chunk(table, place, chunk, seq))]
+        beyond = chunks[last][0] if last < len(chunks) else FOREVER
+    first = max(0, bisect_right(line, window.start, key=_start) - 1)
+    last = max(first + 1, bisect_left(line, window.end, key=_start))
+    return Stretch(line[first:last], line[last][0] if last < len(line) else beyond)
+
+
+def pieces(line: Sequence[tuple[int, int]], beyond: int = FOREVER) -> Iterator[Piece]:
+    """The spans of a timeline, in order, those in which nothing holds among them; the last one ends at ``beyond``."""
     for at, (start, number) in enumerate(line):
-        yield Piece(Interval(start, line[at + 1][0] if at + 1 < len(line) else FOREVER), number)
+        yield Piece(Interval(start, line[at + 1][0] if at + 1 < len(line) else beyond), number)
 
 
 def changes(table: Readable, place: Place, seq: int) -> list[int]:
@@ -106,41 +146,56 @@ def changes(table: Readable, place: Place, seq: int) -> list[int]:
     return sorted({at for key, _ in table.scan(prefix) if (at := schema.TIMELINE_KEY.unpack(key)[3]) <= seq})
 
 
-def overlaid(line: Sequence[tuple[int, int]], window: Interval, number: int) -> Steps:
-    """A timeline with what holds in a window replaced."""
-    if window.is_empty:
-        return list(line)
-    first = bisect_left(line, window.start, key=lambda step: step[0])
-    beyond = len(line) if window.end == FOREVER else bisect_right(line, window.end, key=lambda step: step[0])
-    made = [*line[:first], (window.start, number)]
-    if window.end != FOREVER:
-        made.append((window.end, line[beyond - 1][1] if beyond else NOTHING))
-        made += line[beyond:]
-    return [step for at, step in enumerate(made) if not at or step[1] != made[at - 1][1]]
-
-
 def put(
-    table: write_buffer.Table, place: Place, seq: int, window: Interval, number: int, born: tuple[int, Interval]
+    table: write_buffer.Table,
+    place: Place,
+    seq: int,
+    window: Interval,
+    number: int,
+    born: Callable[[], tuple[int, Interval]],
 ) -> None:
     """Let a number hold in a window from a commit on.
 
-    ``born`` is the commit and the window of the first version, or of the edge: what held before there was a timeline.
+    ``born`` gives the commit and the window of the first version, or of the edge, where there is no timeline yet: what
+    held before.
     """
     root = _row(table, place, 0, seq)
     if root is None:
-        line = overlaid([(ALWAYS, NOTHING)], born[1], HOLDS)
-        if born[0] != seq:
-            table.put(_key(place, 0, born[0]), _encoded(line))
-        table.put(_key(place, 0, seq), _encoded(overlaid(line, window, number)))
+        written, held = born()
+        line = _overlaid(_LEAF + _STEP.pack(ALWAYS, NOTHING), held, HOLDS)
+        if written != seq:
+            table.put(_key(place, 0, written), line)
+        table.put(_key(place, 0, seq), _overlaid(line, window, number))
     elif root[:1] == _LEAF:
-        _put_line(table, place, seq, overlaid(_decoded(root), window, number))
+        _put_line(table, place, seq, _overlaid(root, window, number))
     else:
         _put_in_chunks(table, place, seq, root, window, number)
 
 
-def _put_line(table: write_buffer.Table, place: Place, seq: int, line: Steps) -> None:
-    if len(line) <= MOST_STEPS:
-        table.put(_key(place, 0, seq), _encoded(line))
+def _overlaid(line: bytes, window: Interval, number: int) -> bytes:
+    """Steps as they are stored, with what holds in a window replaced.
+
+    They are cut and joined as bytes: the steps of a long timeline would take longer to unpack than all else here.
+    """
+    if window.is_empty:
+        return line
+    count = _count(line)
+    first = _first_from(line, count, window.start)
+    made = line[: 1 + first * _STEP.size]
+    if not first or _number(line, first - 1) != number:
+        made += _STEP.pack(window.start, number)
+    if window.end == FOREVER:
+        return made
+    beyond = _first_from(line, count, window.end + 1)
+    behind = _number(line, beyond - 1) if beyond else NOTHING
+    if behind != number:
+        made += _STEP.pack(window.end, behind)
+    return made + line[1 + beyond * _STEP.size :]
+
+
+def _put_line(table: write_buffer.Table, place: Place, seq: int, line: bytes) -> None:
+    if _count(line) <= MOST_STEPS:
+        table.put(_key(place, 0, seq), line)
         return
     directory = _put_chunks(table, place, seq, line, [], 1)
     table.put(_key(place, 0, seq), _directory(directory, 1 + len(directory)))
@@ -152,30 +207,38 @@ def _put_in_chunks(
     """Write the chunks that a window touches anew, and what leads to them if they are others now."""
     if window.is_empty:
         return
+    count = (len(root) - 5) // _STEP.size
+    at = _find(root, 5, count, window.start - 1)
+    if at + 1 == count or window.end < _STEP.unpack_from(root, 5 + (at + 1) * _STEP.size)[0]:
+        chunk = _STEP.unpack_from(root, 5 + at * _STEP.size)[1]
+        line = _overlaid(_chunk(table, place, chunk, seq), window, number)
+        if _count(line) <= MOST_STEPS:
+            # Most statements change one chunk, and not where it begins.
+            table.put(_key(place, chunk, seq), line)
+            return
     known, following = _decoded(root), int.from_bytes(root[1:5], "big")
-    starts = [start for start, _ in known]
     # From the chunk before the window on, so that neighbours which come to be equal meet in one chunk.
-    first = max(0, bisect_right(starts, window.start - 1) - 1)
-    beyond = len(known) if window.end == FOREVER else bisect_right(starts, window.end)
+    first = max(0, bisect_right(known, window.start - 1, key=_start) - 1)
+    beyond = len(known) if window.end == FOREVER else bisect_right(known, window.end, key=_start)
     touched = known[first:beyond]
-    line = [step for _, chunk in touched for step in _decoded(_chunk(table, place, chunk, seq))]
-    made = _put_chunks(table, place, seq, overlaid(line, window, number), [chunk for _, chunk in touched], following)
+    line = _LEAF + b"".join(_chunk(table, place, chunk, seq)[1:] for _, chunk in touched)
+    made = _put_chunks(table, place, seq, _overlaid(line, window, number), [chunk for _, chunk in touched], following)
     if made != touched:
         following = max(following, 1 + max(chunk for _, chunk in made))
         table.put(_key(place, 0, seq), _directory([*known[:first], *made, *known[beyond:]], following))
 
 
 def _put_chunks(
-    table: write_buffer.Table, place: Place, seq: int, line: Steps, reused: Sequence[int], following: int
+    table: write_buffer.Table, place: Place, seq: int, line: bytes, reused: Sequence[int], following: int
 ) -> Steps:
     """Write steps as chunks, under the numbers of those that they replace as far as these go."""
     made: Steps = []
-    numbers = iter([*reused, *range(following, following + 1 + len(line))])
-    size = -(-len(line) // -(-len(line) // MOST_STEPS))
-    for at in range(0, len(line), size):
-        chunk = next(numbers)
-        made.append((line[at][0], chunk))
-        table.put(_key(place, chunk, seq), _encoded(line[at : at + size]))
+    count = _count(line)
+    chunks = -(-count // MOST_STEPS)
+    size = _STEP.size * -(-count // chunks)
+    for at, chunk in zip(range(1, len(line), size), chain(reused, range(following, following + chunks)), strict=False):
+        made.append((_STEP.unpack_from(line, at)[0], chunk))
+        table.put(_key(place, chunk, seq), _LEAF + line[at : at + size])
     return made
 
 
@@ -199,10 +262,6 @@ def _chunk(table: Readable, place: Place, chunk: int, seq: int) -> bytes:
     return found
 
 
-def _encoded(line: Steps) -> bytes:
-    return _LEAF + b"".join(_STEP.pack(*step) for step in line)
-
-
 def _directory(chunks: Steps, following: int) -> bytes:
     return _DIRECTORY + following.to_bytes(4, "big") + b"".join(_STEP.pack(*chunk) for chunk in chunks)
 
@@ -211,7 +270,27 @@ def _decoded(value: bytes) -> Steps:
     return list(_STEP.iter_unpack(memoryview(value)[_HEAD_BYTES[value[0]] :]))
 
 
-def _find(value: bytes, head: int, count: int, valid: int) -> int:
-    """The last entry that begins at or before a time."""
+def _count(line: bytes) -> int:
+    """How many steps there are."""
+    return (len(line) - 1) // _STEP.size
+
+
+def _number(line: bytes, at: int) -> int:
+    return int(_STEP.unpack_from(line, 1 + at * _STEP.size)[1])
+
+
+def _first_from(line: bytes, count: int, time: int) -> int:
+    """The first step that begins at a time or later."""
+    if not count or _STEP.unpack_from(line, len(line) - _STEP.size)[0] < time:
+        # Most statements are about the present.
+        return count
     unpack, size = _STEP.unpack_from, _STEP.size
+    return bisect_left(range(count), time, key=lambda at: unpack(line, 1 + at * size)[0])
+
+
+def _find(value: bytes, head: int, count: int, valid: int) -> int:
+    """The last entry that begins at or before a time; most look for the last one of all."""
+    unpack, size = _STEP.unpack_from, _STEP.size
+    if count and unpack(value, head + (count - 1) * size)[0] <= valid:
+        return count - 1
     return max(0, bisect_right(range(count), valid, key=lambda at: unpack(value, head + at * size)[0]) - 1)

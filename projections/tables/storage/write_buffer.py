@@ -228,8 +228,24 @@ class Table:
 
     def last(self, prefix: bytes, upto: bytes) -> Pair | None:
         """The pair with the greatest key at or below ``upto``."""
-        if self._pending or self._columns:
+        if self._columns:
+            self._take_in()
+        pending = self._pending
+        if not pending:
+            return self._last_stored(prefix, upto)
+        if self._deletes:
             return next(self.scan(prefix, upto, reverse=True), None)
+        at = upto if upto in pending else None
+        if at is None:
+            size = self._prefix_bytes
+            keys = self._group(prefix[:size]) if size and len(prefix) >= size else pending
+            at = max((key for key in keys if key <= upto and key.startswith(prefix)), default=None)
+            stored = self._last_stored(prefix, upto)
+            if at is None or (stored is not None and stored[0] > at):
+                return stored
+        return at, pending[at]  # type: ignore[return-value]
+
+    def _last_stored(self, prefix: bytes, upto: bytes) -> Pair | None:
         cursor = self._own_cursor()
         at, within = self._first + upto, self._first + prefix
         if not cursor.set_range(at):
