@@ -119,11 +119,12 @@ class SeenTexts:
                 part[0] = weight * share
                 scores[place] += part[0]
         hits = []
+        among = frozenset(nodes) if isinstance(nodes, Sequence) else nodes
         for place, score in enumerate(scores):
             if not score:
                 continue
             node, version, seq, _, _ = self._texts.documents[place]
-            if (through is None or seq <= through) and (nodes is None or node in nodes):
+            if (through is None or seq <= through) and (among is None or node in among):
                 hits.append(fields.TextHit(node, version, seq, score))
         return text_snapshot.best(hits, limit)
 
@@ -262,9 +263,10 @@ class CorpusSearch:
             self._parts.append(begun)
 
     def found(self) -> list[fields.TextHit]:
-        if len(self._parts) == 1:
-            return self._parts[0].found()
-        return text_snapshot.best(chain.from_iterable(part.found() for part in self._parts), self._limit)
+        found = [hits for part in self._parts if (hits := part.found())]
+        if len(found) == 1:
+            return found[0]
+        return text_snapshot.best(chain.from_iterable(found), self._limit)
 
     def settle(self) -> None:
         for part in self._parts:

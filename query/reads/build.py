@@ -360,6 +360,8 @@ class _EndedAround(dict[int, int | None]):
 
 def in_ended(snapshot: visible.VisibleSnapshot, node: int) -> str:
     """The nearest world around one that has ended, if all that contain it have or lie in such; else empty."""
+    if any(snapshot.stands(place.source) for place in snapshot.placings(node)[:1]):
+        return ""
     kept = snapshot.kept.get(_EndedAround)
     if kept is None:
         kept = snapshot.kept[_EndedAround] = _EndedAround()

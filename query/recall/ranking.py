@@ -354,12 +354,15 @@ def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Iterable[Rank
 
     Reads the texts of the best until no other can reach the first ``k``; only texts that the view can see.
     """
-    left, best = iter(ranked), list[Ranked]()
+    left = iter(ranked)
     most = scoring.most_by_form(question.answer_form)
+    best = _by_score(_rescored(snapshot, question, list(islice(left, k)), scoring.LATER_WEIGHT))
     while following := list(islice(left, RESCORED_AT_ONCE)):
-        if len(best) == k and round(following[0].score + most, 6) < round(best[-1].score, 6):
+        least = round(best[-1].score, 6)
+        reaching = [each for each in following if round(each.score + most, 6) >= least]
+        if not reaching:
             break
-        best = _by_score([*best, *_rescored(snapshot, question, following, scoring.LATER_WEIGHT)])[:k]
+        best = _by_score([*best, *_rescored(snapshot, question, reaching, scoring.LATER_WEIGHT)])[:k]
     return best
 
 

@@ -201,6 +201,28 @@ class Inhabitants:
             self.stretch = stretch.around(valid, row.valid_from, row.valid_to)
 
 
+class Standing(NamedTuple):
+    """The first world that contains another one, and the times in which both this and the other are as they are."""
+
+    container: int
+    stretch: Stretch
+
+
+def standing_in(tables: table_reads.TableReads, world: int, moment: asof.Moment) -> Standing | None:
+    """The first container of a world that is valid at a moment; ``None`` if it is not, or nothing contains it."""
+    seen = asof.version_at(tables, world, moment)
+    if seen is None:
+        return None
+    seq, valid = moment
+    for place, row in tables.incoming(world, schema.CONTAINS_CODE, known_after=seq, known_by=seq):
+        if asof.edge_seen(tables, place, row, moment):
+            # What was cut later, or into several spans, is only known for this instant.
+            is_whole = row.closed <= seq
+            start, end = (row.valid_from, row.valid_to) if is_whole else (valid, valid + 1)
+            return Standing(place.source, Stretch(start, end).within(Stretch(seen.validity.start, seen.validity.end)))
+    return None
+
+
 def members_below(
     tables: table_reads.TableReads, world: int, moment: asof.Moment, limit: int | None = None
 ) -> set[int] | None:
@@ -212,6 +234,8 @@ MAX_WORLDS: Final = 16
 """How many interiors are kept: those of the worlds that were asked about last."""
 MAX_MEMBERS: Final = 200_000
 """A world with more members is listed anew, if it is listed at all."""
+MAX_STANDING: Final = 50_000
+"""Of how many worlds it is kept that nothing around them has ended."""
 MAX_COMMITS: Final = 256
 """After more commits a world is listed anew."""
 FEW_EVENTS: Final = 2_000
@@ -235,6 +259,9 @@ class InteriorCache:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._kept: OrderedDict[int, Interior] = OrderedDict()
+        self.standing: dict[int, tuple[int, Stretch]] = {}
+        """Worlds that are valid, as all around them are, by the first container of each: the commit, and the valid
+        times for which that is known."""
 
     def at(self, snapshot: Snapshot, world: int, moment: asof.Moment) -> Nodes | None:
         """The members of a world at a moment, if they are known or easily found, else ``None``."""

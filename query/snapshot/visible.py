@@ -28,13 +28,17 @@ from worlddb.query.records.records import Erasure
 from worlddb.query.snapshot import valid_period
 from worlddb.query.snapshot.erasure_notes import erasure_of
 from worlddb.query.snapshot.snapshot import (
+    ALL_TIMES,
+    MAX_STANDING,
     Inhabitants,
     InteriorCache,
     Scope,
     Snapshot,
+    Stretch,
     containers_at,
     members_below,
     placings_at,
+    standing_in,
 )
 
 FEW: Final = 32
@@ -302,7 +306,7 @@ class VisibleSnapshot:
     """The tables and texts that one read of a view may see; texts are found by visible rows."""
 
     __slots__ = (
-        *("_also_at", "_bodies", "_here", "_interiors", "_placings", "_says_trust", "_snapshot"),
+        *("_also_at", "_bodies", "_derived", "_here", "_interiors", "_placings", "_says_trust", "_snapshot"),
         *("kept", "place", "tables"),
     )
 
@@ -327,6 +331,8 @@ class VisibleSnapshot:
         self._interiors = None if place.is_confined else interiors
         self._bodies: dict[bytes, blobs.Body | None] = {}
         self._says_trust: bool | None = None
+        self._derived: tuple[int, bool] = (-1, False)
+        """The world that was asked about last, and whether it was ever said to be derived from another."""
         self.kept: dict[type, Any] = {}
         """What those who read through this make once, for as long as the read takes."""
         self.place = place
@@ -377,6 +383,33 @@ class VisibleSnapshot:
         if len(self._bodies) < MOST_BODIES:
             self._bodies[row.body] = found
         return found
+
+    def stands(self, world: int) -> bool:
+        """True if a world is valid at the moment, and the first that contains it, and so on as far as the root.
+
+        Nearly all are; that it is False says nothing. In a view of the whole store it is kept for the next reads of
+        the same commit.
+        """
+        seq, valid = self.place.moment
+        kept = {} if self._interiors is None else self._interiors.standing
+        path: list[tuple[int, Stretch]] = []
+        beyond = ALL_TIMES
+        while world != schema.ROOT_NODE:
+            known = kept.get(world)
+            if known is not None and known[0] == seq and known[1].holds(valid):
+                beyond = known[1]
+                break
+            found = standing_in(self.tables, world, self.place.moment)
+            if found is None:
+                return False
+            path.append((world, found.stretch))
+            world = found.container
+        for each, stretch in reversed(path):
+            beyond = beyond.within(stretch)
+            kept[each] = seq, beyond
+        if len(kept) > MAX_STANDING:
+            kept.clear()
+        return True
 
     def body_at(self, seq: int, position: int) -> blobs.Body | None:
         """A body that a commit left for itself and for no world, such as the name of a setting."""
@@ -513,6 +546,13 @@ class VisibleSnapshot:
 
     def is_derived(self, node: int) -> bool:
         """True if a world was once said to be ``derived_from`` another."""
+        if self._derived[0] != node:
+            self._derived = node, self._has_bases(node)
+        return self._derived[1]
+
+    def _has_bases(self, node: int) -> bool:
+        if not self._snapshot.tables.has_outgoing(node, _DERIVED_FROM):
+            return False
         return next(iter(self.tables.outgoing(node, _DERIVED_FROM, known_by=self.place.moment.seq)), None) is not None
 
     @property

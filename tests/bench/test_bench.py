@@ -48,6 +48,10 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         ("--members", "5", "40", "--depths", "1", "3", "--edits", "2"),
         {"p50_ms", "cpu_p50_ms", "bytes_per_edit", "ratios"},
     ),
+    "timelines": (
+        ("--sizes", "1", "4", "--samples", "2"),
+        {"p50_ms", "cpu_p50_ms", "ratios", "floor_p50_ms", "floor_cpu_p50_ms", "floor_ratio"},
+    ),
     "open": (("--small", "4", "--large", "40", "--runs", "1"), {"small", "large", "ratio"}),
     "reads": (("--nodes", "60", "--samples", "3"), {"p50_ms", "p95_ms", "recall_at_10"}),
     # As many samples as it takes to draw the commit halfway too.
@@ -159,11 +163,11 @@ def run_small(name: str) -> dict[str, object]:
     assert (told["bench"], told["seed"]) == (name, 3)
     figures = [value for key in keys if isinstance(value := told[key], int | float)]
     assert all(figure > 0 for figure in figures)
-    assert len(figures) == len(keys) or name in ("worlds", "open", "reads", "proofs", "resolve")
+    assert len(figures) == len(keys) or name in ("worlds", "timelines", "open", "reads", "proofs", "resolve")
     return told
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"composed"}))
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"composed", "timelines"}))
 def test_a_program_prints_its_keys(name: str) -> None:
     run_small(name)
 
@@ -245,6 +249,16 @@ def test_worlds_tells_members_and_depths_apart() -> None:
         assert {edit: {kind: list(sizes) for kind, sizes in kinds.items()} for edit, kinds in by_edit.items()} == {
             edit: {"members": ["5", "40"], "depth": ["1", "3"]} for edit in ("add", "revise")
         }
+
+
+def test_timelines_tells_statements_and_reads_by_versions() -> None:
+    told = run_small("timelines")
+    for key in ("p50_ms", "cpu_p50_ms", "ratios"):
+        by_call = told[key]
+        assert isinstance(by_call, dict)
+        assert {"revise", "late statement", "hole", "get, at both times", "rebuild, a version"} < by_call.keys()
+        for by_size in by_call.values():
+            assert list(by_size) == ["1", "4"] and min(by_size.values()) > 0
 
 
 def test_diff_visits_no_more_worlds_than_lie_above_the_changes() -> None:

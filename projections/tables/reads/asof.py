@@ -37,7 +37,7 @@ def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVers
 
     They are in log order: later ones are not read.
     """
-    held: dict[int, list[times.Interval]] | None = None
+    cut, held = 0, dict[int, list[times.Interval]]()
     number = tables.node(node).versions
     row = tables.version(node, number)
     if row.seq > seq:
@@ -46,11 +46,12 @@ def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVers
             return
         row = tables.version(node, number)
     while True:
-        if row.closed <= seq:
-            yield SeenVersion(number, row, times.Interval(row.valid_from, row.valid_to))
+        cut += row.closed > seq
+        if cut < 2 or row.closed <= seq:
+            yield SeenVersion(number, row, version_validity(tables, node, number, row, seq))
         else:
-            if held is None:
-                held = _all_held(tables, node, seq)
+            # To look for the spans of each version in the whole timeline would be quadratic.
+            held = held or _all_held(tables, node, seq)
             yield SeenVersion(number, row, times.spans_of(tuple(held.get(number, ())), row.valid_from))
         number -= 1
         if not number:

@@ -388,6 +388,10 @@ class Tables(transaction.WholeTables):
             return True
         return self._back.has_group(schema.EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
 
+    def has_outgoing(self, node: int, code: int) -> bool:
+        """True if a node was ever the source of an edge of a type, in what was committed or is in the tables."""
+        return self._out.has_group(schema.EDGE_PREFIX.pack(node, code), fresh=False)
+
     def containers(self, node: int) -> list[int]:
         """The worlds that contain a node now, in log order.
 

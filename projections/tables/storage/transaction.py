@@ -281,11 +281,16 @@ class WholeTables:
 
     @property
     def out(self) -> write_buffer.Table:
-        return self._complete(self._out)
+        # As all here, but most reads ask for this and the next one, many times over.
+        if self.deferred is not None:
+            self.deferred.flush()
+        return self._out
 
     @property
     def back(self) -> write_buffer.Table:
-        return self._complete(self._back)
+        if self.deferred is not None:
+            self.deferred.flush()
+        return self._back
 
     @property
     def edges(self) -> write_buffer.Table:
