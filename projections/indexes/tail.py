@@ -11,7 +11,7 @@ order. Where the index on disk cannot be brought to the last boundary, the texts
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -35,6 +35,8 @@ class FewTexts:
 
     def __init__(self) -> None:
         self._places: dict[tuple[int, int], int] = {}
+        self._seen = SeenTexts(self, 0)
+        self.nodes: set[int] = set()
         self.documents: list[fields.TextDocument] = []
         self.postings: dict[_Token, list[tuple[int, int]]] = {}
         """For each token the places of the texts that it stands in, in order, and there how often it does times
@@ -52,7 +54,9 @@ class FewTexts:
 
     def seen(self) -> SeenTexts:
         """A view of the texts that are here now."""
-        return SeenTexts(self, len(self.documents))
+        if self._seen.count != len(self.documents):
+            self._seen = SeenTexts(self, len(self.documents))
+        return self._seen
 
     def shares_of(self, field: str, scoring: fields.Scoring) -> dict[int, float]:
         """The cache of what :meth:`Scoring.share` has given for a field.
@@ -75,6 +79,7 @@ class FewTexts:
             self.postings.setdefault(token, []).append((place, often * _SHAPES + rounded[token[0]]))
         self.totals.append(self.totals[-1] + lengths)
         self.documents.append(document)
+        self.nodes.add(document.node)
 
 
 class SeenTexts:
@@ -85,13 +90,29 @@ class SeenTexts:
 
     def __init__(self, texts: FewTexts, count: int) -> None:
         self._texts = texts
-        self._count = count
+        self.count = count
+        self._counted: tuple[Sequence[analysis.Term], fields.Counts] | None = None
+        self._corpus: tuple[fields.Counts, fields.Counts] | None = None
 
     def counts(self, terms: Sequence[analysis.Term]) -> fields.Counts:
         """How common the terms are here."""
+        known = self._counted
+        if known is not None and known[0] is terms:
+            return known[1]
         postings = self._texts.postings
-        having = {term: bisect_left(postings.get((term.field, term.text), ()), (self._count,)) for term in terms}
-        return fields.Counts(self._count, having)
+        having = {term: bisect_left(postings.get((term.field, term.text), ()), (self.count,)) for term in terms}
+        counted = fields.Counts(self.count, having)
+        self._counted = terms, counted
+        return counted
+
+    def with_others(self, others: fields.Counts, terms: Sequence[analysis.Term]) -> fields.Counts:
+        """How common the terms are here and in others together; kept for those who ask for the same again."""
+        known = self._corpus
+        if known is not None and known[0] is others:
+            return known[1]
+        corpus = others.plus(self.counts(terms))
+        self._corpus = others, corpus
+        return corpus
 
     def find(self, search: text_snapshot.TextSearch, beside: fields.Scoring | None = None) -> list[fields.TextHit]:
         """The hits of a search.
@@ -100,13 +121,16 @@ class SeenTexts:
         index of these texts alone. Terms are added up in their order, as Tantivy does.
         """
         terms, limit, through, nodes = search
+        among = frozenset(nodes) if isinstance(nodes, Sequence) else nodes
+        if among is not None and not any(node in among for node in self._texts.nodes):
+            return []
         scoring = self._alone(terms) if beside is None else self._with_averages(beside)
         # Numbers in an array of 32 bits are rounded as Tantivy's are.
-        scores, part = array("f", bytes(4 * self._count)), array("f", [0.0])
+        scores, part = array("f", bytes(4 * self.count)), array("f", [0.0])
         for term in terms:
             postings = self._texts.postings.get((term.field, term.text), [])
-            if postings and postings[-1][0] >= self._count:
-                postings = postings[: bisect_left(postings, (self._count,))]
+            if postings and postings[-1][0] >= self.count:
+                postings = postings[: bisect_left(postings, (self.count,))]
             if not postings:
                 continue
             weight = scoring.weight(term)
@@ -119,7 +143,6 @@ class SeenTexts:
                 part[0] = weight * share
                 scores[place] += part[0]
         hits = []
-        among = frozenset(nodes) if isinstance(nodes, Sequence) else nodes
         for place, score in enumerate(scores):
             if not score:
                 continue
@@ -138,14 +161,14 @@ class SeenTexts:
         return text_snapshot.Ahead(None, partial(self.find, search, beside))
 
     def _alone(self, terms: Sequence[analysis.Term]) -> fields.Scoring:
-        return fields.Scoring(self._count, self.counts(terms).having, self._averages(), {})
+        return fields.Scoring(self.count, self.counts(terms).having, self._averages(), {})
 
     def _with_averages(self, beside: fields.Scoring) -> fields.Scoring:
         """The scoring of an index, with averages of our own for the fields that it knows none of."""
         return beside._replace(averages={**self._averages(), **beside.averages})
 
     def _averages(self) -> dict[str, float]:
-        return {field: fields.float32(total / self._count) for field, total in self._texts.totals[self._count].items()}
+        return {field: fields.float32(total / self.count) for field, total in self._texts.totals[self.count].items()}
 
 
 def tokens(document: fields.TextDocument) -> Iterator[_Token]:
@@ -266,7 +289,12 @@ class CorpusSearch:
         found = [hits for part in self._parts if (hits := part.found())]
         if len(found) == 1:
             return found[0]
-        return text_snapshot.best(chain.from_iterable(found), self._limit)
+        found.sort(key=len)
+        most, few = found.pop() if found else [], chain.from_iterable(found)
+        for hit in few:
+            # The tail has few hits, and fewer that are good enough.
+            insort(most, hit, key=text_snapshot.rank)
+        return most[: self._limit]
 
     def settle(self) -> None:
         for part in self._parts:
@@ -299,5 +327,8 @@ def corpus_of(views: Sequence[View], terms: Sequence[analysis.Term]) -> fields.C
     corpus: fields.Counts | None = None
     for view in views:
         counts = view.counts(terms)
-        corpus = counts if corpus is None else corpus.plus(counts)
+        if corpus is None:
+            corpus = counts
+        else:
+            corpus = view.with_others(corpus, terms) if isinstance(view, SeenTexts) else corpus.plus(counts)
     return corpus

@@ -349,4 +349,9 @@ def _columns(searcher: Searcher, found: list[tuple[float, DocAddress]], *names: 
 
 def best(hits: Iterable[fields.TextHit], limit: int) -> list[fields.TextHit]:
     """The ``limit`` best hits, best first, ties in log order."""
-    return sorted(hits, key=lambda hit: (-hit.score, hit.seq, hit.node, hit.version))[:limit]
+    return sorted(hits, key=rank)[:limit]
+
+
+def rank(hit: fields.TextHit) -> tuple[float, int, int, int]:
+    """What hits are ordered by."""
+    return -hit.score, hit.seq, hit.node, hit.version

@@ -35,7 +35,7 @@ def conflicts_of(
     found: dict[int, tuple[EdgePlace, EdgeRow]] = {}
     for type_name in sorted(spec.conflict_types):
         code = tables.type_code(type_name)
-        if code is None:
+        if code is None or not snapshot.may_have_edges(node, code):
             continue
         outgoing = tables.outgoing(node, code, known_by=moment.seq)
         for place, row in (*outgoing, *tables.incoming(node, code, known_after=moment.seq, known_by=moment.seq)):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
-from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, EdgePlace, EdgeRow
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, ROOT_NODE, EdgePlace, EdgeRow
 from worlddb.query.question.question import Question
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.snapshot.snapshot import Inhabitants
@@ -91,6 +91,7 @@ class Gate:
         self._members: Nodes | None = None
         self._listed_to = 0
         self._filter = asked
+        self._is_choosy = asked is not None or bool(self._least_trust)
         if asked is not None and (listed := asked.listed()) is not None:
             self._members = listed if inside == self._top else Nodes(frozenset(filter(self._scope.holds, listed)))
             self._listed_to = _ALL
@@ -129,7 +130,7 @@ class Gate:
         if not self._holds(node):
             return None
         seen = self.choice.seen(self._tables, node, self._moment)
-        return seen if seen is None or self._lets_through(node, seen) else None
+        return seen if seen is None or not self._is_choosy or self._lets_through(node, seen) else None
 
     def _lets_through(self, node: int, seen: SeenVersion) -> bool:
         """True if a version is what is asked for, and trusted as far as is asked for."""
@@ -137,7 +138,9 @@ class Gate:
 
     def _holds(self, node: int) -> bool:
         members = self._members if self._listed_to else self.members
-        return self._scope.holds(node) if members is None else node in members
+        if members is not None:
+            return node in members
+        return node != ROOT_NODE if self.inside == ROOT_NODE else self._scope.holds(node)
 
     def trusts(self, node: int, seen: SeenVersion) -> bool:
         """True if a version is trusted as far as is asked for."""
@@ -151,7 +154,7 @@ class Gate:
         if key in self._numbered:
             return self._numbered[key]
         seen = self.choice.numbered(self._tables, node, number, self._moment) if self._holds(node) else None
-        if seen is not None and not self._lets_through(node, seen):
+        if self._is_choosy and seen is not None and not self._lets_through(node, seen):
             seen = None
         if seen is not None and not self._is_of_several:
             self._seen[node] = seen
@@ -304,11 +307,16 @@ def referring(snapshot: visible.VisibleSnapshot, entities: Set[int], most: int) 
     """The worlds that refer to the entities, in log order; none if they are more than ``most``."""
     found: set[int] = set()
     tables, moment = snapshot.tables, snapshot.place.moment
+    if any(snapshot.has_more(entity, most) for entity in entities):
+        return []
     for entity in sorted(entities):
+        own: dict[int, EdgeRow] = {}
         for place, row in tables.incoming(entity, _REFERS_TO, known_by=moment.seq):
             if edge_seen(tables, place, row, moment):
                 found.add(place.source)
+                own[place.source] = row
             if len(found) > most:
+                snapshot.keep_more(entity, list(own.values()))
                 return []
     return sorted(found)
 

@@ -344,7 +344,9 @@ def _cosines(
     return scores
 
 
-RESCORED_AT_ONCE: Final = 16
+RESCORED_AT_ONCE: Final = 4
+"""How many hits are rescored at once beyond those that are wanted: their places in sessions are looked up together,
+and each raises what the next ones have to reach."""
 MOST_MORE: Final = 64
 """How many hits are rescored beyond those that are wanted, for groups."""
 

@@ -59,9 +59,9 @@ def newest_first(
     level = dict.fromkeys(hits, 0)
     pending = [each.passed.node for each in ranked[:k]]
     for node in pending:
-        hit, own_seen = hits[node], gate.seen(node)
+        hit = hits[node]
         for rival in _rivals(snapshot, spec, node, period):
-            seen = gate.seen(rival)
+            seen, own_seen = gate.seen(rival), gate.seen(node)
             if seen is None or own_seen is None or not _is_newer(seen, own_seen) or snapshot.body(seen.row) is None:
                 continue
             own = hits.get(rival) or find(rival) or ranking.Ranked(candidates.Passed(rival, seen, 0.0), 0.0, {}, {})

@@ -208,19 +208,36 @@ class Standing(NamedTuple):
     stretch: Stretch
 
 
-def standing_in(tables: table_reads.TableReads, world: int, moment: asof.Moment) -> Standing | None:
+def standing_in(tables: rows.Tables, world: int, moment: asof.Moment) -> Standing | None:
     """The first container of a world that is valid at a moment; ``None`` if it is not, or nothing contains it."""
-    seen = asof.version_at(tables, world, moment)
-    if seen is None:
-        return None
     seq, valid = moment
-    for place, row in tables.incoming(world, schema.CONTAINS_CODE, known_after=seq, known_by=seq):
+    newest = tables.version(world, tables.node(world).versions)
+    if newest.closed <= seq and newest.seq <= seq and newest.valid_from <= valid < newest.valid_to:
+        within = Stretch(newest.valid_from, newest.valid_to)
+    else:
+        seen = asof.version_at(tables, world, moment)
+        if seen is None:
+            return None
+        within = Stretch(seen.validity.start, seen.validity.end)
+    for place, row in tables.placed(world):
         if asof.edge_seen(tables, place, row, moment):
-            # What was cut later, or into several spans, is only known for this instant.
-            is_whole = row.closed <= seq
-            start, end = (row.valid_from, row.valid_to) if is_whole else (valid, valid + 1)
-            return Standing(place.source, Stretch(start, end).within(Stretch(seen.validity.start, seen.validity.end)))
+            return Standing(place.source, within.within(stretch_of(row, moment)))
     return None
+
+
+def stretch_of(row: schema.EdgeRow, moment: asof.Moment) -> Stretch:
+    """The times around a moment in which an edge stays in force; of one that was cut later, that instant alone."""
+    if row.closed <= moment.seq:
+        return Stretch(row.valid_from, row.valid_to)
+    return Stretch(moment.valid, moment.valid + 1)
+
+
+class Referred(NamedTuple):
+    """At least so many edges from different worlds to one, as of a commit and for all valid times of a stretch."""
+
+    seq: int
+    stretch: Stretch
+    worlds: int
 
 
 def members_below(
@@ -235,7 +252,7 @@ MAX_WORLDS: Final = 16
 MAX_MEMBERS: Final = 200_000
 """A world with more members is listed anew, if it is listed at all."""
 MAX_STANDING: Final = 50_000
-"""Of how many worlds it is kept that nothing around them has ended."""
+"""Of how many worlds it is kept that nothing around them has ended, and of how many that many refer to them."""
 MAX_COMMITS: Final = 256
 """After more commits a world is listed anew."""
 FEW_EVENTS: Final = 2_000
@@ -262,6 +279,20 @@ class InteriorCache:
         self.standing: dict[int, tuple[int, Stretch]] = {}
         """Worlds that are valid, as all around them are, by the first container of each: the commit, and the valid
         times for which that is known."""
+        self.referred: dict[int, Referred] = {}
+        """Worlds to which many refer."""
+
+    def keep_standing(self, world: int, seq: int, stretch: Stretch) -> None:
+        """Keep of a world that it is valid, as all around it are."""
+        if len(self.standing) >= MAX_STANDING:
+            self.standing.clear()
+        self.standing[world] = seq, stretch
+
+    def keep_referred(self, world: int, referred: Referred) -> None:
+        """Keep of a world that many refer to it."""
+        if len(self.referred) >= MAX_STANDING:
+            self.referred.clear()
+        self.referred[world] = referred
 
     def at(self, snapshot: Snapshot, world: int, moment: asof.Moment) -> Nodes | None:
         """The members of a world at a moment, if they are known or easily found, else ``None``."""

@@ -91,6 +91,11 @@ class Choice(NamedTuple):
             if newest is None or newest.number == number:
                 return newest
             return next((seen for seen in self.each(tables, node, moment) if seen.number == number), None)
+        if self.period is None:
+            row = tables.version(node, number)
+            if row.seq <= moment.seq and row.closed <= moment.seq and row.valid_from <= moment.valid < row.valid_to:
+                # By far the most: what a lane finds was never cut, and holds.
+                return asof.SeenVersion(number, row, times.Interval(row.valid_from, row.valid_to))
         seen = asof.version_known(tables, node, number, moment.seq)
         if seen is not None and self._admits(seen.validity, moment):
             return seen

@@ -29,9 +29,9 @@ from worlddb.query.snapshot import valid_period
 from worlddb.query.snapshot.erasure_notes import erasure_of
 from worlddb.query.snapshot.snapshot import (
     ALL_TIMES,
-    MAX_STANDING,
     Inhabitants,
     InteriorCache,
+    Referred,
     Scope,
     Snapshot,
     Stretch,
@@ -39,6 +39,7 @@ from worlddb.query.snapshot.snapshot import (
     members_below,
     placings_at,
     standing_in,
+    stretch_of,
 )
 
 FEW: Final = 32
@@ -387,11 +388,13 @@ class VisibleSnapshot:
     def stands(self, world: int) -> bool:
         """True if a world is valid at the moment, and the first that contains it, and so on as far as the root.
 
-        Nearly all are; that it is False says nothing. In a view of the whole store it is kept for the next reads of
-        the same commit.
+        Nearly all are, and it is kept for the next reads of the same commit. That it is False says nothing, and it is
+        of confined views.
         """
+        if self._interiors is None:
+            return False
         seq, valid = self.place.moment
-        kept = {} if self._interiors is None else self._interiors.standing
+        kept = self._interiors.standing
         path: list[tuple[int, Stretch]] = []
         beyond = ALL_TIMES
         while world != schema.ROOT_NODE:
@@ -399,17 +402,30 @@ class VisibleSnapshot:
             if known is not None and known[0] == seq and known[1].holds(valid):
                 beyond = known[1]
                 break
-            found = standing_in(self.tables, world, self.place.moment)
+            found = standing_in(self._snapshot.tables, world, self.place.moment)
             if found is None:
                 return False
             path.append((world, found.stretch))
             world = found.container
         for each, stretch in reversed(path):
             beyond = beyond.within(stretch)
-            kept[each] = seq, beyond
-        if len(kept) > MAX_STANDING:
-            kept.clear()
+            self._interiors.keep_standing(each, seq, beyond)
         return True
+
+    def has_more(self, entity: int, most: int) -> bool:
+        """True if it was kept that more than so many refer to an entity at the moment."""
+        known = None if self._interiors is None else self._interiors.referred.get(entity)
+        seq, valid = self.place.moment
+        return known is not None and known.worlds > most and known.seq == seq and known.stretch.holds(valid)
+
+    def keep_more(self, entity: int, edges: Sequence[schema.EdgeRow]) -> None:
+        """Keep that these edges from different worlds refer to an entity at the moment."""
+        if self._interiors is not None:
+            seq, _ = self.place.moment
+            stretch = ALL_TIMES
+            for row in edges:
+                stretch = stretch.within(stretch_of(row, self.place.moment))
+            self._interiors.keep_referred(entity, Referred(seq, stretch, len(edges)))
 
     def body_at(self, seq: int, position: int) -> blobs.Body | None:
         """A body that a commit left for itself and for no world, such as the name of a setting."""
@@ -549,6 +565,11 @@ class VisibleSnapshot:
         if self._derived[0] != node:
             self._derived = node, self._has_bases(node)
         return self._derived[1]
+
+    def may_have_edges(self, node: int, code: int) -> bool:
+        """False if a world never had an edge of a type: most have none, and this is quick to say."""
+        tables = self._snapshot.tables
+        return tables.has_outgoing(node, code) or tables.has_incoming(node, code)
 
     def _has_bases(self, node: int) -> bool:
         if not self._snapshot.tables.has_outgoing(node, _DERIVED_FROM):

@@ -404,6 +404,13 @@ class Tables(transaction.WholeTables):
                 self._cache.containers[node] = found
         return found
 
+    def placed(self, node: int) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
+        """The stored edges by which worlds contain a node, or did, in log order; faster than :meth:`incoming`."""
+        for key, value in self._back.stored(schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE)):
+            there = value[: schema.U64.size] + key[schema.U64.size :]
+            place = edge_place(schema.EDGE_KEY.unpack(there))
+            yield place, self._edge_at(there, place)
+
     def _stored_containers(self, node: int) -> list[int]:
         pairs = self._back.stored(schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE))
         ends = [schema.U64_U64.unpack(value) for _, value in pairs]

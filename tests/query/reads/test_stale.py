@@ -169,3 +169,24 @@ def test_a_hit_or_a_world_inside_what_has_ended_says_so(db: Database) -> None:
     assert told(world=week) == {inside: "", both: ""}, "what lies around the world is not told"
     db.reassert(project, valid_from="2024-01-01")
     assert told() == {inside: "", both: ""}
+
+
+def test_what_was_found_around_hits_holds_for_no_other_time(db: Database) -> None:
+    project = db.create("Topic", "the roof", valid_from="2020-01-01", valid_to="2023-01-01").ref
+    week = db.create("Topic", "week", world=project, valid_from="2020-01-01").ref
+    inside = fact(db, "The tiles are red.", world=week)
+    other = db.create("Topic", "the yard", valid_from="2020-01-01").ref
+    (placed,) = db.view().edges(week, type="contains", direction="in")
+    db.retire(placed.ref, valid_from="2024-01-01", valid_to="2025-01-01")
+    db.link(other, "contains", week, valid_from="2024-01-01", valid_to="2025-01-01")
+
+    def told(at: str) -> str:
+        (hit,) = db.view(valid=at).recall("what colour are the tiles?")
+        assert hit.ref == inside
+        return str(hit.in_ended)
+
+    expected = {"2022-06-01": "", "2023-06-01": project, "2024-06-01": "", "2025-06-01": project}
+    for order in (list(expected), list(reversed(expected)), ["2024-06-01", "2023-06-01", "2022-06-01", "2025-06-01"]):
+        assert {at: told(at) for at in order} == expected
+    db.retire(other, at="2024-03-01")
+    assert told("2024-06-01") == other and told("2024-02-01") == ""

@@ -66,3 +66,21 @@ def test_where_the_other_lanes_propose_enough_nothing_is_added(db: Database) -> 
     db.embed()
     found = db.view().recall("What did Sarah remark?", k=10)
     assert len(found.hits) == 10 and all({"text", "vector"} & hit.lanes.keys() for hit in found.hits)
+
+
+def test_who_had_few_references_at_another_valid_time_is_not_taken_for_crowded(db: Database) -> None:
+    asker = db.create("Person", "Ilse").ref
+    with db.batch() as tx:
+        for number in range(MANY):
+            note = tx.create("Note", "", content=f"note {number}", valid_from="2020-01-01", resolve=False)
+            tx.link(note, "refers_to", asker, valid_from="2020-01-01" if number < 3 else "2025-01-01")
+    for _ in range(2):
+        now = db.view().recall("Ilse", lanes=["entity"], k=3)
+        assert [hit.content for hit in now.hits] == [f"note {number}" for number in (MANY - 1, MANY - 2, MANY - 3)]
+        then = db.view(valid="2024-01-01").recall("Ilse", lanes=["entity"], k=3)
+        assert [hit.content for hit in then.hits] == ["note 0", "note 1", "note 2"], "all are few: in log order"
+    with db.batch() as tx:
+        for edge in db.view().edges(asker, type="refers_to", direction="in")[3:]:
+            tx.unlink(edge.ref)
+    after = db.view().recall("Ilse", lanes=["entity"], k=3)
+    assert [hit.content for hit in after.hits] == ["note 0", "note 1", "note 2"]
