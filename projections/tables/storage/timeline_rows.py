@@ -146,6 +146,19 @@ def changes(table: Readable, place: Place, seq: int) -> list[int]:
     return sorted({at for key, _ in table.scan(prefix) if (at := schema.TIMELINE_KEY.unpack(key)[3]) <= seq})
 
 
+def overlaid(line: Sequence[tuple[int, int]], window: Interval, number: int) -> Steps:
+    """A timeline with what holds in a window replaced."""
+    if window.is_empty:
+        return list(line)
+    first = bisect_left(line, window.start, key=_start)
+    beyond = len(line) if window.end == FOREVER else bisect_right(line, window.end, key=_start)
+    made = [*line[:first], (window.start, number)]
+    if window.end != FOREVER:
+        made.append((window.end, line[beyond - 1][1] if beyond else NOTHING))
+        made += line[beyond:]
+    return [step for at, step in enumerate(made) if not at or step[1] != made[at - 1][1]]
+
+
 def put(
     table: write_buffer.Table,
     place: Place,

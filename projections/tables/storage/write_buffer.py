@@ -4,7 +4,7 @@ LMDB is quickest when a commit's pairs arrive sorted and each page is touched on
 end of the commit.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
@@ -237,13 +237,20 @@ class Table:
             return next(self.scan(prefix, upto, reverse=True), None)
         at = upto if upto in pending else None
         if at is None:
-            size = self._prefix_bytes
-            keys = self._group(prefix[:size]) if size and len(prefix) >= size else pending
-            at = max((key for key in keys if key <= upto and key.startswith(prefix)), default=None)
+            at = self._last_pending(prefix, upto)
             stored = self._last_stored(prefix, upto)
             if at is None or (stored is not None and stored[0] > at):
                 return stored
         return at, pending[at]  # type: ignore[return-value]
+
+    def _last_pending(self, prefix: bytes, upto: bytes) -> bytes | None:
+        """The greatest key in memory at or below ``upto``. A rebuild has thousands of one group there."""
+        size = self._prefix_bytes
+        if not size or len(prefix) < size:
+            return max((key for key in self._pending if key <= upto and key.startswith(prefix)), default=None)
+        keys = self._group(prefix[:size])
+        place = bisect_right(keys, upto)
+        return keys[place - 1] if place and keys[place - 1].startswith(prefix) else None
 
     def _last_stored(self, prefix: bytes, upto: bytes) -> Pair | None:
         cursor = self._own_cursor()
@@ -315,7 +322,7 @@ class Table:
                 yield key[1:], value  # type: ignore[misc]
 
     def _group(self, prefix: bytes) -> Sequence[bytes]:
-        """The keys in memory of one group.
+        """The keys in memory of one group, in order.
 
         Keys are only sorted into groups when one is asked for: a replay puts many at once and scans little.
         """
@@ -328,7 +335,11 @@ class Table:
         if self._ungrouped:
             size, grouped = self._prefix_bytes, self._grouped
             for key in self._ungrouped:
-                grouped[key[:size]].append(key)
+                group = grouped[key[:size]]
+                if group and key < group[-1]:
+                    insort(group, key)
+                else:
+                    group.append(key)
             self._ungrouped.clear()
         return self._grouped.get(prefix, ())
 
