@@ -281,6 +281,8 @@ def edge(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow, mome
 
 def several(validity: times.Validity) -> tuple[records.Valid, ...]:
     """The spans of a validity, if they are not one."""
+    if type(validity) is times.Interval and validity.start < validity.end:
+        return ()
     return tuple(records.Valid(*piece) for piece in validity.pieces) if len(validity.pieces) != 1 else ()
 
 

@@ -140,10 +140,10 @@ def period_of(during: Span | None, overlaps: Span | None, *, include_superseded:
         InputError: more than one way to choose was given, or a span is no pair of times.
         InvalidInterval: a span holds no instant.
     """
+    if during is None and overlaps is None:
+        return None
     ways = {"during": during is not None, "overlaps": overlaps is not None, "include_superseded": include_superseded}
     given = [name for name, is_given in ways.items() if is_given]
-    if given in ([], ["include_superseded"]):
-        return None
     if len(given) > 1:
         raise errors.InputError(f"Both {given[0]} and {given[1]} were given", "Give one of them")
     if during is not None:

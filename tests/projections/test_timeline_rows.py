@@ -49,13 +49,13 @@ def test_every_point_is_what_was_last_said_of_it(most_steps: int, told: list[tup
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timeline_rows, "MOST_STEPS", most_steps)
         seq = 1
-        expected = timeline_rows.overlaid([(ALWAYS, NOTHING)], BORN[1], 1)
+        whole = timeline_rows.overlaid([(ALWAYS, NOTHING)], BORN[1], 1)
         for later, window, number in told:
             seq += later
             timeline_rows.put(table, PLACE, seq, window, number, lambda: BORN)
             known.append((seq, window, number))
-            expected = timeline_rows.overlaid(expected, window, number)
-            assert timeline_rows.steps(table, PLACE, seq) == expected
+            whole = timeline_rows.overlaid(whole, window, number)
+            assert timeline_rows.steps(table, PLACE, seq) == whole
     for as_of in range(seq + 1) if told else ():
         said = [(window, number) for at, window, number in known if at <= as_of]
         first = min(at for at, _, _ in known[1:]) if BORN[0] != known[1][0] else BORN[0]

@@ -37,7 +37,8 @@ def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVers
 
     They are in log order: later ones are not read.
     """
-    cut, held = 0, dict[int, list[times.Interval]]()
+    held: dict[int, list[times.Interval]] | None = None
+    is_cut = False
     number = tables.node(node).versions
     row = tables.version(node, number)
     if row.seq > seq:
@@ -46,8 +47,10 @@ def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVers
             return
         row = tables.version(node, number)
     while True:
-        cut += row.closed > seq
-        if cut < 2 or row.closed <= seq:
+        if row.closed <= seq:
+            yield SeenVersion(number, row, times.Interval(row.valid_from, row.valid_to))
+        elif not is_cut:
+            is_cut = True
             yield SeenVersion(number, row, version_validity(tables, node, number, row, seq))
         else:
             # To look for the spans of each version in the whole timeline would be quadratic.

@@ -224,7 +224,9 @@ class Table:
 
         ``fresh``: none was committed.
         """
-        return bool(self._group(prefix)) or (not fresh and self._seek(prefix) is not None)
+        if (self._pending or self._columns) and self._group(prefix):
+            return True
+        return not fresh and self._seek(prefix) is not None
 
     def last(self, prefix: bytes, upto: bytes) -> Pair | None:
         """The pair with the greatest key at or below ``upto``."""
