@@ -112,6 +112,8 @@ def format_time(micros: int) -> str:
         return "forever"
     if micros < MIN_TIME:
         return "always"
+    if micros > MAX_TIME:
+        return "after the year 9999"  # No caller can give it, but a changed byte can.
     moment = _EPOCH + micros * _MICROSECOND
     timespec = "microseconds" if moment.microsecond else "seconds"
     return moment.isoformat(timespec=timespec).removesuffix("+00:00") + "Z"

@@ -106,3 +106,9 @@ def test_whatever_is_given_as_a_time_is_a_time_or_an_invalid_one(given_time: Any
         assert MIN_TIME <= parse_time(given_time) <= MAX_TIME
     except WorldDBError as error:
         assert isinstance(error, InvalidTime)
+
+
+def test_a_time_that_only_a_changed_byte_can_make_is_shown() -> None:
+    """It ended `worlddb log` of a damaged store in an OverflowError."""
+    for time in (MAX_TIME + 1, FOREVER - 1, MIN_TIME - 1, -FOREVER):
+        assert format_time(time) in ("after the year 9999", "always")

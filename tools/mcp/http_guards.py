@@ -76,7 +76,8 @@ class HostCheck:
                 return
             # Answers are not kept, so a stream cannot be gone on with: whoever asks for that gets a fresh one.
             kept = [header for header in scope["headers"] if header[0] != b"last-event-id"]
-            scope = {**scope, "headers": kept}
+            if len(kept) + 1 == len(scope["headers"]):  # One that comes twice is refused, as all are.
+                scope["headers"] = kept
         await self._app(scope, receive, send)
 
 
