@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 from worlddb.log.model import errors, ids
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
 from worlddb.projections.tables.reads import asof, lookup
-from worlddb.projections.tables.storage.schema import CONTAINS_CODE
 from worlddb.query.reads import build
 from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, valid_period
@@ -290,8 +289,8 @@ def _called(
     return list(islice(found, _SHOWN + 1))
 
 
-_USER_TYPES: Final = frozenset({"user", "tenant", "scope"})
-"""The types, whatever their case, of worlds that hold what is a user's."""
+_USER: Final = "user"
+"""The type, whatever its case, of a world that holds what is a user's."""
 _SCOPE: Final = "user:"
 """How the names of users' scopes begin; a scope that was retired and one that took its place have the same name."""
 
@@ -299,8 +298,8 @@ _SCOPE: Final = "user:"
 def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, inside: int) -> list[records.World]:
     """The worlds that hold what is a user's, in log order, retired ones too.
 
-    These are the scopes ``user:NAME``, and the world of type ``User`` or ``Tenant`` of this name; where there is
-    neither, the world of this name that contains something. Names are compared letter by letter.
+    These are the scopes ``user:NAME``, and the world of type ``User`` of this name. Any other world of the name, a
+    tenant's or a team's, is meant only by whoever gives its reference. Names are compared letter by letter.
 
     Raises:
         UnknownReference: there is no such user; ``details["near"]`` has names that differ in case or blanks alone.
@@ -312,15 +311,17 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
 
     scopes = [world for world in called(f"{_SCOPE}{name.removeprefix(_SCOPE)}") if world.type == "Scope"]
     others = called(name)
-    typed = [world for world in others if world.type.casefold() in _USER_TYPES and world not in scopes]
-    holding = [world for world in others if world not in scopes and _contains_anything(snapshot, world)]
+    typed = [world for world in others if world.type.casefold() == _USER]
     own = [world for world in scopes if world.name.removeprefix(_SCOPE) == name.removeprefix(_SCOPE)]
     found = own + [world for world in typed if world.name == name]
-    found = found or [world for world in holding if world.name == name]
     if not found:
-        near = sorted({world.name.removeprefix(_SCOPE) for world in (*scopes, *typed, *holding)})
+        near = sorted({world.name.removeprefix(_SCOPE) for world in (*scopes, *typed)})
+        there = [
+            *map(repr, near[:_SHOWN]),
+            *(f"{ids.short(bytes.fromhex(world.ref))} ({world.type}) of the name" for world in others[:_SHOWN]),
+        ]
         raise errors.UnknownReference(
-            f"There is no user {name[:80]!r}" + (f"; there is {', '.join(map(repr, near[:_SHOWN]))}" if near else ""),
+            f"There is no user {name[:80]!r}" + (f"; there is {', '.join(there)}" if there else ""),
             "Give the name as it was written, or the reference of the world that is theirs",
             near=near[:_SHOWN],
         )
@@ -328,11 +329,6 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
     if len(places) > 1 or len(found) > len(own) + 1:
         raise _ambiguous(name, found)
     return found
-
-
-def _contains_anything(snapshot: VisibleSnapshot, world: records.World) -> bool:
-    places = snapshot.tables.outgoing(_node(snapshot, world), CONTAINS_CODE, known_by=snapshot.place.moment.seq)
-    return any(asof.edge_known(row, snapshot.place.moment.seq) for _, row in places)
 
 
 def _node(snapshot: VisibleSnapshot, world: records.World) -> int:

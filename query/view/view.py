@@ -254,8 +254,8 @@ class View:
     def worlds_of_user(self, name: str, *, world: Any = None) -> list[records.World]:
         """The worlds that hold what is a user's: their scopes ``user:NAME``, or their world of type ``User``.
 
-        Retired ones are among them. Where there is neither, it is the world of this name that contains something. With
-        ``world``, only of what that world contains, as a tenant's. The name has to be written as it was.
+        Retired ones are among them. With ``world``, only of what that world contains, as a tenant's. The name has to be
+        written as it was.
 
         Raises:
             UnknownReference: there is no such user.

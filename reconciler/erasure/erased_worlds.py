@@ -41,7 +41,8 @@ def made_of(
     * Summaries that contain one of them.
     * What nothing but erased turns mention, if all that is known of it is a name.
     * What nothing but those in ``whole``, which are erased with all that they contain, refers to, if all that is known
-      of it is a name, and it lies in nothing but worlds around them.
+      of it is a name, it lies in nothing but worlds around them, and it was made by the write of one that refers to it
+      or by the same author without a reason: what somebody else made, or for a reason, is theirs.
 
     Worlds without any text left are none of these, nor is what was made of them.
     """
@@ -56,7 +57,8 @@ def made_of(
             mentioned.setdefault(other, node)
         if node in whole:
             for other in tables.live_targets(node, REFERS_TO):
-                if other not in reached and _lies_open(log, tables, other, around):
+                is_open = other not in reached and _lies_open(log, tables, other, around)
+                if is_open and _was_made_for(log, tables, other, node):
                     mentioned.setdefault(other, node)
         made = {other: node for other in _restatements(log, tables, node)}
         if not pending:
@@ -87,6 +89,16 @@ def _lies_open(log: LmdbLog, tables: rows.Tables, node: int, around: Collection[
         and not tables.live_targets(node, schema.CONTAINS_CODE)
         and not is_somebodys(log, tables, node)
     )
+
+
+def _was_made_for(log: LmdbLog, tables: rows.Tables, node: int, by: int) -> bool:
+    """True if a world was made by the write of one that refers to it, or by the same author without a reason."""
+    own, others = tables.version(node, 1), tables.version(by, 1)
+    if own.seq == others.seq:
+        return True
+    details = recorded_texts.details_at(log, own.seq, own.details)
+    is_same = log.header(own.seq).author == log.header(others.seq).author
+    return is_same and not (details is not None and details.why)
 
 
 def _restatements(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:

@@ -222,6 +222,37 @@ def test_a_user_is_found_by_the_name_as_it_was_written(tmp_path: Path) -> None:
         assert recall(db, "where does Anna live?", world=anna) == [] and traces(db.path, ["likes tea", "Porto"]) == []
 
 
+def test_a_tenant_or_a_team_of_the_name_is_no_user(tmp_path: Path) -> None:
+    """Whatever contained something was taken for the user whose name it had, and was erased with all in it."""
+    with worlddb.open(tmp_path / "store") as db:
+        for type_ in ("Tenant", "Topic", "Scope", "Conversation"):
+            world = db.create(type_, "T1").ref
+            db.create("Note", "n", content="kept", world=world)
+        with pytest.raises(UnknownReference, match=r"\(Tenant\) of the name"):
+            db.forget_user("T1", reason="r")
+        assert len([world for world in db.view().find(type="Note") if world.content == "kept"]) == 4
+
+
+def test_what_somebody_else_made_or_for_a_reason_is_no_mere_mention(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", author="agent") as db:
+        operator = db.signed("operator")
+        made = {
+            "theirs": db.create("Entity", "Sanatorium").ref,
+            "operator's": operator.create("Topic", "Search team").ref,
+            "for a reason": db.create("Topic", "Opening hours", why="for the help page").ref,
+        }
+        call(Session(db), "memory_write", text="Ana likes tea", user_id="ana")
+        (memory,) = [world for world in db.view().find(type="Fact")]
+        for ref in made.values():
+            db.link(memory, "refers_to", ref)
+        db.forget_user("ana", reason="r")
+        assert {name: is_erased(db, ref) for name, ref in made.items()} == {
+            "theirs": True,
+            "operator's": False,
+            "for a reason": False,
+        }
+
+
 def test_another_users_world_is_no_mere_mention(tmp_path: Path) -> None:
     """One who had a name and no memories yet would have lost it with whoever mentioned them."""
     with worlddb.open(tmp_path / "store") as db:
