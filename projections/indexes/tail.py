@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Final, Protocol
 
 from worlddb.projections.indexes import analysis, boundaries, fields, text_index, text_snapshot
@@ -36,7 +36,6 @@ class FewTexts:
     def __init__(self) -> None:
         self._places: dict[tuple[int, int], int] = {}
         self._seen = SeenTexts(self, 0)
-        self.nodes: set[int] = set()
         self.documents: list[fields.TextDocument] = []
         self.postings: dict[_Token, list[tuple[int, int]]] = {}
         """For each token the places of the texts that it stands in, in order, and there how often it does times
@@ -79,7 +78,6 @@ class FewTexts:
             self.postings.setdefault(token, []).append((place, often * _SHAPES + rounded[token[0]]))
         self.totals.append(self.totals[-1] + lengths)
         self.documents.append(document)
-        self.nodes.add(document.node)
 
 
 class SeenTexts:
@@ -122,7 +120,7 @@ class SeenTexts:
         """
         terms, limit, through, nodes = search
         among = frozenset(nodes) if isinstance(nodes, Sequence) else nodes
-        if among is not None and not any(node in among for node in self._texts.nodes):
+        if among is not None and not any(each.node in among for each in islice(self._texts.documents, self.count)):
             return []
         scoring = self._alone(terms) if beside is None else self._with_averages(beside)
         # Numbers in an array of 32 bits are rounded as Tantivy's are.
