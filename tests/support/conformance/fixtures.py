@@ -19,6 +19,7 @@ from mcp.shared.uri_template import UriTemplate
 
 from worlddb import InputError
 from worlddb.tools.cli.main import main
+from worlddb.tools.mcp import catalogue
 from worlddb.tools.mcp.catalogue import Tool
 from worlddb.tools.mcp.prompts import Prompt
 from worlddb.tools.mcp.resources import JSON, TEXT, Content, Template, Variables
@@ -124,7 +125,8 @@ PROMPTS = (
 
 def serve(store: str) -> int:
     """Serve the fixtures beside the memory's own tools until the process is told to end."""
-    MemoryServer.tools += TOOLS
+    vars(catalogue)["TOOLS"] += TOOLS
+    catalogue.SETS["all"] += tuple(tool.name for tool in TOOLS)
     MemoryServer.templates += TEMPLATES
     MemoryServer.prompts += PROMPTS
     return main(["--store", store, "--json", "mcp", "--http", "127.0.0.1:0", "--no-keys"])
