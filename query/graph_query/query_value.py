@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any, Final, Self
 
 import msgspec
@@ -319,7 +320,8 @@ def _references(given: Any) -> tuple[str, ...]:
 
 def _numbers(given: Iterable[float]) -> tuple[float, ...]:
     try:
-        return tuple(float(number) for number in given)
+        # No more are looked at than say that they are too many.
+        return tuple(float(number) for number in islice(iter(given), limits.MAX_DIMENSION + 1))
     except (TypeError, ValueError) as error:
         raise errors.InputError(
             f"vector is no list of numbers: {error}", "Give floats, as many as the space has"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -269,6 +270,8 @@ def test_lists_without_end_are_refused_before_they_are_walked() -> None:
             lambda: db.alias(one, given),
             lambda: check_proof(b"x", keys=endless),
             lambda: db.erase(endless, reason="r"),
+            lambda: db.view().query(vector=endless),
+            lambda: db.view().query(vector=itertools.repeat(0.5)),
         ]
         for call in calls:
             with pytest.raises(WorldDBError):
