@@ -13,11 +13,16 @@ asked for as near, then written too, without a word about the other, and the pai
 - earlier_asked: the same where the question is the earlier statement itself, the hardest that there is;
 - competing: the share of the questions at which the answer says that the two compete.
 
+With --beam FILE also BEAM's questions of what changed and of what is contradicted, each conversation a store: of the
+messages that are evidence the share among the first 20 hits, and in how many answers with several of them the latest
+message comes before the others. Messages of a talk are never moved by the rules above, so this shows where they end.
+
 Half of the pairs is held out: nothing was fitted to it, though the hand that wrote it wrote the rules too.
 """
 
 from __future__ import annotations
 
+import lzma
 import tempfile
 from pathlib import Path
 from typing import Any, Final
@@ -31,9 +36,36 @@ from worlddb.tools.agents import remember
 
 PAIRS: Final = Path(__file__).with_name("near_pairs.jsonl")
 EARLIER: Final = "2024-01-01"
+KINDS: Final = ("knowledge_update", "contradiction_resolution")
 LATER: Final = "2025-06-01"
 NOW: Final = "2025-09-01T12:00:00Z"
 TOLD: Final = ("replacement", "contradiction", "same")
+
+
+class Message(msgspec.Struct):
+    """A message of a conversation, as in BEAM's file."""
+
+    id: int
+    role: str
+    session: int
+    time: str | None
+    content: str
+
+
+class Asked(msgspec.Struct):
+    """A question about a conversation, with the messages that hold its answer."""
+
+    kind: str
+    question: str
+    evidence: list[int]
+
+
+class Conversation(msgspec.Struct):
+    """A conversation of BEAM's file."""
+
+    size: str
+    messages: list[Message]
+    questions: list[Asked]
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -55,8 +87,16 @@ def main() -> None:
     if arguments.held_out:
         halves["held_out"] = [pair for pair in pairs if pair.held_out]
     result = {name: measured(chosen) for name, chosen in halves.items()}
-    rows = [(name, *(told[key] for key in KEYS)) for name, told in result.items()]
-    report(arguments, "near", result, ("half", *KEYS), rows, ())
+    beam = (
+        msgspec.json.decode(lzma.decompress(arguments.beam.read_bytes()), type=list[Conversation])
+        if arguments.beam
+        else []
+    )
+    if beam:
+        result["beam"] = in_talks(beam, arguments.size)
+    rows = [(name, *(told[key] for key in KEYS)) for name, told in result.items() if name != "beam"]
+    notes = [f"{kind}: {told}" for kind, told in result.get("beam", {}).items()]
+    report(arguments, "near", result, ("half", *KEYS), rows, notes)
 
 
 KEYS: Final = (
@@ -68,7 +108,40 @@ KEYS: Final = (
 def _arguments() -> Any:
     arguments = parser(__doc__)
     arguments.add_argument("--held-out", action="store_true", help="also the half that is held out")
+    arguments.add_argument("--beam", type=Path, help="BEAM's file, packed by xz")
+    arguments.add_argument("--size", default="100K", help="which of BEAM's conversations (default: 100K)")
     return arguments.parse_args()
+
+
+def in_talks(conversations: list[Conversation], size: str) -> dict[str, Any]:
+    """How the evidence of BEAM's questions is ordered among the first hits, by kind of question."""
+    shares: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    latest_first: dict[str, list[bool]] = {kind: [] for kind in KINDS}
+    for conversation in (one for one in conversations if one.size == size):
+        with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
+            turns = [
+                worlddb.Turn(speaker=each.role, text=each.content, session=str(each.session))
+                for each in conversation.messages
+                if each.content.strip()
+            ]
+            db.ingest(turns, conversation="talk")
+            db.embed()
+            places = {f"{each.role}: {each.content}": each.id for each in conversation.messages}
+            for asked in (one for one in conversation.questions if one.kind in KINDS and one.evidence):
+                hits = db.view().recall(asked.question, k=20)
+                found = [id for hit in hits if (id := places.get(hit.content)) in asked.evidence]
+                shares[asked.kind].append(len(set(found)) / len(set(asked.evidence)))
+                if len(found) > 1:
+                    latest_first[asked.kind].append(found[0] == max(found))
+    return {
+        kind: {
+            "questions": len(shares[kind]),
+            "recall@20": round(sum(shares[kind]) / max(len(shares[kind]), 1), 3),
+            "with_several": len(latest_first[kind]),
+            "latest_first": _share(latest_first[kind]),
+        }
+        for kind in KINDS
+    }
 
 
 def measured(pairs: list[Pair]) -> dict[str, Any]:

@@ -210,6 +210,7 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.Move: worlds.move,
     cmd.Alias: worlds.alias,
     cmd.Unalias: worlds.unalias,
+    cmd.Restate: worlds.restate,
     cmd.Erase: erase,
     cmd.Link: link,
     cmd.Unlink: unlink,

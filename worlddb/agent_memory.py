@@ -392,6 +392,12 @@ class Memory:
         view, named = self._view(), [self._own_name(each) for each in about]
         near = [] if view is None else view.near(text, about=named or None, since=begins)
         told = {ref for refs in ends.values() for ref in refs}
+        repeated = next((each.ref for each in near if each.is_repeated), None) if until is None and not told else None
+        said = None if view is None or repeated is None else view.get(repeated)
+        if said is not None and (said.type, said.name) == (type, name):
+            done = self._done(self.db.restate(said.ref, source=self._source(source), why=why), [said.ref], begun)
+            others = tuple(each for each in near if each.ref != said.ref)
+            return msgspec.structs.replace(done, repeated=1, near=others)
         for found in near:
             kind = found.edge_type(on_near, len(about))
             if kind and found.ref not in told:

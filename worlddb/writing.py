@@ -259,6 +259,17 @@ class WriteCalls(ABC):
         """Take aliases of a world back."""
         return self._execute([cmd.Unalias(ref=self._ref(ref), aliases=aliases, why=why)], idempotency_key)
 
+    def restate(
+        self, ref: Any, *, source: dict[str, Any] | None = None, why: str = "", idempotency_key: str | None = None
+    ) -> Any:
+        """Record that what a world says now was said again: by whom, and in which ``source``.
+
+        It stays one world with one text. Reads show each time under ``restated``, and it is trusted as far as the most
+        trusted of those who said it.
+        """
+        command = cmd.Restate(ref=self._ref(ref), source={} if source is None else source, why=why)
+        return self._execute([command], idempotency_key)
+
     def erase(
         self,
         refs: Any,

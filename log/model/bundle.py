@@ -124,6 +124,14 @@ class AliasFrame(Frame, frozen=True, tag="alias"):
     removed: bool
 
 
+class RestatedFrame(Frame, frozen=True, tag="restated"):
+    """Version number ``version`` of the world was said again; ``details`` an id, or empty."""
+
+    version: int
+    details: bytes
+    seq: int
+
+
 class EndedFrame(Frame, frozen=True, tag="ended"):
     """The world was retired or superseded, and not resumed.
 
@@ -278,6 +286,7 @@ AnyFrame = (
     | WorldFrame
     | VersionFrame
     | AliasFrame
+    | RestatedFrame
     | EndedFrame
     | VoidedFrame
     | ProposalFrame

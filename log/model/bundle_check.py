@@ -193,6 +193,13 @@ class BundleCheck:
         self._given.commit(frame.seq)
         group.add_alias()
 
+    def restated(self, frame: fr.RestatedFrame) -> None:
+        group = self._open_group()
+        bundle_values.check_number(frame.version, "a version", 1)
+        self._given.has_versions(group.lineage, frame.version)
+        self._given.details(frame.details)
+        self._given.commit(frame.seq)
+
     def ended(self, frame: fr.EndedFrame) -> None:
         group = self._open_group()
         group.end()
@@ -332,6 +339,7 @@ _TAKE: Final[dict[type[fr.Frame], Callable[[BundleCheck, Any], None]]] = {
     fr.WorldFrame: BundleCheck.world,
     fr.VersionFrame: BundleCheck.version,
     fr.AliasFrame: BundleCheck.alias,
+    fr.RestatedFrame: BundleCheck.restated,
     fr.EndedFrame: BundleCheck.ended,
     fr.VoidedFrame: BundleCheck.voided,
     fr.ProposalFrame: BundleCheck.proposal,

@@ -456,6 +456,14 @@ class Trusted(Event, frozen=True, tag="trusted"):
     details: int
 
 
+class Restated(Event, frozen=True, tag="restated"):
+    """What a version says was said again, by the commit's author; ``details`` hold the source and the reason."""
+
+    lineage: bytes
+    version: int
+    details: int
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -491,4 +499,5 @@ AnyEvent = (
     | Lost
     | Voided
     | EdgeLost
+    | Restated
 )

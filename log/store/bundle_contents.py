@@ -183,6 +183,7 @@ class BundledWorld(NamedTuple):
     retracted: list[bytes]
     registrations: list[fr.RegistrationFrame]
     tunings: list[fr.TuningFrame]
+    restated: list[fr.RestatedFrame]
 
 
 class Contents(NamedTuple):
@@ -232,11 +233,13 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
             case fr.OutsideFrame():
                 outside.append(frame)
             case fr.WorldFrame():
-                worlds.append(BundledWorld(frame, [], [], [], [], [], [], [], [], []))
+                worlds.append(BundledWorld(frame, [], [], [], [], [], [], [], [], [], []))
             case fr.VersionFrame():
                 worlds[-1].versions.append(frame)
             case fr.AliasFrame():
                 worlds[-1].aliases.append(frame)
+            case fr.RestatedFrame():
+                worlds[-1].restated.append(frame)
             case fr.EndedFrame():
                 worlds[-1].ended.append(frame)
             case fr.VoidedFrame():

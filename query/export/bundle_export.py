@@ -264,6 +264,10 @@ class _Group:
                 details = self._blob(alias.seq, alias.details)
                 removed = not asof.alias_known(alias, self._seq)
                 self._said.append(fr.AliasFrame(details, alias.position, self._commit(alias.seq), removed))
+        for again in tables.restatements(node):
+            if again.seq <= self._seq and again.version <= len(known) and self._is_told(again):
+                details = b"" if again.details == ev.NONE else self._blob(again.seq, again.details)
+                self._said.append(fr.RestatedFrame(again.version, details, self._commit(again.seq)))
         self._holes(told, asof.ended_by(tables, node, row, self._seq) != 0)
         for order, identifier, proposal in inside.proposals.get(node, ()):
             self._proposal(order, identifier, proposal)
@@ -279,6 +283,10 @@ class _Group:
         order = inside.order.of_world(node)
         opening = fr.WorldFrame(row.lineage, _hash_of(self._snapshot, node, self._seq), row.t_create, order)
         return [opening, *self._given, *self._said]
+
+    def _is_told(self, again: schema.RestatedRow) -> bool:
+        """True if the source of a restatement was not erased."""
+        return again.details == ev.NONE or self._snapshot.log.blob(again.seq, again.details) is not None
 
     def _timeline(
         self, lineage: bytes, known: list[tuple[int, schema.VersionRow]]

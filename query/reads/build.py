@@ -169,6 +169,8 @@ def _name(snapshot: visible.VisibleSnapshot, node: int, seq: int) -> str:
     return "" if body is None else body.name
 
 
+MAX_RESTATED: Final = 64
+"""How many of the times that a version was said again are shown."""
 _ERASED = blobs.Body(b"", "", "", "")
 
 
@@ -231,7 +233,26 @@ def world_of(
         rests_on_more=more,
         trust=provenance.trust_in(snapshot).name(node, seen.row) if snapshot.says_trust else None,
         stale=stale,
+        restated=restated(snapshot, node, seen.number),
     )
+
+
+def restated(snapshot: visible.VisibleSnapshot, node: int, number: int) -> tuple[records.Restatement, ...]:
+    """The times that a version of a world was said again, the first :data:`MAX_RESTATED` of them."""
+    found = []
+    for row in snapshot.said_again(node, number)[:MAX_RESTATED]:
+        header, details = snapshot.header(row.seq), snapshot.details(row.seq, row.details)
+        found.append(
+            records.Restatement(
+                number=number,
+                seq=row.seq,
+                ingested_at=header.ingest_time,
+                author=header.author,
+                source=details.source,
+                why=details.why,
+            )
+        )
+    return tuple(found)
 
 
 def aliases(snapshot: visible.VisibleSnapshot, node: int, seq: int) -> tuple[str, ...]:
@@ -309,6 +330,7 @@ def version(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion
         spans=several(seen.validity),
         start=_stated(seen.row),
         stale=provenance.stale(snapshot, node, seen.row) if snapshot.is_made_of_others(node, seen.row) else (),
+        restated=restated(snapshot, node, seen.number),
         seq=seen.row.seq,
         ingested_at=header.ingest_time,
         author=header.author,

@@ -70,6 +70,7 @@ def hit_of(
         rests_on_more=world.rests_on_more,
         trust=world.trust,
         stale=world.stale,
+        restated=world.restated,
         in_ended=build.in_ended(snapshot, node),
     )
 

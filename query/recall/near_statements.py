@@ -48,8 +48,10 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     """A valid statement near a new one: how the new one relates to it, and why.
 
     ``relation``: the new one says the ``same``, would be a ``replacement`` or a ``contradiction``, or is
-    ``compatible``: of the same attribute, and both may hold. ``likeness`` is from 0 to 1. ``about`` are the references
-    of the worlds that the statement refers to. ``is_later``: it began after the new one does.
+    ``compatible``: of the same attribute, and both may hold. ``likeness`` is from 0 to 1. ``about`` are the
+    references of the worlds that the statement refers to. ``is_later``: it began after the new one does.
+    ``is_repeated``: the new one says it word for word, but for blanks, of the same subjects, and it lies directly
+    in the world that was looked in and held by then.
     """
 
     ref: str
@@ -60,6 +62,7 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     valid: Valid
     about: tuple[str, ...] = ()
     is_later: bool = False
+    is_repeated: bool = False
 
     def edge_type(self, on_near: str, subjects: int) -> str:
         """The type of the edge by which a new statement is to be joined to this one; empty for none.
@@ -84,8 +87,17 @@ class _Subject(NamedTuple):
     """Whom a statement is about: the words of the names, and the worlds so called."""
 
     words: frozenset[str]
-    nodes: frozenset[int]
-    is_named: bool
+    names: tuple[frozenset[int], ...]
+    """The worlds that each of the names stands for."""
+
+    @property
+    def nodes(self) -> frozenset[int]:
+        """All worlds that are called so."""
+        return frozenset().union(*self.names)
+
+    def is_that_of(self, targets: Sequence[int]) -> bool:
+        """True if a statement that refers to some worlds is about precisely these subjects."""
+        return len(targets) == len(self.names) and all(not name.isdisjoint(targets) for name in self.names)
 
 
 def near(
@@ -140,15 +152,16 @@ def _subject(
 ) -> _Subject:
     """Whom a text is about: those that are named, or else whom it begins with."""
     words: set[str] = set()
-    nodes: set[int] = set()
+    found: list[frozenset[int]] = []
     for name in names:
         if isinstance(name, str):
             wanted = world_lookup.Wanted(name, None, inside)
             called = world_lookup.find(snapshot, window.spec, wanted, include_superseded=False, period=None)
-            refs = [found.ref for found in islice(called, MAX_ABOUT)]
-            nodes |= {node for ref in refs if (node := snapshot.tables.node_of(bytes.fromhex(ref))) is not None}
+            refs = [each.ref for each in islice(called, MAX_ABOUT)]
+            nodes = (snapshot.tables.node_of(bytes.fromhex(ref)) for ref in refs)
             if refs:
                 words |= statement_frame.words_of(name)
+                found.append(frozenset(node for node in nodes if node is not None))
                 continue
         try:
             node = world_lookup.named_node(snapshot, window.spec, name)
@@ -156,12 +169,11 @@ def _subject(
             if not isinstance(name, str):
                 raise
             words |= statement_frame.words_of(name)
+            found.append(frozenset())
             continue
-        nodes.add(node)
+        found.append(frozenset([node]))
         words |= _called(snapshot, node)
-    if names:
-        return _Subject(frozenset(words), frozenset(nodes), True)
-    return _Subject(statement_frame.leading_subject(text), frozenset(), False)
+    return _Subject(frozenset(words) if names else statement_frame.leading_subject(text), tuple(found))
 
 
 def _called(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[str]:
@@ -228,6 +240,11 @@ def _compared(
         valid=Valid(start, seen.validity.end),
         about=tuple(snapshot.tables.node(target).lineage.hex() for target in targets),
         is_later=is_later,
+        is_repeated=not is_later
+        and (since is None or since < seen.validity.end)
+        and statement_frame.folded(said) == statement_frame.folded(text)
+        and subject.is_that_of(targets)
+        and any(place.source == inside for place in snapshot.placings(node)),
     )
 
 

@@ -108,6 +108,20 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class Restatement(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody said again what version ``number`` of a world says, in commit ``seq``.
+
+    ``source`` and ``why`` are empty if none was given, and after an erasure.
+    """
+
+    number: int
+    seq: int
+    ingested_at: int
+    author: str
+    source: dict[str, Any]
+    why: str
+
+
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
     """A world that another one rests on, in the version that this was made of, and who said it.
 
@@ -202,6 +216,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     rests_on_more: bool = False
     trust: str | None = None
     stale: tuple[Stale, ...] = ()
+    restated: tuple[Restatement, ...] = ()
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
@@ -290,6 +305,7 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
     spans: tuple[Valid, ...] = ()
     start: str = ""
     stale: tuple[Stale, ...] = ()
+    restated: tuple[Restatement, ...] = ()
 
 
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
@@ -452,6 +468,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     trust: str | None = None
     stale: tuple[Stale, ...] = ()
     in_ended: str = ""
+    restated: tuple[Restatement, ...] = ()
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):

@@ -94,21 +94,42 @@ class Trust:
         return self._owns[version]
 
     def _said_of(self, node: int, row: VersionRow) -> int | None:
-        by_source, by_claims = self._by_source(row)
-        found = _least((self._by_author(row), by_source, self._by_place(node)))
+        said = [(row.seq, row.details)]
+        if self._snapshot.says_again:
+            again = self._snapshot.tables.restatements(node)
+            known = (each for each in again if each.seq <= self._snapshot.place.moment.seq)
+            versions = ((each, self._snapshot.tables.version(node, each.version)) for each in known)
+            said += [
+                (each.seq, each.details)
+                for each, version in versions
+                if version.body == row.body and not self._is_claimed(each.seq, each.details)
+            ]
+        levels = [self._by_saying(node, *each) for each in said]
+        # Of several who said the same, one that is trusted suffices; what nothing is said of counts as the most.
+        return None if None in levels else max(level for level in levels if level is not None)
+
+    def _is_claimed(self, seq: int, details: int) -> bool:
+        """True if it came with a bundle, which may claim anything: nothing is trusted more for that."""
+        given = self._snapshot.details(seq, details)
+        return IMPORTED in given.source or IMPORTED in given.properties
+
+    def _by_saying(self, node: int, seq: int, details: int) -> int | None:
+        """What is said of one who said something of a world."""
+        by_source, by_claims = self._by_source(seq, details)
+        found = _least((self._by_author(seq), by_source, self._by_place(node)))
         return _least((self._rest if found is None else found, by_claims))
 
-    def _by_author(self, row: VersionRow) -> int | None:
-        return self._by_name("author", "", self._snapshot.header(row.seq).author) if self._said["author"] else None
+    def _by_author(self, seq: int) -> int | None:
+        return self._by_name("author", "", self._snapshot.header(seq).author) if self._said["author"] else None
 
-    def _by_source(self, row: VersionRow) -> tuple[int | None, int | None]:
+    def _by_source(self, seq: int, details: int) -> tuple[int | None, int | None]:
         """What is said of a version's source, and of what it only claims of earlier imports.
 
         A bundle can claim to come from anywhere, so that such a claim may make it less trusted, and never more.
         """
         if not self._said["source"]:
             return None, None
-        given = self._snapshot.details(row.seq, row.details)
+        given = self._snapshot.details(seq, details)
         source = given.source
         if IMPORTED in given.properties and IMPORTED not in source:
             source = source | {IMPORTED: given.properties[IMPORTED]}
@@ -214,8 +235,11 @@ def _why_stale(
     text = snapshot.body(made_of.row)
     if text is None:
         erased = snapshot.erasure(node)
-        since, seq = (made_of.row.valid_from, made_of.row.seq) if erased is None else (erased.ingested_at, erased.seq)
-        return _stale(snapshot, node, made_of.row, "erased", since, seq, path)
+        if erased is None:
+            return _stale(snapshot, node, made_of.row, "erased", made_of.row.valid_from, made_of.row.seq, path)
+        # The erasing commit of another history is none of this log's.
+        at = erased.ingested_at
+        return _stale(snapshot, node, made_of.row, "erased", at, erased.seq, path, ingested_at=at)
     then = asof.version_at(tables, node, told)
     if moment.valid < told.valid or then is None:
         return None
@@ -251,6 +275,8 @@ def _stale(
     seq: int,
     path: tuple[int, ...],
     by: str = "",
+    *,
+    ingested_at: int | None = None,
 ) -> records.Stale:
     return records.Stale(
         ref=snapshot.tables.node(node).lineage.hex(),
@@ -258,7 +284,7 @@ def _stale(
         why=why,
         since=since,
         seq=seq,
-        ingested_at=snapshot.header(seq).ingest_time,
+        ingested_at=snapshot.header(seq).ingest_time if ingested_at is None else ingested_at,
         by=by,
         path=tuple(snapshot.tables.node(each).lineage.hex() for each in path),
     )

@@ -108,6 +108,9 @@ class ConfinedTables:
     def aliases(self, node: int) -> Iterator[tuple[int, schema.AliasRow]]:
         return self._tables.aliases(self._inside(node))
 
+    def restatements(self, node: int) -> Iterator[schema.RestatedRow]:
+        return self._tables.restatements(self._inside(node))
+
     def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
         return self._first_uses(digest, partial(self._tables.named, digest), nodes)
 
@@ -307,7 +310,8 @@ class VisibleSnapshot:
     """The tables and texts that one read of a view may see; texts are found by visible rows."""
 
     __slots__ = (
-        *("_also_at", "_bodies", "_derived", "_here", "_interiors", "_placings", "_says_trust", "_snapshot"),
+        *("_also_at", "_bodies", "_derived", "_here", "_interiors", "_placings"),
+        *("_says_again", "_says_trust", "_snapshot"),
         *("kept", "place", "tables"),
     )
 
@@ -334,6 +338,7 @@ class VisibleSnapshot:
         self._says_trust: bool | None = None
         self._derived: tuple[int, bool] = (-1, False)
         """The world that was asked about last, and whether it was ever said to be derived from another."""
+        self._says_again: bool | None = None
         self.kept: dict[type, Any] = {}
         """What those who read through this make once, for as long as the read takes."""
         self.place = place
@@ -582,6 +587,20 @@ class VisibleSnapshot:
         if self._says_trust is None:
             self._says_trust = next(iter(self._snapshot.tables.trusts.scan(b"")), None) is not None
         return self._says_trust
+
+    @property
+    def says_again(self) -> bool:
+        """True if anything was ever said again."""
+        if self._says_again is None:
+            self._says_again = next(iter(self._snapshot.tables.restated_table.scan(b"")), None) is not None
+        return self._says_again
+
+    def said_again(self, node: int, number: int) -> list[schema.RestatedRow]:
+        """The times that a version of a world was said again, as known at the moment, in log order."""
+        if not self.says_again:
+            return []
+        rows = self.tables.restatements(node)
+        return [row for row in rows if row.version == number and row.seq <= self.place.moment.seq]
 
     def secret(self) -> bytes:
         """The secret under which the store hashes what it may not hold in clear."""

@@ -18,6 +18,7 @@ from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.apply import erasure_of
+from worlddb.projections.tables.apply.log_marks import identity_of
 from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import proposal_rows, schema, timeline_rows
@@ -92,6 +93,16 @@ class LineageEvents:
                 if isinstance(event, ev.Created | ev.Revised | ev.Closed | ev.Lost | ev.Ended | ev.Voided):
                     found[1].setdefault(event.lineage, []).append(event)
         return found
+
+
+def _said_first(stored: bytes | None, seq: int, store: str) -> tuple[object, object]:
+    """The store and the commit that said something first, by the details that a commit of a store has of it."""
+    found = None if stored is None else codec.decode_blob(stored, seq)
+    for record in (found.source, found.properties) if isinstance(found, blobs.Details) else ():
+        origin = blobs.first_origin_in(record)
+        if origin is not None:
+            return origin["store"], origin["seq"]
+    return store, seq
 
 
 class _Hole(NamedTuple):
@@ -284,6 +295,7 @@ class BundleMerge:
             later.extend(losses)
             later.extend(self._voids(frame.lineage, holes, (ordinal,)))
         later.extend(self._aliases(world, node))
+        later.extend(self._restated(world, node))
 
     def _stated(self, version: fr.VersionFrame) -> int:
         """Which ends of a version were stated.
@@ -446,6 +458,21 @@ class BundleMerge:
                 yield ev.Unnamed(world.frame.lineage, known)
         if number > limits.MAX_ALIASES:
             self.conflicts.append(f"{short(world.frame.lineage)} would have more than {limits.MAX_ALIASES} aliases")
+
+    def _restated(self, world: BundledWorld, node: int | None) -> Iterator[ev.AnyEvent]:
+        """Add the times that versions were said again, unless they are known by the commit that said so first."""
+        here: Counter[tuple[int, object, object]] = Counter()
+        for row in self._tables.restatements(node) if node is not None else ():
+            stored = None if row.details == ev.NONE else self._draft.log.blob(row.seq, row.details)
+            own = identity_of(self._draft.log, self._tables).hex()
+            here[(row.version, *_said_first(stored, row.seq, own))] += 1
+        met: Counter[tuple[int, object, object]] = Counter()
+        for frame in world.restated:
+            stored = self.blobs.text(frame.details) if frame.details else None
+            key = frame.version, *_said_first(stored, frame.seq, self._contents.heading.store_id.hex())
+            met[key] += 1
+            if met[key] > here[key]:
+                yield ev.Restated(world.frame.lineage, frame.version, self.blobs.of_version(frame.details, frame.seq))
 
     # -- edges and identity
 

@@ -178,6 +178,14 @@ class Unalias(Command, frozen=True, kw_only=True):
     aliases: tuple[str, ...]
 
 
+class Restate(Command, frozen=True, kw_only=True):
+    """Record that what a world says now was said again."""
+
+    CODE: ClassVar[str] = "restate"
+    ref: Ref
+    source: dict[str, Any] = {}
+
+
 class Erase(Command, frozen=True, kw_only=True):
     """Remove the texts of a world for good.
 
@@ -377,4 +385,5 @@ ALL: tuple[type[Command], ...] = (
     Trust,
     UseSpace,
     DropSpace,
+    Restate,
 )

@@ -142,6 +142,11 @@ def _naming(command: cmd.Alias | cmd.Unalias) -> None:
     _aliases(command.aliases)
 
 
+def _restate(command: cmd.Restate) -> None:
+    _ref(command.ref, "ref")
+    _source(command.source)
+
+
 def _erase(command: cmd.Erase) -> None:
     _ref(command.ref, "ref")
     if isinstance(command.ref, int):
@@ -262,6 +267,7 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Move: _move,
     cmd.Alias: _naming,
     cmd.Unalias: _naming,
+    cmd.Restate: _restate,
     cmd.Erase: _erase,
     cmd.Accept: _decision,
     cmd.Reject: _decision,

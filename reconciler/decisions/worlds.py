@@ -9,6 +9,7 @@ from typing import Final, NoReturn
 from worlddb.log.model import blobs, errors, ids, limits, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.names.canonical import name_digest
+from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import timeline_rows
 from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
@@ -332,6 +333,24 @@ def alias(ctx: context.Context, command: cmd.Alias, details: int) -> draft.Decis
         ctx.refuse("too_many_aliases", f"{ids.short(lineage)} would have more than {limits.MAX_ALIASES} aliases")
     for position in range(len(aliases)):
         ctx.draft.emit(ev.Named(lineage, details, position))
+    return draft.Decision(lineage)
+
+
+def restate(ctx: context.Context, command: cmd.Restate, details: int) -> draft.Decision:
+    node = context.node_ref(ctx, command.ref)
+    lineage = ctx.tables.node(node).lineage
+    if node == ROOT_NODE:
+        ctx.refuse("root_is_permanent", "The root world states nothing that could be said again")
+    if ctx.body(node) is None:
+        _refuse_erased(ctx, lineage)
+    seen = asof.version_at(ctx.tables, node, asof.Moment(ctx.draft.seq, ctx.draft.ingest_time))
+    if seen is None:
+        ctx.refuse(
+            "holds_no_more",
+            f"{ids.short(lineage)} says nothing now that could be said again",
+            "Reassert it, or create another",
+        )
+    ctx.draft.emit(ev.Restated(lineage, seen.number, details))
     return draft.Decision(lineage)
 
 

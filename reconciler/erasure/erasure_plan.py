@@ -363,7 +363,9 @@ def _subject(event: ev.Event) -> bytes:
 
     An erasure's own reason stays.
     """
-    if isinstance(event, ev.Created | ev.Revised | ev.Ended | ev.Voided | ev.Named | ev.Filled | ev.Embedded):
+    if isinstance(
+        event, ev.Created | ev.Revised | ev.Ended | ev.Voided | ev.Named | ev.Filled | ev.Embedded | ev.Restated
+    ):
         return event.lineage
     if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported | ev.Tuned | ev.Untuned):
         return event.world

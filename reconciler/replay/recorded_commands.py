@@ -248,6 +248,7 @@ _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
     cmd.Move: {"refs": lookup.find_node, "to": lookup.find_node, "out_of": lookup.find_node},
     cmd.Alias: {"ref": lookup.find_node},
     cmd.Unalias: {"ref": lookup.find_node},
+    cmd.Restate: {"ref": lookup.find_node},
     cmd.Accept: {"proposal": lookup.find_proposal},
     cmd.Reject: {"proposal": lookup.find_proposal},
     cmd.Undo: {"proposal": lookup.find_proposal},

@@ -96,7 +96,14 @@ class EngineAndModel(RuleBasedStateMachine):
 
     @rule(
         recipe=st.one_of(
-            draw.identities, draw.again_identities, draw.accept, draw.reject, draw.undo, draw.alias, draw.unalias
+            draw.identities,
+            draw.again_identities,
+            draw.accept,
+            draw.reject,
+            draw.undo,
+            draw.alias,
+            draw.restate,
+            draw.unalias,
         ),
         handle=st.integers(0, 1),
         keyed=st.booleans(),
@@ -214,7 +221,7 @@ class EngineAndModel(RuleBasedStateMachine):
 
 METHODS = [
     *("create", "revise", "retire", "reassert", "link", "unlink"),
-    *("move", "alias", "unalias", "erase", "accept", "reject", "undo", "tune", "untune"),
+    *("move", "alias", "restate", "unalias", "erase", "accept", "reject", "undo", "tune", "untune"),
 ]
 REFUSALS = [
     *("ended", "empty_window", "root_is_permanent", "not_ended", "already_member", "containment_cycle"),

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -73,6 +74,18 @@ def test_what_is_near_is_told_and_linked_only_if_asked(mem: worlddb.Memory) -> N
     with pytest.raises(worlddb.InputError, match="on_near"):
         mem.add("Ana lives in Bonn.", about="Ana", on_near="merge")
     assert mem.db.head() == before
+
+
+def test_a_statement_that_is_added_again_gets_another_source(mem: worlddb.Memory) -> None:
+    first = mem.add("Ana lives in Lisbon.", about="Ana", source={"mail": 1})
+    again = mem.add("Ana lives  in Lisbon.", about="Ana", source={"mail": 2}, why="said twice")
+    assert (again.ids, again.repeated, again.near) == (first.ids, 1, ())
+    shown = mem.db.view().get(first.id)
+    assert shown is not None and [(each.source["mail"], each.why) for each in shown.restated] == [(2, "said twice")]
+    others: list[dict[str, Any]] = [{"about": "Bob"}, {"about": "Ana", "type": "Event"}]
+    for given in (*others, {"about": "Ana", "derived_from": first.id}):
+        other = mem.add("Ana lives in Lisbon.", **given)
+        assert other.id != first.id and other.repeated == 0
 
 
 CHAT = [

@@ -65,6 +65,29 @@ def test_what_is_near_is_told_and_linked_only_if_it_was_asked_for(db: Database) 
     assert remember(db, "Ana lives in Braga.", about="Ana", replaces=later["id"])["near"] == []
 
 
+def test_what_is_said_again_word_for_word_is_one_statement_with_another_source(db: Database) -> None:
+    world = db.create("Scope", "mine").ref
+    given = {"about": "Ana", "world": world}
+    first = remember(db, "Ana lives in Lisbon.", source={"chat": 1}, **given)
+    again = remember(db, "Ana  lives in Lisbon.", source={"chat": 2}, **given)
+    assert (again["id"], again["restated"], first["restated"]) == (first["id"], True, False)
+    shown = db.view().get(first["id"])
+    assert shown is not None and [each.source for each in shown.restated] == [{"chat": 2}]
+    assert shown.source == {"chat": 1} and len(recall(db, "Lisbon", world=world)) == 1
+    others = (
+        {"world": world},
+        {"about": "Bob", "world": world},
+        {"about": "Ana"},
+        {**given, "since": "2020-01-01"},
+        {**given, "until": "2999-01-01"},
+    )
+    for other in others:
+        made = remember(db, "Ana lives in Lisbon.", **other)
+        assert made["id"] != first["id"] and not made["restated"]
+    forget(db, first["id"])
+    assert remember(db, "Ana lives in Lisbon.", **given)["id"] != first["id"]
+
+
 def test_what_cannot_be_true_beside_it_is_proposed_as_a_contradiction(db: Database) -> None:
     born = remember(db, "Ana was born in Faro.", about="Ana")["id"]
     remember(db, "Ana plays the cello.", about="Ana")

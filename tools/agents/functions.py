@@ -90,11 +90,10 @@ def remember(
 ) -> dict[str, Any]:
     """Write one statement; returns its ``id`` and the ids of staged identity ``proposals``.
 
-    ``near`` lists what it may repeat, replace or contradict, each with ``id``, ``text``, ``relation``, ``likeness``,
-    ``reason`` and ``linked``: the type of the edge that joins them now, if any. That is decided by ``on_near``: with
-    ``note`` nothing is linked; ``propose`` links ``contradicts`` to what cannot be true beside it, and
-    ``supersede_same_subject`` links ``supersedes`` to what it replaces, if both are about one subject only. An edge
-    has the reason, and ``db.unlink`` takes it back.
+    ``near`` lists what it may repeat, replace or contradict, with the reason. By ``on_near`` nothing is linked to that
+    (``note``), ``contradicts`` to what cannot be true beside it (``propose``), or ``supersedes`` to what it replaces if
+    both are about one subject only (``supersede_same_subject``); ``db.unlink`` takes it back. What is said word for
+    word of the same subject in this world already gets one more source instead, and ``restated`` is true.
 
     ``about`` names a world of its own in ``world``, made at its first mention, to which every statement about it
     refers. ``world`` contains both (default: the root) and ``source`` is their provenance; the program sets these, not
@@ -119,24 +118,23 @@ def remember(
         receipt = db.revise(ref, content=text, valid_from=since, valid_to=until, source=source)
         receipt.raise_if_refused()
         _keep_up(db)
-        return {"id": ref, "seq": receipt.seq, "proposals": [], "near": [], "lost": _lost(receipt, ref)}
+        nothing: dict[str, Any] = {"proposals": [], "near": [], "restated": False}
+        return {"id": ref, "seq": receipt.seq, **nothing, "lost": _lost(receipt, ref)}
     if replaces is not None:
         replaced, since, until = _replaceable(db, replaces, world, since)
     near = _near(db, text, about, since, world, on_near, replaced)
+    again = [each.ref for each, _ in near if each.is_repeated and _is_plain(db, each.ref, world)]
+    if again and replaced is None and until is None:
+        receipt = db.restate(again[0], source=source)
+        receipt.raise_if_refused()
+        told = [answer_notes.told_near(other, "") for other, _ in near if other.ref != again[0]]
+        return {"id": again[0], "seq": receipt.seq, "proposals": [], "near": told, "restated": True}
     with db.batch() as tx:
         made = tx.create(
             "Fact", "", content=text, world=world, valid_from=since, valid_to=until, source=source, resolve=False
         )
         if about:
-            named = None if home is None else _mentioned(db, about, home)
-            if named is None:
-                key = msgspec.json.encode([_KEYED, about] if home is None else [_KEYED, home, about]).decode()
-                # A namesake that an earlier release made in a world, under a key without it, is that world's alone.
-                within = next(db.log(1, 1)).data["root"] if home is None else home
-                given: dict[str, Any] = {"key": key, "key_within": within, "world": home, "source": source}
-                given["valid_from"] = _EVER
-                named = tx.create("Entity", about, **given, resolve="all", anew=True)
-            tx.link(made, "refers_to", named, valid_from=since)
+            tx.link(made, "refers_to", _named(db, tx, about, home, source), valid_from=since)
         if replaced is not None:
             tx.link(made, "supersedes", replaced, valid_from=since)
         for other, edge_type in near:
@@ -145,7 +143,25 @@ def remember(
     _keep_up(db)
     proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
     told = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
-    return {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": told}
+    return {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": told, "restated": False}
+
+
+def _named(db: Database, tx: Any, about: str, home: str | None, source: dict[str, Any] | None) -> Any:
+    """Return the world of whom a statement is about, made in a batch at its first mention."""
+    named = None if home is None else _mentioned(db, about, home)
+    if named is not None:
+        return named
+    key = msgspec.json.encode([_KEYED, about] if home is None else [_KEYED, home, about]).decode()
+    # A namesake that an earlier release made in a world, under a key without it, is that world's alone.
+    within = next(db.log(1, 1)).data["root"] if home is None else home
+    given: dict[str, Any] = {"key": key, "key_within": within, "world": home, "source": source}
+    return tx.create("Entity", about, **given, valid_from=_EVER, resolve="all", anew=True)
+
+
+def _is_plain(db: Database, ref: str, world: Any) -> bool:
+    """Return whether something is a statement as :func:`remember` writes them."""
+    found = db.view(world=world).get(ref)
+    return found is not None and (found.type, found.name) == ("Fact", "")
 
 
 def _near(

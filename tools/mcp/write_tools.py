@@ -52,6 +52,11 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
     known = [session.scopes(view, label, include_retired=True) for label in labels]
     keys = [session.key_after(label, scopes) for label, scopes in zip(labels, known, strict=True)]
     near = _near(view, given, [scope.ref for scopes in known for scope in scopes if not scope.closed])
+    repeated = None if any(joined.values()) else _repeated(view, given, near)
+    if repeated is not None:
+        restated = _restated(session, given, call, repeated, near)
+        if restated is not None:
+            return restated
     is_purged = False
     try:
         receipt = _written(session, given, call, keys, joined)
@@ -90,6 +95,33 @@ def _near(view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Ne
         for each in view.near(given.text, about=given.about, world=scope, since=given.valid_from):
             found.setdefault(each.ref, each)
     return sorted(found.values(), key=lambda each: -each.likeness)[:MAX_NEAR]
+
+
+def _repeated(view: View, given: tool_arguments.Write, near: list[Near]) -> str | None:
+    """Return the memory that says the same word for word in the one scope that is written to, if there is one."""
+    if sum(label is not None for label in (given.user_id, given.agent_id, given.app_id, given.run_id)) != 1:
+        return None
+    for each in near:
+        found = view.get(each.ref) if each.is_repeated else None
+        if found is not None and (found.type, found.name) == (given.type, given.name):
+            return each.ref
+    return None
+
+
+def _restated(
+    session: Session, given: tool_arguments.Write, call: Call, ref: str, near: list[Near]
+) -> tool_results.Saved | None:
+    """Add a source to a memory that is written again; ``None`` if the call, by its key, is that which wrote it."""
+    key = session.idempotency_key(given.idempotency_key)
+    try:
+        receipt = session.db.restate(ref, source=call.source, why=given.why, idempotency_key=key)
+    except IdempotencyConflict:
+        return None
+    receipt.raise_if_refused()
+    done = _done(session, receipt, ref)
+    done.notes.append(f"{ref} says so already: it has one more source now, and nothing else was written")
+    told = (answer_notes.told_near(each, "") for each in near if each.ref != ref)
+    return tool_results.Saved(**msgspec.structs.asdict(done), near=[tool_results.NearMemory(**each) for each in told])
 
 
 def _linked(

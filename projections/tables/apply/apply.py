@@ -307,6 +307,11 @@ def _unnamed(on: deferred_rows.DeferredRows, event: ev.Unnamed) -> None:
             return
 
 
+def _restated(on: deferred_rows.DeferredRows, event: ev.Restated) -> None:
+    row = schema.RestatedRow(on.seq, event.details, event.version)
+    on.tables.put_restatement(on.number(event.lineage), row)
+
+
 def _linked(on: deferred_rows.DeferredRows, event: ev.Linked) -> None:
     code = on.tables.give_type_code(event.type)
     on.link(event, code, on.number(event.source), on.number(event.target), on.number(event.home))
@@ -453,4 +458,5 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.SpaceDropped: _space_dropped,
     ev.ErasedElsewhere: erased_elsewhere,
     ev.Trusted: trust_levels.apply_trusted,
+    ev.Restated: _restated,
 }

@@ -149,6 +149,15 @@ class Tables(transaction.WholeTables):
     def put_alias(self, node: int, alias: int, row: schema.AliasRow) -> None:
         self.alias_table.put(schema.VERSION_KEY.pack(node, alias), schema.ALIAS.pack(*row))
 
+    def restatements(self, node: int) -> Iterator[schema.RestatedRow]:
+        """Every time that a version of a lineage was said again, in log order."""
+        for key, _ in self.restated_table.scan(schema.U64.pack(node)):
+            _, seq, details, version = schema.RESTATED_KEY.unpack(key)
+            yield schema.RestatedRow(seq, details - 1, version)
+
+    def put_restatement(self, node: int, row: schema.RestatedRow) -> None:
+        self.restated_table.put(schema.RESTATED_KEY.pack(node, row.seq, row.details + 1, row.version), b"")
+
     def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
         """Yield (node, seq of first use) of every lineage that ever had the name.
 

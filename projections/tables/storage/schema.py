@@ -38,6 +38,7 @@
 | ``holders`` | u32 checksum of a form, the form, ``00``, u64 node | nothing |
 | ``retracted`` | u64 home, u64 edge that is not ``contains`` | as in ``edges`` |
 | ``trusts`` | u8 kind, 16 bytes: digest of a source, or a lineage, or zeros; u64 seq | :class:`TrustRow` |
+| ``restatements`` | u64 node, u64 seq, u32 blob position of the details plus 1, u32 version | nothing |
 """
 
 import struct
@@ -79,6 +80,7 @@ TABLES: Final = (
     "holders",
     "retracted",
     "trusts",
+    "restatements",
 )
 
 FIRST_TABLE_BYTE: Final = 0x40
@@ -101,6 +103,7 @@ PREFIX_BYTES: Final = {
     "holders": 4,
     "retracted": 8,
     "trusts": 17,
+    "restatements": 8,
 }
 """How much of a key names the group that is scanned together."""
 
@@ -264,6 +267,17 @@ class AliasRow(NamedTuple):
 
 
 ALIAS = struct.Struct(">16sQQiI")
+
+
+class RestatedRow(NamedTuple):
+    """That ``version`` was said again, by commit ``seq``; its source is in that commit's blob ``details``."""
+
+    seq: int
+    details: int
+    version: int
+
+
+RESTATED_KEY = struct.Struct(">QQII")
 
 
 class ProposalRow(NamedTuple):

@@ -227,6 +227,7 @@ class WholeTables:
     _blocks = _Opened("blocks")
     tunings = _Opened("tunings")
     trusts = _Opened("trusts")
+    restated_table = _Opened("restatements")
     space_changes = _Opened("space_changes")
     _holders = _Opened("holders")
     retracted = _Opened("retracted")

@@ -190,3 +190,24 @@ def test_what_was_found_around_hits_holds_for_no_other_time(db: Database) -> Non
         assert {at: told(at) for at in order} == expected
     db.retire(other, at="2024-03-01")
     assert told("2024-06-01") == other and told("2024-02-01") == ""
+
+
+def test_a_replay_to_before_the_erasure_of_a_base_can_be_read(db: Database, tmp_path: Path) -> None:
+    """The erasing commit is of the other history; its header was looked for in this one."""
+    base = fact(db, "The rate is 2 %.")
+    made = fact(db, "The budget fits.", base)
+    seq = db.head().seq
+    for number in range(5):
+        fact(db, f"noise {number}")
+    erased = db.erase(base, reason="REQ-1", derived=False)
+    db.replay(tmp_path / "then", seq=seq)
+    with worlddb.open(tmp_path / "then", embedder=None) as then:
+        found = then.view().get(made)
+        assert found is not None
+        (reason,) = found.stale
+        assert (reason.ref, reason.why, reason.seq, reason.ingested_at) == (
+            base,
+            "erased",
+            erased.seq,
+            erased.ingest_time,
+        )

@@ -78,6 +78,8 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
     "move.why": lambda on: on.db.move(on.one, on.two, why=SAID),
     "alias.aliases": lambda on: on.db.alias(on.one, SAID),
     "alias.why": lambda on: on.db.alias(on.one, "uno", why=SAID),
+    "restate.source": lambda on: on.db.restate(on.one, source={"said": [SAID]}),
+    "restate.why": lambda on: on.db.restate(on.one, why=SAID),
     "unalias.why": lambda on: (on.db.alias(on.one, "uno"), on.db.unalias(on.one, "uno", why=SAID))[1],
     "erase.why": lambda on: on.db.erase(on.two, reason=SAID),
     "accept.why": lambda on: on.db.accept(on.waiting[0], why=SAID),

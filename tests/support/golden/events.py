@@ -217,4 +217,9 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         ),
         "0bdc6742fe714d8a1a7331430c53cd3167149b054e24aa392e1cb72d09d71b98",
     ),
+    "restated": (
+        ev.Restated(ONE, 2, 3),
+        "94a87265737461746564c410000102030405060708090a0b0c0d0e0f0203",
+        "a082145a1fd6281263c8c20e277ecaa99e5b2396c087e918718819c0e393d5a1",
+    ),
 }

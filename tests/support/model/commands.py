@@ -65,6 +65,7 @@ _POSITIONAL = {
     "move": ("refs", "to"),
     "alias": ("ref",),
     "unalias": ("ref",),
+    "restate": ("ref",),
     "erase": ("refs",),
     "accept": ("proposal",),
     "reject": ("proposal",),

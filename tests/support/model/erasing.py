@@ -140,7 +140,11 @@ def erase(states: list[State], numbers: Iterable[int], erasure: Erasure, homes: 
         for number in worlds.keys() & state.worlds.keys():
             known = state.worlds[number]
             versions = tuple(_without_text(version, erasure) for version in known.versions)
-            state.worlds[number] = known._replace(versions=versions, aliases=())
+            state.worlds[number] = known._replace(
+                versions=versions,
+                aliases=(),
+                restated=tuple(each._replace(source={}, why="") for each in known.restated),
+            )
         for edges in (state.edges, state.unlinked):
             edges.update({number: _silent(edge) for number, edge in edges.items() if edge.said in said})
         state.proposals.update(

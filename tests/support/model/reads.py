@@ -9,7 +9,7 @@ from tests.support.model.names import Names
 from tests.support.model.reclustering import shown
 from tests.support.model.state import ROOT, Edge, State, Version
 from tests.support.model.world_rules import normal
-from worlddb import Basis, Valid
+from worlddb import Basis, Restatement, Valid
 
 
 class Reads:
@@ -49,7 +49,18 @@ class Reads:
             "rests_on": tuple(self._rests_on(number, at)),
             "rests_on_more": False,
             "trust": None,
+            "restated": self._restated(number, at),
         }
+
+    def _restated(self, number: int, at: int) -> tuple[Restatement, ...]:
+        return tuple(
+            Restatement(
+                number=at, seq=said.seq, ingested_at=said.time, author=said.author, source=said.source, why=said.why
+            )
+            # Of one commit, those without a text come first.
+            for said in sorted(self.state.worlds[number].restated, key=lambda each: (each.seq, each.has_text))
+            if said.number == at
+        )
 
     def _rests_on(self, number: int, at: int) -> list[Basis]:
         """What a version was made of, at any remove, nearest first and then in log order; each world once."""
@@ -131,6 +142,7 @@ class Reads:
                 "valid": _from_first_to_last(world.times_of(at), version.start),
                 "spans": _several(world.times_of(at)),
                 "start": {True: "stated", False: "defaulted", None: ""}[version.stated],
+                "restated": self._restated(number, at),
             }
             for at, version in enumerate(world.versions, 1)
         ]

@@ -36,6 +36,18 @@ class Version(NamedTuple):
     erasure: Erasure | None = None
 
 
+class Restated(NamedTuple):
+    """A version was said again."""
+
+    number: int
+    seq: int
+    time: int
+    author: str
+    source: dict[str, Any]
+    why: str
+    has_text: bool
+
+
 class World(NamedTuple):
     made: int
     """The ingest time of the commit that made it."""
@@ -45,6 +57,7 @@ class World(NamedTuple):
     aliases: tuple[str, ...] = ()
     given: int = 0
     """How many aliases it was ever given."""
+    restated: tuple[Restated, ...] = ()
 
     @property
     def newest(self) -> Version:

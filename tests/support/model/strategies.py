@@ -198,6 +198,7 @@ move = recipe(
     {"out_of": worlds, "valid_from": st.none() | moments, **WHY},
 )
 alias = recipe("alias", {"ref": worlds, "aliases": alias_lists}, WHY)
+restate = recipe("restate", {"ref": worlds}, {"source": records, **WHY})
 unalias = recipe("unalias", {"ref": worlds, "aliases": alias_lists}, WHY)
 erase = recipe(
     "erase",
@@ -262,6 +263,7 @@ commands = st.one_of(
     unlink,
     move,
     alias,
+    restate,
     unalias,
     accept,
     reject,

@@ -10,7 +10,7 @@ from tests.support.model.commands import Known
 from tests.support.model.draft import Bad
 from tests.support.model.edge_rules import refuse
 from tests.support.model.lines import without
-from tests.support.model.state import ROOT, Version, World
+from tests.support.model.state import ROOT, Restated, Version, World
 from tests.support.model.succession import began_by, end_replaced, settle, unreplaced
 from tests.support.model.tuning import Tuning
 from worlddb import InputError, InvalidInterval, MembersNotSaid, UnknownReference
@@ -316,6 +316,23 @@ class OfWorlds(Tuning):
             refuse("too_many_aliases")
         self.state.worlds[number] = known._replace(aliases=(*known.aliases, *aliases), given=known.given + len(aliases))
         self.changed |= bool(aliases)
+        return number
+
+    def _restate(self, ref: Any, source: dict[str, Any] | None = None, why: str = "") -> int:
+        number = self.world(ref)
+        if number == ROOT:
+            refuse("root_is_permanent")
+        known = self.state.worlds[number]
+        if known.newest.erasure is not None:
+            refuse("erased")
+        at = lines.at(known.line, self.now)
+        if at <= 0:
+            refuse("holds_no_more")
+        said = Restated(at, self.seq, self.now, self.author, source or {}, why, bool(source or why))
+        # In one commit, what has neither source nor reason is said once.
+        if source or why or said not in known.restated:
+            self.state.worlds[number] = known._replace(restated=(*known.restated, said))
+        self.changed = True
         return number
 
     def _unalias(self, ref: Any, aliases: tuple[str, ...], why: str = "") -> int:

@@ -302,6 +302,21 @@ def test_a_write_says_what_is_near_in_its_scopes_and_links_it_if_asked(db: world
     assert both[0]["id"] == both[1]["id"] and len(call(desk, "memory_conflicts", id=born["id"])["conflicts"]) == 1
 
 
+def test_a_memory_that_is_written_again_gets_another_source(db: worlddb.Database) -> None:
+    desk = Session(db)
+    given = {"text": "Ana lives in Lisbon.", "about": ["Ana"], "user_id": "ada"}
+    first = call(desk, "memory_write", **given, idempotency_key="a")
+    assert call(desk, "memory_write", **given, idempotency_key="a") == first
+    again = [call(desk, "memory_write", **given, idempotency_key="b") for _ in range(2)]
+    assert again[0] == again[1] and again[0]["id"] == first["id"] and again[0]["seq"] != first["seq"]
+    assert "has one more source now" in again[0]["notes"][0]
+    shown = db.view().get(first["id"])
+    assert shown is not None and len(shown.restated) == 1 and shown.restated[0].source["channel"] == "mcp"
+    assert len(texts(call(desk, "memory_list", user_id="ada"))) == 2  # Ana, and what is said of her.
+    for other in ({"user_id": "eve"}, {"user_id": "ada", "type": "Event"}, {"user_id": "ada", "about": []}):
+        assert call(desk, "memory_write", **(given | other))["id"] != first["id"]
+
+
 def test_a_confined_server_sees_and_changes_only_its_world(db: worlddb.Database) -> None:
     mine, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
     here, there = Session(db, mine), Session(db, theirs)
