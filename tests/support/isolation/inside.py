@@ -154,6 +154,9 @@ class Inside:
         for text in CONTENTS:
             found = self.view.near(text) if text else []
             assert {each.ref for each in found} | {ref for each in found for ref in each.about} <= inside
+        pairs = {frozenset((one.ref, other.ref)) for one, other in self.view.contradictions()}
+        assert pairs == {frozenset((world.ref, ref)) for world in self.view.find() for ref in world.conflicts}
+        assert {ref for pair in pairs for ref in pair} <= inside
         for name in filter(None, NAMES):
             try:
                 assert {world.ref for world in self.view.worlds_of_user(name)} <= inside
