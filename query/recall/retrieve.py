@@ -149,6 +149,7 @@ def _stated(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked) -> _Statemen
 
 def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -> Iterator[Rivals]:
     """The pairs of statements that compete, the better hit first."""
+    called: dict[int, frozenset[str]] = {}
     words = {node: () if one.about else statement_frame.leading_subject(one.text) for node, one in said.items()}
     for (node, one), (other_node, other) in combinations(said.items(), 2):
         shared = one.about & other.about
@@ -159,7 +160,9 @@ def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -
             continue
         if _since(one.seen) == _since(other.seen):
             continue
-        subject = frozenset().union(*(_called(snapshot, each) for each in shared)) or frozenset(words[node])
+        for each in shared - called.keys():
+            called[each] = _called(snapshot, each)
+        subject = frozenset().union(*(called[each] for each in shared)) or frozenset(words[node])
         pair = ((node, one), (other_node, other))
         (later, new), (earlier, old) = pair if _is_newer(one.seen, other.seen) else pair[::-1]
         known, given = statement_frame.frame(old.text, subject), statement_frame.frame(new.text, subject)
