@@ -539,7 +539,11 @@ def _trust_command(level: str | None, author: str | None, source: Any, world: An
         if not isinstance(source, Mapping) or len(source) != 1:
             raise errors.InputError("source does not name one field", 'Give one, such as {"file": "notes.md"}')
         ((field, value),) = source.items()
-        value = value if isinstance(value, str) else str(value)
+        if not isinstance(value, str | int | float):
+            raise errors.InputError(
+                f"The field of the source is {type(value).__name__}", "Give its text or its number, as it was written"
+            )
+        value = str(value)
     if level == "":
         raise errors.InputError(
             "There is no level of trust ''", "Give one of: none, low, fair, full; None takes it back"

@@ -271,6 +271,7 @@ def test_lists_without_end_are_refused_before_they_are_walked() -> None:
             lambda: check_proof(b"x", keys=endless),
             lambda: db.erase(endless, reason="r"),
             lambda: db.view().query(vector=endless),
+            lambda: db.trust("low", source={"file": given}),
             lambda: db.view().query(vector=itertools.repeat(0.5)),
         ]
         for call in calls:
