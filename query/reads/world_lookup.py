@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model import errors, ids
+from worlddb.log.model import errors, hashing, ids
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
 from worlddb.projections.tables.reads import asof, lookup
 from worlddb.query.reads import build
@@ -287,6 +287,25 @@ def _called(
     wanted = Wanted(name, None, snapshot.place.top)
     found = find(snapshot, spec, wanted, include_superseded=include_superseded, period=None, unify=unify)
     return list(islice(found, _SHOWN + 1))
+
+
+def keyed_node(snapshot: VisibleSnapshot, key: str) -> int | None:
+    """The last node that was begun under a caller's key, as far as the snapshot's moment knows."""
+    tables, seq, secret = snapshot.tables, snapshot.place.moment.seq, snapshot.secret()
+
+    def known(lineage: bytes) -> int | None:
+        node = tables.node_of(lineage)
+        return node if node is not None and tables.node(node).created <= seq else None
+
+    lineage = hashing.keyed_lineage(secret, key.encode())
+    if known(lineage) is None and snapshot.place.is_confined:
+        lineage = hashing.keyed_lineage_within(secret, tables.node(snapshot.place.top).lineage, lineage)
+    node = known(lineage)
+    found = node
+    while node is not None:
+        found, lineage = node, hashing.next_keyed_lineage(secret, lineage)
+        node = known(lineage)
+    return found
 
 
 _USER: Final = "user"

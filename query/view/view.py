@@ -251,6 +251,19 @@ class View:
         with self._snapshot() as snapshot:
             return snapshot.tables.node(self._named(snapshot, ref)).lineage.hex()
 
+    def keyed(self, key: str) -> records.World | None:
+        """The world that a caller's ``key`` stands for, valid or not; ``None`` if the view knows none.
+
+        If it has ended and another one was begun under its key, that one. In a view confined to a world, also the one
+        of a key that counts within that world.
+        """
+        text = limits.checked_text(key, "key", limits.MAX_KEY_BYTES, empty=False)
+        with self._snapshot() as snapshot:
+            node = world_lookup.keyed_node(snapshot, text)
+            if node is None:
+                return None
+            return build.world(snapshot, node, self.moment, self.spec, include_superseded=True)
+
     def worlds_of_user(self, name: str, *, world: Any = None) -> list[records.World]:
         """The worlds that hold what is a user's: their scopes ``user:NAME``, or their world of type ``User``.
 

@@ -185,7 +185,7 @@ LOOKED_THROUGH = {
         "reference_of",
         "run",
         "timeline",
-        *("changes", "coalesced", "contradictions", "in_ended", "near", "stale", "worlds_of_user"),
+        *("changes", "coalesced", "contradictions", "in_ended", "keyed", "near", "stale", "worlds_of_user"),
         "trusts",
         "tunings",
     ),

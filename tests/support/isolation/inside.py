@@ -157,6 +157,9 @@ class Inside:
         pairs = {frozenset((one.ref, other.ref)) for one, other in self.view.contradictions()}
         assert pairs == {frozenset((world.ref, ref)) for world in self.view.find() for ref in world.conflicts}
         assert {ref for pair in pairs for ref in pair} <= inside
+        for key in ("k1", "k2", "k3"):
+            keyed = self.view.keyed(key)
+            assert keyed is None or keyed.ref in inside
         for name in filter(None, NAMES):
             try:
                 assert {world.ref for world in self.view.worlds_of_user(name)} <= inside

@@ -287,6 +287,8 @@ def _reads(view: worlddb.View, refs: list[str]) -> Iterator[tuple[str, Callable[
     yield "proposals", lambda: view.proposals(status=None)
     yield "the log", lambda: list(view.log())
     yield "conflicts", lambda: [view.conflicts(ref) for ref in refs]
+    yield "contradictions", lambda: list(view.contradictions())
+    yield "what has a key", lambda: [view.keyed(key) for key in ("k1", "k2", "k3")]
     yield "tunings", view.tunings
     yield "edge types", view.edge_types
 
