@@ -126,7 +126,7 @@ def an_answer_names_its_source(stage: Stage) -> Section:
         Shown("the best hit", short(hit.content)),
         Shown("true from", day(hit.valid.start), f"the day it was said; learned in commit {hit.seq}"),
         Shown("source", f"{hit.source['file']}, record {hit.source['record']}"),
-        Shown("found by", hit.reason),
+        Shown("found by", short(hit.reason, 96)),
     ]
     result = {"query": question, "ref": hit.ref, "content": hit.content, "source": hit.source}
     return Section("An answer names its source", lines, result)
