@@ -410,7 +410,7 @@ WRONG_INDEXES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("index", WRONG_INDEXES, ids=repr)
+@pytest.mark.parametrize("index", WRONG_INDEXES, ids=["number", "nothing", "no dims", "other dims", "no vectors"])
 def test_an_index_that_is_none_is_refused(db: Database, index: Any) -> None:
     with pytest.raises(InputError):
         store = WorldDBStore(db, index=index)
