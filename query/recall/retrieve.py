@@ -24,7 +24,7 @@ from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import candidates, filters, ranking
 from worlddb.query.records.records import Hit
-from worlddb.query.snapshot import edge_rules, valid_period, visible
+from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.statements import statement_frame, statement_relation
 from worlddb.query.statements.statement_frame import MAX_CHARACTERS
 
@@ -102,11 +102,12 @@ class _Statement(NamedTuple):
 
 
 def later_first(
-    snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked]
+    snapshot: visible.VisibleSnapshot, ranked: Sequence[ranking.Ranked], *, by_trust: bool = False
 ) -> tuple[list[ranking.Ranked], tuple[Rivals, ...]]:
     """The hits, of two among the first that compete the later before the earlier, and which these are.
 
-    Turns of a conversation are what somebody said then, and are left where they are.
+    Turns of a conversation are what somebody said then, and are left where they are. ``by_trust``: what is trusted less
+    is not put before what it would replace.
     """
     said = {hit.passed.node: one for hit in ranked[:LOOKED_AT] if (one := _stated(snapshot, hit)) is not None}
     pairs = list(_competing(snapshot, said)) if len(said) > 1 else []
@@ -114,6 +115,8 @@ def later_first(
         return list(ranked), ()
     above: dict[int, list[int]] = {}
     for pair in pairs:
+        if by_trust and _is_trusted_less(snapshot, pair, said):
+            continue
         above.setdefault(pair.earlier, []).append(pair.later)
     hits = {hit.passed.node: hit for hit in ranked}
     placed: dict[int, ranking.Ranked] = {}
@@ -131,6 +134,13 @@ def later_first(
     for hit in ranked:
         place(hit.passed.node, hit.score)
     return list(placed.values()), tuple(pairs)
+
+
+def _is_trusted_less(snapshot: visible.VisibleSnapshot, pair: Rivals, said: dict[int, _Statement]) -> bool:
+    later, earlier = (
+        provenance.trust_in(snapshot).share(node, said[node].seen.row) for node in (pair.later, pair.earlier)
+    )
+    return later < earlier
 
 
 def _stated(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked) -> _Statement | None:
@@ -167,7 +177,10 @@ def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -
         (later, new), (earlier, old) = pair if _is_newer(one.seen, other.seen) else pair[::-1]
         known, given = statement_frame.frame(old.text, subject), statement_frame.frame(new.text, subject)
         alike = None if known is None or given is None else statement_relation.relate(known, given)
-        if alike is not None and alike.relation in statement_relation.COMPETING:
+        if alike is None or alike.relation not in statement_relation.COMPETING:
+            continue
+        # What says of something what it was made of does not take its place.
+        if not provenance.is_made_of(snapshot, later, new.seen.row, earlier):
             yield Rivals(later, earlier, alike.relation, alike.reason)
 
 
@@ -452,7 +465,7 @@ def _find(
     else:
         found = _ranked(snapshot, gate, asked, about, lanes)
     ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k, found.find)
-    ranked, rivals = later_first(snapshot, ranked) if compares else (ranked, ())
+    ranked, rivals = later_first(snapshot, ranked, by_trust=request.trust_weight > 0) if compares else (ranked, ())
     if request.choice.earlier and request.question.asks_for_change:
         before = candidates.Gate(
             snapshot, inside, valid_period.Choice(include_superseded=True), request.least_trust, fitting

@@ -181,6 +181,11 @@ def rests_on(
     return shown, len(found) > MAX_SHOWN
 
 
+def is_made_of(snapshot: VisibleSnapshot, node: int, row: VersionRow, other: int) -> bool:
+    """True if a world rests on another one, at any remove among the first that are weighed."""
+    return any(base == other for _, base, _ in islice(_all_below(snapshot, node, row), MAX_WEIGHED))
+
+
 def stale(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> tuple[records.Stale, ...]:
     """What a version of a world rests on, at any remove, and holds no more, the nearest first: 64 of them at most."""
     found: list[records.Stale] = []
