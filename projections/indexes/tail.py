@@ -126,9 +126,9 @@ class SeenTexts:
         # Numbers in an array of 32 bits are rounded as Tantivy's are.
         scores, part = array("f", bytes(4 * self.count)), array("f", [0.0])
         for term in terms:
-            postings = self._texts.postings.get((term.field, term.text), [])
-            if postings and postings[-1][0] >= self.count:
-                postings = postings[: bisect_left(postings, (self.count,))]
+            # A copy: others may append to the list while it is gone through.
+            known = self._texts.postings.get((term.field, term.text), [])
+            postings = known[: bisect_left(known, (self.count,))]
             if not postings:
                 continue
             weight = scoring.weight(term)

@@ -137,6 +137,8 @@ def _record(record: Any, without: tuple[str, ...] = ()) -> Line:
             value = _span(value)
         elif name == "spans":
             value = [_span(span) for span in value]
+        elif name == "restated":
+            value = [_record(each, ("number",)) for each in value]
         elif name == "ingested_at":
             value = _time(value)
         if name not in without:

@@ -150,6 +150,7 @@ def test_every_program_has_a_line_here() -> None:
         "locomo",
         "locomo_plus",
         "longmemeval",
+        "near",
         "peers",
         "vectors",
     }

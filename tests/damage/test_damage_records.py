@@ -365,7 +365,8 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
         db.erase(later, reason="request 8", forbid=True)
         db.replay(folder / "store", seq=then)
     with worlddb.open(folder / "store", author="ada", embedder=LetterCounts()) as db:
-        db.create("Note", "its own")
+        own = db.create("Note", "its own")
+        db.restate(own, source={"file": "again.md"})
         db.embed()
         assert db.verify(deep=True).findings == ()
     return folder / "store"

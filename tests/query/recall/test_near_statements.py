@@ -184,7 +184,7 @@ def test_the_later_of_two_statements_that_compete_comes_first_and_the_answer_say
     assert (pair.ref, pair.earlier, pair.relation) == (porto, lisbon, "replacement")
     assert f"{porto[:12]} before {lisbon[:12]}" in found.note
     first, second = found.hits[:2]
-    assert first.score == second.score and first.scores["later"] > 0
+    assert first.score == second.score and first.scores["competes"] > 0
     assert "competes" in first.reason
     # The answer to fewer is the beginning of that to more.
     assert [hit.ref for hit in db.view().recall("Ana lives in Lisbon.", k=1)] == [porto]

@@ -174,13 +174,13 @@ def test_times_in_words_are_told_where_they_are_not_taken(run, small):
     assert "the moment '2025-02-30' is not a time" in run("recall", "office", "--ingested", "2025-02-30").err
     assert "the moment '2025-02-30' is not a time" in run("log", "--from", "2025-02-30").err
     asked = run("recall", "Where was the office the week after Easter?")
-    assert 'note: not understood as a time, and not counted: "the week after Easter"' in asked.out
+    assert 'not understood as a time, and not counted: "the week after Easter"' in asked.out
     told = run.json("recall", "Where was the office the week after Easter?")
     assert (told["unread"], told["times"]) == (["the week after Easter"], [])
     run("embed")
     spring = run.json("recall", "Where was the office last spring?", "--valid", "2025-12-01")
     assert (spring["times"], spring["unread"]) == ([{"from": "2025-03-01T00:00:00Z", "to": "2025-06-01T00:00:00Z"}], [])
-    assert spring["note"] == 'read as times: "last spring" is from 2025-03-01 until 2025-06-01'
+    assert spring["note"].endswith('read as times: "last spring" is from 2025-03-01 until 2025-06-01')
     explained = run("recall", "Where was the office last spring?", "--valid", "2025-12-01", "--explain").out
     assert "times in the question: 2025-03-01 to 2025-06-01" in explained
 

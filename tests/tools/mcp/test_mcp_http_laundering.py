@@ -256,7 +256,7 @@ def test_nothing_that_a_client_sends_makes_it_another(shared: Shared) -> None:
             assert made.structured_content is not None
             assert await signed(eve, made.structured_content["id"]) == ("eve", way("ada", "memory_write"))
             # The same key in another world is another key: no word of ada's is given, and none taken over.
-            same = await answer(eve, "memory_write", text="ada's own", idempotency_key="k", **SCOPE)
+            same = await answer(eve, "memory_write", text="eve's own too", idempotency_key="k", **SCOPE)
             assert same["id"] != hers
             assert await signed(eve, same["id"]) == ("eve", way("ada", "memory_write"))
             assert await signed(eve, hers) == ADAS

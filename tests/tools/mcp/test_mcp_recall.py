@@ -93,7 +93,7 @@ def test_the_pages_of_sessions_leave_none_out_and_are_no_longer_than_others(db: 
 def test_a_session_that_was_erased_has_no_name(db: worlddb.Database) -> None:
     topic = db.create("Topic", "herons")
     db.create("Fact", "note", content="a heron by the river", world=topic)
-    db.erase(topic, reason="a request")
+    db.erase(topic, reason="a request", members=False)
     (group,) = call(Session(db), "memory_recall", query="heron", group=1)["groups"]
     assert (group["id"], group["name"], group["type"]) == (topic.ref, "", "")
 

@@ -109,12 +109,14 @@ def test_two_servers_on_one_store_see_each_others_writes_over_hundreds_of_calls(
     async def work() -> None:
         async with connected(store) as one, connected(store) as other:
             for number in range(rounds):
-                for writer, reader in ((one, other), (other, one)):
-                    made = await answer(writer, "memory_write", text=f"note {number}", run_id="7")
-                    assert (await answer(reader, "memory_read", id=made["id"]))["text"] == f"note {number}"
+                for turn, (writer, reader) in enumerate(((one, other), (other, one))):
+                    text = f"note {number} of {turn}"
+                    made = await answer(writer, "memory_write", text=text, run_id="7")
+                    assert (await answer(reader, "memory_read", id=made["id"]))["text"] == text
             async with anyio.create_task_group() as tasks:
-                for client in (one, other) * 10:
-                    tasks.start_soon(lambda who: answer(who, "memory_write", text="at once", run_id="8"), client)
+                for number, client in enumerate((one, other) * 10):
+                    said = f"at once {number}"
+                    tasks.start_soon(lambda who, text: answer(who, "memory_write", text=text, run_id="8"), client, said)
                 for client in (one, other) * 40:
                     tasks.start_soon(lambda who: answer(who, "memory_list", run_id="7"), client)
             assert len((await answer(one, "memory_list_scopes"))["scopes"]) == 2
