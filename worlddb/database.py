@@ -689,12 +689,13 @@ class Database(WriteCalls):
         )
 
     def _remarks(self) -> tuple[str, ...]:
-        from worlddb.log.store import copies
+        from worlddb.log.store import copies, verify
         from worlddb.log.store.log import LmdbLog
         from worlddb.projections.check import snapshot_findings
 
         with self._env.read() as txn:
-            remarks = list(copies.remarks_on(self._env.folder, LmdbLog(txn)))
+            log = LmdbLog(txn)
+            remarks = [*verify.remarks_on(log), *copies.remarks_on(self._env.folder, log)]
         return (*remarks, *(found.problem for found in snapshot_findings(self._env, deep=False)))
 
     def rebuild(self, *names: str, progress: Progress | None = None) -> Rebuilt:

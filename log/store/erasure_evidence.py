@@ -12,7 +12,8 @@ Earlier releases kept such commits beside the log, where no hash covered them:
 | 0x05 | 16-byte lineage | the chain hash of the last commit that erased it |
 | 0x05 | 32-byte keyed hash of a text, ``00`` | the chain hash of the last commit that forbade it |
 
-Anybody may have put these there, so they explain nothing. An upgrade takes those that fit into the log, once.
+Anybody may have put these there, so they explain nothing. An upgrade takes those that fit into the log, once, if all up
+to the last commit that both histories have is such as those releases wrote.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -22,8 +23,8 @@ import lmdb
 import msgspec
 
 from worlddb.log.model import codec, errors, hashing, ids
+from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Details, Evidence
-from worlddb.log.model.events import Erased, ErasedElsewhere
 
 UNTIED: Final = 0x05
 """The first byte of what earlier releases kept beside the log."""
@@ -63,9 +64,9 @@ class LaterErasure(NamedTuple):
         return codec.decode_events(self.events_bytes, 0)
 
     @property
-    def erased(self) -> list[Erased]:
+    def erased(self) -> list[ev.Erased]:
         """The erased texts."""
-        return [event for event in self.events.events if isinstance(event, Erased)]
+        return [event for event in self.events.events if isinstance(event, ev.Erased)]
 
     @property
     def blobs(self) -> Iterator[tuple[int, int]]:
@@ -86,7 +87,7 @@ class LaterErasure(NamedTuple):
         return details.why if isinstance(details, Details) else ""
 
 
-def from_blob(blob: Evidence, event: ErasedElsewhere) -> LaterErasure:
+def from_blob(blob: Evidence, event: ev.ErasedElsewhere) -> LaterErasure:
     """The evidence that a blob holds, as an event of its commit says how far it goes."""
     return LaterErasure(event.through, blob.header, blob.events, dict(blob.details), event.listed)
 
@@ -97,11 +98,11 @@ def arrived(events: codec.Events, blob_at: Callable[[int], bytes | None], seq: i
     Raises:
         DamagedStore: the evidence of one is missing, or is none.
     """
-    named = {event.record: event for event in events.events if isinstance(event, ErasedElsewhere)}
+    named = {event.record: event for event in events.events if isinstance(event, ev.ErasedElsewhere)}
     return [_arrived(event, blob_at(position), seq) for position, event in named.items()]
 
 
-def _arrived(event: ErasedElsewhere, stored: bytes | None, seq: int) -> LaterErasure:
+def _arrived(event: ev.ErasedElsewhere, stored: bytes | None, seq: int) -> LaterErasure:
     blob = None if stored is None else codec.decode_blob(stored, seq)
     if not isinstance(blob, Evidence):
         raise errors.DamagedStore(
@@ -115,7 +116,7 @@ def _arrived(event: ErasedElsewhere, stored: bytes | None, seq: int) -> LaterEra
 def problems_of(events: codec.Events, blob_at: Callable[[int], bytes | None], seq: int) -> Iterator[str]:
     """What commit ``seq`` says of later erasures that its evidence does not bear out."""
     for event in events.events:
-        if not isinstance(event, ErasedElsewhere):
+        if not isinstance(event, ev.ErasedElsewhere):
             continue
         try:
             evidence = _arrived(event, blob_at(event.record), seq)
@@ -144,6 +145,15 @@ class _Stored(msgspec.Struct, frozen=True, array_like=True, tag="erasure"):
 
 
 _DECODER: Final = msgspec.msgpack.Decoder(_Stored)
+_NEWER: Final = ev.ErasedElsewhere | ev.Trusted | ev.Lost | ev.Voided | ev.EdgeLost | ev.Restated
+
+
+def is_newer(events: codec.Events) -> bool:
+    """True if no release wrote such events that kept erasures beside the log: it kept none of what they say."""
+    return any(
+        isinstance(event, _NEWER) or (isinstance(event, ev.Created | ev.Revised) and event.stated != ev.UNKNOWN)
+        for event in events.events
+    )
 
 
 class UntiedErasures:

@@ -100,12 +100,14 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     """The erasure of a text: its commit, time (microseconds), author, and reference.
 
     An erasure lies outside both time axes: a view of an earlier moment shows it too, for the text is gone there too.
+    ``listed``: an upgrade found it beside the log, where older releases kept such records, and nothing proves it.
     """
 
     seq: int
     ingested_at: int
     author: str
     reason: str
+    listed: bool = False
 
 
 class Restatement(msgspec.Struct, frozen=True, kw_only=True):

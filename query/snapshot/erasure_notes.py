@@ -8,7 +8,7 @@ import msgspec
 
 from worlddb.log.model import blobs, codec, errors, hashing, times
 from worlddb.log.model.codec import chain_hash, events_hash
-from worlddb.log.model.events import NONE, Erased
+from worlddb.log.model.events import NONE, Erased, ErasedElsewhere
 from worlddb.log.store.copies import Copy, as_they_are
 from worlddb.log.store.erasure_evidence import LaterErasure
 from worlddb.log.store.log import LmdbLog
@@ -27,7 +27,7 @@ def erasure_of(snapshot: Snapshot, node: int) -> records.Erasure | None:
     row = row_of(snapshot.tables, node)
     if row is None:
         return None
-    header, reason = snapshot.log.header(row.seq), ""
+    header, reason, listed = snapshot.log.header(row.seq), "", False
     stored = None if row.details == NONE else snapshot.log.blob(row.seq, row.details)
     blob = None if stored is None else codec.decode_blob(stored, row.seq)
     if isinstance(blob, blobs.Details):
@@ -35,7 +35,11 @@ def erasure_of(snapshot: Snapshot, node: int) -> records.Erasure | None:
     elif isinstance(blob, blobs.Evidence):
         later = LaterErasure(0, blob.header, blob.events, dict(blob.details))
         header, reason = later.header, later.reason(snapshot.tables.node(node).lineage)
-    return records.Erasure(seq=header.seq, ingested_at=header.ingest_time, author=header.author, reason=reason)
+        taken = (each for each in snapshot.log.events(row.seq).events if isinstance(each, ErasedElsewhere))
+        listed = any(each.listed for each in taken if each.record == row.details)
+    return records.Erasure(
+        seq=header.seq, ingested_at=header.ingest_time, author=header.author, reason=reason, listed=listed
+    )
 
 
 class ErasedText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

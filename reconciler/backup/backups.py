@@ -12,7 +12,7 @@ import lmdb
 
 from worlddb.log.model import errors, events, hashing, times
 from worlddb.log.store import copies, environment, verify
-from worlddb.log.store.erasure_evidence import LaterErasure
+from worlddb.log.store.erasure_evidence import LaterErasure, is_newer
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections import runner, scrub
 from worlddb.projections.tables.apply.log_marks import refuse_supposed
@@ -174,7 +174,8 @@ class Upgraded(NamedTuple):
     It also holds the last commit and its root hash. ``backup`` is empty if the tables had today's layout already and
     nothing lay beside the log: then nothing was done. ``listed`` are the records of later erasures that older releases
     kept beside the log and that are in it now, though nothing proves them; ``refused`` counts those that stay outside,
-    because they do not fit to the log or because such records were listed before: they are damage.
+    because they do not fit to the log, speak of what a release wrote that kept none, or because such records were
+    listed before: they are damage.
     """
 
     before: int
@@ -254,10 +255,12 @@ def _listed_before(log: LmdbLog) -> bool:
 def _list(log: LmdbLog, tables: rows.Tables, now: int) -> tuple[ListedErasure, ...]:
     """Take the records that fit into the log; the others stay where they are."""
     found = log.untied.all()
-    fitting = [each._replace(listed=True) for each in found if _fits(log, each, now)]
+    last = _last_of_older(log)
+    fits = [each.through <= last and _fits(log, each, now) for each in found]
+    fitting = [each._replace(listed=True) for each, fit in zip(found, fits, strict=True) if fit]
     if fitting:
         take_over(log, tables, fitting, UPGRADER, now)
-        log.untied.replace(each for each in found if not _fits(log, each, now))
+        log.untied.replace(each for each, fit in zip(found, fits, strict=True) if not fit)
     return tuple(
         ListedErasure(
             each.header.seq,
@@ -268,6 +271,15 @@ def _list(log: LmdbLog, tables: rows.Tables, now: int) -> tuple[ListedErasure, .
         )
         for each in fitting
     )
+
+
+def _last_of_older(log: LmdbLog) -> int:
+    """The last commit up to which a release may have written that kept erasures beside the log.
+
+    Whoever deletes a later text and invents its erasure has no record that it could come from.
+    """
+    head = log.head().seq
+    return next((seq - 1 for seq in range(1, head + 1) if is_newer(log.events(seq))), head)
 
 
 def _fits(log: LmdbLog, each: LaterErasure, now: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import lmdb
@@ -20,13 +21,15 @@ from tests.support.running import Here
 from worlddb import ManualClock
 from worlddb.log.model import codec
 from worlddb.log.model.codec import chain_hash, events_hash
-from worlddb.log.model.events import AnyEvent, Erased, ErasedElsewhere
+from worlddb.log.model.events import UNKNOWN, AnyEvent, Created, Erased, ErasedElsewhere, Revised
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import HEAD_KEY
 from worlddb.projections.check import verify_store
-from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE, TABLES
+from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE, LAYOUT, LAYOUT_BYTES, TABLES
+from worlddb.reconciler.transaction.draft import Draft
 
+PROGRESS_KEY = bytes([FIRST_TABLE_BYTE]) + b"applied"
 FUTURE = 7_258_118_400_000_000
 """The year 2200."""
 
@@ -233,9 +236,24 @@ def test_an_event_that_invents_what_was_erased_elsewhere_is_not_borne_out(tmp_pa
 # -- copies that earlier releases made
 
 
+@contextmanager
+def by_an_older_release() -> Iterator[None]:
+    """What is written says no more than a release wrote that kept erasures beside the log."""
+    emit = Draft.emit
+
+    def older(draft: Draft, event: AnyEvent) -> None:
+        stated = isinstance(event, Created | Revised)
+        emit(draft, msgspec.structs.replace(event, stated=UNKNOWN) if stated else event)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Draft, "emit", older)
+        yield
+
+
 def older_copy(folder: Path) -> tuple[Path, str]:
     """A copy as earlier releases made it: cut behind commit 3, what came later beside the log."""
-    then, ref = told_later(folder)
+    with by_an_older_release():
+        then, ref = told_later(folder)
     with worlddb.open(folder / "original") as original:
         seq = original.head().seq
     held = dict(forge.pairs(folder / "original"))
@@ -260,7 +278,9 @@ def older_copy(folder: Path) -> tuple[Path, str]:
     return then, ref
 
 
-def test_an_upgrade_lists_what_older_releases_kept_beside_the_log_once(tmp_path: Path) -> None:
+def test_an_upgrade_lists_what_older_releases_kept_beside_the_log_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     then, ref = older_copy(tmp_path)
     with worlddb.open(then, author="ada") as db:
         db.rebuild("tables")
@@ -275,6 +295,11 @@ def test_an_upgrade_lists_what_older_releases_kept_beside_the_log_once(tmp_path:
         assert entry.author == "upgrade" and entry.data["listed"] is True
         world = db.view().get(ref)
         assert world is not None and world.erasure is not None and world.erasure.reason == "request 7"
+        assert world.erasure.listed, "nothing proves it, whoever reads it"
+        (remark,) = db.verify(deep=True, head=db.checkpoint()).remarks
+        assert "commit 4 of another history by 'ada'" in remark and "Nothing proves" in remark
+    told = Here(capsys, then)("show", ref)
+    assert "request 7" in told.out and "nothing proves" in told.out
     # What somebody adds afterwards is damage, however well it fits.
     lineage, place = missing_text(then)
     forge.rewrite(then, record(lineage, [place], seq=place[0] + 1, at=FUTURE // 2, through=place[0]).items())
@@ -316,8 +341,12 @@ def test_a_copy_of_an_older_copy_keeps_what_lay_beside_the_log_until_it_is_upgra
             assert world is not None and world.erasure is not None and world.erasure.reason == "request 7"
 
 
-def test_an_upgrade_refuses_a_record_that_cannot_be_of_this_log(store: Path) -> None:
-    lineage, place = missing_text(store)
+def test_an_upgrade_refuses_a_record_that_cannot_be_of_this_log(tmp_path: Path) -> None:
+    store = tmp_path / "older"
+    with by_an_older_release():
+        with worlddb.open(store, author="ada", clock=ManualClock()) as db:
+            db.create("Note", "first")
+        lineage, place = missing_text(store)
     with worlddb.open(store) as db:
         early = db.head(seq=2).ingested_at
         soon = db.head().ingested_at + 1
@@ -334,6 +363,39 @@ def test_an_upgrade_refuses_a_record_that_cannot_be_of_this_log(store: Path) -> 
         assert (made.listed, made.refused) == ((), 1)
         assert not isinstance(found := verified(store), worlddb.Verified) or not found.ok
         forge.delete(store, lambda key: key[0] == 5)
+    fitting = record(lineage, [place], through=place[0], at=soon, seq=place[0] + 9)
+    forge.rewrite(store, fitting.items())
+    assert len(worlddb.upgrade(store).listed) == 1, "what else is wrong with those above is what refuses them"
+
+
+@pytest.mark.parametrize("since", ["create", "trust", "retire"])
+def test_an_upgrade_lists_no_erasure_of_what_a_release_wrote_that_kept_none_beside_the_log(
+    since: str, tmp_path: Path
+) -> None:
+    """Whoever deletes a text sets the layout back, too, and has the upgrade take an invented erasure in."""
+    store = tmp_path / "store"
+    with by_an_older_release(), worlddb.open(store, author="ada") as db:
+        first = db.create("Note", "first")
+    with by_an_older_release() if since != "create" else nullcontext(), worlddb.open(store, author="ada") as db:
+        if since == "trust":
+            db.trust("low", author="eve")
+        if since == "retire":
+            db.retire(first, valid_from="2001-01-01", valid_to="2002-01-01")
+        ref = db.create("Note", "Will", content="all of it to Eve").ref
+        seq, soon, kept = db.head().seq, db.head().ingested_at + 1, db.checkpoint()
+    (key,) = (key for key, value in forge.pairs(store) if key[0] == forge.BLOBS and b"all of it to Eve" in value)
+    place = (seq, int.from_bytes(key[9:], "big"))
+    applied = dict(forge.pairs(store))[PROGRESS_KEY]
+    older = applied[:-LAYOUT_BYTES] + (LAYOUT - 1).to_bytes(LAYOUT_BYTES, "big")
+    forged = record(bytes.fromhex(ref), [place], through=seq, at=soon, seq=seq + 9)
+    forge.rewrite(store, [(key, None), (PROGRESS_KEY, older), *forged.items()])
+    made = worlddb.upgrade(store)
+    assert (made.listed, made.refused) == ((), 1)
+    with worlddb.open(store, author="ada") as db:
+        found = db.verify(deep=True, head=kept)
+        assert not found.ok and any("commit 9" in each.problem or "missing" in each.problem for each in found.findings)
+        world = db.view().get(ref)
+        assert world is not None and world.erased and world.erasure is None
 
 
 # -- every record of every kind
@@ -351,7 +413,8 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
         db.import_bundle(folder / "team.bundle")
         db.import_bundle(folder / "outer.bundle")
         gone, later = (db.create("Note", name, content=f"{name} goods").ref for name in ("Perishable", "Vergänglich"))
-        db.create("Note", "once", idempotency_key="only once")
+        once = db.create("Note", "once", idempotency_key="only once")
+        db.restate(once, source={"file": "again.md"})
         db.register("causes", world=gone)
         db.tune(worlddb.Thresholds(), type="Person")
         db.trust("low", author="ada")

@@ -152,7 +152,8 @@ def _fields(
 
 
 def _erased(erasure: Erasure) -> str:
-    return f"commit {erasure.seq}, {wire.moment(erasure.ingested_at)}, by {erasure.author}, under: {erasure.reason}"
+    told = f"commit {erasure.seq}, {wire.moment(erasure.ingested_at)}, by {erasure.author}, under: {erasure.reason}"
+    return told + " (found beside the log by an upgrade: nothing proves it)" * erasure.listed
 
 
 def _write_edges(page: Page, view: View, world: World, edges: list[Edge]) -> None:
