@@ -417,6 +417,9 @@ class WorldIndex:
         if segment is not None:
             words = np.repeat(segment.keys.view(np.int64), np.diff(segment.ends, prepend=0))
             tables["words"] = np.concatenate((names[:, segment.places], [words, segment.often.astype(np.int64)]))
+            places = np.concatenate([np.arange(each.first, each.first + each.texts) for each in self.segments])
+            counts = np.concatenate([np.concatenate((each.lengths, each.codes)) for each in self.segments], axis=1)
+            tables["lengths"] = np.concatenate((names[:, places], counts))[:, counts.any(axis=0)]
         found = {what: _sorted(lines).tobytes() for what, lines in tables.items() if lines.size}
         for number, space in self.spaces.items():
             owners, seqs = space.lines.lines
@@ -635,7 +638,7 @@ def faults(log: LmdbLog, tables: Tables, file: Path, secret: bytes) -> list[str]
     for number, space in kept.spaces.items():
         anew._space(log, tables, number, space.dimension)
     one, other = kept.told(), anew.told()
-    return [what for what in one if one[what] != other.get(what)]
+    return [what for what in {**one, **other} if one.get(what) != other.get(what)]
 
 
 def _is_of(log: LmdbLog, marker: tuple[int, bytes]) -> bool:

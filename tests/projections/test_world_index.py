@@ -186,6 +186,39 @@ def test_a_deep_check_finds_what_the_log_does_not_say(folder: Path, monkeypatch:
         assert db.verify(deep=True).ok and kept(folder) == []
 
 
+def forged(file: Path, secret: bytes, store_id: bytes, name: str) -> None:
+    """Write the file again under the store's secret, with one number of one array changed, or with no words at all."""
+    stored = world_index.load(file, secret)
+    assert stored is not None
+    arrays = {each: array.copy() for each, array in stored.arrays.items()}
+    if name == "no words":
+        arrays |= {each: arrays[each][:0] for each in ("keys", "ends", "places", "often")}
+    else:
+        flat = arrays[name].reshape(-1)
+        flat[len(flat) // 2] = -flat[len(flat) // 2] + 1 if flat.dtype.kind == "f" else flat[len(flat) // 2] ^ 1
+    index = world_index.WorldIndex(stored.told["node"], secret)
+    stored._replace(arrays=arrays).restore(index)
+    index.marker = stored.told["seq"], bytes.fromhex(stored.told["chain"])
+    world_index.write(file, index, store_id, secret)
+    assert world_index.load(file, secret) is not None, "only a comparison with the log can tell"
+
+
+def test_a_deep_check_finds_every_array_that_was_forged_with_the_secret(folder: Path) -> None:
+    db, top, refs = filled(folder)
+    with db:
+        answer(db, top)
+        db.revise(refs[1], content="zqxlater tea")
+        secret, store_id = db._reader._secret, db._reader.store_id
+        (file,) = kept(folder)
+        whole, stored = file.read_bytes(), world_index.load(file, secret)
+        assert stored is not None and {"lengths", "codes", "keys", "holding", "vectors-1"} <= set(stored.arrays)
+        for name in (*stored.arrays, "no words"):
+            forged(file, secret, store_id, name)
+            assert not db.verify(deep=True).ok, name
+            file.write_bytes(whole)
+        assert db.verify(deep=True).ok
+
+
 def test_all_handles_of_a_process_share_what_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     db, top, _ = filled(folder)
     begun: list[int] = []
