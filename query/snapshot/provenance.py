@@ -17,6 +17,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
+import msgspec
+
 from worlddb.log.model.blobs import BEFORE, IMPORTED
 from worlddb.projections.tables.apply import settings, trust_levels
 from worlddb.projections.tables.reads import asof
@@ -188,27 +190,121 @@ def is_made_of(snapshot: VisibleSnapshot, node: int, row: VersionRow, other: int
 
 def stale(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> tuple[records.Stale, ...]:
     """What a version of a world rests on, at any remove, and holds no more, the nearest first: 64 of them at most."""
+    reasons = _reasons_in(snapshot)
+    made = reasons.known(node, row)
+    if not reasons.may_be_below(made):
+        return ()
     found: list[records.Stale] = []
-    paths: dict[int, tuple[int, ...]] = {node: ()}
-    pending = [(node, row)]
-    for at, version in pending:
-        for base, made_of, told in _bases_told(snapshot, at, version, besides=paths):
-            paths[base] = (*paths[at], base)
-            pending.append((base, made_of.row))
-            reason = _why_stale(snapshot, base, made_of, told, paths[base])
+    above: dict[int, _Made | None] = {node: None}
+    """What each world was come to from."""
+    pending = [made]
+    for at in pending:
+        for base, reason in reasons.bases(at):
+            if base.node in above:
+                continue
+            above[base.node] = at
+            pending.append(base)
             if reason is not None:
-                found.append(reason)
-            if len(found) == MAX_SHOWN or len(paths) > MAX_WEIGHED:
+                found.append(msgspec.structs.replace(reason, path=_path(reasons, base, above)))
+            if len(found) == MAX_SHOWN or len(above) > MAX_WEIGHED:
                 return tuple(found)
     return tuple(found)
 
 
+def _path(reasons: "_Reasons", base: "_Made", above: Mapping[int, "_Made | None"]) -> tuple[str, ...]:
+    """The worlds that lead to a base, the first that the world was made of itself first."""
+    steps = []
+    at: _Made | None = base
+    while at is not None:
+        steps.append(reasons.ref(at))
+        at = above[at.node]
+    return tuple(reversed(steps[:-1]))
+
+
+class _Made:
+    """A version of a world, and what was found out of what it was made of."""
+
+    __slots__ = ("above", "bases", "is_stale", "node", "ref", "row")
+
+    def __init__(self, node: int, row: VersionRow) -> None:
+        self.node = node
+        self.row = row
+        self.ref = ""
+        self.bases: list[tuple[_Made, records.Stale | None]] | None = None
+        self.above: list[_Made] = []
+        self.is_stale = False
+
+
+class _Reasons:
+    """Why what worlds were made of holds no more, looked up once for a read.
+
+    Mostly nothing below is stale, which is found out for all worlds on the way: of many that rest on one another, each
+    is come by once. Only for one below which something is stale, that is looked for from it down.
+    """
+
+    def __init__(self, snapshot: VisibleSnapshot) -> None:
+        self._snapshot = snapshot
+        self._known: dict[tuple[int, VersionRow], _Made] = {}
+        self._pending: list[_Made] = []
+        """Those of whose bases nothing is known yet."""
+
+    def known(self, node: int, row: VersionRow) -> _Made:
+        """What is known of a version."""
+        found = self._known.get((node, row))
+        if found is None:
+            found = self._known[node, row] = _Made(node, row)
+            self._pending.append(found)
+        return found
+
+    def bases(self, made: _Made) -> list[tuple[_Made, records.Stale | None]]:
+        """What a version was made of itself, and why that holds no more if it does not; without the way to it."""
+        if made.bases is None:
+            found = []
+            for base, seen, told in _bases_told(self._snapshot, made.node, made.row):
+                below = self.known(base, seen.row)
+                below.above.append(made)
+                found.append((below, _why_stale(self._snapshot, base, seen, told)))
+            made.bases = found
+        return made.bases
+
+    def may_be_below(self, made: _Made) -> bool:
+        """False if nothing that a version was made of, at any remove, holds no more."""
+        for _ in range(MAX_WEIGHED):
+            if made.is_stale or not self._pending:
+                break
+            at = self._pending.pop()
+            if any(reason is not None or below.is_stale for below, reason in self.bases(at)):
+                _is_stale_from(at)
+        return made.is_stale or bool(self._pending)
+
+    def ref(self, made: _Made) -> str:
+        """The reference of a world."""
+        made.ref = made.ref or self._snapshot.tables.node(made.node).lineage.hex()
+        return made.ref
+
+
+def _is_stale_from(made: _Made) -> None:
+    """Remember of a version, and of all that was made of it, that something below is stale."""
+    pending = [made]
+    while pending:
+        at = pending.pop()
+        if not at.is_stale:
+            at.is_stale = True
+            pending += at.above
+
+
+def _reasons_in(snapshot: VisibleSnapshot) -> _Reasons:
+    found = snapshot.kept.get(_Reasons)
+    if found is None:
+        found = snapshot.kept[_Reasons] = _Reasons(snapshot)
+    assert isinstance(found, _Reasons)
+    return found
+
+
 def _bases_told(
-    snapshot: VisibleSnapshot, node: int, row: VersionRow, *, besides: Container[int]
+    snapshot: VisibleSnapshot, node: int, row: VersionRow
 ) -> Iterator[tuple[int, asof.SeenVersion, asof.Moment]]:
     """What a version was made of, in the version that held when this was said, and the moment that it was said of.
-
-    Without what is in ``besides`` by the time that its turn comes.
 
     A version that was written after its edges was written in the knowledge of what held by then.
     """
@@ -222,8 +318,6 @@ def _bases_told(
         inside = tables.outgoing(node, CONTAINS_CODE, known_by=moment.seq)
         edges += [edge for place, edge in inside if asof.edge_known(edge, moment.seq)]
     for edge in edges:
-        if edge.target in besides:
-            continue
         told = asof.Moment(max(edge.seq, row.seq), max(edge.valid_from, row.valid_from))
         made_of = asof.version_at(tables, edge.target, told)
         if made_of is None or edge.seq >= row.seq:
@@ -233,7 +327,7 @@ def _bases_told(
 
 
 def _why_stale(
-    snapshot: VisibleSnapshot, node: int, made_of: asof.SeenVersion, told: asof.Moment, path: tuple[int, ...]
+    snapshot: VisibleSnapshot, node: int, made_of: asof.SeenVersion, told: asof.Moment
 ) -> records.Stale | None:
     """Why what was made of a version may hold no more; ``None`` if nothing says so."""
     tables, moment = snapshot.tables, snapshot.place.moment
@@ -241,10 +335,10 @@ def _why_stale(
     if text is None:
         erased = snapshot.erasure(node)
         if erased is None:
-            return _stale(snapshot, node, made_of.row, "erased", made_of.row.valid_from, made_of.row.seq, path)
+            return _stale(snapshot, node, made_of.row, "erased", made_of.row.valid_from, made_of.row.seq)
         # The erasing commit of another history is none of this log's.
         at = erased.ingested_at
-        return _stale(snapshot, node, made_of.row, "erased", at, erased.seq, path, ingested_at=at)
+        return _stale(snapshot, node, made_of.row, "erased", at, erased.seq, ingested_at=at)
     then = asof.version_at(tables, node, told)
     if moment.valid < told.valid or then is None:
         return None
@@ -254,13 +348,13 @@ def _why_stale(
         since = max((piece.end for piece in held.pieces if piece.end <= moment.valid), default=then.row.valid_from)
         learned = asof.closed_by(tables, node, then.number, then.row, moment.seq) or then.row.seq
         by = _superseded_by(snapshot, node)
-        return _stale(snapshot, node, made_of.row, "superseded" if by else "ended", since, learned, path, by)
+        return _stale(snapshot, node, made_of.row, "superseded" if by else "ended", since, learned, by)
     if now.number <= max(made_of.number, then.number):
         return None
     said = snapshot.body(now.row)
     if said is not None and (said.type, said.name, said.content) == (text.type, text.name, text.content):
         return None
-    return _stale(snapshot, node, now.row, "replaced", now.validity.start, now.row.seq, path)
+    return _stale(snapshot, node, now.row, "replaced", now.validity.start, now.row.seq)
 
 
 def _superseded_by(snapshot: VisibleSnapshot, node: int) -> str:
@@ -278,7 +372,6 @@ def _stale(
     why: str,
     since: int,
     seq: int,
-    path: tuple[int, ...],
     by: str = "",
     *,
     ingested_at: int | None = None,
@@ -291,7 +384,7 @@ def _stale(
         seq=seq,
         ingested_at=snapshot.header(seq).ingest_time if ingested_at is None else ingested_at,
         by=by,
-        path=tuple(snapshot.tables.node(each).lineage.hex() for each in path),
+        path=(),
     )
 
 
