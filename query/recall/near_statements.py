@@ -51,7 +51,8 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     ``compatible``: of the same attribute, and both may hold. ``likeness`` is from 0 to 1. ``about`` are the
     references of the worlds that the statement refers to. ``is_later``: it began after the new one does.
     ``is_repeated``: the new one says it word for word, but for blanks, of the same subjects, and it lies directly
-    in the world that was looked in and held by then.
+    in the world that was looked in and held by then. ``is_of_one``: the new one has another value of the one attribute
+    of which the earlier one has a value, and the earlier one says nothing else.
     """
 
     ref: str
@@ -63,13 +64,14 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     about: tuple[str, ...] = ()
     is_later: bool = False
     is_repeated: bool = False
+    is_of_one: bool = False
 
     def edge_type(self, on_near: str, subjects: int) -> str:
         """The type of the edge by which a new statement is to be joined to this one; empty for none.
 
         ``on_near`` is one of ``ON_NEAR``, ``subjects`` counts whom the new one is about. With ``note`` it is none; with
         ``propose`` ``contradicts``, if not both can be true; with ``supersede_same_subject`` ``supersedes``, if the new
-        one is a later replacement and neither is about more than one subject.
+        one is a later replacement, of the same attribute (``is_of_one``), and neither is about more than one subject.
 
         Raises:
             InputError: ``on_near`` is none of these.
@@ -78,7 +80,7 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
             raise errors.InputError(f"on_near is {on_near!r:.80}", f"Give one of: {', '.join(ON_NEAR)}")
         if on_near == "propose" and self.relation in statement_relation.COMPETING:
             return "contradicts"
-        is_replaced = self.relation == "replacement" and not self.is_later
+        is_replaced = self.relation == "replacement" and self.is_of_one and not self.is_later
         is_of_one = subjects <= 1 and len(self.about) <= 1
         return "supersedes" if on_near == "supersede_same_subject" and is_replaced and is_of_one else ""
 
@@ -240,6 +242,7 @@ def _compared(
         valid=Valid(start, seen.validity.end),
         about=tuple(snapshot.tables.node(target).lineage.hex() for target in targets),
         is_later=is_later,
+        is_of_one=alike.is_of_one,
         is_repeated=not is_later
         and (since is None or since < seen.validity.end)
         and statement_frame.folded(said) == statement_frame.folded(text)

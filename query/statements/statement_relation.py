@@ -32,18 +32,22 @@ _LIGHT_WEIGHT: Final = 0.35
 """What a word that says little counts, beside one that does."""
 _LASTING: Final = frozenset({"schedule", "state", "diet", "wish for answers", "job"})
 """Attributes that many words stand for: alone they do not say that two statements are of the same thing."""
-
-
+_OF_PLACES: Final = frozenset({"place"})
+"""Attributes that go with another one: who moves to Porto lives there."""
 _STATES: Final = frozenset({"", "work", "becam", "remain", "serv"})
 """Stems of verbs that say what somebody is."""
 
 
 class Compared(NamedTuple):
-    """How alike two statements are (0 to 1), how the later one relates to the earlier, and why."""
+    """How alike two statements are (0 to 1), how the later one relates to the earlier, and why.
+
+    ``is_of_one``: the earlier one says nothing but a value of an attribute of which the later one has another.
+    """
 
     likeness: float
     relation: Relation
     reason: str
+    is_of_one: bool = False
 
 
 REPEATED: Final = Compared(1.0, "same", "the same words")
@@ -58,6 +62,30 @@ def of_one_kind(cosine: float) -> Compared:
 @lru_cache(maxsize=_KEPT)
 def relate(earlier: Frame, later: Frame) -> Compared | None:
     """How a later statement relates to an earlier one about the same subject; ``None`` if they are not near."""
+    found = _related(earlier, later)
+    if found is None or found.relation != "replacement" or not _is_of_one(earlier, later):
+        return found
+    return found._replace(is_of_one=True)
+
+
+def _is_of_one(earlier: Frame, later: Frame) -> bool:
+    """True if the earlier statement says nothing but a value of an attribute that the later one speaks of, too.
+
+    Words in common do not make an attribute. Where no word stands for one, it is what belongs to the subject ("Ana's
+    rent"), or all that is said but for a number or a denial.
+    """
+    if earlier.attributes:
+        common = earlier.attributes & later.attributes
+        return bool(common) and earlier.attributes - common <= _OF_PLACES
+    if later.attributes:
+        return False
+    if earlier.head or later.head:
+        return bool(earlier.head & later.head)
+    is_one_verb = earlier.verb == later.verb or (earlier.verb.isdecimal() and later.verb.isdecimal())
+    return earlier.content == later.content and is_one_verb
+
+
+def _related(earlier: Frame, later: Frame) -> Compared | None:
     if earlier.key == later.key:
         return REPEATED
     if not _touch(earlier, later) or not _heads_agree(earlier, later):

@@ -97,6 +97,9 @@ def test_what_cannot_be_true_beside_it_is_proposed_as_a_contradiction(db: Databa
     (edge,) = db.view().conflicts(born)
     db.unlink(edge.ref)
     assert db.view().conflicts(born) == []
+    # No words in common make it the same attribute.
+    moved = remember(db, "Ana now lives in Porto.", about="Ana", on_near="supersede_same_subject")
+    assert [(near["relation"], near["linked"]) for near in moved["near"]] == [("replacement", None)]
     # No later one replaces what cannot have changed.
     again = remember(db, "Ana was born in Braga.", about="Ana", on_near="supersede_same_subject")
     assert {near["linked"] for near in again["near"]} == {None}

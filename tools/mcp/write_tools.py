@@ -6,7 +6,7 @@ Who wrote, and through which channel, is recorded by the server and never taken 
 import unicodedata
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -33,6 +33,9 @@ MAX_LOST: Final = 10
 """Spans that an answer lists as lost."""
 MAX_NEAR: Final = 5
 """Near memories that an answer lists."""
+_BY_ON_NEAR: Final = "by on_near: "
+Link: TypeAlias = tuple[str, str, str]
+"""An edge to write to what is near: type, target and reason."""
 _UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 """Unicode's categories of invisible characters. Unassigned ones are allowed: a later Python knows more."""
 _JOINERS: Final = dict.fromkeys(map(ord, "\u200c\u200d"))
@@ -58,15 +61,20 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
         if restated is not None:
             return restated
     is_purged = False
+    named = {ref for refs in joined.values() for ref in refs}
+    links = _links(given, [each for each in near if each.ref not in named])
     try:
-        receipt = _written(session, given, call, keys, joined)
+        receipt = _written(session, given, call, keys, joined, links)
     except IdempotencyConflict as error:
-        # A scope that was purged since has another key now; the same call was made with the one that it had then.
+        # A scope that was purged since has another key now, and other memories may be near: what was written then?
         then = session.db.view(seq=error.details["seq"], world=session.world)
-        before = [session.key(then, label) for label in labels]
-        if before == keys:
+        before, linked = [session.key(then, label) for label in labels], _links_of(session, then.seq, named)
+        if (before, linked) == (keys, links):
             raise
-        receipt, is_purged = _written(session, given, call, before, joined), True
+        receipt, is_purged, links = _written(session, given, call, before, joined, linked), before != keys, linked
+    if receipt.seq <= view.seq:
+        then = session.db.view(seq=receipt.seq - 1, valid=receipt.ingest_time, world=session.world)
+        near = _near(then, given, [scope.ref for label in labels for scope in session.scopes(then, label)])
     memory = receipt.refs[len(labels)]
     if not is_purged and any(note.code == "not_revived" for note in receipt.notes):
         found = session.scopes_of(session.view(), memory)
@@ -84,7 +92,7 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
         done.notes.extend(_not_yet(session, done.id, given.valid_from))
         begun = [label for label, scopes in zip(labels, known, strict=True) if not scopes]
         done.notes.extend(filter(None, (session.told_new(view, label) for label in begun)))
-    told = _linked(session, given, memory, [] if is_purged else near)
+    told = _told([] if is_purged else near, joined, links)
     return tool_results.Saved(**msgspec.structs.asdict(done), near=told)
 
 
@@ -124,27 +132,33 @@ def _restated(
     return tool_results.Saved(**msgspec.structs.asdict(done), near=[tool_results.NearMemory(**each) for each in told])
 
 
-def _linked(
-    session: Session, given: tool_arguments.Write, memory: str, near: list[Near]
-) -> list[tool_results.NearMemory]:
-    """Link a new memory to what it is near, as far as it was asked for, and return what is near.
+def _links(given: tool_arguments.Write, near: list[Near]) -> list[Link]:
+    """Return the edges to what a new memory is near, as far as they were asked for: type, target and reason."""
+    found = ((each.edge_type(given.on_near, len(given.about)), each) for each in near)
+    return [(edge_type, each.ref, f"{_BY_ON_NEAR}{each.reason}") for edge_type, each in found if edge_type]
 
-    The edges have keys, so that a call made again links nothing twice.
-    """
-    others = [(each, each.edge_type(given.on_near, len(given.about))) for each in near if each.ref != memory]
-    if any(edge_type for _, edge_type in others):
-        with session.db.batch() as tx:
-            for other, edge_type in others:
-                if edge_type:
-                    key = msgspec.json.encode([edge_type, memory, other.ref]).decode()
-                    why = f"by on_near: {other.reason}"
-                    tx.link(memory, edge_type, other.ref, key=key, valid_from=given.valid_from, why=why)
-    told = (answer_notes.told_near(other, edge_type) for other, edge_type in others)
-    return [tool_results.NearMemory(**each) for each in told]
+
+def _links_of(session: Session, seq: int, named: set[str]) -> list[Link]:
+    """Return the edges to what was near that an earlier commit wrote, without those to memories that a call names."""
+    linked = (entry for entry in session.db.log(seq, seq) if entry.event == "linked")
+    found = ((each.data["type"], each.data["target"], each.why) for each in linked)
+    return [link for link in found if link[2].startswith(_BY_ON_NEAR) and link[1] not in named]
+
+
+def _told(near: list[Near], joined: dict[str, list[str]], links: list[Link]) -> list[tool_results.NearMemory]:
+    """Return what is near a memory, each with the type of the edge that joins them."""
+    types = {ref: edge_type for edge_type, refs in joined.items() for ref in refs}
+    types |= {ref: edge_type for edge_type, ref, _ in links}
+    return [tool_results.NearMemory(**answer_notes.told_near(each, types.get(each.ref, ""))) for each in near]
 
 
 def _written(
-    session: Session, given: tool_arguments.Write, call: Call, keys: list[ScopeKey], joined: dict[str, list[str]]
+    session: Session,
+    given: tool_arguments.Write,
+    call: Call,
+    keys: list[ScopeKey],
+    joined: dict[str, list[str]],
+    links: list[Link],
 ) -> Receipt:
     """Write a memory into the scopes of some keys; the receipt of the first time if the call is made again."""
     with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key)) as tx:
@@ -168,6 +182,8 @@ def _written(
         for edge_type, refs in joined.items():
             for ref in refs:
                 tx.link(made, edge_type, ref, valid_from=given.valid_from, why=given.why)
+        for edge_type, ref, why in links:
+            tx.link(made, edge_type, ref, valid_from=given.valid_from, why=why)
     receipt: Receipt = tx.receipt
     return receipt
 

@@ -224,3 +224,27 @@ def test_an_erased_statement_leaves_nothing_of_itself_in_what_was_compared(db: D
     db.erase(lisbon, reason="a request")
     assert db.view().recall("Ana lives in Lisbon.").competing == ()
     assert statement_frame.frame.cache_info().currsize == 0 == statement_relation.relate.cache_info().currsize
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "expected"),
+    [
+        ("Ana lives in Lisbon.", "Ana now lives in Porto.", True),
+        ("Ana lives in Lisbon.", "Ana moved to Porto.", True),
+        ("Ana moved to Porto.", "Ana now lives in Faro.", True),
+        ("Ana lives in Lisbon.", "Ana no longer lives in Lisbon.", True),
+        ("Ana's rent is 900 euros.", "Ana's rent is 1000 euros.", True),
+        ("The server has 16 GB of RAM.", "The server has 32 GB of RAM.", True),
+        ("Tom works as a nurse.", "Tom is a doctor.", True),
+        ("Ana was born in Lisbon.", "Ana now lives in Lisbon.", False),
+        ("Ana lives in Lisbon and works at Acme.", "Ana now lives in Porto.", False),
+        ("Ana drives a Volvo.", "Ana drives a Fiat.", False),
+        ("The tower was painted in Lisbon.", "The tower now stands in Lisbon.", False),
+    ],
+)
+def test_only_a_value_of_one_attribute_is_taken_for_replaced(earlier: str, later: str, *, expected: bool) -> None:
+    known, given = statement_frame.frame(earlier), statement_frame.frame(later)
+    assert known is not None and given is not None
+    found = statement_relation.relate(known, given)
+    assert found is not None and found.is_of_one == expected
+    assert found.relation == "replacement" or not expected

@@ -294,12 +294,43 @@ def test_a_write_says_what_is_near_in_its_scopes_and_links_it_if_asked(db: world
     assert (near["id"], near["relation"], near["linked"]) == (lisbon["id"], "replacement", None)
     asked = {"text": "Ana lives in Faro.", "on_near": "supersede_same_subject", "idempotency_key": "k", **given}
     made = [call(desk, "memory_write", valid_from="2025-02-01", **asked) for _ in range(2)]
-    assert {each["linked"] for each in made[0]["near"]} == {"supersedes"} and made[1]["near"] == []
+    assert {each["linked"] for each in made[0]["near"]} == {"supersedes"} and made[1] == made[0]
     assert texts(call(desk, "memory_recall", query="Where does Ana live?", user_id="ada")) == ["Ana lives in Faro."]
     born = call(desk, "memory_write", text="Ana was born in Faro.", **given)
     asked = {"text": "Ana was born in Porto.", "on_near": "propose", "idempotency_key": "l", **given}
     both = [call(desk, "memory_write", **asked) for _ in range(2)]
     assert both[0]["id"] == both[1]["id"] and len(call(desk, "memory_conflicts", id=born["id"])["conflicts"]) == 1
+
+
+def test_what_is_near_is_linked_in_the_commit_of_the_write_and_once(db: worlddb.Database) -> None:
+    desk = Session(db)
+    given: dict[str, Any] = {"about": ["Ana"], "user_id": "ada"}
+    born = call(desk, "memory_write", text="Ana was born in Faro.", **given)["id"]
+    before = db.head().seq
+    asked = {"text": "Ana was born in Porto.", "contradicts": [born], "on_near": "propose", "idempotency_key": "k"}
+    made = call(desk, "memory_write", **asked, **given)
+    assert [(near["id"], near["linked"]) for near in made["near"]] == [(born, "contradicts")]
+    assert call(desk, "memory_write", **asked, **given) == made and db.head().seq == before + 1
+    asked = {"text": "Ana was born in Braga.", "on_near": "propose", "idempotency_key": "l"}
+    made = call(desk, "memory_write", **asked, **given)
+    assert {near["linked"] for near in made["near"]} == {"contradicts"} and db.head().seq == before + 2
+    assert call(desk, "memory_write", **asked, **given) == made and db.head().seq == before + 2
+    with pytest.raises(worlddb.IdempotencyConflict):
+        call(desk, "memory_write", **{**asked, "text": "Ana was born in Bern."}, **given)
+
+
+def test_only_another_value_of_the_same_attribute_is_superseded(db: worlddb.Database) -> None:
+    desk = Session(db)
+    given: dict[str, Any] = {"about": ["Ana"], "user_id": "ada"}
+    for text in ("Ana was born in Lisbon.", "Ana lives in Porto.", "Ana lives in Faro and works at Acme."):
+        call(desk, "memory_write", text=text, **given)
+    asked = {"text": "Ana now lives in Lisbon.", "on_near": "supersede_same_subject"}
+    told = {near["text"]: near["linked"] for near in call(desk, "memory_write", **asked, **given)["near"]}
+    assert told == {
+        "Ana was born in Lisbon.": None,
+        "Ana lives in Porto.": "supersedes",
+        "Ana lives in Faro and works at Acme.": None,
+    }
 
 
 def test_a_memory_that_is_written_again_gets_another_source(db: worlddb.Database) -> None:
