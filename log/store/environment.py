@@ -131,17 +131,18 @@ class Environment:
             UnavailableError: another store, or an older copy of this one, is in its place.
         """
         self._check()
-        shared = self._shared
+        shared, turn = self._shared, shared_environment.Turn()
         try:
-            shared.enter()
             try:
-                txn = shared.begin(write=False, unread=unread)
+                shared.enter(turn)
+                txn = shared.begin(turn, write=False, unread=unread)
                 try:
                     yield txn
                 finally:
                     txn.abort()
             finally:
-                shared.leave()
+                shared.inside.discard(turn)
+                shared.leave(turn)
         except shared_environment.BY_DAMAGE as error:
             found = shared_environment.translated(error, self.folder)
             if found is error:
@@ -178,9 +179,10 @@ class Environment:
                 raise found from error
 
     def _write_once(self, work: Callable[[lmdb.Transaction], T]) -> T:
-        self._shared.enter()
+        shared, turn = self._shared, shared_environment.Turn()
         try:
-            txn = self._shared.begin(write=True)
+            shared.enter(turn)
+            txn = shared.begin(turn, write=True)
             try:
                 self.step("begun")
                 result = work(txn)
@@ -191,7 +193,8 @@ class Environment:
                 self._shared.abort(txn)
                 raise
         finally:
-            self._shared.leave()
+            shared.inside.discard(turn)
+            shared.leave(turn)
         self.step("committed")
         self._shared.committed(number, head)  # type: ignore[arg-type]
         return result

@@ -65,6 +65,15 @@ def _ended(*_: object, **__: object) -> None:
     raise lmdb.BadTxnError("the read transaction has ended")
 
 
+class Turn:
+    """That of one transaction, from before it begins until it has ended."""
+
+    __slots__ = ("thread",)
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+
+
 class Shared:
     """The environment that all handles of one process on one path share."""
 
@@ -80,9 +89,9 @@ class Shared:
         self._seen: tuple[bytes | None, log.Head] = (None, log.EMPTY_HEAD)
         """The head that was seen last, as stored and read. It never goes back."""
         self._turn = threading.Condition()
-        self._inside = 0
+        self.inside: set[Turn] = set()
+        """The turns of the transactions that there are."""
         self._excluding = 0
-        self._mine = threading.local()
 
     def _take(self, present: "_Present") -> None:
         self.env, self.file, self._descriptor, self.lock_file = present
@@ -92,26 +101,33 @@ class Shared:
         """Let go of the data file and of the mark."""
         self.env.close()
         self._mark.close()
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
-    def enter(self) -> None:
-        """Before every transaction, so that :meth:`alone` knows of it."""
-        mine: int = getattr(self._mine, "inside", 0)
-        with self._turn:
-            if self._excluding and not mine:
-                self._turn.wait_for(lambda: not self._excluding, _PATIENCE_SECONDS)
-            self._inside += 1
-        self._mine.inside = mine + 1
+    def enter(self, turn: Turn) -> None:
+        """Before every transaction, so that :meth:`alone` knows of it.
 
-    def leave(self) -> None:
-        """After every transaction."""
-        self._mine.inside -= 1
-        with self._turn:
-            self._inside -= 1
-            if self._excluding:
+        Ctrl-C may come at any call. Whoever enters does so where :meth:`leave` follows in any case, entered or not.
+        """
+        self.inside.add(turn)
+        # Entered first and looked at then, by both sides, so that one of them sees the other without a lock.
+        if self._excluding and self._count_of(turn.thread) == 1:
+            self.inside.discard(turn)
+            with self._turn:
                 self._turn.notify_all()
+                self._turn.wait_for(lambda: not self._excluding, _PATIENCE_SECONDS)
+                self.inside.add(turn)
+
+    def leave(self, turn: Turn) -> None:
+        """After every transaction. Ctrl-C may come first: who ends one takes its turn out of :attr:`inside` before."""
+        self.inside.discard(turn)
+        if self._excluding:
+            with self._turn:
+                self._turn.notify_all()
+
+    def _count_of(self, thread: int) -> int:
+        return sum(turn.thread == thread for turn in tuple(self.inside))
 
     @contextmanager
     def alone(self) -> Iterator[int]:
@@ -119,17 +135,18 @@ class Shared:
 
         The wait has a time limit. Yields how many are left then.
         """
-        mine: int = getattr(self._mine, "inside", 0)
         with self._turn:
             self._excluding += 1
             try:
-                self._turn.wait_for(lambda: self._inside <= mine, _PATIENCE_SECONDS)
-                yield self._inside
+                mine = self._count_of(threading.get_ident())
+                ended = self._turn.wait_for(lambda: len(self.inside) <= mine, _PATIENCE_SECONDS)
+                # Whoever comes meanwhile is among them for a moment, and waits without a transaction.
+                yield mine if ended else len(self.inside)
             finally:
                 self._excluding -= 1
                 self._turn.notify_all()
 
-    def begin(self, *, write: bool, unread: bool = False) -> lmdb.Transaction:
+    def begin(self, turn: Turn, *, write: bool, unread: bool = False) -> lmdb.Transaction:
         """Begin a transaction on the present data file.
 
         Inside another one of the same thread, it is on the file of that. With ``unread`` nothing of the file's records
@@ -141,7 +158,7 @@ class Shared:
             DamagedStore: the file does not hold what was read from it before.
         """
         for _ in range(_REPLACED_ATTEMPTS):
-            there = not write or self._is_there()
+            there = self.file != _NO_FILE if not write else self._is_there()
             if not there:
                 self.refuse_replaced()
             # A writer looks before it begins, too: it holds the lock without which nobody replaces the file. If the one
@@ -149,11 +166,11 @@ class Shared:
             # this process has open, and going back with it would lose commits of the new file.
             if there:
                 seen = self._seen
-                begun = self._begin(write=write)
+                begun = self._begin(turn, write=write)
                 txn = begun if write else cast(lmdb.Transaction, ReadTransaction(begun))
                 del begun
                 # Looked at after the beginning: what is replaced from here on has this snapshot as it was.
-                if self._is_present() or (self._mine.inside > 1 and not write):
+                if self._is_present() or (not write and self._count_of(turn.thread) > 1):
                     try:
                         if not unread and txn.get(log.HEAD_KEY) != seen[0]:
                             self._see(txn, seen[1])
@@ -162,11 +179,11 @@ class Shared:
                         raise
                     return txn
                 self.abort(txn) if write else txn.abort()
-            self.leave()
+            self.leave(turn)
             try:
                 self._follow()
             finally:
-                self.enter()
+                self.enter(turn)
         raise UnavailableError(f"The data file of {self.key} is being replaced again and again", "Try again")
 
     def _see(self, txn: lmdb.Transaction, seen: log.Head) -> None:
@@ -257,11 +274,11 @@ class Shared:
                 )
             self._see_the_last()
             self.refuse_replaced()
-            self.close()
             # No file has this number: if the new one does not open, the next transaction comes here again.
             self.file = _NO_FILE
-            self._take(_open_present(self._folder))
             self.generation += 1
+            self.close()
+            self._take(_open_present(self._folder))
 
     def _see_the_last(self) -> None:
         """Remember the head at which the old file ends, which others may have written."""
@@ -270,16 +287,16 @@ class Shared:
             if head.seq > self._seen[1].seq:
                 self._seen = txn.get(log.HEAD_KEY), head
 
-    def _begin(self, *, write: bool) -> lmdb.Transaction:
+    def _begin(self, turn: Turn, *, write: bool) -> lmdb.Transaction:
         """A transaction; if another process has grown the map, this one follows it first."""
         try:
             return self.env.begin(write=write)
         except lmdb.MapResizedError:
-            self.leave()
+            self.leave(turn)
             try:
                 self._resize(lambda: 0)
             finally:
-                self.enter()
+                self.enter(turn)
             return self.env.begin(write=write)
 
     def abort(self, txn: lmdb.Transaction) -> None:

@@ -20,6 +20,7 @@ from tests.support.simulation.points import Ended
 from tests.support.simulation.run import SeedFailed, simulate
 from tests.support.tidy.tree import ROOT
 from worlddb.log.model.times import Interval
+from worlddb.log.store import shared_environment
 from worlddb.log.store.environment import Environment
 from worlddb.projections.tables.apply import apply
 from worlddb.projections.tables.storage import schema
@@ -119,9 +120,10 @@ def _forgets_holes(row: schema.VersionRow | schema.EdgeRow, window: Interval, se
 
 def _keeps_what_was_begun(env: Environment, work: Any) -> Any:
     """A process that ends within a write leaves what it had written (law 3: nothing)."""
-    env._shared.enter()
+    turn = shared_environment.Turn()
+    env._shared.enter(turn)
     try:
-        txn = env._shared.begin(write=True)
+        txn = env._shared.begin(turn, write=True)
         try:
             env.step("begun")
             result = work(txn)
@@ -134,7 +136,7 @@ def _keeps_what_was_begun(env: Environment, work: Any) -> Any:
             raise
         txn.commit()
     finally:
-        env._shared.leave()
+        env._shared.leave(turn)
     env.step("committed")
     return result
 

@@ -6,10 +6,13 @@ copy of the same store the head went back, and commit numbers were given out twi
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -17,7 +20,7 @@ import pytest
 import worlddb
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import DamagedStore, Database, StoreError, UnavailableError
-from worlddb.log.store import shared_environment
+from worlddb.log.store import environment, shared_environment
 from worlddb.projections.indexes import boundaries
 from worlddb.tools.mcp.session import Session
 
@@ -264,3 +267,48 @@ def test_a_file_that_is_no_store_in_the_place_of_one_is_refused(place: Path) -> 
                 with pytest.raises((UnavailableError, StoreError)):
                     use()
             assert (place / "store" / "data.mdb").read_bytes() == stored
+
+
+def test_an_interrupt_at_any_call_leaves_a_store_that_follows_an_erasure(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two calls Ctrl-C left a transaction counted that there was not, and no erasure was followed again."""
+    monkeypatch.setattr(shared_environment, "_PATIENCE_SECONDS", 0.2)
+    files = {shared_environment.__file__, environment.__file__}
+    left, reached = 0, 0
+
+    def interrupt(frame: FrameType, event: str, _: object) -> None:
+        # Signals are looked for where a function begins, and after a call of one that is not of Python.
+        nonlocal left, reached
+        if event in ("call", "c_return") and frame.f_code.co_filename in files:
+            left -= 1
+            reached += not left
+            if not left:
+                raise KeyboardInterrupt
+
+    def interrupted(work: Callable[[], object]) -> Iterator[int]:
+        nonlocal left, reached
+        for at in itertools.count(1):
+            left, reached = at, 0
+            sys.setprofile(interrupt)
+            try:
+                work()
+            except KeyboardInterrupt:
+                pass
+            finally:
+                sys.setprofile(None)
+            if not reached:
+                return
+            yield at
+
+    with worlddb.open(memory / "store", author="a", embedder=None) as db, worlddb.open(memory / "store") as reader:
+        kept = db.create("Fact", "kept").ref
+        works = (lambda: reader.view().get(kept), lambda: db.create("Fact", "new"))
+        assert all(max(interrupted(work)) > 15 for work in works)
+        for at in interrupted(lambda: reader.view().get(kept)):
+            # What is read next is on the file that the erasure put in the old one's place.
+            db.erase(db.create("Fact", f"erased {at}").ref, reason="asked")
+        for found in (reader, db):
+            world = found.view().get(kept)
+            assert world is not None and world.name == "kept"
+        assert db.verify(deep=True).ok
