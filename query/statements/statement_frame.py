@@ -229,7 +229,7 @@ class Frame(NamedTuple):
     wish: bool
 
 
-@cache
+@lru_cache(maxsize=_KEPT)
 def _stem(word: str) -> str:
     found = analysis.analyze(word).stems
     return found[0] if len(found) == 1 else word
@@ -374,6 +374,7 @@ def forget() -> None:
     """Forget all texts, as an erasure asks for."""
     leading_subject.cache_clear()
     frame.cache_clear()
+    _stem.cache_clear()
 
 
 def _after_subject(tokens: list[str], naming: frozenset[str] | set[str]) -> tuple[list[str], frozenset[str]]:

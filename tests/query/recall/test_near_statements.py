@@ -248,3 +248,15 @@ def test_only_a_value_of_one_attribute_is_taken_for_replaced(earlier: str, later
     found = statement_relation.relate(known, given)
     assert found is not None and found.is_of_one == expected
     assert found.relation == "replacement" or not expected
+
+
+def test_words_of_what_was_compared_are_kept_within_a_bound_and_forgotten() -> None:
+    statement_relation.forget()
+    for number in range(600):
+        words = " ".join(f"w{number}q{each}" for each in range(10))
+        statement_frame.frame(f"Ana keeps {words}.")
+    kept = statement_frame._stem.cache_info()
+    assert kept.maxsize is not None and 0 < kept.currsize <= kept.maxsize < 6_000
+    statement_relation.forget()
+    caches = (statement_frame._stem, statement_frame.frame, statement_frame.leading_subject, statement_relation.relate)
+    assert [each.cache_info().currsize for each in caches] == [0, 0, 0, 0]
