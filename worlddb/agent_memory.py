@@ -17,7 +17,7 @@ import msgspec
 from worlddb.database import Database
 from worlddb.database import open as open_store
 from worlddb.log.model import errors, limits, times
-from worlddb.memory_scopes import ENTRY, SCOPE, Label, ScopeKey, Scopes, notes_inside
+from worlddb.memory_scopes import ENTRY, SCOPE, Label, ScopeKey, Scopes, left_out, notes_inside, to_link
 from worlddb.plain_text import one_line
 from worlddb.query.recall import near_statements
 from worlddb.query.records import records
@@ -395,9 +395,15 @@ class Memory:
         repeated = next((each.ref for each in near if each.is_repeated), None) if until is None and not told else None
         said = None if view is None or repeated is None else view.get(repeated)
         if said is not None and (said.type, said.name) == (type, name):
-            done = self._done(self.db.restate(said.ref, source=self._source(source), why=why), [said.ref], begun)
             others = tuple(each for each in near if each.ref != said.ref)
-            return msgspec.structs.replace(done, repeated=1, near=others)
+            asked = ((each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others)
+            with self.db.batch() as tx:
+                tx.restate(said.ref, source=self._source(source), why=why)
+                for kind, ref, reason in to_link(cast(View, view), said.ref, (link for link in asked if link[0])):
+                    tx.link(said.ref, kind, ref, valid_from=begins, why=reason)
+            done = self._done(tx.receipt, [said.ref], begun)
+            notes = (*done.notes, *left_out(said, begins))
+            return msgspec.structs.replace(done, repeated=1, near=others, notes=notes)
         for found in near:
             kind = found.edge_type(on_near, len(about))
             if kind and found.ref not in told:

@@ -13,6 +13,7 @@ import msgspec
 from worlddb.database import Database
 from worlddb.log.model.errors import UnknownReference
 from worlddb.log.model.hashing import keyed_lineage
+from worlddb.log.model.times import format_time
 from worlddb.projections.tables.apply.log_marks import secret_of
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query.records.records import World
@@ -115,6 +116,30 @@ class Scopes:
         within = scope if self.world is None else self.world
         given = {"key": inside, "key_within": within, "world": scope, "source": source, "valid_from": BEGINNING}
         return tx.create(ENTRY, name, **given, resolve="all", anew=True)
+
+
+Link: TypeAlias = tuple[str, str, str]
+"""An edge to write from a statement to what is near: type, target and reason."""
+
+
+def to_link(view: View, ref: str, links: Iterable[Link]) -> list[Link]:
+    """Return those of some edges from a statement that is there already that nobody has written.
+
+    One that was taken back is not written again.
+    """
+    found = []
+    for link in links:
+        edges = view.edges(ref, type=link[0], include_superseded=True)
+        found += [] if any(link[1] in (edge.source, edge.target) for edge in edges) else [link]
+    return found
+
+
+def left_out(found: World, valid_from: int | None) -> list[str]:
+    """Return a note if a statement that is said again was to hold from another time on than it does."""
+    if valid_from is None or valid_from == found.valid.start:
+        return []
+    since = format_time(found.valid.start)
+    return [f"The start {format_time(valid_from)} was left out: {found.ref} holds from {since} on already"]
 
 
 _BY_EDGES: Final = {"now_stale": "derived_from", "conflict_left": "contradicts"}

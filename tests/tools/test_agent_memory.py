@@ -76,6 +76,16 @@ def test_what_is_near_is_told_and_linked_only_if_asked(mem: worlddb.Memory) -> N
     assert mem.db.head() == before
 
 
+def test_a_statement_that_is_added_again_is_linked_as_asked_and_says_what_was_left_out(mem: worlddb.Memory) -> None:
+    mem.add("Ana hates tea.", about="Ana", since="2024-01-01")
+    likes = mem.add("Ana likes tea.", about="Ana", since="2025-01-01")
+    again = mem.add("Ana likes tea.", about="Ana", since="2025-02-01", on_near="propose")
+    assert (again.id, again.repeated) == (likes.id, 1) and len(mem.db.view().conflicts(likes.id)) == 1
+    assert "2025-02-01T00:00:00Z was left out" in again.notes[-1]
+    assert mem.add("Ana likes tea.", about="Ana", on_near="propose").notes == ()
+    assert len(mem.db.view().conflicts(likes.id)) == 1
+
+
 def test_a_statement_that_is_added_again_gets_another_source(mem: worlddb.Memory) -> None:
     first = mem.add("Ana lives in Lisbon.", about="Ana", source={"mail": 1})
     again = mem.add("Ana lives  in Lisbon.", about="Ana", source={"mail": 2}, why="said twice")

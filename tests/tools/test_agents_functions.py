@@ -105,6 +105,16 @@ def test_what_cannot_be_true_beside_it_is_proposed_as_a_contradiction(db: Databa
     assert {near["linked"] for near in again["near"]} == {None}
 
 
+def test_what_is_said_again_is_linked_as_asked_and_says_what_was_left_out(db: Database) -> None:
+    hates = remember(db, "Ana hates tea.", about="Ana")["id"]
+    likes = remember(db, "Ana likes tea.", about="Ana", since="2025-01-01")["id"]
+    again = [remember(db, "Ana likes tea.", about="Ana", since="2025-02-01", on_near="propose") for _ in range(2)]
+    assert {told["id"] for told in again} == {likes} and len(db.view().conflicts(likes)) == 1
+    assert [near["linked"] for near in again[0]["near"] if near["id"] == hates] == ["contradicts"]
+    (note,) = again[0]["notes"]
+    assert "2025-02-01T00:00:00Z was left out" in note and "from 2025-01-01" in note
+
+
 def test_what_is_still_to_come_is_replaced_by_what_is_still_to_come(db: Database) -> None:
     now = remember(db, "Ana lives in Lisbon.", since="2020-01-01")["id"]
     coming = remember(db, "Ana lives in Porto.", since="2999-01-01", replaces=now)["id"]

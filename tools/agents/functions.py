@@ -24,8 +24,9 @@ from worlddb import (
     UnknownReference,
     WorldDBError,
     checked_text,
+    parse_time,
 )
-from worlddb.memory_scopes import notes_inside
+from worlddb.memory_scopes import left_out, notes_inside, to_link
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 
 MAX_HITS: Final = 50
@@ -93,7 +94,8 @@ def remember(
     ``near`` lists what it may repeat, replace or contradict, with the reason. By ``on_near`` nothing is linked to that
     (``note``), ``contradicts`` to what cannot be true beside it (``propose``), or ``supersedes`` to what it replaces if
     both are about one subject only (``supersede_same_subject``); ``db.unlink`` takes it back. What is said word for
-    word of the same subject in this world already gets one more source instead, and ``restated`` is true.
+    word of the same subject in this world already gets one more source instead, and ``restated`` is true; ``notes``
+    name what was left out by that, and it is linked by ``on_near`` as a new one is.
 
     ``about`` names a world of its own in ``world``, made at its first mention, to which every statement about it
     refers. ``world`` contains both (default: the root) and ``source`` is their provenance; the program sets these, not
@@ -125,10 +127,7 @@ def remember(
     near = _near(db, text, about, since, world, on_near, replaced)
     again = [each.ref for each, _ in near if each.is_repeated and _is_plain(db, each.ref, world)]
     if again and replaced is None and until is None:
-        receipt = db.restate(again[0], source=source)
-        receipt.raise_if_refused()
-        told = [answer_notes.told_near(other, "") for other, _ in near if other.ref != again[0]]
-        return {"id": again[0], "seq": receipt.seq, "proposals": [], "near": told, "restated": True}
+        return _said_again(db, again[0], near, since, world, source)
     with db.batch() as tx:
         made = tx.create(
             "Fact", "", content=text, world=world, valid_from=since, valid_to=until, source=source, resolve=False
@@ -144,6 +143,35 @@ def remember(
     proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
     told = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
     return {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": told, "restated": False}
+
+
+def _said_again(
+    db: Database,
+    said: str,
+    near: list[tuple[Near, str]],
+    since: str | None,
+    world: Any,
+    source: dict[str, Any] | None,
+) -> dict[str, Any]:
+    """Record that a statement was said again, and link it to what is near as far as it was asked for."""
+    view, others = db.view(world=world), [(other, edge_type) for other, edge_type in near if other.ref != said]
+    asked = ((edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in others if edge_type)
+    links = {ref: (edge_type, why) for edge_type, ref, why in to_link(view, said, asked)}
+    with db.batch() as tx:
+        tx.restate(said, source=source)
+        for ref, (edge_type, why) in links.items():
+            tx.link(said, edge_type, ref, valid_from=since, why=why)
+    held = view.get(said)
+    notes = [] if since is None or held is None else left_out(held, parse_time(since, "since"))
+    told = [answer_notes.told_near(other, links.get(other.ref, ("", ""))[0]) for other, _ in others]
+    return {
+        "id": said,
+        "seq": tx.receipt.seq,
+        "proposals": [],
+        "near": told,
+        "restated": True,
+        "notes": notes,
+    }
 
 
 def _named(db: Database, tx: Any, about: str, home: str | None, source: dict[str, Any] | None) -> Any:

@@ -6,7 +6,7 @@ Who wrote, and through which channel, is recorded by the server and never taken 
 import unicodedata
 from collections.abc import Callable
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
@@ -24,7 +24,7 @@ from worlddb import (
     format_time,
     parse_time,
 )
-from worlddb.memory_scopes import SCOPE, Label, ScopeKey, notes_inside
+from worlddb.memory_scopes import SCOPE, Label, Link, ScopeKey, left_out, notes_inside, to_link
 from worlddb.tools.mcp import answer_notes, mcp_wording, quoting, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session
 
@@ -34,8 +34,6 @@ MAX_LOST: Final = 10
 MAX_NEAR: Final = 5
 """Near memories that an answer lists."""
 _BY_ON_NEAR: Final = "by on_near: "
-Link: TypeAlias = tuple[str, str, str]
-"""An edge to write to what is near: type, target and reason."""
 _UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 """Unicode's categories of invisible characters. Unassigned ones are allowed: a later Python knows more."""
 _JOINERS: Final = dict.fromkeys(map(ord, "\u200c\u200d"))
@@ -57,7 +55,7 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
     near = _near(view, given, [scope.ref for scopes in known for scope in scopes if not scope.closed])
     repeated = None if any(joined.values()) else _repeated(view, given, near)
     if repeated is not None:
-        restated = _restated(session, given, call, repeated, near)
+        restated = _restated(session, view, given, call, repeated, near)
         if restated is not None:
             return restated
     is_purged = False
@@ -117,19 +115,37 @@ def _repeated(view: View, given: tool_arguments.Write, near: list[Near]) -> str 
 
 
 def _restated(
-    session: Session, given: tool_arguments.Write, call: Call, ref: str, near: list[Near]
+    session: Session, view: View, given: tool_arguments.Write, call: Call, ref: str, near: list[Near]
 ) -> tool_results.Saved | None:
     """Add a source to a memory that is written again; ``None`` if the call, by its key, is that which wrote it."""
-    key = session.idempotency_key(given.idempotency_key)
+    others = [each for each in near if each.ref != ref]
+    links = to_link(view, ref, _links(given, others))
     try:
-        receipt = session.db.restate(ref, source=call.source, why=given.why, idempotency_key=key)
-    except IdempotencyConflict:
-        return None
+        receipt = _said_again(session, given, call, ref, links)
+    except IdempotencyConflict as error:
+        # The same call may have linked what is linked by now.
+        links = _links_of(session, error.details["seq"], set())
+        try:
+            receipt = _said_again(session, given, call, ref, links)
+        except IdempotencyConflict:
+            return None
     receipt.raise_if_refused()
     done = _done(session, receipt, ref)
-    done.notes.append(f"{ref} says so already: it has one more source now, and nothing else was written")
-    told = (answer_notes.told_near(each, "") for each in near if each.ref != ref)
-    return tool_results.Saved(**msgspec.structs.asdict(done), near=[tool_results.NearMemory(**each) for each in told])
+    besides = "it is linked to what is near" if links else "nothing else was written"
+    done.notes.append(f"{ref} says so already: it has one more source now, and {besides}")
+    begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
+    done.notes.extend(left_out(session.get(view, ref), begins))
+    return tool_results.Saved(**msgspec.structs.asdict(done), near=_told(others, {}, links))
+
+
+def _said_again(session: Session, given: tool_arguments.Write, call: Call, ref: str, links: list[Link]) -> Receipt:
+    """Record that a memory was said again, and link it to what is near, in one commit."""
+    with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key)) as tx:
+        tx.restate(ref, source=call.source, why=given.why)
+        for edge_type, other, why in links:
+            tx.link(ref, edge_type, other, valid_from=given.valid_from, why=why)
+    receipt: Receipt = tx.receipt
+    return receipt
 
 
 def _links(given: tool_arguments.Write, near: list[Near]) -> list[Link]:

@@ -319,6 +319,22 @@ def test_what_is_near_is_linked_in_the_commit_of_the_write_and_once(db: worlddb.
         call(desk, "memory_write", **{**asked, "text": "Ana was born in Bern."}, **given)
 
 
+def test_a_memory_that_is_written_again_is_linked_as_asked_and_told_what_was_left_out(db: worlddb.Database) -> None:
+    desk = Session(db)
+    given: dict[str, Any] = {"about": ["Ana"], "user_id": "ada"}
+    hates = call(desk, "memory_write", text="Ana hates tea.", **given)["id"]
+    likes = call(desk, "memory_write", text="Ana likes tea.", valid_from="2025-01-01", **given)["id"]
+    asked = {"text": "Ana likes tea.", "valid_from": "2031-01-01", "on_near": "propose", "idempotency_key": "k"}
+    head = db.head().seq
+    again = call(desk, "memory_write", **asked, **given)
+    assert again["id"] == likes and [(near["id"], near["linked"]) for near in again["near"]] == [(hates, "contradicts")]
+    assert "2031-01-01T00:00:00Z was left out" in again["notes"][-1] and "2025-01-01" in again["notes"][-1]
+    assert len(db.view(valid="2031-02-01").conflicts(likes)) == 1
+    assert call(desk, "memory_write", **asked, **given) == again and db.head().seq == head + 1
+    call(desk, "memory_write", **(asked | {"idempotency_key": "l", "valid_from": "2025-01-01"}), **given)
+    assert len(db.view(valid="2031-02-01").conflicts(likes)) == 1
+
+
 def test_only_another_value_of_the_same_attribute_is_superseded(db: worlddb.Database) -> None:
     desk = Session(db)
     given: dict[str, Any] = {"about": ["Ana"], "user_id": "ada"}
