@@ -87,6 +87,9 @@ def check_voided(frame: fr.VoidedFrame) -> None:
         check_time(frame.valid_to)
     if frame.valid_from >= frame.valid_to:
         refuse("a span in which a world holds nothing has no instant")
+    check_number(frame.after, "how many versions a world had", 1)
+    if frame.by and frame.valid_to != times.FOREVER:
+        refuse("a world is superseded for good, and a span that ends is said to be because of another world")
 
 
 def check_heading(frame: fr.Heading) -> None:

@@ -208,6 +208,10 @@ class BundleMerge:
         """True if the bundle says of a world when it holds, and that is how it is here."""
         return lineage in self._groups and lineage not in self._gone_apart
 
+    def went_apart(self, lineage: bytes) -> bool:
+        """True if a world was erased here and is another than the bundle's, so that it is left as it is."""
+        return lineage in self._gone_apart
+
     def events(self) -> list[ev.AnyEvent]:
         """The events, each after the ones that it refers to."""
         worlds = sorted(self._contents.worlds, key=lambda world: world.frame.order)

@@ -15,6 +15,7 @@ from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.bundle_import.bundle_merge import BundleMerge
 from worlddb.reconciler.edge_types import functional, handler, supersession
 from worlddb.reconciler.entity_resolution.equivalence import refuse_joined
+from worlddb.reconciler.transaction import windows
 from worlddb.reconciler.transaction.context import Context
 
 _SHOWN: Final = 20
@@ -156,8 +157,15 @@ def _end_superseded(ctx: Context, edge: ev.Linked, merge: BundleMerge) -> None:
     ctx.close(target, begins, by=by)
     if not began and not _tells_predecessors(ctx, target, merge):
         supersession.end_predecessors(ctx, target, begins, by)
-    if not ctx.has_ended(target):
+    if not ctx.has_ended(target) or (merge.went_apart(edge.target) and not _is_empty_from(ctx, target, begins)):
+        # Of what went apart the same bundle would say it when it comes again, since nothing contradicts it then.
         ctx.draft.emit(ev.Ended(edge.target, begins, ev.NONE, by))
+
+
+def _is_empty_from(ctx: Context, node: int, at: int) -> bool:
+    """True if it was said that a world holds nothing from a time on."""
+    hole = windows.hole_at(ctx.draft, node, at)
+    return hole is not None and hole.last
 
 
 def _settle(ctx: Context, lineages: Sequence[bytes]) -> None:

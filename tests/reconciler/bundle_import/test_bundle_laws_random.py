@@ -125,6 +125,13 @@ def exchange(folder: Path, seed: int, met: Counter[str]) -> None:
             assert db.verify(deep=True).ok
 
 
+def test_an_erased_world_that_a_bundle_ends_earlier_is_ended_once(tmp_path: Path) -> None:
+    """It had newer versions here, and had ended later: the same bundle said its end again when it came again."""
+    met: Counter[str] = Counter()
+    exchange(tmp_path, 3350416240, met)
+    assert met["imported"] and met["erased"], met
+
+
 def run(runs: int, seed: int) -> Counter[str]:
     met: Counter[str] = Counter()
     for number in range(runs):

@@ -174,6 +174,9 @@ HOSTILE: dict[str, tuple[type, dict[str, Any], str]] = {
     "a start that nobody knows": (fr.VersionFrame, {"stated": 3}, "were stated"),
     "a hole without an instant": (fr.VoidedFrame, {"valid_to": day(4)}, "has no instant"),
     "a hole after a version to come": (fr.VoidedFrame, {"after": 7}, "had 7 versions"),
+    "a hole before the first version": (fr.VoidedFrame, {"after": 0}, "versions a world had"),
+    "a hole after fewer than no versions": (fr.VoidedFrame, {"after": -1}, "versions a world had"),
+    "a hole that another world made": (fr.VoidedFrame, {"by": b"\1" * 16}, "because of another world"),
     "an end after a version to come": (fr.EndedFrame, {"after": 7}, "had 7 versions"),
 }
 
