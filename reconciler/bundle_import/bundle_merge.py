@@ -337,9 +337,10 @@ class BundleMerge:
         new: list[_Hole] = []
         for hole in told:
             same = next((each for each in here if _is_same(hole, *each)), None)
-            if same is None:
+            if same is None or (hole.span.is_open and hole.after > len(world.versions) - len(newer_there)):
+                # A version that comes now resumes what had ended here, and was ended after it there.
                 new.append(hole)
-            else:
+            if same is not None:
                 here.remove(same)
         lineage, count = short(world.frame.lineage), len(world.versions)
         newer_here = [

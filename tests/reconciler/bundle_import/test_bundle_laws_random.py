@@ -132,6 +132,13 @@ def test_an_erased_world_that_a_bundle_ends_earlier_is_ended_once(tmp_path: Path
     assert met["imported"] and met["erased"], met
 
 
+def test_a_world_that_ended_in_both_stores_stays_ended_when_a_version_comes(tmp_path: Path) -> None:
+    """The version was written before that end in the one store, and comes behind it to the other."""
+    met: Counter[str] = Counter()
+    exchange(tmp_path, 1053, met)
+    assert met["imported"] and met["erased"], met
+
+
 def run(runs: int, seed: int) -> Counter[str]:
     met: Counter[str] = Counter()
     for number in range(runs):
