@@ -50,6 +50,11 @@ class Trust:
         self._around: dict[int, int | None] = {}
         self._levels: dict[tuple[int, int], int | None] = {}
         self._owns: dict[tuple[int, int], int | None] = {}
+        self._lowest: dict[tuple[int, int], int | None] = {}
+        """The least of each version met and of what it rests on, as far as that was looked at."""
+        self._above: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        self._pending: list[tuple[int, VersionRow]] = []
+        self._versions: dict[int, int] = {}
 
     def level(self, node: int, row: VersionRow) -> int | None:
         """The least level of a version of a world and of all that it rests on.
@@ -60,8 +65,41 @@ class Trust:
             return None
         version = node, row.seq
         if version not in self._levels:
-            self._levels[version] = self._least_below(node, row)
+            self._meet(node, row)
+            folded = self._is_folded()
+            self._levels[version] = self._lowest[version] if folded else self._least_below(node, row)
         return self._levels[version]
+
+    def _meet(self, node: int, row: VersionRow) -> None:
+        version = node, row.seq
+        if version not in self._above:
+            self._above[version] = []
+            self._lowest[version] = self._own(node, row)
+            self._versions.setdefault(node, row.seq)
+            self._pending.append((node, row))
+
+    def _is_folded(self) -> bool:
+        """True if the least of all versions that were met is known, as walks down from each would find it.
+
+        Such a walk comes by one version of each world, and by so many at most.
+        """
+        bases = _bases_in(self._snapshot)
+        while self._pending and len(self._above) <= MAX_WEIGHED:
+            node, row = self._pending.pop()
+            for base, base_row in bases.of(node, row):
+                self._meet(base, base_row)
+                self._above[base, base_row.seq].append((node, row.seq))
+                self._lower((node, row.seq), self._lowest[base, base_row.seq])
+        return not self._pending and len(self._versions) == len(self._above) <= MAX_WEIGHED
+
+    def _lower(self, version: tuple[int, int], level: int | None) -> None:
+        """Trust a version, and all that rests on it, no more than so far."""
+        pending = [version]
+        while pending and level is not None:
+            at = pending.pop()
+            if self._lowest[at] != _least((self._lowest[at], level)):
+                self._lowest[at] = level
+                pending += self._above[at]
 
     def _least_below(self, node: int, row: VersionRow) -> int | None:
         least = self._own(node, row)

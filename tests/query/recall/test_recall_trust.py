@@ -509,3 +509,28 @@ def test_what_many_worlds_rest_on_is_walked_once_for_a_read(tmp_path: Path, monk
             assert shown is not None and len(shown.rests_on) == 64 and shown.rests_on_more
             assert {shown.trust, *(base.trust for base in shown.rests_on)} == {said}
             assert 0 < asked <= 81
+
+
+def test_the_trust_of_a_chain_is_folded_once_for_a_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them, and each of what it shows, was weighed by a walk of its own down to the first."""
+    walks = 0
+    walk = provenance.Trust._least_below
+
+    def counted(trust: provenance.Trust, *about: Any) -> int | None:
+        nonlocal walks
+        walks += 1
+        return walk(trust, *about)
+
+    monkeypatch.setattr(provenance.Trust, "_least_below", counted)
+    with worlddb.open(tmp_path / "store", author="bot", embedder=None) as db:
+        chain = [db.create("Fact", f"{n}", resolve=False, source={"from": f"{n}"}).ref for n in range(12)]
+        for made, base in itertools.pairwise(reversed(chain)):
+            db.link(made, "derived_from", base)
+        db.trust("fair", source={"from": "3"})
+        db.trust("low", source={"from": "7"})
+        expected = dict(zip(chain, [None] * 3 + ["fair"] * 4 + ["low"] * 5, strict=True))
+        assert {world.ref: world.trust for world in db.view().find()} == expected and walks == 0
+        # Of more than are weighed below one, each is weighed for itself: what rests on more is not trusted at all.
+        monkeypatch.setattr(provenance, "MAX_WEIGHED", 9)
+        expected |= dict.fromkeys(chain[10:], "none")
+        assert {world.ref: world.trust for world in db.view().find()} == expected and walks > 0
