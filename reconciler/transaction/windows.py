@@ -138,7 +138,11 @@ def _steps_from(draft: Draft, node: int, begins: int) -> timeline_rows.Steps:
     """What holds from a time on, and from when."""
     place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
     found = timeline_rows.stretch(draft.tables.timelines, place, draft.seq, Interval(begins, FOREVER))
-    return [(draft.tables.version(node, 1).valid_from, 1)] if found is None else found.steps
+    if found is not None:
+        return found.steps
+    born = draft.tables.version(node, 1)
+    # What holds at no time says nothing, and bounds nothing.
+    return [(born.valid_from, 1)] if born.valid_from < born.valid_to else []
 
 
 def takes_later(draft: Draft, node: int, window: Interval, holding: Sequence[timeline_rows.Piece]) -> bool:

@@ -156,6 +156,17 @@ def test_every_statement_hole_and_resumption_is_as_the_model_says(seed: int) -> 
     assert run(seed, lineages=6, statements=7) > 1_000
 
 
+def test_a_version_that_holds_at_no_time_bounds_nothing() -> None:
+    """Where nothing had been cut yet, a statement ended where an earlier one began that has no instant."""
+    with new_store() as db:
+        ref = db.create("Fact", "fact", content="1", valid_from=day(8), valid_to=day(8), resolve=False).ref
+        assert db.revise(ref, content="2", valid_from=day(2)).lost == ()
+        (held,) = [version for version in db.view().history(ref) if version.content == "2"]
+        assert (held.valid.start, held.valid.end) == (day(2), FOREVER)
+        (loss,) = db.revise(ref, content="3", valid_from=day(10)).lost
+        assert (loss.version, loss.valid_from) == (2, day(10))
+
+
 @pytest.mark.soak
 def test_a_hundred_thousand_statements_on_a_thousand_lineages_are_as_the_model_says(root_seed: int) -> None:
     asked = sum(run(root_seed + number, lineages=20, statements=100) for number in range(50))
