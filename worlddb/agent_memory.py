@@ -14,6 +14,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 import msgspec
 
+from worlddb import repeated_messages
 from worlddb.database import Database
 from worlddb.database import open as open_store
 from worlddb.log.model import errors, limits, times
@@ -437,17 +438,12 @@ class Memory:
         notes = [f"Left out, as instructions or without a text: {left} of {len(messages)} messages"] if left else []
         if not said:
             raise errors.InputError("No message has a text to keep", "Give messages of the user or the assistant")
-        texts: dict[str, str] = {}
-        for each in said:
-            if each.id and texts.setdefault(each.id, each.text) != each.text:
-                # The second would be taken for what the first says now.
-                named = errors.shown(each.id)
-                raise errors.InputError(f"Two messages have the id {named}, and other texts", "Give each its own id")
+        repeated_messages.check_ids(said)
         speakers = {chat_messages.USER: self.user or "", chat_messages.ASSISTANT: self.agent or ""}
         speakers = {role: name for role, name in speakers.items() if name}
-        known = self._repeated(said)
+        view, session = self._view(), self.session or extraction.DEFAULT_SESSION
+        known = set() if view is None else repeated_messages.held_before(view, session, said)
         begun, fallback = self._begun(), None if at is None else times.parse_time(at, "since")
-        session = self.session or extraction.DEFAULT_SESSION
         first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
         said, told = [each for place, each in enumerate(said) if place not in known], (source, fallback, first, why)
         for attempt in range(MAX_SESSIONS_MOVED):
@@ -493,7 +489,7 @@ class Memory:
             made = []
             for each in said:
                 turn, begins = each.turn(speakers), fallback if each.at is None else each.at
-                own = [each.id] if each.id else [each.at, each.role, each.text] if each.at is not None else None
+                own = repeated_messages.identity(each)
                 world = tx.create(
                     extraction.TURN,
                     "",
@@ -516,34 +512,6 @@ class Memory:
                     properties={"role": "speaker"},
                 )
         return tx.receipt, made
-
-    def _repeated(self, said: Sequence[chat_messages.Message]) -> set[int]:
-        """Return the places of messages in a list that the session holds, or held once.
-
-        These are the beginning of a list that begins with all that it ever held. Where something of that was forgotten,
-        corrected or erased since, it is not to come back with a list that was cut, or changed elsewhere, either: then
-        the two are laid side by side.
-        """
-        view = self._view()
-        if view is None or said[0].id or said[0].at is not None:
-            return set()
-        session = self.session or extraction.DEFAULT_SESSION
-        homes = [world for world in view.find(name=session, type=extraction.SESSION) if world.name == session]
-        asked = [(each.role, each.text) for each in said]
-        rest = iter(view.children(homes[0].ref, include_superseded=True) if homes else ())
-        turns: list[records.World] = []
-        for turn in rest:
-            turns.append(turn)
-            if len(turns) > len(asked) or not _said_ever(view, turn).issuperset([asked[len(turns) - 1]]):
-                break
-        else:
-            return set(range(len(turns)))
-        if len(asked) <= _IN_COMMON:
-            return set()  # Messages that are added one by one, or in pairs, may say the same again.
-        turns = [*turns, *rest][-(2 * len(asked) + _BESIDE) :]
-        if not any(turn.erased or turn.closed or turn.number > 1 for turn in turns):
-            return set()
-        return _side_by_side([_said_ever(view, turn) for turn in turns], asked)
 
     def _home(self, tx: Any) -> tuple[ScopeKey | tuple[str, ...], Any]:
         """Return the key of whose world it is, and the world, made if there is none."""
@@ -641,55 +609,6 @@ def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _listed(refs: Any) -> list[Any]:
     return [*refs] if isinstance(refs, list | tuple) else [refs]
-
-
-_BESIDE: Final = 64
-"""Turns before the last ones that a list is laid beside."""
-_IN_COMMON: Final = 2
-"""Messages in common from which on a list is taken for one that the session held in part."""
-
-Said = tuple[Any, str]
-
-
-class _Anything(frozenset[Said]):
-    """What an erased turn said: nobody can tell."""
-
-    def issuperset(self, other: object) -> bool:
-        return True
-
-
-def _said_ever(view: View, turn: records.World) -> frozenset[Said]:
-    """Return what a turn says, and what it said at first."""
-    told = {(turn.source.get("role"), turn.content.partition(": ")[2])}
-    if turn.number > 1 and not turn.erased:
-        first = view.history(turn.ref)[0]
-        told.add((first.source.get("role"), first.content.partition(": ")[2]))
-        return _Anything() if first.erased else frozenset(told)
-    return _Anything() if turn.erased else frozenset(told)
-
-
-def _side_by_side(held: Sequence[frozenset[Said]], said: Sequence[Said]) -> set[int]:
-    """Return the places in a list of what was held before, in the order that has most in common."""
-
-    def worth(at: int, place: int) -> int:
-        return 2 if said[place] in held[at] else int(isinstance(held[at], _Anything))
-
-    best = [[0] * (len(said) + 1) for _ in range(len(held) + 1)]
-    for at in range(len(held) - 1, -1, -1):
-        for place in range(len(said) - 1, -1, -1):
-            taken = worth(at, place) and worth(at, place) + best[at + 1][place + 1]
-            best[at][place] = max(taken, best[at + 1][place], best[at][place + 1])
-    found, same, at, place = set[int](), 0, 0, 0
-    while at < len(held) and place < len(said):
-        if worth(at, place) and best[at][place] == worth(at, place) + best[at + 1][place + 1]:
-            found.add(place)
-            same += worth(at, place) == 2
-            at, place = at + 1, place + 1
-        elif best[at][place] == best[at + 1][place]:
-            at += 1
-        else:
-            place += 1
-    return found if same >= _IN_COMMON else set()
 
 
 def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:

@@ -1,0 +1,1 @@
+../../worlddb/repeated_messages.py

@@ -1,0 +1,109 @@
+"""Tell a chat that is given again from a new one: which of its messages a session holds, or held once.
+
+A message with an id or a time is known by that. Others are known by the list that they are given in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from worlddb.log.model import errors
+from worlddb.query.records import records
+from worlddb.query.view.view import View
+from worlddb.reconciler.ingest import chat_messages, extraction
+
+_BESIDE: Final = 64
+"""Turns before the last ones that a list is laid beside."""
+_IN_COMMON: Final = 2
+"""Messages in common from which on a list is taken for one that the session held in part."""
+
+Said = tuple[Any, str]
+
+
+def identity(said: chat_messages.Message) -> list[Any] | None:
+    """Return what tells a message from the others of its session, ``None`` if only its place does."""
+    if said.id:
+        return [said.id]
+    return None if said.at is None else [said.at, said.role, said.text]
+
+
+def check_ids(said: Sequence[chat_messages.Message]) -> None:
+    """Check that messages of one id say the same.
+
+    Raises:
+        InputError: the second would be taken for what the first says now.
+    """
+    texts: dict[str, str] = {}
+    for each in said:
+        if each.id and texts.setdefault(each.id, each.text) != each.text:
+            named = errors.shown(each.id)
+            raise errors.InputError(f"Two messages have the id {named}, and other texts", "Give each its own id")
+
+
+def held_before(view: View, session: str, said: Sequence[chat_messages.Message]) -> set[int]:
+    """Return the places of messages in a list that the session holds, or held once.
+
+    These are the beginning of a list that begins with all that it ever held. Where something of that was forgotten,
+    corrected or erased since, it is not to come back with a list that was cut, or changed elsewhere, either: then
+    the two are laid side by side.
+    """
+    if identity(said[0]) is not None:
+        return set()
+    homes = [world for world in view.find(name=session, type=extraction.SESSION) if world.name == session]
+    asked = [(each.role, each.text) for each in said]
+    rest = iter(view.children(homes[0].ref, include_superseded=True) if homes else ())
+    turns: list[records.World] = []
+    for turn in rest:
+        turns.append(turn)
+        if len(turns) > len(asked) or not _said_ever(view, turn).issuperset([asked[len(turns) - 1]]):
+            break
+    else:
+        return set(range(len(turns)))
+    if len(asked) <= _IN_COMMON:
+        return set()  # Messages that are added one by one, or in pairs, may say the same again.
+    turns = [*turns, *rest][-(2 * len(asked) + _BESIDE) :]
+    if not any(turn.erased or turn.closed or turn.number > 1 for turn in turns):
+        return set()
+    return _side_by_side([_said_ever(view, turn) for turn in turns], asked)
+
+
+class _Anything(frozenset[Said]):
+    """What an erased turn said: nobody can tell."""
+
+    def issuperset(self, other: object) -> bool:
+        return True
+
+
+def _said_ever(view: View, turn: records.World) -> frozenset[Said]:
+    """Return what a turn says, and what it said at first."""
+    told = {(turn.source.get("role"), turn.content.partition(": ")[2])}
+    if turn.number > 1 and not turn.erased:
+        first = view.history(turn.ref)[0]
+        told.add((first.source.get("role"), first.content.partition(": ")[2]))
+        return _Anything() if first.erased else frozenset(told)
+    return _Anything() if turn.erased else frozenset(told)
+
+
+def _side_by_side(held: Sequence[frozenset[Said]], said: Sequence[Said]) -> set[int]:
+    """Return the places in a list of what was held before, in the order that has most in common."""
+
+    def worth(at: int, place: int) -> int:
+        return 2 if said[place] in held[at] else int(isinstance(held[at], _Anything))
+
+    best = [[0] * (len(said) + 1) for _ in range(len(held) + 1)]
+    for at in range(len(held) - 1, -1, -1):
+        for place in range(len(said) - 1, -1, -1):
+            taken = worth(at, place) and worth(at, place) + best[at + 1][place + 1]
+            best[at][place] = max(taken, best[at + 1][place], best[at][place + 1])
+    found, same, at, place = set[int](), 0, 0, 0
+    while at < len(held) and place < len(said):
+        if worth(at, place) and best[at][place] == worth(at, place) + best[at + 1][place + 1]:
+            found.add(place)
+            same += worth(at, place) == 2
+            at, place = at + 1, place + 1
+        elif best[at][place] == best[at + 1][place]:
+            at += 1
+        else:
+            place += 1
+    return found if same >= _IN_COMMON else set()
