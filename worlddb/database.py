@@ -23,7 +23,7 @@ from worlddb.query.snapshot import edge_rules
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome
-from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
+from worlddb.reconciler.edge_types.builtin_types import DEFAULT_ONTOLOGY
 from worlddb.reconciler.edge_types.handler import EdgeHandler
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.embedding.embedder import Embedder

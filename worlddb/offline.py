@@ -22,7 +22,7 @@ from worlddb.query.diff import diff as diff_readers
 from worlddb.reconciler.backup import backups
 from worlddb.reconciler.diagnostics import examination, symptom
 from worlddb.reconciler.edge_types import handler, registry
-from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
+from worlddb.reconciler.edge_types.builtin_types import DEFAULT_ONTOLOGY
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, backup_into, folder_of, has_begun, is_regular_file, open_environment
 
 

@@ -28,7 +28,7 @@ from worlddb.reconciler.embedding import nearest_texts
 from worlddb.reconciler.entity_resolution import equivalence, namesakes, resolver
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.similarity.verdict import Ambiguous, Resolved, Tiebreaker, judge
-from worlddb.reconciler.transaction import ancestry, context
+from worlddb.reconciler.transaction import context, interiors
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 
 HOPS: Final = 2
@@ -280,7 +280,7 @@ def reading(writer: Writer, txn: Any) -> context.Context:
     log, nonces = LmdbLog(txn), FreshNonces(writer.entropy)
     draft = Draft(log, rows.Tables(txn), log.head(), nonces, ingest_time=0, wall_time=0, author=AUTHOR)
     ctx = context.Context(draft, writer.ontology, b"")
-    ctx.ancestry = ancestry.Ancestry(ctx.containers, partial(namesakes.members_of, ctx))
+    ctx.ancestry = interiors.Ancestry(ctx.containers, partial(namesakes.members_of, ctx))
     return ctx
 
 

@@ -17,7 +17,7 @@ from worlddb.projections.tables.storage import proposal_rows, schema, timeline_r
 from worlddb.reconciler.commands import commands, outcome
 from worlddb.reconciler.edge_types import functional, registry, scopes, supersession
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert, PairProposal, WorldText, Written
-from worlddb.reconciler.transaction import ancestry, inputs, interiors, windows
+from worlddb.reconciler.transaction import inputs, interiors, windows
 from worlddb.reconciler.transaction.draft import Draft, stated_ends
 
 
@@ -276,7 +276,7 @@ class Context(Reading):
         """How many blobs, fills and events were looked at for such texts."""
         self.tuned: bool | None = None
         """Whether thresholds were ever set for a world; ``None`` until somebody asks."""
-        self.ancestry: ancestry.Ancestry | None = None
+        self.ancestry: interiors.Ancestry | None = None
         """Containment as it was read once, where nothing is written."""
         self.interiors: interiors.Interiors | None = None
         """The insides of worlds, where they are kept from one commit to the next."""

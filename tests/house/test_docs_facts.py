@@ -20,7 +20,7 @@ from worlddb.projections.tables.storage import schema
 from worlddb.query.graph_query.query_steps import Step
 from worlddb.reconciler.commands import commands
 from worlddb.reconciler.commands.outcome import NOTES
-from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
+from worlddb.reconciler.edge_types.builtin_types import DEFAULT_ONTOLOGY
 from worlddb.reconciler.transaction.receipts import REST_FIELDS
 
 _PUBLIC = """

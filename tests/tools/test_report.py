@@ -15,7 +15,7 @@ from tests.support.pages import HOSTILE, read
 from tests.support.running import small_store
 from worlddb.tools.cli.main import main
 from worlddb.tools.reports.difference_report import MAX_WORLDS, pieces, render
-from worlddb.tools.reports.html_pages import visible, write_page
+from worlddb.tools.reports.report_parts import visible, write_page
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import worlddb
 from tests.support.pages import HOSTILE, read, seen_in_browser
 from tests.support.running import DAY, Here, Small, small_store
 from worlddb import FOREVER, Learned, ManualClock, Valid
-from worlddb.tools.reports.html_pages import visible
+from worlddb.tools.reports.report_parts import visible
 from worlddb.tools.reports.timeline_report import MAX_VERSIONS, picture, render, spread
 
 ARABIC = "فاطمة بنت محمد الفهرية القرشية"

@@ -1,19 +1,64 @@
-"""Errors and notes in the words of the tools, for a model.
+"""Words of the server for a model: errors, notes, and quotations of what others wrote.
 
 The engine's remedies name calls of the library, which a model does not have. A remedy that only the operator of the
 server can apply is addressed to them.
+
+A name, a text or an argument may be written to pass for the server's own words. So none of them ends the line or the
+quotation that it stands in, and no character in it moves the cursor or turns the writing around.
 """
 
 import re
+from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, Final
 
 import msgspec
 
 from worlddb import InvalidTime, Note, RefusedError, StoreError, UnavailableError, WorldDBError
-from worlddb.plain_text import escaped
-from worlddb.tools.mcp import quoting
+from worlddb.plain_text import JOINERS, escaped, one_line
 from worlddb.tools.mcp.tool_arguments import DIGITS
+
+MARK: Final = "    | "
+"""Prefix of the lines of a memory's own text."""
+QUESTION: Final = "> "
+"""Prefix of the lines of what the caller of a prompt asks."""
+MOST: Final = 120
+"""Characters of a text that is quoted in a sentence."""
+_PLAIN: Final = re.compile(r"[\w:.@+/-]{1,100}")
+_CURLY: Final = str.maketrans(dict.fromkeys("“”„‟❝❞❠〝〞〟＂ʺˮ˝″‶🙶🙷🙸", '"'))
+"""Double quotation marks, and what looks like one."""
+
+
+def quoted(text: str, most: int = MOST) -> str:
+    """Return the beginning of a text in quotation marks that nothing inside it closes."""
+    inside = one_line(text).translate(_CURLY)
+    return f"“{inside[: most - 1]}…”" if len(inside) > most else f"“{inside}”"
+
+
+def named(name: str, most: int = MOST) -> str:
+    """Return a name or a time as it is if it is one plain word, else quoted."""
+    return name if _PLAIN.fullmatch(name) else quoted(name, most)
+
+
+def lines(text: str, mark: str = MARK) -> Iterator[str]:
+    """Yield the lines of a text, each with a mark in front."""
+    return (mark + escaped(line.replace("\t", "    ")) for line in text.splitlines())
+
+
+def json_line(value: Any) -> str:
+    """Return a value as JSON on one line; characters that are not shown are escaped as JSON has it."""
+    told = msgspec.json.encode(value).decode()
+    if told.isprintable():
+        return told
+    return "".join(
+        character if character.isprintable() or character in JOINERS else _json_escape(character) for character in told
+    )
+
+
+def _json_escape(character: str) -> str:
+    pairs = character.encode("utf-16-be")
+    return "".join(f"\\u{pairs[at]:02x}{pairs[at + 1]:02x}" for at in range(0, len(pairs), 2))
+
 
 FIND_IDS: Final = "Ids are in the answers of memory_recall and memory_list"
 GIVE_TIMES: Final = "Give times as ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z"
@@ -82,7 +127,7 @@ def explain_unknown(what: str, name: str, known: list[str]) -> str:
     """Describe a tool or a prompt that does not exist."""
     near = get_close_matches(name, known, n=1, cutoff=0.85)
     meant = f"Did you mean {near[0]}? " if near else ""
-    return f"Unknown {what}: {quoting.named(name)}. {meant}There are {', '.join(known)}"
+    return f"Unknown {what}: {named(name)}. {meant}There are {', '.join(known)}"
 
 
 def explain_invalid(error: msgspec.ValidationError, schema: dict[str, Any]) -> str:
@@ -91,7 +136,7 @@ def explain_invalid(error: msgspec.ValidationError, schema: dict[str, Any]) -> s
     message = _PATTERN.sub("Expected 4 to 64 hexadecimal digits", str(error))
     place, absent, unknown = _PLACE.search(message), _ABSENT.search(message), _UNKNOWN.search(message)
     if unknown is not None and place is None:
-        message = f"Object contains unknown field {quoting.named(unknown[1])}"
+        message = f"Object contains unknown field {named(unknown[1])}"
         return f"invalid_arguments: {message}. {_known(unknown[1], list(properties))}"
     name = absent[1] if absent is not None else "" if place is None else place[1].partition("[")[0]
     return ". ".join([f"invalid_arguments: {escaped(message)[:_MAX_MESSAGE]}", *_about(name, properties)])

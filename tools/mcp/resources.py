@@ -12,7 +12,7 @@ from mcp.shared.uri_template import UriTemplate
 
 from worlddb import InputError, View, World
 from worlddb.memory_scopes import SCOPE
-from worlddb.tools.mcp import quoting, read_tools, tool_arguments, tool_results
+from worlddb.tools.mcp import mcp_wording, read_tools, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Session
 
 TEXT: Final = "text/plain"
@@ -164,7 +164,7 @@ def _tell_timeline(shown: tool_results.Versions) -> Iterator[str]:
 
 
 def _marked(text: str) -> Iterator[str]:
-    return quoting.lines(text)
+    return mcp_wording.lines(text)
 
 
 def _headline(shown: tool_results.Memory) -> str:
@@ -176,12 +176,12 @@ def _span(start: str | None, end: str | None) -> str:
 
 
 def _way(source: dict[str, object]) -> str:
-    return f", from {quoting.json_line(source)}" if source else ""
+    return f", from {mcp_wording.json_line(source)}" if source else ""
 
 
 def _named(text: str) -> str:
     """Quote what others called something, in full, unless it is one plain word."""
-    return quoting.named(text, _LONGEST)
+    return mcp_wording.named(text, _LONGEST)
 
 
 TEMPLATES: Final = (

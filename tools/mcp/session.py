@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 import worlddb
 from worlddb.memory_scopes import KINDS, SCOPE, Label, Scopes
-from worlddb.tools.mcp import access_keys, mcp_wording, quoting, tool_arguments
+from worlddb.tools.mcp import access_keys, mcp_wording, tool_arguments
 
 Step = Callable[[int, int], None]
 """Callback for (done, total). It raises if the call was cancelled, which ends the work."""
@@ -299,12 +299,12 @@ class Session(Scopes):
         meant = f"Did you mean {' or '.join(near)}? " if near else ""
         others = [each for each in known if each not in near]
         told = f"Known: {', '.join(others)}" if others else "" if near else f"No {label.kind} has memories yet"
-        return f"There is no scope {quoting.named(str(label))}. {meant}{told}".strip()
+        return f"There is no scope {mcp_wording.named(str(label))}. {meant}{told}".strip()
 
     def told_new(self, view: worlddb.View, label: Label) -> str:
         """Say that a scope is begun whose id is nearly that of another; empty if there is none."""
         near, _ = self._alike(view, label)
-        return f"{quoting.named(str(label))} is new, and another scope than {' or '.join(near)}" if near else ""
+        return f"{mcp_wording.named(str(label))} is new, and another scope than {' or '.join(near)}" if near else ""
 
     def _alike(self, view: worlddb.View, label: Label) -> tuple[list[str], list[str]]:
         """Return the scopes of a kind whose ids are nearly one, and the first of all scopes of the kind."""
@@ -315,8 +315,8 @@ class Session(Scopes):
         for name in known:
             by_fold.setdefault(name.removeprefix(of_kind).casefold(), []).append(name)
         folded = get_close_matches(label.id.casefold(), by_fold, n=MAX_NAMED, cutoff=_ALIKE)
-        near = [quoting.named(name) for each in folded for name in by_fold[each] if name != str(label)]
-        return near[:MAX_NAMED], [quoting.named(name) for name in known[:MAX_NAMED]]
+        near = [mcp_wording.named(name) for each in folded for name in by_fold[each] if name != str(label)]
+        return near[:MAX_NAMED], [mcp_wording.named(name) for name in known[:MAX_NAMED]]
 
     # -- single memories
 

@@ -12,7 +12,7 @@ import msgspec
 import worlddb
 from worlddb import Hit, HitGroup, Proposal, Valid, Version, World, format_time
 from worlddb.plain_text import around, escaped, one_line
-from worlddb.tools.mcp import quoting
+from worlddb.tools.mcp import mcp_wording
 
 SHOWN: Final = 1_000
 """Characters of a memory's text in a list; ``memory_read`` has all of it."""
@@ -476,8 +476,8 @@ def brief(answer: Memories | Recalled, writer: str) -> str:
     told: list[str] = []
     groups = answer.groups if isinstance(answer, Recalled) else []
     for group in groups:
-        named = f" {quoting.quoted(group.name)}" if group.name else ""
-        told.append(f"# {group.id[:SHORT]} {quoting.named(group.type)}{named}, found in it: {group.count}")
+        named = f" {mcp_wording.quoted(group.name)}" if group.name else ""
+        told.append(f"# {group.id[:SHORT]} {mcp_wording.named(group.type)}{named}, found in it: {group.count}")
         told += (line for ref in group.memories for line in _brief_lines(memories[ref], writer))
     told += (line for memory in (() if groups else answer.memories) for line in _brief_lines(memory, writer))
     if not answer.memories:
@@ -489,11 +489,11 @@ def brief(answer: Memories | Recalled, writer: str) -> str:
 
 def _brief_lines(memory: Memory, writer: str) -> Iterator[str]:
     first, *others = memory.text.splitlines() or [""]
-    kind = "" if memory.type in _NO_NAME else f" {quoting.named(memory.type)}"
-    name = f" {quoting.quoted(memory.name)}" if memory.name else ""
-    by = "" if memory.author == writer else f" by {quoting.named(memory.author)}"
+    kind = "" if memory.type in _NO_NAME else f" {mcp_wording.named(memory.type)}"
+    name = f" {mcp_wording.quoted(memory.name)}" if memory.name else ""
+    by = "" if memory.author == writer else f" by {mcp_wording.named(memory.author)}"
     yield f"{memory.id[:SHORT]} {_days(memory)}{kind}{name}{by}: {escaped(first)}"
-    yield from quoting.lines("\n".join(others), "| ")
+    yield from mcp_wording.lines("\n".join(others), "| ")
     if memory.truncated:
         yield "- cut: memory_read has all of it"
     for word, refs in (("contradicted by", memory.conflicts), ("made of", [base.id for base in memory.rests_on])):

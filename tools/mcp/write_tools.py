@@ -25,7 +25,7 @@ from worlddb import (
     parse_time,
 )
 from worlddb.memory_scopes import SCOPE, Label, Link, ScopeKey, left_out, notes_inside, to_link
-from worlddb.tools.mcp import answer_notes, mcp_wording, quoting, tool_arguments, tool_results
+from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session
 
 ABOUT: Final = "refers_to"
@@ -364,7 +364,7 @@ def _closed(session: Session, old: World) -> str:
 
 def _excerpt(memory: World) -> str:
     """Return the beginning of a memory, quoted on one line."""
-    return quoting.quoted(memory.content or memory.name)
+    return mcp_wording.quoted(memory.content or memory.name)
 
 
 def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_results.Done:
@@ -424,7 +424,7 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
     view = session.view()
     scopes = session.scopes(view, label, include_retired=True)
     if not scopes:
-        raise UnknownReference(f"There is no scope {quoting.named(str(label))}", "See memory_list_scopes")
+        raise UnknownReference(f"There is no scope {mcp_wording.named(str(label))}", "See memory_list_scopes")
     if given.confirm != str(label):
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",
@@ -455,7 +455,7 @@ def decide(session: Session, given: tool_arguments.Decide, call: Call) -> tool_r
     fitting = [each for each in session.view().proposals(status=None) if each.ref.startswith(given.proposal.lower())]
     if len(fitting) != 1:
         problem = "There is no proposal" if not fitting else "There are several proposals that begin with"
-        raise UnknownReference(f"{problem} {quoting.named(given.proposal)}", "List them with memory_proposals")
+        raise UnknownReference(f"{problem} {mcp_wording.named(given.proposal)}", "List them with memory_proposals")
     deciding = {"accept": session.db.accept, "reject": session.db.reject, "undo": session.db.undo}
     receipt = deciding[given.decision](fitting[0].ref, why=given.why)
     receipt.raise_if_refused()
@@ -477,7 +477,7 @@ def _scope(session: Session, view: View, given: tool_arguments.RetireAll) -> Wor
     label = Label(given.kind, given.scope_id)
     found = session.scopes(view, label)
     if not found:
-        raise UnknownReference(f"There is no scope {quoting.named(str(label))}", "See memory_list_scopes")
+        raise UnknownReference(f"There is no scope {mcp_wording.named(str(label))}", "See memory_list_scopes")
     return found[0]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from worlddb import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
-from worlddb.tools.reports import event_lines, html_pages
+from worlddb.tools.reports import report_parts
 
 MAX_WORLDS: Final = 1000
 """Worlds on a page; a browser opens as many at once."""
@@ -42,7 +42,7 @@ class World(NamedTuple):
     name: str
     rows: list[Row]
     more_rows: int
-    commits: list[event_lines.CommitEvents]
+    commits: list[report_parts.CommitEvents]
     problems: list[str]
 
 
@@ -52,15 +52,15 @@ def write_report(found: Difference, a: str, b: str, file: Path) -> None:
     Raises:
         InputError: the file cannot be written.
     """
-    html_pages.write_page(render(found, a, b), file)
+    report_parts.write_page(render(found, a, b), file)
 
 
 def render(found: Difference, a: str, b: str) -> str:
     """Return the page as text; ``a`` and ``b`` name the two sides."""
-    listed = zip(found.worlds, event_lines.own_events(found.worlds), strict=True)
+    listed = zip(found.worlds, report_parts.own_events(found.worlds), strict=True)
     own = [(change, events) for change, events in listed if change.changes]
     shown = [_world(change, events, found) for change, events in own[:MAX_WORLDS]]
-    return html_pages.rendered(
+    return report_parts.rendered(
         "difference.html.j2",
         problem_of=record_problem,
         found=found,
@@ -115,7 +115,7 @@ def _sides(found: Difference, a: str, b: str) -> list[dict[str, Any]]:
     ]
 
 
-def _world(change: Change, events: list[event_lines.Event], found: Difference) -> World:
+def _world(change: Change, events: list[report_parts.Event], found: Difference) -> World:
     *above, name = change.names
     rows = _rows(change)
     return World(
@@ -125,7 +125,7 @@ def _world(change: Change, events: list[event_lines.Event], found: Difference) -
         name="(without a name)" if change.ref.startswith(name) else name,
         rows=rows[:MAX_DETAILS],
         more_rows=max(0, len(rows) - MAX_DETAILS),
-        commits=event_lines.commits_of(change, events),
+        commits=report_parts.commits_of(change, events),
         problems=[record_problem(record) for record in found.altered if record.ref == change.ref],
     )
 
@@ -143,17 +143,17 @@ def record_problem(record: AlteredRecord) -> str:
 
 def _rows(change: Change) -> list[Row]:
     """List what differs line by line; vectors, one for each version, share one line."""
-    rows = [_row(detail) for detail in change.changes if detail.field not in event_lines.VECTORS]
+    rows = [_row(detail) for detail in change.changes if detail.field not in report_parts.VECTORS]
     a, b = (f"of {number:,} version{'s' * (number != 1)}" if number else "" for number in _embedded(change))
     return [*rows, Row("vectors", *pieces(a, b))] if a or b else rows
 
 
 def _embedded(change: Change) -> tuple[int, int]:
-    return event_lines.versions_embedded(change, "a"), event_lines.versions_embedded(change, "b")
+    return report_parts.versions_embedded(change, "a"), report_parts.versions_embedded(change, "b")
 
 
 def _row(detail: Detail) -> Row:
-    a, b = pieces(html_pages.visible(detail.a[:MAX_TEXT]), html_pages.visible(detail.b[:MAX_TEXT]))
+    a, b = pieces(report_parts.visible(detail.a[:MAX_TEXT]), report_parts.visible(detail.b[:MAX_TEXT]))
     return Row(detail.field, a, b)
 
 

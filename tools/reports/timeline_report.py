@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from worlddb import FOREVER, Learned, Valid, Version, View, format_time
-from worlddb.tools.reports.html_pages import rendered, visible
+from worlddb.tools.reports.report_parts import rendered, visible
 
 ROWS_HEIGHT: Final = 1_400
 """Height of all rows together, in pixels, if there are many."""

@@ -15,7 +15,7 @@ from tests.support.model.edge_rules import ORDERS, PLAIN, TYPES
 from tests.support.model.stores import day, new_store, refusal, state_of, worlds
 from worlddb import FOREVER, Database, Valid, View
 from worlddb.projections.tables.storage.schema import CONTAINS, EDGE_TYPE_CODES
-from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
+from worlddb.reconciler.edge_types.builtin_types import DEFAULT_ONTOLOGY
 from worlddb.tools.cli.read.show_commands import EDGE_TYPES
 
 SIZE = 5

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.model.stores import new_store
-from worlddb.reconciler.transaction import ancestry
-from worlddb.reconciler.transaction.ancestry import MOST_KEPT, Ancestry
+from worlddb.reconciler.transaction import interiors
+from worlddb.reconciler.transaction.interiors import MOST_KEPT, Ancestry
 
 
 def contained(sizes: list[int], seed: int) -> dict[int, list[int]]:
@@ -33,10 +33,10 @@ def leads(containers: dict[int, list[int]], node: int, world: int) -> bool:
 @given(st.lists(st.sampled_from([0, 1, 1, 1, 1, 2, 3]), min_size=1, max_size=24), st.integers(0, 2**32))
 def test_it_says_of_any_two_worlds_what_a_walk_says(sizes: list[int], seed: int) -> None:
     containers = contained(sizes, seed)
-    ancestry = Ancestry(containers.__getitem__, lambda world: ())
+    interiors = Ancestry(containers.__getitem__, lambda world: ())
     asked = [(node, world) for node in containers for world in containers]
     random.Random(seed).shuffle(asked)
-    assert [ancestry.is_inside(*pair) for pair in asked] == [leads(containers, *pair) for pair in asked]
+    assert [interiors.is_inside(*pair) for pair in asked] == [leads(containers, *pair) for pair in asked]
 
 
 def test_a_chain_is_walked_once_whoever_is_asked_about() -> None:
@@ -46,10 +46,10 @@ def test_a_chain_is_walked_once_whoever_is_asked_about() -> None:
         read[node] += 1
         return [node - 1] if node else []
 
-    ancestry = Ancestry(containers, lambda world: ())
+    interiors = Ancestry(containers, lambda world: ())
     draw = random.Random(1)
     pairs = [(draw.randrange(3_000), draw.randrange(3_000)) for _ in range(20_000)]
-    assert all(ancestry.is_inside(node, world) == (world <= node) for node, world in pairs)
+    assert all(interiors.is_inside(node, world) == (world <= node) for node, world in pairs)
     assert max(read.values()) == 1
 
 
@@ -60,9 +60,9 @@ def test_members_are_read_once_and_those_of_a_large_world_are_not_kept() -> None
         read[world] += 1
         return range(world)
 
-    ancestry = Ancestry(lambda node: [], members)
+    interiors = Ancestry(lambda node: [], members)
     for world in (0, 3, MOST_KEPT, MOST_KEPT + 1, 500):
-        assert [list(ancestry.members(world)) for _ in range(2)] == [list(range(world))] * 2
+        assert [list(interiors.members(world)) for _ in range(2)] == [list(range(world))] * 2
     assert read == {0: 1, 3: 1, MOST_KEPT: 1, MOST_KEPT + 1: 2, 500: 2}
 
 
@@ -86,5 +86,5 @@ def test_reclustering_proposes_the_same_pairs_with_it_as_without(names: int, mon
             return {(places[each.source], places[each.target]) for each in db.proposals()}
 
     found = proposed()
-    monkeypatch.setattr(ancestry, "Ancestry", lambda *given: None)
+    monkeypatch.setattr(interiors, "Ancestry", lambda *given: None)
     assert found == proposed() and len(found) > 20

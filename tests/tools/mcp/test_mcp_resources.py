@@ -14,7 +14,7 @@ from mcp_types import PromptReference, ResourceTemplateReference
 import worlddb
 from tests.support.mcp_clients import answer, together
 from worlddb.memory_scopes import Label
-from worlddb.tools.mcp.quoting import MARK
+from worlddb.tools.mcp.mcp_wording import MARK
 from worlddb.tools.mcp.resources import TEMPLATES
 from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.session import Session

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from worlddb import Database, Entry, Thresholds
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
-from worlddb.tools.reports.event_lines import VECTORS
+from worlddb.tools.reports.report_parts import VECTORS
 
 _UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 

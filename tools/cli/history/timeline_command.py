@@ -178,7 +178,7 @@ def _arguments(parser: Parser) -> None:
 
 
 def _timeline(args: Namespace, out: Output) -> int:
-    from worlddb.tools.reports import html_pages, timeline_report
+    from worlddb.tools.reports import report_parts, timeline_report
 
     if args.out is None and args.overwrite:
         raise InputError("--overwrite is of use with --out only", "Name the page to write, or leave it out")
@@ -198,7 +198,7 @@ def _timeline(args: Namespace, out: Output) -> int:
             _write_text(out, view, ref, versions, learned)
             return DONE
         page_text = timeline_report.render(view, stores.name_of(view, ref), ref, versions, learned)
-    html_pages.write_page(page_text, Path(args.out))
+    report_parts.write_page(page_text, Path(args.out))
     document = {
         "ref": ref,
         "out": args.out,

@@ -8,7 +8,7 @@ import worlddb
 from worlddb import HISTORY_RELATIONS, Change, Detail, Difference, InputError, UnknownReference, format_time
 from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 from worlddb.tools.cli.base.page import Branch
-from worlddb.tools.reports.event_lines import VECTORS, Event, commits_of, own_events, versions_embedded
+from worlddb.tools.reports.report_parts import VECTORS, Event, commits_of, own_events, versions_embedded
 
 _STYLES: Final = {"added": "good", "removed": "bad", "altered": "bad", "erased": "bad", "members": "dim"}
 _SIGNS: Final = {"added": "+ ", "removed": "- ", "altered": "! ", "members": "  "}
