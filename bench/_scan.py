@@ -16,8 +16,7 @@ from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import cdist
 
 from worlddb.projections.tables.names.canonical import forms
-from worlddb.reconciler.similarity.name_guards import is_short_for
-from worlddb.reconciler.similarity.scores import Likeness, likeness
+from worlddb.reconciler.similarity.scores import Likeness, is_short_for, likeness
 from worlddb.reconciler.similarity.thresholds import Thresholds
 from worlddb.reconciler.similarity.verdict import Considered, Resolved, judge
 

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from worlddb.reconciler.erasure.erasure_preview import ErasurePlan
     from worlddb.reconciler.ingest.extraction import Extractor, Turn
     from worlddb.reconciler.pipeline import Writer
-    from worlddb.reconciler.replay import decider
+    from worlddb.reconciler.replay import redecision
     from worlddb.reconciler.replay.redecision import Redecided
     from worlddb.reconciler.replay.replay import Replayed
     from worlddb.reconciler.similarity.verdict import Tiebreaker
@@ -841,16 +841,16 @@ class Database(WriteCalls):
         self._reader.refuse_supposed("its commits were decided again already")
         return redecide(self._env, self._deciding(edge_types, resolver), first, last, progress)
 
-    def _deciding(self, edge_types: Iterable[EdgeHandler], resolver: Thresholds | ByType | None) -> decider.Decider:
+    def _deciding(self, edge_types: Iterable[EdgeHandler], resolver: Thresholds | ByType | None) -> redecision.Decider:
         """The handlers and thresholds of this handle, some replaced by the caller's."""
         from worlddb.log.store.log import LmdbLog
         from worlddb.projections.tables.apply import log_marks
-        from worlddb.reconciler.replay import decider
+        from worlddb.reconciler.replay import redecision
 
         with self._env.read() as txn:
             secret = log_marks.secret_of(LmdbLog(txn))
         resolving = self._resolving if resolver is None else Resolving(resolver, instead=True)
-        return decider.Decider(self._ontology.deciding_with(edge_types), resolving, secret)
+        return redecision.Decider(self._ontology.deciding_with(edge_types), resolving, secret)
 
     # -- proofs
 

@@ -62,8 +62,7 @@ from worlddb.projections.indexes.composition import POOLS
 from worlddb.projections.tables.apply.trust_levels import LEVELS as TRUST_LEVELS
 from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
 from worlddb.query.graph_query.planner import BoundQuery
-from worlddb.query.graph_query.query_value import Query
-from worlddb.query.graph_query.subgraph import Stage, Subgraph
+from worlddb.query.graph_query.query_value import Query, Stage, Subgraph
 from worlddb.query.history.journal import Entry
 from worlddb.query.history.lineage import Blame, BlamedEdge, BlamedField
 from worlddb.query.question.question import FUSIONS, LANES

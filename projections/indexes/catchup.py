@@ -21,7 +21,7 @@ from worlddb.projections.indexes import analysis, boundaries, tail, text_snapsho
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
 from worlddb.projections.indexes.text_index import PASSED, TextIndex, damaged_files, locked, reset
 from worlddb.projections.indexes.vector_rows import VectorRow
-from worlddb.projections.tables.reads import asof, lookup
+from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.rows import Tables
 
 BATCH_DOCUMENTS: Final = 20_000
@@ -340,7 +340,9 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
                 body = None if stored is None else codec.decode_blob(stored, seq)
                 node = tables.node_of(event.lineage)
                 if isinstance(body, blobs.Body) and node is not None:
-                    version = 1 if isinstance(event, Created) else lookup.version_written(tables, node, seq, event.body)
+                    version = (
+                        1 if isinstance(event, Created) else table_reads.version_written(tables, node, seq, event.body)
+                    )
                     yield TextDocument(node, version, seq, body.name, body.content)
 
 

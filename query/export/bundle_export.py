@@ -11,7 +11,7 @@ from worlddb.log.model import codec, errors, ids, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.names.canonical import type_digest
-from worlddb.projections.tables.reads import asof, lookup
+from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage import schema, timeline_rows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.query.export.interior_walk import Interior, interior_of
@@ -99,7 +99,7 @@ def bundle_frames(
         UnknownReference, AmbiguousReference: as :func:`find_node`.
     """
     with reader.snapshot() as snapshot:
-        node = lookup.find_node(snapshot.tables, ref, seq)
+        node = table_reads.find_node(snapshot.tables, ref, seq)
         inside = interior_of(snapshot, node, seq)
         header = snapshot.log.header(seq)
         heading = fr.Heading(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterator
 from typing import Any, Final
 
 from worlddb.log.model import ids, times
-from worlddb.projections.tables.reads import asof, lookup
+from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES
 from worlddb.query.export.interior_walk import Interior, interior_of
 from worlddb.query.reads import build
@@ -37,7 +37,7 @@ def lines_of(
     """
     place = Place(moment, ROOT_NODE)
     with reader.snapshot() as snapshot:
-        node = lookup.find_node(snapshot.tables, ref, moment.seq)
+        node = table_reads.find_node(snapshot.tables, ref, moment.seq)
         inside = interior_of(snapshot, node, moment.seq)
         heading: Line = {
             "kind": "export",

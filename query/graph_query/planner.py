@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from worlddb.log.model import clock, errors
 from worlddb.projections.tables.reads.asof import Moment, SeenVersion
-from worlddb.query.graph_query import composed_search, operators, query_value, subgraph, traversal
+from worlddb.query.graph_query import composed_search, operators, query_value, traversal
 from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorLane
 from worlddb.query.question.question import CONVEX, Question, Request
 from worlddb.query.reads import build, world_lookup
@@ -166,17 +166,17 @@ class _Watch:
     """The stages of a run, with how long each took if that is wanted."""
 
     def __init__(self, *, timed: bool) -> None:
-        self.stages: list[subgraph.Stage] = []
+        self.stages: list[query_value.Stage] = []
         self._since = clock.monotonic() if timed else None
 
     def done(self, operator: str, before: int, after: int, note: str = "") -> None:
         now = None if self._since is None else clock.monotonic()
         seconds = None if now is None or self._since is None else now - self._since
         self._since = now
-        self.stages.append(subgraph.Stage(operator=operator, before=before, after=after, note=note, seconds=seconds))
+        self.stages.append(query_value.Stage(operator=operator, before=before, after=after, note=note, seconds=seconds))
 
 
-def run(window: Window, query: query_value.Query, *, timed: bool = False) -> subgraph.Subgraph:
+def run(window: Window, query: query_value.Query, *, timed: bool = False) -> query_value.Subgraph:
     """Run a query and return its subgraph; with ``timed``, each stage has its seconds.
 
     What is ranked is looked up first, since indexes catch up outside of any transaction; the rest is one transaction.
@@ -206,7 +206,7 @@ def run(window: Window, query: query_value.Query, *, timed: bool = False) -> sub
         return _answer(window, selection, found, watch)
 
 
-def _answer(window: Window, selection: operators.Selection, found: RankedStart, watch: _Watch) -> subgraph.Subgraph:
+def _answer(window: Window, selection: operators.Selection, found: RankedStart, watch: _Watch) -> query_value.Subgraph:
     """The records of what is left: texts, provenance, conflicts, and the edges that led there."""
     ground = selection.ground
     snapshot, moment = ground.snapshot, ground.snapshot.place.moment
@@ -215,7 +215,7 @@ def _answer(window: Window, selection: operators.Selection, found: RankedStart, 
     nodes = tuple(build.world_of(snapshot, node, seen, moment, ground.spec) for node, seen in selection.found.items())
     edges = tuple(build.edge(snapshot, arrival.place, arrival.row, moment) for arrival in walked)
     watch.done(RECORDS, len(nodes), len(nodes))
-    return subgraph.Subgraph(
+    return query_value.Subgraph(
         nodes=nodes,
         edges=edges,
         passed=tuple(refs[node] for node in sorted(ends - selection.found.keys())),
@@ -268,7 +268,7 @@ class BoundQuery(query_value.Chain):
     def _changed(self, change: Any) -> Self:
         return type(self)(self._window, change(self.query))
 
-    def run(self) -> subgraph.Subgraph:
+    def run(self) -> query_value.Subgraph:
         """Ask the query.
 
         Raises:
@@ -277,7 +277,7 @@ class BoundQuery(query_value.Chain):
         """
         return run(self._window, self.query)
 
-    def explain(self) -> subgraph.Subgraph:
+    def explain(self) -> query_value.Subgraph:
         """As :meth:`run`; each stage also says how many seconds it took."""
         return run(self._window, self.query, timed=True)
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from worlddb.log.model import bundle, checkpoint, codec, errors, ids, limits, merkle, proof, trie
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply import log_marks, rehash
-from worlddb.projections.tables.reads import asof, lookup
+from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage import rows, schema, transaction
 from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
 
@@ -108,8 +108,8 @@ def goal_of(snapshot: Snapshot, ref: bytes | str, world: bytes | str | None, seq
         raise errors.InputError(
             f"The head is of {size} commits, and the moment is commit {seq}", "Give a later head, or an earlier moment"
         )
-    found = lookup.find_node_or_edge(tables, ref, seq)
-    within = schema.ROOT_NODE if world is None else lookup.find_node(tables, world, seq)
+    found = table_reads.find_node_or_edge(tables, ref, seq)
+    within = schema.ROOT_NODE if world is None else table_reads.find_node(tables, world, seq)
     if isinstance(found, int):
         return Goal(found, None, within, seq, size)
     place = tables.place_of(found)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, hashing, ids
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
-from worlddb.projections.tables.reads import asof, lookup
+from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.query.reads import build
 from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, valid_period
@@ -257,21 +257,21 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
     """
     given = ids.as_ref(ref)
     try:
-        return lookup.find_node(snapshot.tables, given, snapshot.place.moment.seq)
+        return table_reads.find_node(snapshot.tables, given, snapshot.place.moment.seq)
     except errors.AmbiguousReference:
         raise
     except errors.InputError as error:
         if not isinstance(given, str) or name_digest(given) == NO_NAME:
             raise
         if not snapshot.place.moment.seq:
-            raise errors.UnknownReference("Nothing had been committed yet", lookup.NOTHING_YET) from None
+            raise errors.UnknownReference("Nothing had been committed yet", table_reads.NOTHING_YET) from None
         no_reference = error
     found = _called(snapshot, spec, given, unify, include_superseded=False)
     found = found or _called(snapshot, spec, given, unify, include_superseded=True)
     if len(found) > 1:
         raise _ambiguous(given, found)
     if found:
-        return lookup.find_node(snapshot.tables, bytes.fromhex(found[0].ref), snapshot.place.moment.seq)
+        return table_reads.find_node(snapshot.tables, bytes.fromhex(found[0].ref), snapshot.place.moment.seq)
     if _is_outermost(snapshot, spec, given):
         return snapshot.place.top
     if isinstance(no_reference, errors.UnknownReference):
@@ -351,7 +351,7 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
 
 
 def _node(snapshot: VisibleSnapshot, world: records.World) -> int:
-    return lookup.find_node(snapshot.tables, bytes.fromhex(world.ref), snapshot.place.moment.seq)
+    return table_reads.find_node(snapshot.tables, bytes.fromhex(world.ref), snapshot.place.moment.seq)
 
 
 def _is_outermost(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.projections.indexes.composition import ATTENTION
-from worlddb.projections.tables.reads import asof, lookup
+from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
 from worlddb.query.history.journal import Entry, LastTold, journal
 from worlddb.query.question.question import CONVEX, DEFAULT_K, LANES, TEXT, Question, Request
@@ -29,7 +29,7 @@ from worlddb.query.snapshot import valid_period, visible
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
 
 if TYPE_CHECKING:
-    from worlddb.query.graph_query import query_value, subgraph
+    from worlddb.query.graph_query import query_value
     from worlddb.query.graph_query.planner import BoundQuery
     from worlddb.query.history.lineage import Blame
 
@@ -230,7 +230,7 @@ class View:
     def edge(self, ref: Any) -> records.Edge:
         """One edge by its reference; unlinked ones are unknown to views after the unlink."""
         with self._snapshot() as snapshot:
-            identifier = lookup.find_edge(snapshot.tables, ids.as_ref(ref), self.seq)
+            identifier = table_reads.find_edge(snapshot.tables, ids.as_ref(ref), self.seq)
             place = snapshot.tables.place_of(identifier)
             row = None if place is None else snapshot.tables.edge(place)
             if place is None or row is None or not asof.edge_known(row, self.seq):
@@ -287,7 +287,7 @@ class View:
             node = self._node(snapshot, ref)
             found = snapshot.tables.hash_row(node, self.seq)
             if found is None:
-                raise errors.UnknownReference("Nothing had been committed yet", lookup.NOTHING_YET)
+                raise errors.UnknownReference("Nothing had been committed yet", table_reads.NOTHING_YET)
             return found[1][: ids.HASH_BYTES].hex()
 
     def conflicts(
@@ -643,7 +643,7 @@ class View:
 
         return composed(self._window, ref, pool)
 
-    def run(self, query: query_value.Query, *, timed: bool = False) -> subgraph.Subgraph:
+    def run(self, query: query_value.Query, *, timed: bool = False) -> query_value.Subgraph:
         """Run a query that was made elsewhere; with ``timed``, each stage has its seconds.
 
         Raises:

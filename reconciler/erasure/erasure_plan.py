@@ -16,7 +16,7 @@ from worlddb.log.model.blobs import Body, Cause
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import trust_levels
 from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, normalised
-from worlddb.projections.tables.reads.lookup import find_node
+from worlddb.projections.tables.reads.table_reads import find_node
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.commands.commands import Erase
 from worlddb.reconciler.erasure import erased_worlds

@@ -13,7 +13,7 @@ from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import log_marks
 from worlddb.projections.tables.apply.apply import erasure_of
-from worlddb.projections.tables.reads import lookup
+from worlddb.projections.tables.reads import table_reads
 from worlddb.projections.tables.reads.asof import newest_version
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
@@ -63,7 +63,7 @@ class ExtractionGuard:
         assert not isinstance(ref, int), "a request to take in turns is no part of a batch"
         with self._env.read() as txn:
             tables = Tables(txn)
-            node = lookup.find_node(tables, ref, LmdbLog(txn).head().seq)
+            node = table_reads.find_node(tables, ref, LmdbLog(txn).head().seq)
             return None if node == ROOT_NODE else tables.node(node).lineage
 
     def see_that_it_holds(self, log: LmdbLog) -> None:

@@ -25,7 +25,7 @@ from worlddb.reconciler.commands.commands import Command, Embed, Recluster
 from worlddb.reconciler.erasure.erasure_plan import blobs_of
 from worlddb.reconciler.pipeline import commit
 from worlddb.reconciler.replay import carried_commits, event_comparison, recorded_commands
-from worlddb.reconciler.replay.decider import Decider, RecordedNonces
+from worlddb.reconciler.replay.redecision import Decider, RecordedNonces
 from worlddb.reconciler.transaction.draft import Draft
 from worlddb.reconciler.transaction.receipts import REST_FIELDS
 

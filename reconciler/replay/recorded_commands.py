@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from worlddb.log.model import blobs, codec, errors, hashing, ids
 from worlddb.log.model import events as ev
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.reads import asof, lookup
+from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.transaction import receipts, recorded_texts
@@ -239,22 +239,22 @@ _Find = Callable[[Tables, bytes | str, int], int | bytes]
 
 _KINDS: Final = {kind.CODE: kind for kind in cmd.ALL}
 _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
-    cmd.Create: {"world": lookup.find_node, "scope": lookup.find_node},
-    cmd.Revise: {"ref": lookup.find_node},
-    cmd.Retire: {"ref": lookup.find_node_or_edge},
-    cmd.Reassert: {"ref": lookup.find_node},
-    cmd.Link: {"source_ref": lookup.find_node, "target_ref": lookup.find_node, "home": lookup.find_node},
-    cmd.Unlink: {"edge": lookup.find_edge},
-    cmd.Move: {"refs": lookup.find_node, "to": lookup.find_node, "out_of": lookup.find_node},
-    cmd.Alias: {"ref": lookup.find_node},
-    cmd.Unalias: {"ref": lookup.find_node},
-    cmd.Restate: {"ref": lookup.find_node},
-    cmd.Accept: {"proposal": lookup.find_proposal},
-    cmd.Reject: {"proposal": lookup.find_proposal},
-    cmd.Undo: {"proposal": lookup.find_proposal},
-    cmd.Register: {"world": lookup.find_node},
-    cmd.Unregister: {"world": lookup.find_node},
-    cmd.Tune: {"world": lookup.find_node},
-    cmd.Untune: {"world": lookup.find_node},
-    cmd.Trust: {"world": lookup.find_node},
+    cmd.Create: {"world": table_reads.find_node, "scope": table_reads.find_node},
+    cmd.Revise: {"ref": table_reads.find_node},
+    cmd.Retire: {"ref": table_reads.find_node_or_edge},
+    cmd.Reassert: {"ref": table_reads.find_node},
+    cmd.Link: {"source_ref": table_reads.find_node, "target_ref": table_reads.find_node, "home": table_reads.find_node},
+    cmd.Unlink: {"edge": table_reads.find_edge},
+    cmd.Move: {"refs": table_reads.find_node, "to": table_reads.find_node, "out_of": table_reads.find_node},
+    cmd.Alias: {"ref": table_reads.find_node},
+    cmd.Unalias: {"ref": table_reads.find_node},
+    cmd.Restate: {"ref": table_reads.find_node},
+    cmd.Accept: {"proposal": table_reads.find_proposal},
+    cmd.Reject: {"proposal": table_reads.find_proposal},
+    cmd.Undo: {"proposal": table_reads.find_proposal},
+    cmd.Register: {"world": table_reads.find_node},
+    cmd.Unregister: {"world": table_reads.find_node},
+    cmd.Tune: {"world": table_reads.find_node},
+    cmd.Untune: {"world": table_reads.find_node},
+    cmd.Trust: {"world": table_reads.find_node},
 }

@@ -18,7 +18,7 @@ from worlddb.projections.tables.apply.log_marks import refuse_supposed
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.backup import commit_copier, snapshots
 from worlddb.reconciler.replay import event_comparison, hypothetical_history
-from worlddb.reconciler.replay.decider import Decider
+from worlddb.reconciler.replay.redecision import Decider
 
 REPLAYER: Final = "replay"
 """Who says in a replayed store what was erased after the moment that it was replayed to."""

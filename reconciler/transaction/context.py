@@ -12,7 +12,7 @@ from worlddb.log.model import blobs, codec, errors, events, hashing, ids, times
 from worlddb.log.model import events as ev
 from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed
 from worlddb.projections.tables.apply.apply import forbids
-from worlddb.projections.tables.reads import asof, lookup
+from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage import proposal_rows, schema, timeline_rows
 from worlddb.reconciler.commands import commands, outcome
 from worlddb.reconciler.edge_types import functional, registry, scopes, supersession
@@ -813,22 +813,22 @@ def node_ref(ctx: Context, ref: commands.Ref) -> int:
     settled = _settled(ctx, ref)
     # A writer knows all that is stored, so for a full id the number is enough.
     node = ctx.tables.node_of(settled) if type(settled) is bytes else None
-    return lookup.find_node(ctx.tables, settled, ctx.draft.seq) if node is None else node
+    return table_reads.find_node(ctx.tables, settled, ctx.draft.seq) if node is None else node
 
 
 def edge_ref(ctx: Context, ref: commands.Ref) -> bytes:
     """The id of the edge that a reference stands for."""
-    return lookup.find_edge(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
+    return table_reads.find_edge(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
 
 
 def node_or_edge_ref(ctx: Context, ref: commands.Ref) -> int | bytes:
     """A node number or an edge id."""
-    return lookup.find_node_or_edge(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
+    return table_reads.find_node_or_edge(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
 
 
 def proposal_ref(ctx: Context, ref: commands.Ref) -> bytes:
     """The id of the proposal that a reference stands for."""
-    return lookup.find_proposal(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
+    return table_reads.find_proposal(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
 
 
 def _settled(ctx: Context, ref: commands.Ref) -> bytes | str:

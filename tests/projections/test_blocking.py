@@ -23,8 +23,7 @@ from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.projections.tables.storage.write_buffer import Table
 from worlddb.reconciler.commands.commands import Create
-from worlddb.reconciler.entity_resolution.candidate_search import Search, places_of
-from worlddb.reconciler.entity_resolution.resolver import MAX_WEIGHED, verdict
+from worlddb.reconciler.entity_resolution.resolver import MAX_WEIGHED, Search, places_of, verdict
 from worlddb.reconciler.similarity.scores import likeness
 from worlddb.reconciler.similarity.verdict import Ambiguous, Considered, Resolved, Verdict, judge
 from worlddb.reconciler.transaction.context import Context

@@ -1,14 +1,24 @@
-"""The server over Streamable HTTP, with limits on slow and idle connections."""
+"""The server over Streamable HTTP: its connections, their deadlines, and which makes room for a new one.
 
+A *stranger* is a connection on which no request has been admitted yet: none has come whole, or none had a key. A flood
+of strangers must not keep others out, and an address says little about who they are. So a new connection is never
+turned away for their sake: the oldest of them gives way.
+"""
+
+import asyncio
+import ipaddress
+import logging
 import resource
 import signal
 import socket
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple, cast
 
+import h11
 import uvicorn
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
@@ -16,10 +26,217 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from worlddb import Database
-from worlddb.tools.mcp import access_keys, access_log, http_connections, http_guards, listening
+from worlddb.tools.mcp import access_keys, access_log, http_guards, listening
 from worlddb.tools.mcp.tenants import Offer, Tenants
+
+MAX_CONNECTIONS: Final = 500
+"""Open connections; fewer where the system allows the process less than twice as many open files."""
+STRANGERS_PER_ADDRESS: Final = 100
+"""Connections of one address that may wait longer than ``GRACE_SECONDS`` for a request to be admitted."""
+GRACE_SECONDS: Final = 1.0
+HEAD_SECONDS: Final = 10.0
+"""Time from the beginning of a connection until the head of its first request is there."""
+IDLE_SECONDS: Final = 15
+"""Time that a connection stays open for its next request to begin; its head has ``HEAD_SECONDS`` more."""
+UNREAD_BYTES: Final = 65_536
+"""A client that reads less than this of a waiting answer in ``UNREAD_SECONDS`` is cut."""
+MAX_HEAD_BYTES: Final = 16_384
+MAX_CHUNKS: Final = 10_000
+"""Chunks in which the body of a request may come; each costs time, however small it is."""
+_TELL_SECONDS: Final = 60.0
+_NETWORK_PREFIX: Final = 64
+_CLOSE: Final = (b"connection", b"close")
+_LOG: Final = logging.getLogger("worlddb.mcp.connections")
+
+
+class _Parser(h11.Connection):
+    """Parser of HTTP/1.1 that refuses a body in too many chunks."""
+
+    _chunks = 0
+
+    def next_event(self) -> Any:
+        """Return the next event.
+
+        Raises:
+            h11.RemoteProtocolError: what came is no HTTP, or comes in too many chunks.
+        """
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._chunks = 0
+        elif isinstance(event, h11.Data):
+            self._chunks += event.chunk_start
+            if self._chunks > MAX_CHUNKS:
+                raise h11.RemoteProtocolError("The body comes in too many chunks")
+        return event
+
+
+class Connection(H11Protocol):
+    """A connection that speaks HTTP/1.1, is cut at its deadlines, and may have to make room for another."""
+
+    def __init__(self, *args: Any, crowd: "Crowd", **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.conn = _Parser(h11.SERVER, MAX_HEAD_BYTES)
+        self._application, self.app = cast(Any, self.app), cast(Any, self._answer)
+        self._crowd = crowd
+        self._patience: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+        self.network = ""
+        self.known = self.admitted = False
+        self.since = 0.0
+
+    # -- what uvicorn and asyncio call
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Make room for the connection, and wait for its first request."""
+        super().connection_made(transport)
+        self.since = self.loop.time()
+        self.network = network_of(self.client[0] if self.client else "")
+        self._wait(HEAD_SECONDS)
+        if not self._crowd.admits(self):
+            # Uvicorn answers with 503 what comes on it.
+            self.limit_concurrency = 0
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Leave the crowd, and stop the clocks."""
+        self._crowd.leave(self)
+        for clock in (self._patience, self._unread):
+            if clock is not None:
+                clock.cancel()
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, or for the end of the answer to be read."""
+        self.admitted = False
+        self.since = self.loop.time()
+        self._wait(listening.UNREAD_SECONDS if self.transport.is_closing() else IDLE_SECONDS + HEAD_SECONDS)
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        """Begin to watch whether the client reads its answer."""
+        super().pause_writing()
+        self._watch_reader()
+
+    def resume_writing(self) -> None:
+        """Stop to watch it."""
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    # -- who may hold the connection
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; one that is refused ends the connection.
+
+        The application reads bodies of admitted requests alone. So a request is admitted as soon as it has read all of
+        one, and what is answered before is a refusal.
+        """
+
+        async def admit() -> Message:
+            message = await receive()
+            if message["type"] == "http.request" and not message.get("more_body", False):
+                self.admitted = self.known = True
+            return message
+
+        async def watch(message: Message) -> None:
+            if message["type"] == "http.response.start" and not self.admitted:
+                others = [header for header in message.get("headers", []) if header[0].lower() != _CLOSE[0]]
+                message = {**message, "headers": [*others, _CLOSE]}
+            await send(message)
+
+        await cast(Any, self._application)(scope, admit, watch)
+
+    @property
+    def is_idle(self) -> bool:
+        """True if no request is under way."""
+        # Before the first request the cycle is None, despite its declared type.
+        last = cast("RequestResponseCycle | None", self.cycle)
+        return last is None or last.response_complete
+
+    # -- clocks
+
+    def _wait(self, seconds: float) -> None:
+        """Cut the connection unless another request begins within some seconds."""
+        if self._patience is not None:
+            self._patience.cancel()
+        self._patience = self.loop.call_later(seconds, self._lose_patience, self.cycle)
+
+    def _lose_patience(self, last: RequestResponseCycle | None) -> None:
+        if self.cycle is last and self.is_idle:
+            self.abort()
+
+    def _watch_reader(self) -> None:
+        waiting = self.transport.get_write_buffer_size()
+        self._unread = self.loop.call_later(listening.UNREAD_SECONDS, self._look_at_reader, waiting)
+
+    def _look_at_reader(self, before: int) -> None:
+        if before - self.transport.get_write_buffer_size() < UNREAD_BYTES:
+            self.abort()
+        else:
+            self._watch_reader()
+
+    def abort(self) -> None:
+        """Cut the connection, whatever is left to send."""
+        self._crowd.leave(self)
+        self.transport.abort()
+
+
+class Crowd:
+    """All open connections of a server, and who of them has to go when there are too many."""
+
+    def __init__(self, most: int = MAX_CONNECTIONS) -> None:
+        self._most = most
+        self._here: set[Connection] = set()
+        self._cut = 0
+        self._told: float | None = None
+
+    def admits(self, new: Connection) -> bool:
+        """Take a connection in, if need be in place of another; false if there is no room and none can be made."""
+        others = list(self._here)
+        self._here.add(new)
+        if len(others) < min(self._most, STRANGERS_PER_ADDRESS):
+            return True
+        waiting = [other for other in others if not other.admitted]
+        long_ago = new.since - GRACE_SECONDS
+        strangers = [
+            other for other in waiting if not other.known and other.network == new.network and other.since < long_ago
+        ]
+        if len(strangers) >= STRANGERS_PER_ADDRESS:
+            self._cut_one(strangers, new.since)
+        elif len(others) >= self._most and waiting:
+            self._cut_one(waiting, new.since)
+        return len(self._here) <= self._most
+
+    def leave(self, gone: Connection) -> None:
+        """Forget a connection."""
+        self._here.discard(gone)
+
+    def _cut_one(self, candidates: list[Connection], now: float) -> None:
+        """Cut the one with the least right to stay: idle strangers go first, from where most of them are."""
+        crowds = Counter(other.network for other in candidates if not other.known)
+        min(candidates, key=lambda other: (other.known, not other.is_idle, -crowds[other.network], other.since)).abort()
+        self._cut += 1
+        if self._told is None or now - self._told >= _TELL_SECONDS:
+            _LOG.warning("too many connections: %d that waited were closed to make room for new ones", self._cut)
+            self._cut, self._told = 0, now
+
+
+def network_of(host: str) -> str:
+    """Return what counts as one address: an IPv4 address, or the network of an IPv6 one, which one user may have."""
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is not None:
+            return str(address.ipv4_mapped)
+        return str(ipaddress.ip_network((address, _NETWORK_PREFIX), strict=False))
+    return str(address)
+
 
 ACCEPTED_AT_ONCE: Final = 32
 """New connections that one turn of the loop takes up, so that it reads what they sent before too many others come."""
@@ -80,10 +297,10 @@ def serve_http(
         UnknownReference, AmbiguousReference: there is no such world, or there are several.
     """
     access_log.log_to(sys.stderr)
-    crowd = http_connections.Crowd(open_connections())
+    crowd = Crowd(open_connections())
     config = uvicorn.Config(
         application(Tenants(db, offer, admitted.keys, admitted.per_second), listener, admitted),
-        http=cast(Any, partial(http_connections.Connection, crowd=crowd)),
+        http=cast(Any, partial(Connection, crowd=crowd)),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -92,7 +309,7 @@ def serve_http(
         proxy_headers=bool(admitted.proxies),
         forwarded_allow_ips=list(admitted.proxies),
         backlog=ACCEPTED_AT_ONCE,
-        timeout_keep_alive=http_connections.IDLE_SECONDS,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=FAREWELL_SECONDS,
     )
     server = QuietServer(config)
@@ -129,5 +346,5 @@ def application(tenants: Tenants, listener: socket.socket, admitted: AccessRules
 def open_connections() -> int:
     """Return how many connections may be open, so that files can still be opened beside them."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = http_connections.MAX_CONNECTIONS
+    most = MAX_CONNECTIONS
     return most if files == resource.RLIM_INFINITY else min(most, files // 2)

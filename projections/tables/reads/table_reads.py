@@ -1,13 +1,16 @@
-"""The protocol of table reads, for the whole store and for confined views.
+"""Reads of tables: their protocol, for the whole store and for confined views, and references.
 
 ``Tables`` (``storage/rows.py``) answers for the whole store, and the query room's confined tables
-answer for one world. A new read is added here first, so that the type checker asks what it shows inside a world.
+answer for one world. A new read is added to the protocol first, so that the type checker asks what it shows inside a
+world. References are resolved as people and programs give them, as of a commit.
 """
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from typing import Protocol
+from typing import Final, Protocol, TypeVar
 
+from worlddb.log.model import errors, ids
 from worlddb.projections.tables.storage import proposal_rows, schema, timeline_rows, write_buffer
+from worlddb.projections.tables.storage.rows import Tables
 
 
 class Scannable(Protocol):
@@ -88,3 +91,121 @@ class TableReads(Protocol):
     def staged(self, nodes: Sequence[int] | None = None) -> Iterator[proposal_rows.Staged]: ...
 
     def hash_row(self, node: int, seq: int) -> tuple[int, bytes] | None: ...
+
+
+_SHOWN_CANDIDATES: Final = 8
+
+T = TypeVar("T")
+
+NOTHING_YET: Final = "Look at a later view; what was true at a time, by what is known now, is asked with valid="
+_REMEDIES: Final = {
+    "world": "Look it up by name with find",
+    "edge": "The edges of a world are listed with it",
+    "proposal": "Look it up in the list of proposals",
+    "world or edge": "Look a world up by name with find; its edges are listed with it",
+}
+
+
+def find_node(tables: TableReads, ref: bytes | str, seq: int) -> int:
+    """Find the node that a lineage id stands for, as known at commit ``seq``.
+
+    The id is a full one or a unique prefix of one.
+
+    Raises:
+        UnknownReference: nothing known then has it, or nothing at all had been committed.
+        AmbiguousReference: several worlds share the prefix; they are listed.
+        InputError: it is no reference at all.
+    """
+    if seq == 0:
+        _range(ref)
+        raise errors.UnknownReference("Nothing had been committed yet", NOTHING_YET)
+    if type(ref) is bytes and len(ref) == ids.LINEAGE_BYTES:
+        node = tables.node_of(ref)
+        if node is not None and tables.node(node).created <= seq:
+            return node
+    return _only(ref, _nodes(tables, ref, seq), "world")
+
+
+def find_edge(tables: TableReads, ref: bytes | str, seq: int) -> bytes:
+    """The id of the edge that a reference stands for; raises as :func:`find_node`."""
+    return _only(ref, ((edge, edge) for edge in _edges(tables, ref, seq)), "edge")
+
+
+def find_proposal(tables: Tables, ref: bytes | str, seq: int) -> bytes:
+    """The id of the proposal that a reference stands for; raises as :func:`find_node`."""
+    return _only(ref, ((found, found) for found in _proposals(tables, ref, seq)), "proposal")
+
+
+def find_node_or_edge(tables: Tables, ref: bytes | str, seq: int) -> int | bytes:
+    """A node number or an edge id; raises as :func:`find_node`."""
+    candidates: list[tuple[int | bytes, bytes]] = list(_nodes(tables, ref, seq))
+    candidates.extend((edge, edge) for edge in _edges(tables, ref, seq))
+    return _only(ref, iter(candidates), "world or edge")
+
+
+def version_written(tables: TableReads, node: int, seq: int, position: int) -> int:
+    """The version of a node that commit ``seq`` wrote with the body at ``position``."""
+    return next(number for number, row in tables.version_rows(node) if (row.seq, row.position) == (seq, position))
+
+
+def _only(ref: bytes | str, candidates: Iterator[tuple[T, bytes]], what: str) -> T:
+    found: list[tuple[T, bytes]] = []
+    for candidate in candidates:
+        found.append(candidate)
+        if len(found) > _SHOWN_CANDIDATES:
+            break
+    if not found:
+        raise errors.UnknownReference(f"No {what} has the reference {_text(ref)}", _REMEDIES[what], ref=_text(ref))
+    if len(found) > 1:
+        names = [ids.short(identifier) for _, identifier in found[:_SHOWN_CANDIDATES]]
+        more = ", and more" if len(found) > _SHOWN_CANDIDATES else ""
+        raise errors.AmbiguousReference(
+            f"The reference {_text(ref)} fits several: {', '.join(names)}{more}",
+            "Give more digits",
+            candidates=[identifier.hex() for _, identifier in found[:_SHOWN_CANDIDATES]],
+        )
+    return found[0][0]
+
+
+def _text(ref: bytes | str) -> str:
+    return ref.hex() if isinstance(ref, bytes) else ref[:80]
+
+
+def _range(ref: bytes | str) -> tuple[bytes, str]:
+    """The bytes that every match begins with, and the whole prefix as digits."""
+    if not isinstance(ref, bytes | str):
+        raise errors.InputError(
+            f"{errors.shown(ref)} is not a reference",
+            f"Give a receipt, an id, or at least {ids.MIN_PREFIX_DIGITS} of its hex digits",
+        )
+    digits = ids.parse_hex(ref.hex() if isinstance(ref, bytes) else ref)
+    return bytes.fromhex(digits[: len(digits) // 2 * 2]), digits
+
+
+def _nodes(tables: TableReads, ref: bytes | str, seq: int) -> Iterator[tuple[int, bytes]]:
+    prefix, digits = _range(ref)
+    if len(prefix) == ids.LINEAGE_BYTES:
+        node = tables.node_of(prefix)
+        if node is not None and tables.node(node).created <= seq:
+            yield node, prefix
+        return
+    for key, value in tables.lineages.scan(prefix):
+        node = int.from_bytes(value, "big")
+        if key.hex().startswith(digits) and tables.node(node).created <= seq:
+            yield node, key
+
+
+def _edges(tables: TableReads, ref: bytes | str, seq: int) -> Iterator[bytes]:
+    prefix, digits = _range(ref)
+    for key, _ in tables.edges.scan(prefix):
+        place = tables.place_of(key)
+        if key.hex().startswith(digits) and place is not None and tables.edge(place).seq <= seq:
+            yield key
+
+
+def _proposals(tables: Tables, ref: bytes | str, seq: int) -> Iterator[bytes]:
+    prefix, digits = _range(ref)
+    for key, _ in tables.proposals.scan(prefix):
+        row = tables.proposal(key)
+        if key.hex().startswith(digits) and row is not None and row.seq <= seq:
+            yield key

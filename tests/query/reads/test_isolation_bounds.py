@@ -20,7 +20,7 @@ from tests.support.isolation.pairs import Store, lower_limits
 from worlddb.projections.tables.names import blocks
 from worlddb.query.snapshot.visible import ConfinedTables
 from worlddb.reconciler.background import reclustering
-from worlddb.reconciler.entity_resolution import candidate_search, namesakes
+from worlddb.reconciler.entity_resolution import namesakes, resolver
 from worlddb.reconciler.transaction.interiors import Interiors
 
 pytestmark = pytest.mark.long
@@ -122,8 +122,8 @@ def _together(ctx: Any, after: int, head: int, most: int) -> reclustering.Change
 LEAKS: dict[str, tuple[Any, str, Any]] = {
     "holders of a name": (namesakes.Inside, "namesakes", _everywhere),
     "holders of a form": (namesakes.Inside, "holders", _all_holders),
-    "forms of a block": (candidate_search, "_around", _fullest),
-    "forms that were looked at": (candidate_search.Search, "_inside", lambda self, ctx, texts: len(texts)),
+    "forms of a block": (resolver, "_around", _fullest),
+    "forms that were looked at": (resolver.Search, "_inside", lambda self, ctx, texts: len(texts)),
     "what is new": (reclustering, "changed_worlds", _together),
     "names that nobody sees": (ConfinedTables, "named", lambda self, digest, nodes=None: self._tables.named(digest)),
     "references that nobody sees": (

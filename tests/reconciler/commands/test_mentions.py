@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worlddb import MENTION_KINDS, EntityExtractor, InputError, Mention, Turn
-from worlddb.reconciler.ingest.mentions.proper_names import usage
+from worlddb.reconciler.ingest.mentions.mention_extractor import usage
 
 FIND = EntityExtractor()
 

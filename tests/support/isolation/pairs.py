@@ -24,7 +24,7 @@ from tests.support.mcp_clients import in_full
 from worlddb import ManualClock, SeededEntropy
 from worlddb.log.model.clock import RELEASED_AT
 from worlddb.projections.tables.names import blocks
-from worlddb.projections.tables.reads import lookup
+from worlddb.projections.tables.reads import table_reads
 from worlddb.query.graph_query import operators
 from worlddb.query.reads import window, world_lookup
 from worlddb.query.recall import answer, candidates, ranking, retrieve
@@ -70,7 +70,7 @@ LIMITS: Final[tuple[tuple[Any, str, int], ...]] = (
     (snapshot, "MAX_WORLDS", 1),
     (snapshot, "MAX_MEMBERS", 4),
     (snapshot, "MAX_COMMITS", 2),
-    (lookup, "_SHOWN_CANDIDATES", 2),
+    (table_reads, "_SHOWN_CANDIDATES", 2),
     (world_lookup, "_SHOWN", 2),
     (operators, "MAX_SUGGESTION_WORLDS", 3),
     (candidates, "MAX_ENTITIES", 2),

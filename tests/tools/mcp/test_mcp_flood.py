@@ -22,7 +22,7 @@ from uvicorn.server import ServerState
 import worlddb
 from tests.support.mcp_clients import together
 from tests.support.serving import HELLO, PATIENCE_SECONDS, Reply, Served, message, received, request, send, serving
-from worlddb.tools.mcp import http_connections, http_guards, http_server, listening, tenants
+from worlddb.tools.mcp import http_guards, http_server, listening, tenants
 from worlddb.tools.mcp.access_keys import KeyFile, default_key_file
 
 SERVED_SECONDS = 1.0
@@ -290,7 +290,7 @@ def test_a_session_of_one_key_is_none_for_another(keyed: Keyed) -> None:
 
 def test_a_body_in_very_many_chunks_is_refused_before_it_has_cost_much(keyed: Keyed) -> None:
     head = request(Authorization=f"Bearer {keyed.secret}", Transfer_Encoding="chunked", Content_Length="")
-    assert send(keyed.server, head + b"1\r\nx\r\n" * (http_connections.MAX_CHUNKS + 1)).status in (400, 0)
+    assert send(keyed.server, head + b"1\r\nx\r\n" * (http_server.MAX_CHUNKS + 1)).status in (400, 0)
     assert send(keyed.server, head + b"1\r\nx\r\n" * 100 + b"0\r\n\r\n").status == 400
     keyed.is_served()
 
@@ -342,9 +342,9 @@ async def served(app: Any, work: Callable[[asyncio.Server], Any], most: int = 10
     """Do something with a server of an application."""
     config = uvicorn.Config(app, log_config=None, lifespan="off", ws="none")
     config.load()
-    state, crowd = ServerState(), http_connections.Crowd(most)
+    state, crowd = ServerState(), http_server.Crowd(most)
     server = await asyncio.get_running_loop().create_server(
-        lambda: http_connections.Connection(config=config, server_state=state, app_state={}, crowd=crowd),
+        lambda: http_server.Connection(config=config, server_state=state, app_state={}, crowd=crowd),
         "127.0.0.1",
         0,
     )
@@ -500,4 +500,4 @@ def test_an_address_is_one_user_s_network() -> None:
         "fe80::1%eth0": "fe80::/64",
         "": "",
     }
-    assert {host: http_connections.network_of(host) for host in given} == given
+    assert {host: http_server.network_of(host) for host in given} == given

@@ -16,7 +16,7 @@ from tests.support.mcp_clients import together
 from tests.support.running import Here
 from tests.support.serving import PATIENCE_SECONDS
 from worlddb import InputError
-from worlddb.tools.mcp import access_keys, http_connections, http_guards, listening, tenants
+from worlddb.tools.mcp import access_keys, http_guards, http_server, listening, tenants
 from worlddb.tools.mcp.http_guards import BodyTimeout
 from worlddb.tools.mcp.listening import Address, address_of
 
@@ -87,8 +87,8 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
 def test_a_connection_on_which_no_request_comes_is_cut_and_one_that_waits_for_its_answer_is_not(
     monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr(http_connections, "HEAD_SECONDS", 0.1)
-    monkeypatch.setattr(http_connections, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(http_server, "IDLE_SECONDS", 0.1)
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
         await anyio.sleep(0.5)
@@ -101,9 +101,7 @@ def test_a_connection_on_which_no_request_comes_is_cut_and_one_that_waits_for_it
         state = ServerState()
         loop = asyncio.get_running_loop()
         server = await loop.create_server(
-            lambda: http_connections.Connection(
-                config=config, server_state=state, app_state={}, crowd=http_connections.Crowd()
-            ),
+            lambda: http_server.Connection(config=config, server_state=state, app_state={}, crowd=http_server.Crowd()),
             "127.0.0.1",
             0,
         )
@@ -125,15 +123,15 @@ def test_a_connection_on_which_no_request_comes_is_cut_and_one_that_waits_for_it
 def test_every_limit_is_on_the_page() -> None:
     told = [row[1].split()[0].replace(",", "") for row in rows(section(text_of("docs/mcp.md"), "## Limits over HTTP"))]
     assert [int(number) for number in told] == [
-        http_connections.MAX_HEAD_BYTES,
+        http_server.MAX_HEAD_BYTES,
         tenants.MAX_BODY_BYTES,
         http_guards.BODIES_BYTES,
-        http_connections.MAX_CHUNKS,
-        http_connections.HEAD_SECONDS,
-        http_connections.IDLE_SECONDS,
+        http_server.MAX_CHUNKS,
+        http_server.HEAD_SECONDS,
+        http_server.IDLE_SECONDS,
         http_guards.BODY_SECONDS,
-        http_connections.MAX_CONNECTIONS,
-        http_connections.STRANGERS_PER_ADDRESS,
+        http_server.MAX_CONNECTIONS,
+        http_server.STRANGERS_PER_ADDRESS,
         tenants.MAX_SESSIONS,
         tenants.SESSION_SECONDS,
         listening.UNREAD_SECONDS,
