@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
@@ -269,7 +270,7 @@ class Memory:
             raise errors.InputError("No moment was named", "Give valid, known, or both")
         then = Memory(self.db, self.user, self.agent, self.session, owns=False)
         then._valid, then._known = valid, known
-        then._view()
+        then._views()
         return then
 
     def recall(self, question: str, *, k: int = 10, **asked: Any) -> records.Recall:
@@ -278,10 +279,14 @@ class Memory:
         ``about``, ``speaker``, ``type``, ``source``, ``since`` and ``until`` are among these: what fits them is found.
         Names of people and things, of sessions and scopes are no answers by themselves and are left out.
         """
-        view, wanted = self._view(), limits.checked_number(k, "k", 1, 10_000)
+        views, wanted = self._views(), limits.checked_number(k, "k", 1, 10_000)
         asked |= {name: self._own_name(asked[name]) for name in ("about", "speaker") if name in asked}
-        if view is None:
+        if not views:
             return msgspec.structs.replace(self._whole_view().recall("", k=k, **asked), note=self._nothing_yet())
+        first, *others = (self._recalled(view, question, wanted, asked) for view in views)
+        return _joined(first, others, wanted) if others else first
+
+    def _recalled(self, view: View, question: str, wanted: int, asked: Mapping[str, Any]) -> records.Recall:
         asked_for = min(2 * wanted + _FIRST, 10_000)
         while True:
             found: records.Recall = view.recall(question, k=asked_for, **asked)
@@ -319,18 +324,16 @@ class Memory:
         At most ``limit`` statements of each type are listed, the newest first.
         """
         limits.checked_number(limit, "limit", 1, 10_000)
-        view = self._view()
-        moment = self._whole_view() if view is None else view
-        known = [] if view is None else view.find()
-        held = {world.ref for world in known}
+        views = self._views()
+        seen = {world.ref: (world, view) for view in views for world in view.find()}
         kinds: dict[str, list[records.World]] = {}
         counted = {extraction.TURN: 0, extraction.SESSION: 0}
         people: dict[str, int] = {}
-        for world in known:
+        for world, view in seen.values():
             if world.type in counted:
                 counted[world.type] += 1
             elif world.type == ENTRY and not world.content:
-                said = [edge.source in held for edge in moment.edges(world.ref, type=ABOUT, direction="in")]
+                said = [edge.source in seen for edge in view.edges(world.ref, type=ABOUT, direction="in")]
                 people |= {world.name: people.get(world.name, 0) + sum(said)} if any(said) else {}
             elif world.type != SCOPE:
                 kinds.setdefault(world.type, []).append(world)
@@ -341,7 +344,7 @@ class Memory:
             kinds[kind] = worlds[:limit]
         return Profile(
             user=str(self.user or ""),
-            at=moment.valid,
+            at=(views[0] if views else self._whole_view()).valid,
             kinds={kind: tuple(worlds) for kind, worlds in sorted(kinds.items())},
             people=dict(sorted(people.items(), key=lambda each: (-each[1], each[0]))),
             sessions=counted[extraction.SESSION],
@@ -351,8 +354,8 @@ class Memory:
 
     def history(self, id: Any) -> list[records.Version]:
         """Return all versions of a memory, oldest first, with who said each, when, and since when it holds."""
-        view = self._view()
-        return (self._whole_view() if view is None else view).history(self._seen(id).ref)
+        view, found = self._located(id)
+        return view.history(found.ref)
 
     aadd = _twin(add)
     acorrect = _twin(correct)
@@ -390,17 +393,22 @@ class Memory:
             raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {known}")
         ends = {kind: [self._seen(ref).ref for ref in _listed(refs)] for kind, refs in joined.items()}
         begun, begins = self._begun(), None if since is None else times.parse_time(since, "since")
-        view, named = self._view(), [self._own_name(each) for each in about]
-        near = [] if view is None else view.near(text, about=named or None, since=begins)
+        named, seeing = [self._own_name(each) for each in about], dict[str, View]()
+        near = []
+        for view in self._views():
+            for each in view.near(text, about=named or None, since=begins):
+                near += [] if each.ref in seeing else [each]
+                seeing.setdefault(each.ref, view)
+        near.sort(key=lambda each: -each.likeness)
         told = {ref for refs in ends.values() for ref in refs}
         repeated = next((each.ref for each in near if each.is_repeated), None) if until is None and not told else None
-        said = None if view is None or repeated is None else view.get(repeated)
+        said = None if repeated is None else seeing[repeated].get(repeated)
         if said is not None and (said.type, said.name) == (type, name):
             others = tuple(each for each in near if each.ref != said.ref)
             asked = ((each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others)
             with self.db.batch() as tx:
                 tx.restate(said.ref, source=self._source(source), why=why)
-                for kind, ref, reason in to_link(cast(View, view), said.ref, (link for link in asked if link[0])):
+                for kind, ref, reason in to_link(seeing[said.ref], said.ref, (link for link in asked if link[0])):
                     tx.link(said.ref, kind, ref, valid_from=begins, why=reason)
             done = self._done(tx.receipt, [said.ref], begun)
             notes = (*done.notes, *left_out(said, begins))
@@ -441,8 +449,8 @@ class Memory:
         repeated_messages.check_ids(said)
         speakers = {chat_messages.USER: self.user or "", chat_messages.ASSISTANT: self.agent or ""}
         speakers = {role: name for role, name in speakers.items() if name}
-        view, session = self._view(), self.session or extraction.DEFAULT_SESSION
-        known = set() if view is None else repeated_messages.held_before(view, session, said)
+        session = self.session or extraction.DEFAULT_SESSION
+        known = set[int]().union(*(repeated_messages.held_before(view, session, said) for view in self._views()))
         begun, fallback = self._begun(), None if at is None else times.parse_time(at, "since")
         first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
         said, told = [each for place, each in enumerate(said) if place not in known], (source, fallback, first, why)
@@ -544,17 +552,18 @@ class Memory:
                 self.db.embed()
             except errors.UnavailableError:
                 pass
-        inside = self._view()
-        proposals = [ref for ref in receipt.proposals if inside is None or _is_shown(inside, ref)]
+        views = self._views()
+        proposals = [ref for ref in receipt.proposals if not views or any(_is_shown(view, ref) for view in views)]
         told = receipt.notes
-        if inside is not None and self._label is not None:
-            told = notes_inside(told, inside, functools.partial(_is_seen, inside))
+        if views and self._label is not None:
+            inside = (notes_inside(told, view, functools.partial(_is_seen, view)) for view in views)
+            told = tuple(dict.fromkeys(note for notes in inside for note in notes))
         notes = [*filter(None, [begun]), *(str(note) for note in told)]
         return Added(ids=tuple(refs), seq=receipt.seq, proposals=tuple(proposals), notes=tuple(notes))
 
     def _begun(self) -> str:
         """Return a note if these are the first memories of a user, whose name may be misspelt."""
-        return self._nothing_yet() if self._label is not None and self._view() is None else ""
+        return "" if self._views() else self._nothing_yet()
 
     def _nothing_yet(self) -> str:
         # Who else there is, nobody may learn here.
@@ -569,31 +578,50 @@ class Memory:
             return self.db.view(valid=self._valid, seq=self._known, world=world)
         return self.db.view(valid=self._valid, ingested=self._known, world=world)
 
-    def _view(self) -> View | None:
-        """Return the view of the user's world, ``None`` if there is none yet."""
-        if self._label is None:
-            return self._whole_view()
-        found = self._scopes.scopes(self.db.view(), self._label)
-        try:
-            return self._whole_view(found[0].ref) if found else None
-        except errors.UnknownReference:
-            return None
+    def _views(self) -> list[View]:
+        """Return the views of the user's worlds: mostly one, none before the first write.
 
-    def _seen(self, id: Any) -> records.World:
-        """Return a memory of this user, whether it holds or not.
+        There are more after a bundle with memories of the same user was taken in, or a world that had ended resumed.
+        """
+        if self._label is None:
+            return [self._whole_view()]
+        with suppress(errors.UnknownReference):  # Nothing had been committed by then.
+            view = self._whole_view()
+            return [self._whole_view(scope.ref) for scope in self._scopes.scopes(view, self._label)]
+        return []
+
+    def _located(self, id: Any) -> tuple[View, records.World]:
+        """Return a memory of this user, whether it holds or not, and a view that sees it.
 
         Raises:
             UnknownReference, AmbiguousReference: there is none; several begin so.
         """
         given = id.id if isinstance(id, Added) else id
-        view = self._view()
-        if view is None:
-            raise errors.UnknownReference(f"There is no memory {errors.shown(given)}", self._nothing_yet())
-        found = view.get(given, include_superseded=True)
-        assert found is not None, "a known world has a newest version"
+        unknown = errors.UnknownReference(f"There is no memory {errors.shown(given)}", self._nothing_yet())
+        seen: dict[str, tuple[View, records.World]] = {}
+        for view in self._views():
+            try:
+                found = view.get(given, include_superseded=True)
+            except errors.UnknownReference as error:
+                unknown = error
+                continue
+            assert found is not None, "a known world has a newest version"
+            seen.setdefault(found.ref, (view, found))
+        if not seen:
+            raise unknown
+        if len(seen) > 1:
+            raise errors.AmbiguousReference(
+                f"{errors.shown(given)} is the beginning of {len(seen)} memories",
+                f"Give more of it: {', '.join(seen)}",
+                candidates=[*seen],
+            )
+        view, found = seen.popitem()[1]
         if found.type in (SCOPE, extraction.SESSION):
             raise errors.InputError(f"{found.ref} contains memories and is none", "Give the id of a memory")
-        return found
+        return view, found
+
+    def _seen(self, id: Any) -> records.World:
+        return self._located(id)[1]
 
 
 def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -613,6 +641,21 @@ def _listed(refs: Any) -> list[Any]:
 
 def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:
     return msgspec.json.encode(("memory", kind, [*scope], *parts)).decode()
+
+
+def _joined(first: records.Recall, others: Iterable[records.Recall], wanted: int) -> records.Recall:
+    """Return the answers of several worlds as one: ranked by the scores that each gave."""
+    answers = [first, *others]
+    hits = {hit.ref: hit for answer in answers for hit in answer.hits}
+    groups = {group.ref: group for answer in answers for group in answer.groups}
+    return msgspec.structs.replace(
+        first,
+        hits=tuple(sorted(hits.values(), key=lambda hit: -hit.score)[:wanted]),
+        groups=tuple(sorted(groups.values(), key=lambda group: -group.score)[:wanted]),
+        left_out=tuple(dict.fromkeys(ref for answer in answers for ref in answer.left_out)),
+        competing=tuple(pair for answer in answers for pair in answer.competing),
+        weak=all(answer.weak for answer in answers if answer.hits),
+    )
 
 
 def _is_shown(view: View, proposal: str) -> bool:

@@ -12,10 +12,7 @@ import msgspec
 
 from worlddb.database import Database
 from worlddb.log.model.errors import UnknownReference
-from worlddb.log.model.hashing import keyed_lineage
 from worlddb.log.model.times import format_time
-from worlddb.projections.tables.apply.log_marks import secret_of
-from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query.records.records import World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Note
@@ -60,23 +57,25 @@ class Scopes:
 
     def key(self, view: View, label: Label) -> ScopeKey:
         """Return the key of a scope, the same for all servers on one store; a purge changes it."""
-        return self.key_after(label, self.scopes(view, label, include_retired=True))
+        return self.key_after(view, label, self.scopes(view, label, include_retired=True))
 
-    def key_after(self, label: Label, known: list[World]) -> ScopeKey:
-        """Return the key of a scope by all scopes that have had its label."""
+    def key_after(self, view: View, label: Label, known: list[World]) -> ScopeKey:
+        """Return the key of a scope by all scopes that have had its label: where it leads, what is written is found."""
         ended = sum(world.closed for world in known)
         while True:
             key = "mcp", self.world or "", label.kind, label.id, str(ended)
-            if self.world is not None or not self._is_elsewhere(key):
+            if self._is_open(view, key):
                 return key
             ended += 1
 
-    def _is_elsewhere(self, key: ScopeKey) -> bool:
-        """Return whether a scope of the whole store lies in another world by now: it is that world's since."""
-        with self.db._reader.snapshot() as snapshot:
-            lineage = keyed_lineage(secret_of(snapshot.log), msgspec.json.encode(key))
-            node = snapshot.tables.node_of(lineage)
-            return node is not None and ROOT_NODE not in snapshot.tables.containers(node)
+    def _is_open(self, view: View, key: ScopeKey) -> bool:
+        """Return whether there is no scope under a key yet, or one that holds, in the world that is served.
+
+        One that an operator moved elsewhere is that world's since; one whose membership holds no more, or not now,
+        nobody would find.
+        """
+        found = view.keyed(_written(key))
+        return found is None or (not found.closed and self.top in view.containers(found.ref))
 
     def write_scope(self, tx: Any, key: ScopeKey) -> Any:
         """Create the scope in a batch; a scope whose name was erased gets it back from this writer."""
@@ -84,7 +83,7 @@ class Scopes:
         return tx.create(
             SCOPE,
             str(Label(kind, identity)),
-            key=msgspec.json.encode(key).decode(),
+            key=_written(key),
             key_within=self.world,
             world=self.world,
             valid_from=BEGINNING,
@@ -116,6 +115,10 @@ class Scopes:
         within = scope if self.world is None else self.world
         given = {"key": inside, "key_within": within, "world": scope, "source": source, "valid_from": BEGINNING}
         return tx.create(ENTRY, name, **given, resolve="all", anew=True)
+
+
+def _written(key: ScopeKey) -> str:
+    return msgspec.json.encode(key).decode()
 
 
 Link: TypeAlias = tuple[str, str, str]

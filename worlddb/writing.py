@@ -80,7 +80,7 @@ class WriteCalls(ABC):
         is given and is otherwise there stays as it is, and a note ``not_changed`` names it. A world
         whose texts were erased stays so, unless ``revive`` says that this text may come back, and one that has ended
         is left as it is, unless ``anew`` says that another one is to begin under its key. Keys are shared by the whole
-        store; one with ``key_within`` finds only what lies inside that world, and begins another one otherwise.
+        store; one with ``key_within`` finds only what lies inside that world by then, and begins another one otherwise.
 
         ``resolve`` says how worlds of the same type and scope are found that this may be: "exact" by equal names, "all"
         also by names that are spelled or sound alike, by texts that are near in meaning, and by the tiebreaker of

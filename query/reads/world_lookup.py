@@ -289,6 +289,10 @@ def _called(
     return list(islice(found, _SHOWN + 1))
 
 
+_MOST_PASSED_OVER: Final = 8
+"""How many worlds that are not seen inside any more a key is followed past; as many as there are is not told."""
+
+
 def keyed_node(snapshot: VisibleSnapshot, key: str) -> int | None:
     """The last node that was begun under a caller's key, as far as the snapshot's moment knows."""
     tables, seq, secret = snapshot.tables, snapshot.place.moment.seq, snapshot.secret()
@@ -298,8 +302,14 @@ def keyed_node(snapshot: VisibleSnapshot, key: str) -> int | None:
         return node if node is not None and tables.node(node).created <= seq else None
 
     lineage = hashing.keyed_lineage(secret, key.encode())
-    if known(lineage) is None and snapshot.place.is_confined:
-        lineage = hashing.keyed_lineage_within(secret, tables.node(snapshot.place.top).lineage, lineage)
+    if snapshot.place.is_confined:
+        top, first = tables.node(snapshot.place.top).lineage, lineage
+        for _ in range(_MOST_PASSED_OVER):
+            if known(lineage) is not None:
+                break
+            lineage = hashing.keyed_lineage_within(secret, top, lineage)
+        else:
+            lineage = first
     node = known(lineage)
     found = node
     while node is not None:

@@ -53,13 +53,19 @@ class EdgeKeys:
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         self._first: dict[bytes, bytes] = {}
+        self._nonces: dict[bytes, bytes] = {}
 
     def learn(self, events: codec.Events) -> None:
-        """Go on by a commit."""
+        """Go on by a commit.
+
+        An edge that was not unlinked was passed over by a key that counts within a world: the next one is a first one.
+        """
         for event in events.events:
             if isinstance(event, ev.Linked) and event.keyed:
+                self._nonces[event.edge] = event.nonce
+            elif isinstance(event, ev.Unlinked) and event.edge in self._nonces:
                 after = hashing.keyed(self._secret, hashing.KEYED_EDGE, b"", event.edge)[: ids.NONCE_BYTES]
-                self._first[after] = self.first(event.nonce)
+                self._first[after] = self.first(self._nonces[event.edge])
 
     def first(self, nonce: bytes) -> bytes:
         """The nonce of the first edge under the key that an edge with a nonce has."""

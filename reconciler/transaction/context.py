@@ -636,7 +636,7 @@ class Context(Reading):
 
         If that has ended by now, ``anew`` asks for the next one, which is yet to be made. An erased lineage is not
         replaced so, unless ``revive`` says that its text may come back. One that lies outside of the world in which the
-        key counts is passed over, and nothing is said of it.
+        key counts, or holds no membership in it now, is passed over, and nothing is said of it.
         """
         lineage, ended = self.lineage_of(key), b""
         node = self.tables.node_of(lineage)
@@ -658,10 +658,27 @@ class Context(Reading):
     def _is_of(self, node: int, world: int) -> bool:
         """True if a world is inside another; of the root, if it is, or was at first, in no world but that."""
         if world != schema.ROOT_NODE:
-            return self.inside(node, world)
+            return self._is_found_in(node, world)
         placed = self.tables.incoming(node, schema.CONTAINS_CODE)
         first = min(placed, key=lambda each: each[1].seq, default=None)
         return first is None or first[0].source == world or world in self.containers(node)
+
+    def _is_found_in(self, node: int, world: int) -> bool:
+        """True if a world is inside another now, or is going to be; an erased one also if it was."""
+        if not self.inside(node, world):
+            return False
+        if world == schema.ROOT_NODE or self.body(node) is None:
+            return True
+        now, seen, pending = asof.Moment(self.draft.seq, self.now), {node}, [node]
+        for here in pending:
+            if here == world:
+                return True
+            for place, row in self.tables.incoming(here, schema.CONTAINS_CODE):
+                has_left = row.valid_from <= self.now and not asof.edge_seen(self.tables, place, row, now)
+                if place.source not in seen and not has_left:
+                    seen.add(place.source)
+                    pending.append(place.source)
+        return False
 
     def _is_over(self, node: int) -> bool:
         return self.has_ended(node) and all(span.end <= self.now for span in self.spans(node))
@@ -763,7 +780,8 @@ class Context(Reading):
         while (place := self.tables.place_of_key(nonce)) is not None:
             row = self.tables.edge(place)
             is_here = within is None or (
-                self.inside(place.source, within) and (row.target == target or self.inside(row.target, within))
+                self._is_found_in(place.source, within)
+                and (row.target == target or self._is_found_in(row.target, within))
             )
             if row.unlinked == schema.LIVE and is_here:
                 return nonce, row.edge

@@ -396,3 +396,70 @@ def test_messages_that_are_added_one_after_another_are_kept_though_they_say_the_
     for text in ("ok", "ok", "ok"):
         assert mem.add([{"role": "user", "content": text}]).repeated == 0
     assert [world.content for world in db.view().find(type="Turn")].count("ana: ok") == 3
+
+
+@pytest.mark.parametrize("lost", ["Scope", "Session", "Entity"])
+@pytest.mark.parametrize("until", [None, "2040-01-01"])
+def test_where_a_membership_holds_no_more_something_begins_that_is_found(
+    db: worlddb.Database, lost: str, until: str | None
+) -> None:
+    """An edge is retired like any other; what was written into its world after that, nobody found."""
+    cleo = worlddb.memory(db, user="cleo", session="s")
+    cleo.add(_said(2))
+    cleo.add("a fact", about="Bob")
+    world = db.view().find(type=lost)[0].ref
+    (around,) = [edge for edge in db.view().edges(world, type="contains") if edge.target == world]
+    db.retire(around.ref, valid_to=until)
+    assert cleo.add([{"role": "user", "content": "zqsecret"}]).ids and cleo.add("zqfact", about="Bob").ids
+    assert [hit.content for hit in cleo.recall("zqsecret")][:1] == ["cleo: zqsecret"]
+    assert [hit.content for hit in cleo.recall("zqfact", about="Bob")] == ["zqfact"]
+    if until is not None:
+        then = cleo.as_of(until)
+        assert {"zqfact", "a fact"} <= {hit.content for hit in then.recall("fact zqfact")}
+
+
+def test_memories_of_one_user_in_several_worlds_are_one_memory(tmp_path: Path) -> None:
+    """Reads asked the first world and writes made another, so what was added after a bundle came was never found."""
+    with worlddb.open(tmp_path / "old", embedder=None) as old, worlddb.open(tmp_path / "new", embedder=None) as new:
+        ann = worlddb.memory(old, user="ann", session="s")
+        tea, _ = ann.add("Ann likes tea.", about="Ann").id, ann.add(_said(2))
+        old.export(old.view().find(name="user:ann", type="Scope")[0], tmp_path / "ann.bundle")
+        new.import_bundle(tmp_path / "ann.bundle")
+        ann = worlddb.memory(new, user="ann", session="s")
+        dog = ann.add("Ann has a dog.", about="Ann")
+        assert dog.notes == () and len(new.view().find(name="user:ann", type="Scope")) == 2
+        assert {hit.content for hit in ann.recall("Ann dog tea")} >= {"Ann has a dog.", "Ann likes tea."}
+        assert (
+            len(ann.recall("Ann dog tea", k=1).hits) == 1
+            and "tea" in ann.context("tea")
+            and "dog" in ann.context("dog")
+        )
+        assert len(ann.recall("Ann dog tea", group=2).groups) > 1
+        profile = ann.profile()
+        assert [world.content for world in profile.kinds["Fact"]] == ["Ann has a dog.", "Ann likes tea."]
+        assert (profile.messages, profile.sessions, profile.people) == (2, 1, {"ann": 3, "assistant": 1})
+        assert ann.add("Ann likes tea.", about="Ann").repeated == 1 and ann.add(_said(2)).repeated == 2
+        ann.correct(tea, "Ann likes coffee.")
+        assert [version.content for version in ann.history(tea)] == ["Ann likes tea.", "Ann likes coffee."]
+        with pytest.raises(worlddb.UnknownReference):
+            ann.forget("f" * 32)
+        ann.forget(tea)
+        assert [hit.content for hit in ann.recall("coffee tea dog") if "Ann" in hit.content] == ["Ann has a dog."]
+        ben = worlddb.memory(new, user="ben")
+        ben.add("Ben has a cat.")
+        assert [hit.content for hit in ben.recall("Ann dog tea cat")] == ["Ben has a cat."]
+
+
+def test_a_scope_that_ended_and_was_resumed_keeps_what_was_written_between(db: worlddb.Database) -> None:
+    cleo = worlddb.memory(db, user="cleo")
+    cleo.add("first zq")
+    scope = db.view().find(name="user:cleo", type="Scope")[0].ref
+    db.retire(scope)
+    cleo.add("second zq")
+    db.reassert(scope)
+    cleo.add("third zq")
+    assert {hit.content for hit in cleo.recall("zq")} == {"first zq", "second zq", "third zq"}
+    db.erase(db.view().find(name="user:cleo", type="Scope")[1].ref, reason="r", members=True)
+    db.retire(scope)
+    cleo.add("fourth zq")
+    assert [hit.content for hit in cleo.recall("zq")] == ["fourth zq"]

@@ -51,7 +51,7 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
     view = session.view()
     joined = _joined(session, view, given)
     known = [session.scopes(view, label, include_retired=True) for label in labels]
-    keys = [session.key_after(label, scopes) for label, scopes in zip(labels, known, strict=True)]
+    keys = [session.key_after(view, label, scopes) for label, scopes in zip(labels, known, strict=True)]
     near = _near(view, given, [scope.ref for scopes in known for scope in scopes if not scope.closed])
     repeated = None if any(joined.values()) else _repeated(view, given, near)
     if repeated is not None:

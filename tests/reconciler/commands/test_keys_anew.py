@@ -114,6 +114,45 @@ def test_a_key_that_counts_within_the_root_finds_what_was_made_there() -> None:
         assert db.view().containers(other) == [root]
 
 
+@pytest.mark.parametrize("until", [None, day(90)])
+def test_a_key_that_counts_within_a_world_leads_to_nothing_that_has_left_it(until: Any) -> None:
+    """Nobody who looked inside found what was written under it then."""
+    with new_store() as db:
+        mine = db.create("Tenant", "mine").ref
+        made = [db.create("Note", key, key=key, key_within=mine, content="1", world=mine).ref for key in "abc"]
+        coming = db.create("Note", "d", key="d", key_within=mine, world=mine, valid_from=day(9)).ref
+        said = db.link(made[0], "refers_to", mine, key="said", key_within=mine).ref
+        for ref in (made[0], made[1]):
+            (edge,) = [edge for edge in db.view().edges(ref, type="contains") if edge.target == ref]
+            db.retire(edge.ref, valid_to=until)
+        db.erase(made[1], reason="r")
+        again = [db.create("Note", key, key=key, key_within=mine, content="2", world=mine) for key in "abc"]
+        assert again[0].ref != made[0] and again[2].ref == made[2]
+        assert again[1].ref == made[1] and [note.code for note in again[1].notes] == ["not_restored"]
+        assert {world.content for world in db.view(world=mine).find(type="Note")} == {"2"}
+        assert db.view(world=mine).keyed("a").ref == again[0].ref  # type: ignore[union-attr]
+        assert db.create("Note", "d", key="d", key_within=mine, world=mine, valid_from=day(9)).ref == coming
+        assert db.create("Note", "a", key="a", key_within=mine, content="3", world=mine).ref == again[0].ref
+        assert db.link(again[0].ref, "refers_to", mine, key="said", key_within=mine).ref != said
+        assert db.redecide().differing == ()
+
+
+def test_an_edge_under_a_key_that_passed_another_one_over_is_decided_again_alike() -> None:
+    with new_store() as db:
+        mine, other = db.create("Tenant", "mine").ref, db.create("Tenant", "other").ref
+        one, two = (db.create("Note", name, world=mine).ref for name in "ab")
+        first = db.link(one, "refers_to", mine, key="said", key_within=mine)
+        db.unlink(first)
+        db.link(one, "refers_to", mine, key="said", key_within=mine)
+        db.move(one, other)
+        second = db.link(two, "refers_to", mine, key="said", key_within=mine)
+        assert db.link(two, "refers_to", mine, key="said", key_within=mine).ref == second.ref
+        db.unlink(second)
+        assert db.link(two, "refers_to", mine, key="said", key_within=mine).ref != second.ref
+        found = db.redecide()
+        assert found.differing == () and found.undecidable == ()
+
+
 def test_what_a_create_under_a_known_key_leaves_out_is_said() -> None:
     """Aliases, sources, ends and containers were dropped before without a word."""
     with new_store() as db:

@@ -319,6 +319,26 @@ def test_a_scope_that_an_operator_moved_to_a_tenant_is_not_written_to_from_the_w
 
 
 @pytest.mark.parametrize("confined", [False, True])
+@pytest.mark.parametrize("until", [None, "2040-01-01"])
+def test_a_scope_whose_membership_was_ended_takes_nothing_that_nobody_finds(
+    db: worlddb.Database, confined: bool, until: str | None
+) -> None:
+    desk = Session(db, db.create("Topic", "mine").ref if confined else None)
+    write(desk, "first", run_id="7")
+    scope = db.view().find(name="user:ada", type="Scope")[0].ref
+    around = next(edge for edge in db.view().edges(scope, type="contains") if edge.target == scope)
+    db.retire(around.ref, valid_to=until)
+    given = {"text": "second", "user_id": "ada", "idempotency_key": "k"}
+    made, head = call(desk, "memory_write", **given), db.head()
+    assert call(desk, "memory_write", **given)["id"] == made["id"] and db.head() == head
+    write(desk, "third")
+    assert texts(call(desk, "memory_list", user_id="ada")) == ["second", "third"]
+    assert texts(call(desk, "memory_recall", user_id="ada", query="second")) == ["second"]
+    found = db.redecide()
+    assert found.differing == () and found.undecidable == () and db.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("confined", [False, True])
 def test_a_memory_of_the_last_day_that_there_is_is_written_and_answered(db: worlddb.Database, confined: bool) -> None:
     """It was written, and the answer was an error, so that a model wrote it again."""
     desk = Session(db, db.create("Topic", "mine").ref if confined else None)
