@@ -430,8 +430,8 @@ class Memory:
                 why=why,
                 resolve="all" if name else False,
             )
-            for each in dict.fromkeys(" ".join(one.split()) for one in about):
-                tx.link(made, ABOUT, self._entry(tx, key, home, each), valid_from=begins)
+            for mentioned in dict.fromkeys(" ".join(one.split()) for one in about):
+                tx.link(made, ABOUT, self._entry(tx, key, home, mentioned), valid_from=begins)
             for kind, refs in ends.items():
                 for ref in refs:
                     tx.link(made, kind, ref, valid_from=begins, why=why)

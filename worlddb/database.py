@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from functools import cached_property, partial
 from itertools import chain
@@ -283,7 +284,11 @@ class Database(WriteCalls):
     ) -> outcome.Receipt:
         from worlddb.reconciler.pipeline import execute
 
-        return self._nudged(execute(self._writer, commands, idempotency_key, progress))
+        receipt = self._nudged(execute(self._writer, commands, idempotency_key, progress))
+        if any(type(each) is cmd.Erase for each in commands):
+            with suppress(errors.WorldDBError):  # The erasure is done.
+                self._reader.see_erasures()
+        return receipt
 
     def _nudged(self, receipt: outcome.Receipt) -> outcome.Receipt:
         """Wake the background thread, if there is one and the commit changed something."""

@@ -15,8 +15,10 @@ from worlddb.log.model import errors, events
 from worlddb.log.store import copies, durable, environment, high_water, lock, scratch, shared_environment
 from worlddb.log.store.log import EMPTY_HEAD, OPENING_KEYS, Head, LmdbLog
 from worlddb.projections.indexes import (
+    analysis,
     catchup,
     composition,
+    fields,
     text_index,
     text_snapshot,
     vector_index,
@@ -25,16 +27,18 @@ from worlddb.projections.indexes import (
 )
 from worlddb.projections.indexes.vector_rows import NO_STATEMENTS, VectorRow
 from worlddb.projections.tables.apply.log_marks import described, identity_of, refuse_supposed
+from worlddb.projections.tables.names import canonical
 from worlddb.projections.tables.reads.asof import OpenSpace, all_spaces, dropped_at, space_in_use
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
-from worlddb.query.lanes.text_lane import PresentTextLane
+from worlddb.query.lanes import text_lane
 from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
 from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot
 from worlddb.query.statements import statement_relation
 from worlddb.reconciler.background import worker
 from worlddb.reconciler.embedding.models import Models
 from worlddb.reconciler.embedding.vectors_of_texts import given_vector, query_vector, text_vectors
+from worlddb.reconciler.similarity import scores
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes import composed_vectors
@@ -256,7 +260,7 @@ class StoreReader:
         self.told_of_pending: Callable[[], None] = _nobody
         """Called by a read that finds texts without vectors, which another process may have written."""
         self._generation = env.generation
-        self._erased: int | None = None
+        self._erased: tuple[int | None, int] = None, env.generation
         self._keeps_erased = False
         with self.snapshot() as snapshot:
             snapshot.log.refuse_other_end()
@@ -328,9 +332,15 @@ class StoreReader:
             due = LmdbLog(txn).scrub_due()
         return self.env.generation, due
 
-    def text_lane(self, head: int) -> PresentTextLane:
+    def text_lane(self, head: int) -> text_lane.PresentTextLane:
         self.let_go_of_erased()
-        return PresentTextLane(self.text, head, self._threads)
+        return text_lane.PresentTextLane(self.text, head, self._threads)
+
+    def see_erasures(self) -> None:
+        """Let go of what was erased up to now, as the next read would."""
+        with self.snapshot():
+            pass
+        self.let_go_of_erased()
 
     def let_go_of_erased(self) -> None:
         """Close the indexes after an erasure: memory may hold erased words, and vectors of them."""
@@ -342,14 +352,19 @@ class StoreReader:
             self.close()
 
     def _see_erasure(self, log: LmdbLog) -> None:
-        """Note an erasure whose bytes still lie in files, which may be so for long: what is in memory goes at once."""
-        due = log.scrub_due()
-        if due != self._erased:
-            self._erased, self._keeps_erased = due, True
+        """Forget texts after an erasure.
+
+        While its bytes still lie in files, which may be so for long, the indexes in memory go at once.
+        """
+        erased = log.scrub_due(), self.env.generation
+        if erased != self._erased:
+            self._keeps_erased = self._keeps_erased or erased[0] != self._erased[0]
+            self._erased = erased
+            forget_texts()
 
     def close(self) -> None:
-        """Close the indexes' files, and forget texts that were compared; a later read opens them again."""
-        statement_relation.forget()
+        """Close the indexes' files, and forget texts that were looked at; a later read opens them again."""
+        forget_texts()
         self.text.close()
         for follower in self._vectors.values():
             follower.close()
@@ -560,6 +575,12 @@ class StoreReader:
 
     def _folder(self, space: int) -> Path:
         return self.env.folder / environment.INDEX_FOLDER / f"vectors-{space}"
+
+
+def forget_texts() -> None:
+    """Forget the texts, names and words that this process keeps because it looked at them, as an erasure asks for."""
+    for module in (analysis, canonical, fields, scores, statement_relation, text_lane):
+        module.forget()
 
 
 def _nobody() -> None:

@@ -370,3 +370,9 @@ def is_remark(text: str) -> bool:
     if _ASKING_INSIDE.search(text) or any(_ASKING.match(sentence.strip()) for sentence in sentences):
         return False
     return bool(said(text).statements)
+
+
+def forget() -> None:
+    """Forget all texts and questions, as an erasure asks for."""
+    _sought.cache_clear()
+    _folded.cache_clear()

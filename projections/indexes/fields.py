@@ -348,3 +348,8 @@ def _in_order(nodes: Collection[int]) -> Numbers:
 
     found: Numbers = np.sort(np.fromiter(nodes, dtype=np.int64, count=len(nodes)))
     return found
+
+
+def forget() -> None:
+    """Forget all questions, as an erasure asks for."""
+    _any_of.cache_clear()

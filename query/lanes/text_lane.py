@@ -23,6 +23,11 @@ def matched(text: str, name: str, content: str) -> list[str]:
     return analysis.matched_words(f"{name}\n{content}", _terms(text))
 
 
+def forget() -> None:
+    """Forget all questions, as an erasure asks for."""
+    _terms.cache_clear()
+
+
 class TextLane(Protocol):
     """Where a recall gets its text hits; ``indexed`` is the commit that its statistics reach to."""
 

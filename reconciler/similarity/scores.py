@@ -270,3 +270,9 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     """Cosine similarity of two vectors of one length; 0 for one without a direction."""
     sizes = sqrt(sum(x * x for x in one)) * sqrt(sum(x * x for x in other))
     return sum(x * y for x, y in zip(one, other, strict=True)) / sizes if sizes else 0.0
+
+
+def forget() -> None:
+    """Forget all names, as an erasure asks for."""
+    for kept in (others_for, is_short_for, is_known, _alike):
+        kept.cache_clear()

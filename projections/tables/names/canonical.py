@@ -232,3 +232,9 @@ def respelled(word: str) -> str:
 def sound_of(word: str) -> str:
     """The Soundex code of a respelled word, so that Phillip and Filip have one."""
     return str(soundex(respelled(word)))
+
+
+def forget() -> None:
+    """Forget all names, as an erasure asks for."""
+    for kept in (name_digest, type_digest, forms, respelled, sound_of):
+        kept.cache_clear()

@@ -1,11 +1,15 @@
 """What outlived an erasure: the index of a view that is held, a linked data file, and the receipt of other texts."""
 
 import errno
+import gc
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any
 
 import pytest
 
@@ -16,6 +20,7 @@ from worlddb.tools.cli.main import main
 
 WORDS = ("knee", "operation", "friday")
 ERASE = "import sys, worlddb; db = worlddb.open(sys.argv[1]); db.erase(sys.argv[2], reason='r'); db.close()"
+ERASE_ALL = ERASE.replace("reason='r'", "reason='r', members=True")
 
 
 @pytest.mark.parametrize("other", [False, True], ids=["here", "another process"])
@@ -154,3 +159,48 @@ def test_an_erasure_whose_bytes_cannot_be_removed_now_says_so_and_why(
             assert b"zqxtwo" in (store / "data.mdb").read_bytes()
         assert db.finish_erasures() and b"zqxtwo" not in (store / "data.mdb").read_bytes()
         assert db.check_erasure(db.erasure_receipt(receipt)).ok
+
+
+def _kept(db: worlddb.Database, words: Iterable[str]) -> set[str]:
+    """Return the texts with one of some words that are reached from a handle, or from a cache of any of our modules."""
+    modules = [module for name, module in [*sys.modules.items()] if name.startswith("worlddb")]
+    pending: list[Any] = [
+        value for module in modules for value in vars(module).values() if hasattr(value, "cache_info")
+    ]
+    pending.append(db)
+    seen: set[int] = set()
+    found = set()
+    while pending:
+        each = pending.pop()
+        if id(each) in seen or isinstance(each, ModuleType | type | CodeType | FrameType):
+            continue
+        seen.add(id(each))
+        if isinstance(each, str) and any(word in each.casefold() for word in words):
+            found.add(each)
+        pending += (each.__closure__ or ()) if isinstance(each, FunctionType) else gc.get_referents(each)
+    return found
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["here", "another process"])
+def test_no_cache_keeps_a_word_of_what_was_erased(memory: Path, other: bool) -> None:
+    """Words, names and questions stayed in caches as long as the process lived."""
+    plain, accented = "zqxo" + "lotl", "zqё" + "лка"
+    with worlddb.open(memory / "store", author="ada") as db:
+        top = db.create("Topic", "Alpha").ref
+        db.create("Person", f"Ann {plain}", content=f"Ann {plain} moved to {accented}.", world=top, resolve="all")
+        for name in (accented.title(), "Bob " + plain[:-1]):
+            text = f"Bob says {accented} likes {plain}."
+            db.create(f"Kind of {plain}", name, content=text, aliases=[name[::-1]], world=top, resolve="all", key=name)
+        for view in (db.view(), db.view(world=top)):
+            view.recall(f"who moved to {plain} and {accented}", exact=True)
+            view.recall(f"{plain} {accented}"), view.near(f"Ann {plain} stays in {accented}.")
+            assert view.find(name=f"Ann {plain}") and view.find(type=f"Kind of {plain}")
+        words = (plain, accented, plain[:-1], plain[::-1][1:])
+        assert len(_kept(db, words)) > 20
+        if other:
+            subprocess.run([sys.executable, "-c", ERASE_ALL, str(memory / "store"), top], check=True)
+            assert _kept(db, words), "it has not seen it yet"
+            assert not db.view().recall("tea").hits
+        else:
+            db.erase(top, reason="r", members=True)
+        assert _kept(db, words) == set()
