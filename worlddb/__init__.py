@@ -62,12 +62,11 @@ else:
             "AcyclicHandler EdgeHandler HandledEdge HandlerContext Insert PairProposal PlainHandler Rewritable "
             "WorldText Written"
         ),
-        "reconciler.embedding.adapter": "CallableEmbedder",
+        "reconciler.embedding.adapter": "CallableEmbedder FastembedEmbedder SentenceTransformersEmbedder",
         "reconciler.embedding.embedder": "Embedder",
         "reconciler.embedding.endpoint": "EndpointEmbedder",
         "reconciler.embedding.minilm": "MiniLMEmbedder",
         "reconciler.embedding.models": "EMBEDDERS=NAMES embedder_named",
-        "reconciler.embedding.package_models": "FastembedEmbedder SentenceTransformersEmbedder",
         "reconciler.embedding.spaces": "EmbeddingSpace",
         "reconciler.embedding.static_embedder": "StaticEmbedder",
         "reconciler.erasure.erasure_preview": "ErasurePlan KeptWorld",

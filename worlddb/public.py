@@ -116,13 +116,12 @@ from worlddb.reconciler.edge_types.handler import (
     WorldText,
     Written,
 )
-from worlddb.reconciler.embedding.adapter import CallableEmbedder
+from worlddb.reconciler.embedding.adapter import CallableEmbedder, FastembedEmbedder, SentenceTransformersEmbedder
 from worlddb.reconciler.embedding.embedder import Embedder
 from worlddb.reconciler.embedding.endpoint import EndpointEmbedder
 from worlddb.reconciler.embedding.minilm import MiniLMEmbedder
 from worlddb.reconciler.embedding.models import NAMES as EMBEDDERS
 from worlddb.reconciler.embedding.models import embedder_named
-from worlddb.reconciler.embedding.package_models import FastembedEmbedder, SentenceTransformersEmbedder
 from worlddb.reconciler.embedding.spaces import EmbeddingSpace
 from worlddb.reconciler.embedding.static_embedder import StaticEmbedder
 from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, KeptWorld

@@ -1,6 +1,6 @@
 """Feed the text index from the log, and search what it has not reached yet.
 
-The index on disk ends at the last boundary that the log has (:mod:`.boundaries`). What lies behind it, the *tail*, is
+The index on disk ends at the last boundary that the log has (:mod:`.tail`). What lies behind it, the *tail*, is
 searched in memory, so a read sees every commit. A read that finds another boundary in the tail moves the index there
 first, in bounded batches, each under a short lock that any process may take; who does not get the lock indexes in
 memory what is missing. Nothing here can fail a read: an index that is missing, damaged, or of another store is left
@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from worlddb.log.model import blobs, codec, errors
 from worlddb.log.model.events import Created, Embedded, Filled, Imported, Revised
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.indexes import analysis, boundaries, tail, text_snapshot, witness
+from worlddb.projections.indexes import analysis, tail, text_snapshot, witness
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
 from worlddb.projections.indexes.text_index import PASSED, TextIndex, damaged_files, locked, reset
 from worlddb.projections.indexes.vector_rows import VectorRow
@@ -287,7 +287,7 @@ class TextFollower:
             with text_snapshot.told_as(text_snapshot.IndexUnwritable):
                 reset(self._folder)
             base = 0
-        walk = boundaries.Walk(base)
+        walk = tail.Walk(base)
 
         def up_to_boundary() -> Iterator[TextDocument]:
             taken = 0

@@ -1,9 +1,14 @@
-"""The tail: texts that the text index on disk has not reached, and one search of both.
+"""The tail: texts that the text index on disk has not reached, where it begins, and one search of both.
 
-What lies behind the last boundary of :mod:`.boundaries` is not indexed. Tantivy's writer takes milliseconds to make one
-text searchable, in threads of its own; to analyse and score a short text here takes tens of microseconds. The scores
-are Tantivy's to the last bit: lengths are rounded to its byte, numbers to 32 bits, and terms are added up in their
-order. Where the index on disk cannot be brought to the last boundary, the texts up to there are indexed in memory.
+Tantivy weighs a text by the average length of those that it has, so scores depend on which texts are indexed and which
+are searched beside them. Were the index to end wherever somebody happened to catch up, a rebuild would change answers.
+So the log is cut into stretches: a commit ends one when it brings the stretch to so many texts, characters or commits.
+The index ends at the last such boundary, in every process and after every rebuild, since it follows from the log alone.
+
+What lies behind it is not indexed. Tantivy's writer takes milliseconds to make one text searchable, in threads of its
+own; to analyse and score a short text here takes tens of microseconds. The scores are Tantivy's to the last bit:
+lengths are rounded to its byte, numbers to 32 bits, and terms are added up in their order. Where the index on disk
+cannot be brought to the last boundary, the texts up to there are indexed in memory.
 
 :class:`CorpusSearch` searches an index and its tail as one corpus: it starts at once and gives its hits later.
 """
@@ -15,16 +20,70 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from copy import copy
 from functools import partial
 from itertools import chain, islice
-from typing import Final, Protocol
+from typing import Final, Protocol, Self
 
-from worlddb.projections.indexes import analysis, boundaries, fields, text_index, text_snapshot
+from worlddb.projections.indexes import analysis, fields, text_index, text_snapshot
+
+STRETCH_DOCUMENTS: Final = 64
+STRETCH_CHARACTERS: Final = 30_000
+STRETCH_COMMITS: Final = 1_024
+"""What ends a stretch: so many texts, so much text, or so many commits, which are read when a store is opened. Other
+numbers divide the log elsewhere, so :data:`worlddb.projections.indexes.analysis.FORMAT` goes up with them."""
 
 _SHAPES: Final = 2**32
 
 _Token = tuple[str, str]
 """A field, and what stands in it."""
+
+
+class Walk:
+    """A walk through the texts of a log, from one boundary on, that tells where the next ones are.
+
+    A text is held back until it is known to lie at or before a boundary. Before the first text of a log there is none.
+    """
+
+    def __init__(self, base: int) -> None:
+        self.boundary = base
+        """The last boundary that was found."""
+        self.held: list[fields.TextDocument] = []
+        """The texts behind it, so far."""
+        self._characters = 0
+
+    def copy(self) -> Self:
+        """A walk that goes on from here by itself."""
+        made = copy(self)
+        made.held = list(self.held)
+        return made
+
+    def add(self, document: fields.TextDocument) -> list[fields.TextDocument]:
+        """Take the next text; returns those, in order, that lie at or before the last boundary by now."""
+        if document.seq <= self.boundary:
+            return [document]  # The rest of the commit that is the boundary.
+        released = self.end(document.seq - 1)
+        self.held.append(document)
+        self._characters += len(document.name) + len(document.content)
+        if (
+            len(self.held) >= STRETCH_DOCUMENTS
+            or self._characters >= STRETCH_CHARACTERS
+            or document.seq - self.boundary >= STRETCH_COMMITS
+        ):
+            released += self._cut(document.seq)
+        return released
+
+    def end(self, head: int) -> list[fields.TextDocument]:
+        """Learn that no other text comes up to commit ``head``; returns what :meth:`add` does."""
+        stretches = (head - self.boundary) // STRETCH_COMMITS
+        if stretches < 1 or not (self.boundary or self.held):
+            return []
+        return self._cut(self.boundary + stretches * STRETCH_COMMITS)
+
+    def _cut(self, boundary: int) -> list[fields.TextDocument]:
+        released, self.held = self.held, []
+        self.boundary, self._characters = boundary, 0
+        return released
 
 
 class FewTexts:
@@ -198,7 +257,7 @@ class Tail:
         self.base = base
         self.head = base
         self._store_id = store_id
-        self._walk = boundaries.Walk(base)
+        self._walk = Walk(base)
         self._seen_boundary = 0
         self._texts = text_index.TextIndex.in_memory()
         self._few = FewTexts()

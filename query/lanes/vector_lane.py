@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from worlddb.projections.indexes import vector_index, vector_rows, vector_tail, world_texts
+from worlddb.projections.indexes import vector_index, vector_rows, world_texts
 from worlddb.query.snapshot import valid_period, visible
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class SeenVectors:
                 else:
                     body = snapshot.body(seen.row)
                     self.pending += body is not None and bool(body.content)
-        self.vectors = vector_tail.VectorSet(rows, dimension)
+        self.vectors = vector_index.VectorSet(rows, dimension)
 
 
 class WorldVectors(NamedTuple):

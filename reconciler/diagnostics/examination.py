@@ -14,7 +14,7 @@ from worlddb.log.model.clock import Clock
 from worlddb.log.model.errors import DamagedStore, NewerFormat, NotAStore, WorldDBError
 from worlddb.log.store import environment, log
 from worlddb.projections.runner import Progress
-from worlddb.reconciler.diagnostics import derived_state, installation, location, lock_holders, log_health
+from worlddb.reconciler.diagnostics import installation, location, stored_state
 from worlddb.reconciler.diagnostics.symptom import Diagnosis, Symptom, on, quoted, restored
 from worlddb.reconciler.edge_types.registry import Ontology
 
@@ -75,7 +75,7 @@ def examine(
         going.check("room", partial(location.room, folder))
         going.check("permissions", partial(location.permissions, folder))
         going.check("leftovers", partial(location.leftovers, folder))
-        going.check("locks", partial(lock_holders.locks, folder))
+        going.check("locks", partial(location.locks, folder))
         try:
             env = environment.Environment(folder, author=_AUTHOR, timeout_seconds=_TIMEOUT_SECONDS)
         except WorldDBError as error:
@@ -103,34 +103,34 @@ def _opened(
     deep: bool,
     progress: Progress | None,
 ) -> None:
-    if not going.check("pages", partial(log_health.pages, env)):
+    if not going.check("pages", partial(stored_state.pages, env)):
         going.skip("log, tables and indexes", "LMDB could be led astray by the damaged pages")
         return
     if not going.check("format", partial(_format, env)):
         going.skip("log, tables and indexes", "they are not of a format that this release reads")
         return
-    going.check("map", partial(log_health.map_size, env, *env.map_bytes()))
-    going.check("kind", partial(log_health.kind, env))
-    going.check("clock", partial(log_health.moment, env, clock))
-    whole = going.check("log", partial(log_health.chain, env, progress))
-    if not going.check("layout", partial(derived_state.layout, env)):
+    going.check("map", partial(stored_state.map_size, env, *env.map_bytes()))
+    going.check("kind", partial(stored_state.kind, env))
+    going.check("clock", partial(stored_state.moment, env, clock))
+    whole = going.check("log", partial(stored_state.chain, env, progress))
+    if not going.check("layout", partial(stored_state.layout, env)):
         going.skip("tables and indexes", "the tables have another layout")
         return
     if deep and not whole:
         going.skip("every row of the tables", "the log that they are compared with does not hold")
-    if not going.check("tables", partial(derived_state.tables, env, deep and whole, progress)):
+    if not going.check("tables", partial(stored_state.tables, env, deep and whole, progress)):
         going.skip("indexes, vectors and handlers", "they are looked up in the tables")
         return
-    going.check("snapshots", partial(derived_state.snapshots, env, deep and whole, progress))
-    readable = going.check("text index", partial(derived_state.text_index, env))
-    if going.check("vector indexes", partial(derived_state.vector_indexes, env)) and readable:
-        going.check("index contents", partial(derived_state.contents, env, deep))
+    going.check("snapshots", partial(stored_state.snapshots, env, deep and whole, progress))
+    readable = going.check("text index", partial(stored_state.text_index, env))
+    if going.check("vector indexes", partial(stored_state.vector_indexes, env)) and readable:
+        going.check("index contents", partial(stored_state.contents, env, deep))
     else:
         going.skip("index contents", "an index is damaged, as is told with what is wrong")
-    going.check("vectors", partial(derived_state.vectors_pending, env))
-    going.check("models", partial(derived_state.models, env))
-    going.check("handlers", partial(derived_state.handlers, env, ontology))
-    going.check("supposed", partial(derived_state.supposed, env))
+    going.check("vectors", partial(stored_state.vectors_pending, env))
+    going.check("models", partial(stored_state.models, env))
+    going.check("handlers", partial(stored_state.handlers, env, ontology))
+    going.check("supposed", partial(stored_state.supposed, env))
 
 
 def _format(env: environment.Environment) -> Iterator[Symptom]:
@@ -170,7 +170,7 @@ def _unlooked_at(name: str, error: WorldDBError | OSError) -> Symptom:
 def _unopenable(folder: Path, error: WorldDBError) -> Symptom:
     """Why the store does not open, by the error with which it does not."""
     if isinstance(error, NewerFormat):
-        return derived_state.newer(folder, error)
+        return stored_state.newer(folder, error)
     if isinstance(error, NotAStore):
         return Symptom("not_a_store", True, str(folder), error.message, "There is nothing to look at", error.remedy)
     if isinstance(error, DamagedStore):

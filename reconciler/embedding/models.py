@@ -10,7 +10,7 @@ from worlddb.log.model.errors import InputError, ModelUnavailable, shown
 from worlddb.log.store import environment, log
 from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.embedding import minilm, static_embedder, vectors_of_texts
+from worlddb.reconciler.embedding import adapter, minilm, static_embedder, vectors_of_texts
 from worlddb.reconciler.embedding.embedder import Embedder, checked_embedder
 from worlddb.reconciler.embedding.minilm import MODEL as MINILM_MODEL
 from worlddb.reconciler.embedding.static_embedder import MODEL as STATIC_MODEL
@@ -153,11 +153,9 @@ def embedder_named(name: str, *, key: str | None = None) -> Embedder:
     if name == "minilm":
         return MINILM
     if kind in ("sentence-transformers", "fastembed") and rest:
-        from worlddb.reconciler.embedding import package_models
-
         if kind == "fastembed":
-            return package_models.FastembedEmbedder(rest)
-        return package_models.SentenceTransformersEmbedder(rest)
+            return adapter.FastembedEmbedder(rest)
+        return adapter.SentenceTransformersEmbedder(rest)
     model, at, url = rest.rpartition("@")
     if kind == "endpoint" and colon and at and model and url:
         from worlddb.reconciler.embedding import endpoint

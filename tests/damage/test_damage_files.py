@@ -18,7 +18,7 @@ from tests.support.faults.answers import answers
 from tests.support.faults.children import Acknowledged, call
 from tests.support.faults.jobs import open_truncated, overwrite_pages, write_without_files, write_without_room
 from worlddb.log.store.environment import Environment
-from worlddb.projections.indexes import boundaries
+from worlddb.projections.indexes import tail
 
 HEAD_KEY = b"\x01head"
 PLAIN_FLIPS, SOAK_FLIPS = 240, 1000
@@ -175,7 +175,7 @@ def every_pair(db: worlddb.Database) -> list[tuple[bytes, bytes]]:
 def test_an_index_that_is_deleted_or_torn_while_open_changes_no_answer(
     damage: str, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(boundaries, "STRETCH_DOCUMENTS", 1)
+    monkeypatch.setattr(tail, "STRETCH_DOCUMENTS", 1)
     text = store / "indexes" / "text"
     with worlddb.open(store, author="x") as db, worlddb.open(store, author="y") as other:
         assert db.catch_up()

@@ -21,7 +21,7 @@ import worlddb
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import DamagedStore, Database, StoreError, UnavailableError
 from worlddb.log.store import environment, shared_environment
-from worlddb.projections.indexes import boundaries
+from worlddb.projections.indexes import tail
 from worlddb.tools.mcp.session import Session
 
 OTHER, OLDER, FORKED = "other", "older", "forked"
@@ -244,7 +244,7 @@ def test_a_handle_on_a_relative_path_stays_with_its_store_when_the_working_direc
 def test_an_index_that_was_exchanged_under_an_open_handle_hides_and_adds_nothing(
     place: Path, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(boundaries, "STRETCH_DOCUMENTS", 2)
+    monkeypatch.setattr(tail, "STRETCH_DOCUMENTS", 2)
     for name in ("store", by):
         with worlddb.open(place / name, author="a", embedder=None) as db:
             db.catch_up()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlddb.projections.indexes import boundaries
+from worlddb.projections.indexes import tail
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import FIELD_NORMS, Marker, TextDocument, rounded_length
 from worlddb.projections.indexes.tail import CorpusSearch, FewTexts, SeenTexts, Tail
@@ -95,19 +95,19 @@ def test_texts_that_come_later_change_nothing_of_those_before(said: list[str], d
 
 
 def test_a_tail_is_indexed_up_to_its_last_boundary_however_it_grew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boundaries, "STRETCH_DOCUMENTS", 2)
+    monkeypatch.setattr(tail, "STRETCH_DOCUMENTS", 2)
     documents = numbered([("", "a garden in spring"), ("", "another garden"), ("", "spring"), ("", "a garden")])
-    tail, terms = Tail(b"", 0), query_terms("garden")
+    grown, terms = Tail(b"", 0), query_terms("garden")
     kinds = []
     for head in (1, 2, 3):
-        assert tail.extend(lambda after, through: documents[after:through], head, bounded=False)
-        kinds.append([type(view) for view in tail.views])
+        assert grown.extend(lambda after, through: documents[after:through], head, bounded=False)
+        kinds.append([type(view) for view in grown.views])
     assert kinds == [[SeenTexts], [TextView], [TextView, SeenTexts]]
-    assert not tail.is_short
+    assert not grown.is_short
     at_once = Tail(b"", 0)
     assert not at_once.extend(lambda after, through: documents[after:through], 3, bounded=True)
     assert at_once.views == []
     assert at_once.extend(lambda after, through: documents[after:through], 3, bounded=False)
-    found = [CorpusSearch(each.views, TextSearch(terms, limit=5)).found() for each in (tail, at_once)]
+    found = [CorpusSearch(each.views, TextSearch(terms, limit=5)).found() for each in (grown, at_once)]
     assert found[0] == found[1]
     assert [hit.node for hit in found[0]] == [2, 1]

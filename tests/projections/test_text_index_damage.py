@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.projections.test_text_index_follower import Log, follower, seqs
-from worlddb.projections.indexes import boundaries
+from worlddb.projections.indexes import tail
 from worlddb.projections.indexes.catchup import Status
 from worlddb.projections.indexes.fields import NODE, Marker, TextDocument
 from worlddb.projections.indexes.text_index import TextIndex, damaged_files, reset
@@ -23,7 +23,7 @@ DAYS = 40
 
 @pytest.fixture(autouse=True)
 def every_text_is_a_boundary(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boundaries, "STRETCH_DOCUMENTS", 1)
+    monkeypatch.setattr(tail, "STRETCH_DOCUMENTS", 1)
 
 
 def told(path: Path) -> Log:

@@ -13,7 +13,7 @@ import pytest
 from filelock import FileLock
 
 from worlddb.log.model.errors import UnavailableError, WriterBusy
-from worlddb.projections.indexes import boundaries, catchup
+from worlddb.projections.indexes import catchup, tail
 from worlddb.projections.indexes.catchup import Status, TextFollower
 from worlddb.projections.indexes.fields import TextDocument
 from worlddb.projections.indexes.text_index import TextIndex
@@ -25,7 +25,7 @@ SHORT = pytest.mark.usefixtures("short_stretches")
 
 @pytest.fixture
 def short_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boundaries, "STRETCH_DOCUMENTS", 10)
+    monkeypatch.setattr(tail, "STRETCH_DOCUMENTS", 10)
 
 
 class Log:
@@ -142,7 +142,7 @@ def test_a_head_behind_the_checkpoint_is_an_older_view_and_no_reason_to_start_ov
 def test_a_boundary_in_the_tail_is_indexed_before_it_is_searched(tmp_path: Path) -> None:
     log = Log()
     texts = follower(tmp_path, log)
-    log.add(*["boston"] * (boundaries.STRETCH_DOCUMENTS - 1))
+    log.add(*["boston"] * (tail.STRETCH_DOCUMENTS - 1))
     assert len(seqs(texts, log, "boston")) == log.head
     assert texts.status() == Status(0, 0)
     log.commit("boston", "boston", "boston")
@@ -156,7 +156,7 @@ def test_a_boundary_in_the_tail_is_indexed_before_it_is_searched(tmp_path: Path)
 def test_few_but_enormous_texts_end_a_stretch_too(tmp_path: Path) -> None:
     log = Log()
     texts = follower(tmp_path, log)
-    log.add("boston", "x " * boundaries.STRETCH_CHARACTERS)
+    log.add("boston", "x " * tail.STRETCH_CHARACTERS)
     assert seqs(texts, log, "boston") == [1]
     assert texts.status() == Status(2, 2)
 
@@ -166,9 +166,9 @@ def test_the_index_ends_at_the_same_place_however_it_came_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """The last boundary follows from the log alone, whoever asked for what and when."""
-    monkeypatch.setattr(boundaries, "STRETCH_DOCUMENTS", 7)
-    monkeypatch.setattr(boundaries, "STRETCH_CHARACTERS", 120)
-    monkeypatch.setattr(boundaries, "STRETCH_COMMITS", 9)
+    monkeypatch.setattr(tail, "STRETCH_DOCUMENTS", 7)
+    monkeypatch.setattr(tail, "STRETCH_CHARACTERS", 120)
+    monkeypatch.setattr(tail, "STRETCH_COMMITS", 9)
     monkeypatch.setattr(catchup, "BATCH_DOCUMENTS", 15)
     chance = random.Random(seed)
     log = Log()
@@ -186,7 +186,7 @@ def test_the_index_ends_at_the_same_place_however_it_came_there(
     expected.rebuild(log.head)
     assert handles[0].catch_up(log.head)
     assert handles[0].status() == handles[1].status() == expected.status()
-    walk = boundaries.Walk(0)
+    walk = tail.Walk(0)
     indexed = [each for document in log.documents for each in walk.add(document)] + walk.end(log.head)
     assert expected.status() == Status(walk.boundary, len(indexed))
     assert log.documents == indexed + walk.held
@@ -198,7 +198,7 @@ def test_catching_up_goes_in_batches_that_follow_the_size_of_commits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catchup, "BATCH_DOCUMENTS", 10)
-    monkeypatch.setattr(boundaries, "STRETCH_DOCUMENTS", 10)
+    monkeypatch.setattr(tail, "STRETCH_DOCUMENTS", 10)
     log = Log()
     texts = follower(tmp_path, log)
     for _ in range(12):
@@ -213,7 +213,7 @@ def test_catching_up_goes_in_batches_that_follow_the_size_of_commits(
 
 
 def test_many_commits_without_texts_move_the_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boundaries, "STRETCH_COMMITS", 4)
+    monkeypatch.setattr(tail, "STRETCH_COMMITS", 4)
     log = Log()
     texts = follower(tmp_path, log)
     for _ in range(5):

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from worlddb.projections.indexes import vector_base
 from worlddb.projections.indexes import vector_base as vector_search
 from worlddb.projections.indexes.fields import Marker
-from worlddb.projections.indexes.vector_index import VectorFollower
+from worlddb.projections.indexes.vector_index import VectorFollower, VectorSet
 from worlddb.projections.indexes.vector_rows import VectorRow, cosines
-from worlddb.projections.indexes.vector_tail import VectorSet
 
 DIMENSION = 16
 STORE = b"s" * 16

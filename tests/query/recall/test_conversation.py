@@ -14,9 +14,8 @@ import worlddb
 from worlddb import Database, ManualClock, Turn
 from worlddb.projections.indexes.analysis import MAX_STATEMENTS, said
 from worlddb.projections.indexes.fields import Marker
-from worlddb.projections.indexes.vector_index import VectorFollower
+from worlddb.projections.indexes.vector_index import VectorFollower, VectorSet
 from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorRow, cosines, expanded
-from worlddb.projections.indexes.vector_tail import VectorSet
 from worlddb.query.recall.candidates import lent
 
 DIMENSION = 6

@@ -20,11 +20,11 @@ from worlddb.log.model.clock import pause
 from worlddb.log.store import lock, scratch, shared_environment
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.indexes import boundaries
+from worlddb.projections.indexes import tail
 from worlddb.projections.indexes import vector_index as vectors_module
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.reconciler.background.worker import LEASE_FILE, background_lease
-from worlddb.reconciler.diagnostics import derived_state, installation, location, lock_holders
+from worlddb.reconciler.diagnostics import installation, location, stored_state
 from worlddb.tools.cli.main import main
 
 
@@ -34,7 +34,7 @@ def prepared(made: tuple[Path, Small], tmp_path_factory: pytest.TempPathFactory)
     folder = tmp_path_factory.mktemp("doctor") / "memory"
     shutil.copytree(made[0], folder)
     with pytest.MonkeyPatch.context() as patch, worlddb.open(folder) as db:
-        patch.setattr(boundaries, "STRETCH_DOCUMENTS", 1)
+        patch.setattr(tail, "STRETCH_DOCUMENTS", 1)
         db.embed()
         db.rebuild("text")
     return folder
@@ -49,7 +49,7 @@ def store(prepared: Path, tmp_path: Path) -> Path:
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loading every library takes a second; what is installed here is no matter of stores. Few texts are indexed."""
     monkeypatch.setattr(installation, "CHECKS", (("python", installation.python),))
-    monkeypatch.setattr(boundaries, "STRETCH_DOCUMENTS", 1)
+    monkeypatch.setattr(tail, "STRETCH_DOCUMENTS", 1)
 
 
 LATER = ManualClock(max(ManualClock().now(), worlddb.SystemClock().now()) + 100 * DAY)
@@ -165,7 +165,7 @@ def test_what_ended_processes_left_behind_is_told_and_what_running_ones_use_is_n
 def test_a_lock_is_told_with_who_holds_it_and_a_stopped_holder_is_wrong(store: Path) -> None:
     import signal
 
-    assert list(lock_holders.locks(store)) == []
+    assert list(location.locks(store)) == []
     with Remote(store, author="the other") as other:
         other.ask("create", "one")
         other.ask("signal_at", "locked", signal.SIGSTOP)
@@ -176,13 +176,13 @@ def test_a_lock_is_told_with_who_holds_it_and_a_stopped_holder_is_wrong(store: P
         assert "writer_stopped" in wrong(store), "the rest is looked at all the same"
         other.signal(signal.SIGCONT)
         other.answer()
-    assert list(lock_holders.locks(store)) == []
+    assert list(location.locks(store)) == []
 
 
 def _until_told(store: Path) -> Symptom:
     """The process stops at a moment of its own."""
     for _ in range(2000):
-        told = [symptom for symptom in lock_holders.locks(store) if symptom.wrong]
+        told = [symptom for symptom in location.locks(store) if symptom.wrong]
         if told:
             return told[0]
         pause(0.005)
@@ -194,7 +194,7 @@ def test_the_lease_and_an_indexs_lock_are_told(store: Path) -> None:
 
     with background_lease(store) as mine, locked(store / "indexes" / "text", 0.0):
         assert mine
-        told = {symptom.code: symptom for symptom in lock_holders.locks(store)}
+        told = {symptom.code: symptom for symptom in location.locks(store)}
     assert told.keys() == {"lease_held", "index_held"}
     assert not any(symptom.wrong for symptom in told.values())
     assert str(store / LEASE_FILE) == told["lease_held"].where
@@ -205,7 +205,7 @@ def test_a_writer_on_another_machine_is_named_as_such(store: Path) -> None:
 
     (store / lock.HOLDER_FILE).write_text('{"pid": 7, "host": "elsewhere", "author": "agent"}')
     with filelock.FileLock(store / lock.LOCK_FILE):
-        (told,) = lock_holders.locks(store)
+        (told,) = location.locks(store)
     assert "process 7 on elsewhere" in told.what
 
 
@@ -213,8 +213,8 @@ def test_the_state_of_a_process_is_read_whatever_its_name_is(tmp_path: Path) -> 
     for number, state_ in ((5, "T"), (6, "S")):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "stat").write_text(f"{number} (a) T (b)) {state_} 1 1")
-    assert lock_holders.is_stopped(5, tmp_path)
-    assert not lock_holders.is_stopped(6, tmp_path) and not lock_holders.is_stopped(8, tmp_path)
+    assert location.is_stopped(5, tmp_path)
+    assert not location.is_stopped(6, tmp_path) and not location.is_stopped(8, tmp_path)
 
 
 # -- the data file
@@ -333,7 +333,7 @@ def test_an_index_of_another_store_is_told(store: Path, tmp_path: Path) -> None:
 
 
 def test_an_index_that_is_far_behind_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(derived_state, "FAR_BEHIND", 2)
+    monkeypatch.setattr(stored_state, "FAR_BEHIND", 2)
     assert "index_behind" not in found(store)
     with worlddb.open(store) as db:
         for name in ("a", "b", "c"):

@@ -12,7 +12,7 @@ import pytest
 
 import worlddb
 from worlddb import Symptom
-from worlddb.projections.indexes import boundaries
+from worlddb.projections.indexes import tail
 from worlddb.reconciler.diagnostics import installation
 
 Hide = Callable[..., None]
@@ -20,7 +20,7 @@ Hide = Callable[..., None]
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(boundaries, "STRETCH_DOCUMENTS", 1)
+    monkeypatch.setattr(tail, "STRETCH_DOCUMENTS", 1)
     with worlddb.open(tmp_path / "memory") as db:
         db.create("Note", "kept", content="the heron is patient")
         db.rebuild("text")

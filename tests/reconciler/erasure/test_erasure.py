@@ -12,7 +12,7 @@ import worlddb
 from tests.support.faults.answers import answers
 from tests.support.faults.traces import traces
 from worlddb import Database, InputError, Refused, RefusedError
-from worlddb.projections.indexes import boundaries
+from worlddb.projections.indexes import tail
 from worlddb.projections.indexes.text_index import TextIndex
 from worlddb.projections.tables.storage.rows import Tables
 
@@ -53,7 +53,7 @@ def seen(db: Database, ref: object) -> worlddb.World:
 def test_what_a_person_said_is_gone_from_every_file_and_what_others_said_is_not(
     talk: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(boundaries, "STRETCH_DOCUMENTS", 1)
+    monkeypatch.setattr(tail, "STRETCH_DOCUMENTS", 1)
     with talk as db:
         db.rebuild("text")
         index = db.path / "indexes" / "text"

@@ -20,7 +20,7 @@ from tests.support.faults.answers import QUERIES, answers
 from tests.support.faults.children import Acknowledged
 from tests.support.faults.points import Cut, install
 from tests.support.faults.script import Run
-from worlddb.projections.indexes import boundaries
+from worlddb.projections.indexes import tail
 from worlddb.reconciler.backup import commit_copier
 
 
@@ -28,7 +28,7 @@ def cut_run(folder: Path, acknowledgements: Path, at: int, how: str) -> None:
     """Run the script to its ``at``-th point, or with 0 to its end and write the points passed."""
     cut = Cut(at, how)
     # Few texts are searched without an index, and the points in which one is written are to be passed.
-    boundaries.STRETCH_DOCUMENTS = 4  # type: ignore[misc]
+    tail.STRETCH_DOCUMENTS = 4  # type: ignore[misc]
     install(cut)
     Run(folder, Acknowledged(acknowledgements)).whole()
     acknowledgements.with_suffix(".points").write_text("\n".join(cut.passed), "utf-8")

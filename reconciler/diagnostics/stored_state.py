@@ -1,16 +1,18 @@
-"""Check the derived state: tables, indexes and vectors whole and up to date.
+"""Check what is stored: the log as it was written, and tables, indexes and vectors whole and up to date.
 
-The code that they need is checked too.
+The checks of the log cover its pages, its chain of commits, and its last time against the clock. The code that derived
+state needs is checked too.
 """
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from worlddb.log.model.errors import NewerFormat
-from worlddb.log.store import environment, verify
+from worlddb.log.model import errors, times
+from worlddb.log.model.clock import Clock, now_of
+from worlddb.log.store import copies, environment, verify
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections import check, runner
 from worlddb.projections.indexes import fields, vector_base
@@ -38,7 +40,7 @@ def layout(env: environment.Environment) -> Iterator[symptom.Symptom]:
     try:
         with env.read() as txn:
             found = rows.Tables(txn).layout()
-    except NewerFormat as error:
+    except errors.NewerFormat as error:
         yield newer(env.folder, error)
         return
     if found != schema.LAYOUT:
@@ -53,7 +55,7 @@ def layout(env: environment.Environment) -> Iterator[symptom.Symptom]:
         )
 
 
-def newer(folder: Path, error: NewerFormat) -> symptom.Symptom:
+def newer(folder: Path, error: errors.NewerFormat) -> symptom.Symptom:
     """A store of a later release."""
     return symptom.Symptom(
         "newer_format",
@@ -271,4 +273,129 @@ def supposed(env: environment.Environment) -> Iterator[symptom.Symptom]:
             "It cannot be written to, and exports, signs and proves nothing",
             "Use the store that it was made from for what happened",
             "",
+        )
+
+
+FULL_SHARE: Final = 0.8
+"""A map that is fuller than this grows soon, which needs a moment without readers."""
+_SECOND: Final = 1_000_000
+_AHEAD: Final = 60 * _SECOND
+"""How far the last commit may be ahead of the clock: two machines' clocks differ by a little."""
+
+
+def pages(env: environment.Environment) -> Iterator[symptom.Symptom]:
+    """Can the structure of the data file be followed."""
+    yield from _damaged(env.folder, verify.page_findings(env.damaged_pages()))
+
+
+def chain(env: environment.Environment, progress: runner.Progress | None = None) -> Iterator[symptom.Symptom]:
+    """Is every commit, event and text what was written."""
+
+    def read(work: Callable[[LmdbLog], object]) -> object:
+        with env.read() as txn:
+            return work(LmdbLog(txn))
+
+    with env.read() as txn:
+        log = LmdbLog(txn)
+        last, head, due = log.last_stored(), log.head().seq, log.scrub_due()
+        beside = list(copies.remarks_on(env.folder, log))
+        gaps = [verify.Finding(0, problem) for problem in copies.problems_of(log)]
+    _, findings = verify.verify_log(read, last, progress=progress)
+    if head != last:
+        told = f"the log says that it ends at {head}, but its last commit is {last}"
+        findings.append(verify.Finding(min(head, last) + 1, told))
+    if due is not None:
+        findings = [finding for finding in findings if "open it to finish" not in finding.problem]
+        yield _unfinished(env.folder, due)
+    yield from _damaged(env.folder, sorted([*findings, *gaps]))
+    for problem in beside:
+        yield symptom.Symptom(
+            "copies_altered",
+            False,
+            str(env.folder / copies.COPIES_FILE),
+            problem,
+            "Somebody tidied up, or wanted a copy to be forgotten",
+            "Make the next copy, a backup say: that writes the list again",
+            symptom.on(env.folder, "backup PLACE"),
+        )
+
+
+def _damaged(folder: Path, findings: list[verify.Finding]) -> Iterator[symptom.Symptom]:
+    """The first of the findings, and how many there are; `worlddb verify` lists all."""
+    if not findings:
+        return
+    first, *others = findings
+    more = f" (and {len(others):,} more findings: see `worlddb verify`)" if others else ""
+    yield symptom.Symptom(
+        "damaged",
+        True,
+        f"{folder}, commit {first.seq}" if first.seq else f"{folder}, outside the commits",
+        first.problem + more,
+        "The file was changed, and not by the engine. Commits before the first bad one can be trusted",
+        "Restore the store from a backup that is older than the damage, and check the disk",
+        symptom.restored(folder),
+    )
+
+
+def _unfinished(folder: Path, seq: int) -> symptom.Symptom:
+    return symptom.Symptom(
+        "erasure_unfinished",
+        True,
+        f"{folder}, commit {seq}",
+        "An erasure was not finished: the bytes that it erased may still lie in the files",
+        "Somebody was promised that they are gone",
+        "Open the store once, with room on the disk; that finishes it",
+        symptom.on(folder, "stats"),
+    )
+
+
+def moment(env: environment.Environment, clock: Clock) -> Iterator[symptom.Symptom]:
+    """Is the clock behind the last commit."""
+    try:
+        with env.read() as txn:
+            log = LmdbLog(txn)
+            head = log.head().seq
+            last = log.header(head).ingest_time if head else 0
+    except errors.WorldDBError:
+        return  # What cannot be read is told where the chain is.
+    behind = last - now_of(clock)
+    if behind > _AHEAD:
+        yield symptom.Symptom(
+            "clock_behind",
+            True,
+            f"commit {head}",
+            f"The last commit is of {times.format_time(last)}, and the clock says {times.format_time(now_of(clock))}",
+            "Until the clock is past it, commits are a microsecond apart, and 'now' does not see what is newest",
+            "Set the clock if it is wrong; if the commit's was, the times pass by themselves",
+            "timedatectl status",
+        )
+
+
+def map_size(env: environment.Environment, reserved: int, used: int) -> Iterator[symptom.Symptom]:
+    """Does the file have room in the map that was reserved for it."""
+    if used > FULL_SHARE * reserved:
+        yield symptom.Symptom(
+            "map_nearly_full",
+            False,
+            str(env.folder),
+            f"{used:,} of {reserved:,} bytes of the memory map are used",
+            "It grows by itself, for which every transaction of a process has to end; less was reserved than usual",
+            "Lift the limit on the address space, if there is one",
+            "ulimit -v unlimited",
+        )
+
+
+def kind(env: environment.Environment) -> Iterator[symptom.Symptom]:
+    """Is this a store that can be written to."""
+    with env.read() as txn:
+        copy = LmdbLog(txn).copy_kind()
+    if copy:
+        yield symptom.Symptom(
+            "is_copy",
+            False,
+            str(env.folder),
+            f"This is a copy ({copy}): it can be read, and nothing may be written but by copying",
+            "A backup that somebody wrote to could not be brought up to date any more",
+            "Make a store of it if you want to write",
+            f"worlddb restore {symptom.quoted(env.folder)} --into {symptom.quoted(env.folder)}.restored",
         )
