@@ -123,7 +123,7 @@ class Head(NamedTuple):
     supposes: str = ""
 
 
-def _arriving(path: str | Path, into: Any, why: str, head: str | bytes | None, keys: Sequence[str]) -> inputs.Arrival:
+def _arriving(path: str | Path, into: cmd.Ref | None, why: str, head: str | bytes | None, keys: Sequence[str]) -> inputs.Arrival:
     """Read and check a bundle, as a request to import it."""
     from worlddb.log.model.checkpoint import anchor_of
     from worlddb.log.store import bundle_contents
@@ -131,7 +131,7 @@ def _arriving(path: str | Path, into: Any, why: str, head: str | bytes | None, k
 
     anchor = None if head is None and not keys else anchor_of(head, keys)
     bundle, contents = bundle_contents.read_contents(folder_of(path), anchor)
-    command = cmd.Import(bundle=bytes.fromhex(bundle.hash), into=None if into is None else ids.as_ref(into), why=why)
+    command = cmd.Import(bundle=bytes.fromhex(bundle.hash), into=into, why=why)
     return inputs.Arrival(command, contents, None if anchor is None else anchor.checkpoint)
 
 
@@ -279,6 +279,11 @@ class Database(WriteCalls):
 
     # -- writing; the single commands are in `WriteCalls`
 
+    def _named(self, ref: bytes | str) -> bytes | str:
+        if isinstance(ref, bytes) or ids.is_reference(ref):
+            return ref
+        return self.view().reference_of(ref)
+
     def _execute(
         self, commands: Sequence[cmd.Command], idempotency_key: str | None, progress: Progress | None = None
     ) -> outcome.Receipt:
@@ -316,7 +321,7 @@ class Database(WriteCalls):
         the batch too. It holds up every other writer, so it should return at once.
         """
         limits.checked_callable(progress, "progress")
-        return Batch(partial(self._execute, progress=progress), self._ontology, idempotency_key)
+        return Batch(partial(self._execute, progress=progress), self._named, self._ontology, idempotency_key)
 
     def ingest(
         self,
@@ -367,7 +372,7 @@ class Database(WriteCalls):
             conversation,
             session,
             None if at is None else times.parse_time(at, "at"),
-            None if into is None else ids.as_ref(into),
+            self._ref_if_any(into),
             format,
             start,
             extractor,
@@ -1099,7 +1104,7 @@ class Database(WriteCalls):
         """
         from worlddb.reconciler.pipeline import execute
 
-        arrival = _arriving(path, into, why, head, keys)._replace(outside="allow" if allow_outside else "refuse")
+        arrival = _arriving(path, self._ref_if_any(into), why, head, keys)._replace(outside="allow" if allow_outside else "refuse")
         return execute(self._writer, arrival, idempotency_key)
 
     def import_plan(
@@ -1115,7 +1120,7 @@ class Database(WriteCalls):
         from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, Rehearsed
         from worlddb.reconciler.pipeline import execute
 
-        arrival = _arriving(path, into, "", head, keys)._replace(outside="rehearse")
+        arrival = _arriving(path, self._ref_if_any(into), "", head, keys)._replace(outside="rehearse")
         world = arrival.contents.heading.world.hex()
         try:
             refused = execute(self._writer, arrival).outcome
@@ -1162,10 +1167,9 @@ class Database(WriteCalls):
         from worlddb.reconciler.commands import validation
         from worlddb.reconciler.erasure.erasure_preview import preview
 
-        several = refs if isinstance(refs, list | tuple) else [refs]
         commands = [
             cmd.Erase(
-                ref=ids.as_ref(ref),
+                ref=ref,
                 why="a plan",
                 turns=turns,
                 everywhere=everywhere,
@@ -1173,7 +1177,7 @@ class Database(WriteCalls):
                 derived=derived,
                 members=members,
             )
-            for ref in several
+            for ref in self._refs(refs)
         ]
         validation.check(commands)
         with self._reader.snapshot() as snapshot:

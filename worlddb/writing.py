@@ -27,7 +27,8 @@ class Pending(NamedTuple):
 class WriteCalls(ABC):
     """Every command as a method, for an open store and for a batch.
 
-    References may be receipts, records, hex ids or unique prefixes of 4 digits and more.
+    References may be receipts, records, hex ids, unique prefixes of 4 digits and more, or the exact name or an alias of
+    one world, as :meth:`View.reference_of` finds it when the call is made: none that the same batch begins.
 
     Times are timezone-aware ``datetime``, ISO 8601 text, dates (first instant in UTC) or integer microseconds.
     """
@@ -43,7 +44,11 @@ class WriteCalls(ABC):
             raise errors.InputError(
                 "A pending reference was used outside of its batch", "Use tx.receipt.refs afterwards"
             )
-        return ids.as_ref(ref)
+        return self._named(ids.as_ref(ref))
+
+    @abstractmethod
+    def _named(self, ref: bytes | str) -> bytes | str:
+        """The reference of the one world that a text names, unless it may be a reference itself."""
 
     def _ref_if_any(self, ref: Any) -> cmd.Ref | None:
         return None if ref is None else self._ref(ref)
@@ -481,9 +486,16 @@ Execute = Callable[[Sequence[cmd.Command], str | None], outcome.Receipt]
 class Batch(WriteCalls):
     """Collects commands and decides them together, as one commit, when the ``with`` block ends."""
 
-    def __init__(self, execute: Execute, ontology: registry.Ontology, idempotency_key: str | None) -> None:
+    def __init__(
+        self,
+        execute: Execute,
+        named: Callable[[bytes | str], bytes | str],
+        ontology: registry.Ontology,
+        idempotency_key: str | None,
+    ) -> None:
         self._receipt: outcome.Receipt | None = None
         self._commit = execute
+        self._find = named
         self._ontology = ontology
         self._idempotency_key = idempotency_key
         self._commands: list[cmd.Command] = []
@@ -517,6 +529,9 @@ class Batch(WriteCalls):
         self._commands.extend(commands)
         return Pending(id(self), len(self._commands) - 1)
 
+    def _named(self, ref: bytes | str) -> bytes | str:
+        return self._find(ref)
+
     def _ref(self, ref: Any) -> cmd.Ref:
         if type(ref) is bytes:
             return ref
@@ -526,7 +541,7 @@ class Batch(WriteCalls):
                     "A pending reference of another batch was used", "Use that batch's receipt.refs"
                 )
             return ref.position
-        return ids.as_ref(ref)
+        return self._named(ids.as_ref(ref))
 
 
 def _trust_command(level: str | None, author: str | None, source: Any, world: Any, why: str) -> cmd.Trust:

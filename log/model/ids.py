@@ -34,6 +34,11 @@ def short(identifier: bytes | str) -> str:
     return (identifier if isinstance(identifier, str) else identifier.hex())[:SHOWN_DIGITS]
 
 
+def is_reference(text: str) -> bool:
+    """Whether a text has the form of a reference or of a prefix of one. A name may have it too: ``Decade``."""
+    return _REFERENCE.fullmatch(text.strip().lower()) is not None
+
+
 def parse_hex(text: str) -> str:
     """A reference or a prefix of one, normalised to lower case.
 
@@ -41,7 +46,7 @@ def parse_hex(text: str) -> str:
         InputError: it is not hexadecimal, is shorter than 4 digits or longer than any id.
     """
     digits = text.strip().lower()
-    if not _REFERENCE.fullmatch(digits):
+    if not is_reference(digits):
         raise InputError(
             f"{text[:80]!r} is not a reference",
             f"A reference is the hex id shown by the engine, or its first {MIN_PREFIX_DIGITS} or more digits;"
