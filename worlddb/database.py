@@ -123,7 +123,9 @@ class Head(NamedTuple):
     supposes: str = ""
 
 
-def _arriving(path: str | Path, into: cmd.Ref | None, why: str, head: str | bytes | None, keys: Sequence[str]) -> inputs.Arrival:
+def _arriving(
+    path: str | Path, into: cmd.Ref | None, why: str, head: str | bytes | None, keys: Sequence[str]
+) -> inputs.Arrival:
     """Read and check a bundle, as a request to import it."""
     from worlddb.log.model.checkpoint import anchor_of
     from worlddb.log.store import bundle_contents
@@ -1104,7 +1106,9 @@ class Database(WriteCalls):
         """
         from worlddb.reconciler.pipeline import execute
 
-        arrival = _arriving(path, self._ref_if_any(into), why, head, keys)._replace(outside="allow" if allow_outside else "refuse")
+        arrival = _arriving(path, self._ref_if_any(into), why, head, keys)._replace(
+            outside="allow" if allow_outside else "refuse"
+        )
         return execute(self._writer, arrival, idempotency_key)
 
     def import_plan(

@@ -28,6 +28,10 @@ _HOMES: Final = (
         "init create revise retire reassert move link unlink",
         lambda: import_module("worlddb.tools.cli.write.write_commands").COMMANDS,
     ),
+    _Home(
+        "remember context profile",
+        lambda: import_module("worlddb.tools.cli.write.memory_commands").COMMANDS,
+    ),
     _Home("recall", lambda: import_module("worlddb.tools.cli.read.recall_command").COMMANDS),
     _Home("query", lambda: import_module("worlddb.tools.cli.read.query_command").COMMANDS),
     _Home(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -162,10 +163,12 @@ def add_moment(parser: argparse.ArgumentParser, *, valid: bool = True) -> None:
 
 
 def add_confine(parser: argparse.ArgumentParser) -> None:
-    """Add ``--confine``, for commands that read through one view."""
-    parser.add_argument(
+    """Add ``--confine`` and ``--user``, for commands that read through one view."""
+    whose = parser.add_mutually_exclusive_group()
+    whose.add_argument(
         "--confine", metavar="WORLD", help="see this world and what it contains, and nothing else, as its tenant would"
     )
+    whose.add_argument("--user", metavar="NAME", help="see what is this user's, and nothing else")
 
 
 def add_unify(parser: argparse.ArgumentParser) -> None:
@@ -293,3 +296,30 @@ def check_place(file: str) -> None:
         raise InputError("The file to write has no name: it is empty", "Name one")
     if not folder.is_dir():
         raise MissingFile(f"There is no directory {str(folder)!r:.200} to write into", "Make it first, or name another")
+
+
+def fields(given: Sequence[str] | None) -> dict[str, str] | None:
+    """Return what ``--source FIELD=VALUE`` named; None if it was not given.
+
+    Raises:
+        InputError: one of them names no field, or no value.
+    """
+    parts = [each.partition("=") for each in given or ()]
+    for name, equals, _ in parts:
+        if not (name and equals):
+            raise InputError(f"--source {name!r:.80} names no value", "Give FIELD=VALUE, such as session=24")
+    return {name: value for name, _, value in parts} if parts else None
+
+
+def standard_input(remedy: str) -> str:
+    """Read a text from standard input, without the line feed at its end.
+
+    Raises:
+        InputError: standard input is closed, or is not UTF-8.
+    """
+    if sys.stdin is None:
+        raise InputError("Standard input is closed", remedy)
+    try:
+        return sys.stdin.read().removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"Standard input is not text: {error}", "Give it as UTF-8") from None

@@ -98,11 +98,22 @@ def when(text: str | None) -> When:
 
 
 def view_of(db: worlddb.Database, args: Namespace) -> worlddb.View:
-    """Return the view for ``--valid``, ``--ingested``, ``--confine`` and ``--unify``."""
+    """Return the view for ``--valid``, ``--ingested``, ``--confine``, ``--user`` and ``--unify``."""
     unify = getattr(args, "unify", False) is True
     asked = partial(db.view, valid=getattr(args, "valid", None), unify=unify, **when(args.ingested))
     view = asked()
+    if args.user is not None:
+        return asked(world=_world_of_user(view, args.user))
     return view if args.confine is None else asked(world=world_of(view, args.confine))
+
+
+def _world_of_user(view: worlddb.View, name: str) -> str:
+    """Return the one world that holds what is a user's and has not ended."""
+    found = [world for world in view.worlds_of_user(name) if not world.closed]
+    if len(found) != 1:
+        which = ", ".join(wire.short(world.ref) for world in found) or "it has ended"
+        raise worlddb.InputError(f"The user {name!r:.80} has no single world: {which}", "Name one with --confine")
+    return found[0].ref
 
 
 class Spans(TypedDict):

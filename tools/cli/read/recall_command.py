@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from worlddb import FUSIONS, LANES, TRUST_LEVELS, Group, Hit, InputError, Recall, View
+from worlddb import FUSIONS, LANES, TRUST_LEVELS, Group, Hit, Recall, View
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, cli_wording, stores, wire
 
@@ -73,15 +73,6 @@ def _arguments(parser: base.Parser) -> None:
     arguments.add_embedder(parser)
 
 
-def _source(given: list[str] | None) -> dict[str, str] | None:
-    """Return the fields of a source that were asked for."""
-    fields = [each.partition("=") for each in given or ()]
-    for name, equals, _ in fields:
-        if not (name and equals):
-            raise InputError(f"--source {name!r:.80} names no value", "Give FIELD=VALUE, such as session=24")
-    return {name: value for name, _, value in fields} if fields else None
-
-
 def _write_notes(out: base.Output, args: base.Namespace, found: Recall) -> None:
     for lane, why in found.unavailable.items():
         out.hint(f"note: the lane {lane} was not asked: {cli_wording.in_options(why)}")
@@ -112,7 +103,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             speaker=args.speaker,
             type=args.type,
             author=args.author,
-            source=_source(args.source),
+            source=arguments.fields(args.source),
             since=args.since,
             until=args.until,
             **stores.spans_of(args),

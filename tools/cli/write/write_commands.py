@@ -1,11 +1,10 @@
 """``worlddb create``, ``revise``, ``link`` and the other single writes, each one commit."""
 
 import json
-import sys
 from typing import Any, Final, TypedDict
 
 import worlddb
-from worlddb import Database, InputError, Receipt
+from worlddb import Database, Receipt
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 _FROM_STDIN: Final = "-"
@@ -248,12 +247,7 @@ def _content(args: Namespace, out: Output) -> str | None:
     """
     if args.content != _FROM_STDIN:
         return str(args.content) if args.content is not None else None
-    if sys.stdin is None:
-        raise InputError("Standard input is closed", "Give the text with --content TEXT")
-    try:
-        content = sys.stdin.read().removesuffix("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"Standard input is not text: {error}", "Give it as UTF-8") from None
+    content = arguments.standard_input("Give the text with --content TEXT")
     if not content:
         out.warn("Standard input held no text, so the content is empty.")
     return content

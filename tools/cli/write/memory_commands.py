@@ -1,0 +1,182 @@
+"""``worlddb remember``, ``context`` and ``profile``: an agent's memory of a user, as :func:`worlddb.memory` has it."""
+
+from typing import Any
+
+import worlddb
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+
+_STATED = (
+    ("about", "NAME", "a person or thing that it is about"),
+    ("replaces", "REF", "a memory that it takes the place of from then on"),
+    ("contradicts", "REF", "a memory that cannot be true beside it"),
+    ("derived-from", "REF", "a memory that it was concluded from"),
+)
+
+
+def _add_user(parser: Parser) -> None:
+    parser.add_argument("--user", metavar="NAME", help="whose memory it is (default: the whole store's)")
+
+
+def _remember_arguments(parser: Parser) -> None:
+    parser.add_argument("text", metavar="TEXT", nargs="+", help="one statement; - reads it from standard input")
+    _add_user(parser)
+    for name, what, meaning in _STATED:
+        parser.add_argument(
+            f"--{name}", metavar=what, action="append", default=[], help=f"{meaning}; may be given several times"
+        )
+    parser.add_argument("--since", metavar="TIME", help="since when it is true (default: now)")
+    parser.add_argument("--until", metavar="TIME", help="until when it is true, if that is known")
+    parser.add_argument("--type", metavar="TYPE", default="Fact", help="what it is (default: Fact)")
+    parser.add_argument("--name", metavar="NAME", default="", help="a name for it, by which it can be looked up")
+    parser.add_argument("--session", metavar="NAME", help="the conversation that it comes from")
+    parser.add_argument(
+        "--source", metavar="FIELD=VALUE", action="append", help="where else it comes from; may be given several times"
+    )
+    parser.add_argument(
+        "--on-near",
+        choices=worlddb.ON_NEAR,
+        default=worlddb.ON_NEAR[0],
+        help="what to do with what it may replace or contradict: say so (default), link what contradicts it, or also"
+        " replace what is about the same subject",
+    )
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
+    arguments.add_author(parser)
+    arguments.add_embedder(parser)
+
+
+def _remember(args: Namespace, out: Output) -> int:
+    text, source = _text(args), arguments.fields(args.source)
+    for name in ("since", "until"):
+        if getattr(args, name) is not None:
+            worlddb.parse_time(getattr(args, name), name)
+    folder, embedder = stores.folder_of(args), stores.embedder_of(args)
+    with worlddb.open(folder, author=args.author, embedder=embedder) as db:
+        memory = worlddb.memory(db, user=args.user, session=args.session)
+        added = memory.add(
+            text,
+            about=args.about,
+            type=args.type,
+            name=args.name,
+            since=args.since,
+            until=args.until,
+            contradicts=args.contradicts,
+            derived_from=args.derived_from,
+            replaces=args.replaces,
+            source=source,
+            why=args.why,
+            on_near=args.on_near,
+        )
+
+        def write(page: Page) -> None:
+            done = "said again: one memory, one more source" if added.repeated else "remembered"
+            page.line((added.id, "ref"), f"  {done}", (f"  commit {added.seq}", "dim"))
+            for near in added.near:
+                page.line(("near: ", "warn"), f"{wire.short(near.ref)}  {near.reason}", indent=2)
+                page.line(wire.one_line(near.text), indent=4)
+            for note in added.notes:
+                page.line((f"note: {wire.one_line(note, 400)}", "dim"))
+            if added.proposals:
+                out.hint(f"Next: {stores.repeated(args)} proposals --review")
+
+        out.answer({"ref": added.id, **wire.record(added)}, write)
+    return DONE
+
+
+def _text(args: Namespace) -> str:
+    """Return the statement, read from standard input for ``-``.
+
+    Raises:
+        InputError: standard input is closed, or is not UTF-8.
+    """
+    if args.text != ["-"]:
+        return " ".join(args.text)
+    return arguments.standard_input("Give the text as an argument")
+
+
+def _add_reading(parser: Parser) -> None:
+    _add_user(parser)
+    arguments.add_moment(parser)
+
+
+def _memory(db: worlddb.Database, args: Namespace) -> worlddb.Memory:
+    """Return a user's memory, at the moment that the options name."""
+    memory = worlddb.memory(db, user=args.user)
+    if args.valid is None and args.ingested is None:
+        return memory
+    known = None if args.ingested is None else db.view(**stores.when(args.ingested)).seq
+    return memory.as_of(args.valid, known=known)
+
+
+def _context_arguments(parser: Parser) -> None:
+    parser.add_argument("question", metavar="QUESTION", nargs="+", help="what the model is about to answer")
+    parser.add_argument(
+        "--max-tokens", metavar="N", type=arguments.count, default=800, help="the budget (default: 800)"
+    )
+    _add_reading(parser)
+    arguments.add_embedder(parser)
+
+
+def _context(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        text = _memory(db, args).context(" ".join(args.question), max_tokens=args.max_tokens)
+
+        def write(page: Page) -> None:
+            for line in text.splitlines():
+                page.line(line)
+            if not text:
+                page.line("Nothing is known for that.")
+
+        out.answer({"context": text}, write)
+    return DONE
+
+
+def _profile_arguments(parser: Parser) -> None:
+    arguments.add_limit(parser, "how many statements of each type (default: 50)", default=50)
+    _add_reading(parser)
+
+
+def _profile(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        found = _memory(db, args).profile(limit=args.limit)
+
+        def write(page: Page) -> None:
+            for line in str(found).splitlines():
+                page.line(line)
+            page.line(
+                (f"{wire.counted(found.messages, 'message')} in {wire.counted(found.sessions, 'session')}", "dim")
+            )
+
+        kinds: dict[str, Any] = {kind: [wire.record(world) for world in worlds] for kind, worlds in found.kinds.items()}
+        out.answer(wire.record(found) | {"at": wire.time(found.at), "kinds": kinds}, write)
+    return DONE
+
+
+COMMANDS = (
+    Command(
+        "remember",
+        "keep one statement for later: what it may repeat, replace or contradict is told",
+        _remember_arguments,
+        _remember,
+        (
+            (
+                'remember "Ana lives in Porto." --user ana --about Ana --since 2025-03-01',
+                "the first makes the store",
+            ),
+            ('remember "The rate is 4 %." --replaces 3f2a91c0 --since 2025-07-01', "in place of another memory"),
+        ),
+    ),
+    Command(
+        "context",
+        "print what is known for a question as a text for a prompt: dated, sourced, within a budget",
+        _context_arguments,
+        _context,
+        (('context "where does Ana live?" --user ana --max-tokens 400', "empty if nothing is known"),),
+    ),
+    Command(
+        "profile",
+        "list what is known of a user and holds now, by type",
+        _profile_arguments,
+        _profile,
+        (("profile --user ana", "the newest first"), ("profile --user ana --valid 2024-05-01", "what held then")),
+    ),
+)
