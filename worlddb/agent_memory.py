@@ -299,7 +299,7 @@ class Memory:
         """Return what is known for a question as a text for a prompt: dated, sourced, and no longer than a budget.
 
         The best memories that fit, each text once, in the order in which they began to hold, with what contradicts
-        them. ``count`` counts the tokens of a text; without it three bytes are taken for one, which is more than any
+        them and what was said later of the same. ``count`` counts the tokens of a text; without it three bytes are taken for one, which is more than any
         common model makes of it. Empty if nothing was found.
         """
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
@@ -308,11 +308,13 @@ class Memory:
         found = self.recall(question, k=_CONTEXT, **asked)
         shown: dict[str, tuple[tuple[int, int], str]] = {}
         known = {hit.ref: hit for hit in found.hits}
+        later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
         for hit in found.hits:
             said = one_line(hit.content)
             line = f"- {_line(hit)}"
             against = [known[ref].content for ref in hit.conflicts if ref in known]
             line += f" (contradicted by: {'; '.join(map(one_line, against))})" if against else ""
+            line += f" (a later one says: {one_line(known[later[hit.ref]].content)})" if hit.ref in later else ""
             text = "\n".join([*(each for _, each in sorted(shown.values())), line])
             if said not in shown and tokens(text) <= max_tokens:
                 shown[said] = (hit.valid.start, hit.seq), line

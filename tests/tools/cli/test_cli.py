@@ -58,6 +58,7 @@ def test_the_commands_are_those_that_are_promised():
             "move",
             "link",
             "unlink",
+            *("remember", "context", "profile"),
             "recall",
             "query",
             "show",

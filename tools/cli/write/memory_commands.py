@@ -162,7 +162,7 @@ COMMANDS = (
                 'remember "Ana lives in Porto." --user ana --about Ana --since 2025-03-01',
                 "the first makes the store",
             ),
-            ('remember "The rate is 4 %." --replaces 3f2a91c0 --since 2025-07-01', "in place of another memory"),
+            ("remember - --user ana --session today", "from standard input"),
         ),
     ),
     Command(
@@ -177,6 +177,6 @@ COMMANDS = (
         "list what is known of a user and holds now, by type",
         _profile_arguments,
         _profile,
-        (("profile --user ana", "the newest first"), ("profile --user ana --valid 2024-05-01", "what held then")),
+        (("profile --user ana", "the newest first"), ("profile --valid 2024-05-01", "of the whole store: what held then")),
     ),
 )

@@ -1,0 +1,73 @@
+"""Writes take the exact name of one world where they take a reference, and refuse texts that hold a NUL."""
+
+from pathlib import Path
+
+import pytest
+
+import worlddb
+
+
+@pytest.fixture
+def db(tmp_path: Path):
+    with worlddb.open(tmp_path / "store", embedder=None) as opened:
+        yield opened
+
+
+def test_a_name_or_an_alias_stands_for_the_one_world_that_is_called_so(db: worlddb.Database) -> None:
+    bob = db.create("Entity", "Bob Stone", aliases=["Bob"]).ref
+    note = db.create("Note", "n", content="tea", world="bob").ref
+    assert list(db.view().containers(note)) == [bob]
+    with db.batch() as tx:
+        inside = tx.create("Note", "m", world="Bob Stone")
+        tx.link(inside, "refers_to", "Bob")
+    assert [edge.target for edge in db.view().edges(tx.receipt.refs[0], type="refers_to")] == [bob]
+    assert db.ingest([{"speaker": "Ana", "text": "Hello."}], into="Bob").ref
+    db.revise("n", content="coffee").raise_if_refused()
+    assert db.erasure_plan("n").worlds == (note,)
+    db.erase("n", reason="asked for")
+    assert db.view().get(note, include_superseded=True).erased
+
+
+def test_a_name_of_nobody_of_several_or_of_the_batch_itself_is_refused(db: worlddb.Database) -> None:
+    db.create("Entity", "Ann"), db.create("Entity", "Ann", resolve=False)
+    before = db.head().seq
+    with pytest.raises(worlddb.UnknownReference, match="'Bob'"):
+        db.create("Note", "n", world="Bob")
+    with pytest.raises(worlddb.AmbiguousReference, match="Several worlds are called 'Ann'"):
+        db.create("Note", "n", world="Ann")
+    with pytest.raises(worlddb.UnknownReference, match="'Bob'"), db.batch() as tx:
+        tx.create("Entity", "Bob")
+        tx.create("Note", "n", world="Bob")
+    assert db.head().seq == before
+
+
+def test_what_may_be_a_reference_is_taken_for_one(db: worlddb.Database) -> None:
+    db.create("Entity", "Decade")
+    with pytest.raises(worlddb.UnknownReference), db.batch() as tx:
+        tx.create("Note", "n", world="decade")
+
+
+@pytest.mark.parametrize("field", ["type", "name", "content", "aliases"])
+def test_a_nul_in_a_text_is_refused_with_its_place(db: worlddb.Database, field: str) -> None:
+    given = {"type": "Note", "name": "n", field: ["a\0b"] if field == "aliases" else "a\0b"}
+    with pytest.raises(worlddb.InvalidText, match=r"has a NUL at character 1"):
+        db.create(**given)
+    ref = db.create("Note", "n").ref
+    with pytest.raises(worlddb.InvalidText, match="NUL"):
+        db.revise(ref, content="\0")
+    assert db.view().get(ref).content == ""
+
+
+def test_a_log_that_holds_a_nul_is_read_and_replayed(
+    db: worlddb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from worlddb.reconciler.commands import validation
+
+    with monkeypatch.context() as older:
+        older.setattr(validation, "_plain", lambda *given, **named: None)
+        ref = db.create("Note", "n", content="a\0b").ref
+    db.rebuild()
+    assert db.view().get(ref).content == "a\0b" and db.verify(deep=True).ok
+    assert db.replay(tmp_path / "again").root == db.view().hash()
+    decided = db.redecide()
+    assert not decided.differing and not decided.undecidable
