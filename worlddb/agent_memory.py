@@ -299,8 +299,8 @@ class Memory:
         """Return what is known for a question as a text for a prompt: dated, sourced, and no longer than a budget.
 
         The best memories that fit, each text once, in the order in which they began to hold, with what contradicts
-        them and what was said later of the same. ``count`` counts the tokens of a text; without it three bytes are taken for one, which is more than any
-        common model makes of it. Empty if nothing was found.
+        them and what was said later of the same. ``count`` counts the tokens of a text; without it three bytes are
+        taken for one, which is more than any common model makes of it. Empty if nothing was found.
         """
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")

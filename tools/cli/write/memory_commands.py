@@ -177,6 +177,6 @@ COMMANDS = (
         "list what is known of a user and holds now, by type",
         _profile_arguments,
         _profile,
-        (("profile --user ana", "the newest first"), ("profile --valid 2024-05-01", "of the whole store: what held then")),
+        (("profile --user ana", "the newest first"), ("profile --valid 2024-05-01", "what held then, for all")),
     ),
 )
