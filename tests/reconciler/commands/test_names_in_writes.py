@@ -1,6 +1,7 @@
 """Writes take the exact name of one world where they take a reference, and refuse texts that hold a NUL."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,8 @@ def test_a_name_or_an_alias_stands_for_the_one_world_that_is_called_so(db: world
     db.revise("n", content="coffee").raise_if_refused()
     assert db.erasure_plan("n").worlds == (note,)
     db.erase("n", reason="asked for")
-    assert db.view().get(note, include_superseded=True).erased
+    erased = db.view().get(note, include_superseded=True)
+    assert erased is not None and erased.erased
 
 
 def test_a_name_of_nobody_of_several_or_of_the_batch_itself_is_refused(db: worlddb.Database) -> None:
@@ -49,13 +51,14 @@ def test_what_may_be_a_reference_is_taken_for_one(db: worlddb.Database) -> None:
 
 @pytest.mark.parametrize("field", ["type", "name", "content", "aliases"])
 def test_a_nul_in_a_text_is_refused_with_its_place(db: worlddb.Database, field: str) -> None:
-    given = {"type": "Note", "name": "n", field: ["a\0b"] if field == "aliases" else "a\0b"}
+    given: dict[str, Any] = {"type": "Note", "name": "n", field: ["a\0b"] if field == "aliases" else "a\0b"}
     with pytest.raises(worlddb.InvalidText, match=r"has a NUL at character 1"):
         db.create(**given)
     ref = db.create("Note", "n").ref
     with pytest.raises(worlddb.InvalidText, match="NUL"):
         db.revise(ref, content="\0")
-    assert db.view().get(ref).content == ""
+    kept = db.view().get(ref)
+    assert kept is not None and kept.content == ""
 
 
 def test_a_log_that_holds_a_nul_is_read_and_replayed(
@@ -67,7 +70,8 @@ def test_a_log_that_holds_a_nul_is_read_and_replayed(
         older.setattr(validation, "_plain", lambda *given, **named: None)
         ref = db.create("Note", "n", content="a\0b").ref
     db.rebuild()
-    assert db.view().get(ref).content == "a\0b" and db.verify(deep=True).ok
+    found = db.view().get(ref)
+    assert found is not None and found.content == "a\0b" and db.verify(deep=True).ok
     assert db.replay(tmp_path / "again").root == db.view().hash()
     decided = db.redecide()
     assert not decided.differing and not decided.undecidable
