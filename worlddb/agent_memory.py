@@ -19,7 +19,17 @@ from worlddb import repeated_messages
 from worlddb.database import Database
 from worlddb.database import open as open_store
 from worlddb.log.model import errors, limits, times
-from worlddb.memory_scopes import ENTRY, SCOPE, Label, ScopeKey, Scopes, left_out, notes_inside, to_link
+from worlddb.memory_scopes import (
+    ENTRY,
+    SCOPE,
+    Label,
+    ScopeKey,
+    Scopes,
+    check_statement_type,
+    left_out,
+    notes_inside,
+    to_link,
+)
 from worlddb.plain_text import one_line
 from worlddb.query.recall import near_statements
 from worlddb.query.records import records
@@ -384,12 +394,7 @@ class Memory:
         why: str,
         on_near: str,
     ) -> Added:
-        if limits.checked_text(type, "type", limits.MAX_TYPE_BYTES).casefold() in (
-            SCOPE.casefold(),
-            extraction.SESSION.casefold(),
-            extraction.TURN.casefold(),
-        ):
-            raise errors.InputError(f"A statement cannot be a {type}", "Give another type, such as Fact")
+        check_statement_type(type)
         if on_near not in near_statements.ON_NEAR:
             known = ", ".join(near_statements.ON_NEAR)
             raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {known}")

@@ -11,14 +11,18 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 import msgspec
 
 from worlddb.database import Database
-from worlddb.log.model.errors import UnknownReference
+from worlddb.log.model import limits
+from worlddb.log.model.errors import InputError, UnknownReference
 from worlddb.log.model.times import format_time
 from worlddb.query.records.records import World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Note
+from worlddb.reconciler.ingest import extraction
 
 SCOPE: Final = "Scope"
 ENTRY: Final = "Entity"
+CONTAINERS: Final = frozenset(("scope", "user", extraction.SESSION.casefold(), extraction.TURN.casefold()))
+"""Types, whatever their case, of worlds that hold memories or messages and are none themselves."""
 KINDS: Final = ("user", "agent", "app", "run")
 BEGINNING: Final = "0001-01-01"
 """Start of every scope, so that memories of earlier times are in it at those times too."""
@@ -35,6 +39,16 @@ class Label(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.id}"
+
+
+def check_statement_type(type: str) -> None:
+    """See that a statement can be of a type.
+
+    Raises:
+        InputError: the type is that of a world which holds memories or messages, or is no text.
+    """
+    if limits.checked_text(type, "type", limits.MAX_TYPE_BYTES, empty=False).casefold() in CONTAINERS:
+        raise InputError(f"A statement cannot be a {type}", "Give another type, such as Fact")
 
 
 class Scopes:

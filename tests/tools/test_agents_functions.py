@@ -385,3 +385,46 @@ def test_a_model_in_one_world_is_not_told_who_writes_in_another(db: Database, mo
     assert json.loads(told)["error"]["code"] == "writer_busy"
     assert "stranger" not in told and "process" not in told
     assert "a stranger" in call(db, "remember", {"text": "She sings."})
+
+
+def test_a_statement_is_about_several_and_says_what_it_contradicts_and_rests_on(db: Database) -> None:
+    first = remember(db, "The offer ends in May.", about="Offer")["id"]
+    second = remember(db, "The offer ends in June.", about="Offer")["id"]
+    told = remember(
+        db,
+        "Ana and Bob wait until June.",
+        about=["Ana", " Bob ", "Ana"],
+        contradicts=[first],
+        derived_from=second,
+        type="Decision",
+        name="the wait",
+        why="the call on Monday",
+    )
+    made = db.view().get(told["id"])
+    assert made is not None and (made.type, made.name, made.why) == ("Decision", "the wait", "the call on Monday")
+    edges = {(edge.type, edge.target) for edge in db.view().edges(told["id"], direction="out")}
+    named = {world.name: world.ref for world in db.view().find(type="Entity")}
+    assert edges == {
+        ("refers_to", named["Ana"]),
+        ("refers_to", named["Bob"]),
+        ("contradicts", first),
+        ("derived_from", second),
+    }
+    again = remember(db, "Ana and Bob wait until June.", about=["Bob", "Ana"], type="Decision", name="the wait")
+    assert (again["id"], again["restated"]) == (told["id"], True)
+    assert not remember(db, "Ana and Bob wait until June.", about=["Bob", "Ana"])["restated"]
+    answer = json.loads(call(db, "remember", {"text": "Cleo waits too.", "about": ["Cleo", "Ana"], "why": "said so"}))
+    assert len(db.view().edges(answer["id"], type="refers_to")) == 2
+
+
+@pytest.mark.parametrize("kind", ["Scope", "user", "Session", "TURN", " "])
+def test_no_statement_passes_for_what_holds_statements(db: Database, kind: str) -> None:
+    with pytest.raises(InputError, match="cannot be a|is empty"):
+        remember(db, "Ana likes tea.", type=kind)
+
+
+def test_what_a_rewritten_span_cannot_take_is_refused(db: Database) -> None:
+    first = remember(db, "The rate is 2 %.", since="2020-01-01")["id"]
+    for given in ({"contradicts": [first]}, {"derived_from": [first]}, {"type": "Claim"}, {"name": "rate"}):
+        with pytest.raises(InputError, match="was given with replaces and until"):
+            remember(db, "The rate is 3 %.", replaces=first, since="2021-01-01", until="2022-01-01", **given)

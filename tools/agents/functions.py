@@ -4,7 +4,7 @@ The program that runs the loop opens the store, so it decides who is recorded as
 No argument that a model writes can change either. ``forget`` closes a statement and erases nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
@@ -26,7 +26,7 @@ from worlddb import (
     checked_text,
     parse_time,
 )
-from worlddb.memory_scopes import left_out, notes_inside, to_link
+from worlddb.memory_scopes import check_statement_type, left_out, notes_inside, to_link
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 
 MAX_HITS: Final = 50
@@ -41,13 +41,14 @@ _EVER_MICROS: Final = -62_135_596_800_000_000
 Text = Annotated[str, Meta(min_length=1, max_length=100_000)]
 Time = Annotated[str, Meta(min_length=4, max_length=40, description="ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z.")]
 Id = Annotated[str, Meta(pattern="^[0-9a-fA-F]{4,64}$")]
+Name = Annotated[str, Meta(max_length=200)]
 
 
 class Remember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments that a model may give :func:`remember`."""
 
     text: Annotated[Text, Meta(description="The statement, understandable by itself.")]
-    about: Annotated[str, Meta(max_length=200, description="The name of the person or thing, if it is about one.")] = ""
+    about: Annotated[Name | list[Name], Meta(description="The names of whom or what it is about, if of any.")] = ""
     since: Annotated[Time | None, Meta(description="Since when it is true; now if left out.")] = None
     until: Annotated[Time | None, Meta(description="Until when it is true, if that is known.")] = None
     replaces: Annotated[
@@ -57,6 +58,11 @@ class Remember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             " id stays."
         ),
     ] = None
+    contradicts: Annotated[list[Id], Meta(description="Ids of statements that cannot be true beside it.")] = []
+    derived_from: Annotated[list[Id], Meta(description="Ids of statements that it was concluded from.")] = []
+    type: Annotated[Name, Meta(min_length=1, description="What it is: Fact, Preference, Decision, ...")] = "Fact"
+    name: Annotated[Name, Meta(description="A short name for it, if it needs one.")] = ""
+    why: Annotated[str, Meta(max_length=2_000, description="The reason for keeping it.")] = ""
 
 
 class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -81,10 +87,15 @@ def remember(
     db: Database,
     text: str,
     *,
-    about: str = "",
+    about: str | Sequence[str] = "",
     since: str | None = None,
     until: str | None = None,
     replaces: str | None = None,
+    contradicts: str | Sequence[str] = (),
+    derived_from: str | Sequence[str] = (),
+    type: str = "Fact",
+    name: str = "",
+    why: str = "",
     world: Any = None,
     source: dict[str, Any] | None = None,
     on_near: str = "note",
@@ -94,15 +105,16 @@ def remember(
     ``near`` lists what it may repeat, replace or contradict, with the reason. By ``on_near`` nothing is linked to that
     (``note``), ``contradicts`` to what cannot be true beside it (``propose``), or ``supersedes`` to what it replaces if
     both are about one subject only (``supersede_same_subject``); ``db.unlink`` takes it back. What is said word for
-    word of the same subject in this world already gets one more source instead, and ``restated`` is true; ``notes``
+    word of the same subjects in this world already gets one more source instead, and ``restated`` is true; ``notes``
     name what was left out by that, and it is linked by ``on_near`` as a new one is.
 
-    ``about`` names a world of its own in ``world``, made at its first mention, to which every statement about it
-    refers. ``world`` contains both (default: the root) and ``source`` is their provenance; the program sets these, not
-    the model. Proposals are those that can be seen inside ``world``.
+    ``about`` names one world in ``world`` or several, each made at its first mention, to which every statement about it
+    refers. ``contradicts`` and ``derived_from`` are ids of statements. ``world`` contains all of them (default: the
+    root) and ``source`` is their provenance; the program sets these, not the model. Proposals are those that can be
+    seen inside ``world``.
 
-    With ``until``, a statement that this one ``replaces`` keeps its id and says the new text in that span alone;
-    ``lost`` lists what it said there.
+    With ``until``, a statement that this one ``replaces`` keeps its id, and whom it is about, and says the new text in
+    that span alone; ``lost`` lists what it said there.
 
     Raises:
         RefusedError: a rule of the engine forbids it; nothing was written.
@@ -110,39 +122,68 @@ def remember(
     """
     if not text.strip():
         raise InputError("text is blank", "Give one statement, understandable by itself")
-    about = " ".join(about.split())
-    if not about.isascii():
-        _check_text("about", about)
+    check_statement_type(type)
+    names = _names(about)
     home = None if world is None else db.view().reference_of(world)
+    joined = {"contradicts": _listed(contradicts), "derived_from": _listed(derived_from)}
+    ends = {kind: [_seen(db, ref, world) for ref in refs] for kind, refs in joined.items()}
     replaced = None
     if replaces is not None and until is not None:
+        given = [word for word, value in (*joined.items(), ("type", type != "Fact"), ("name", name)) if value]
+        if given:
+            raise InputError(f"{given[0]} was given with replaces and until", "Leave out until, or remember it apart")
         ref = _seen(db, replaces, world)
-        receipt = db.revise(ref, content=text, valid_from=since, valid_to=until, source=source)
+        receipt = db.revise(ref, content=text, valid_from=since, valid_to=until, source=source, why=why)
         receipt.raise_if_refused()
         _keep_up(db)
         nothing: dict[str, Any] = {"proposals": [], "near": [], "restated": False}
         return {"id": ref, "seq": receipt.seq, **nothing, "lost": _lost(receipt, ref)}
     if replaces is not None:
         replaced, since, until = _replaceable(db, replaces, world, since)
-    near = _near(db, text, about, since, world, on_near, replaced)
-    again = [each.ref for each, _ in near if each.is_repeated and _is_plain(db, each.ref, world)]
-    if again and replaced is None and until is None:
-        return _said_again(db, again[0], near, since, world, source)
+    told = {replaced, *(ref for refs in ends.values() for ref in refs)}
+    near = [found for found in _near(db, text, names, since, world, on_near) if found[0].ref not in told]
+    again = [each.ref for each, _ in near if each.is_repeated and _is_called(db, each.ref, type, name, world)]
+    if again and until is None and told == {None}:
+        return _said_again(db, again[0], near, since, world, source, why)
     with db.batch() as tx:
         made = tx.create(
-            "Fact", "", content=text, world=world, valid_from=since, valid_to=until, source=source, resolve=False
+            type,
+            name,
+            content=text,
+            world=world,
+            valid_from=since,
+            valid_to=until,
+            source=source,
+            why=why,
+            resolve="all" if name else False,
         )
-        if about:
-            tx.link(made, "refers_to", _named(db, tx, about, home, source), valid_from=since)
+        for each in names:
+            tx.link(made, "refers_to", _named(db, tx, each, home, source), valid_from=since)
         if replaced is not None:
-            tx.link(made, "supersedes", replaced, valid_from=since)
+            tx.link(made, "supersedes", replaced, valid_from=since, why=why)
+        for kind, refs in ends.items():
+            for ref in refs:
+                tx.link(made, kind, ref, valid_from=since, why=why)
         for other, edge_type in near:
             if edge_type:
                 tx.link(made, edge_type, other.ref, valid_from=since, why=f"by on_near: {other.reason}")
     _keep_up(db)
     proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
-    told = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
-    return {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": told, "restated": False}
+    shown = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
+    return {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": shown, "restated": False}
+
+
+def _listed(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _names(about: str | Sequence[str]) -> list[str]:
+    """Return the names of whom a statement is about, each once, without blanks that say nothing."""
+    names = [" ".join(each.split()) for each in _listed(about)]
+    for each in names:
+        if not each.isascii():
+            _check_text("about", each)
+    return list(dict.fromkeys(filter(None, names)))
 
 
 def _said_again(
@@ -152,15 +193,16 @@ def _said_again(
     since: str | None,
     world: Any,
     source: dict[str, Any] | None,
+    why: str,
 ) -> dict[str, Any]:
     """Record that a statement was said again, and link it to what is near as far as it was asked for."""
     view, others = db.view(world=world), [(other, edge_type) for other, edge_type in near if other.ref != said]
     asked = ((edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in others if edge_type)
-    links = {ref: (edge_type, why) for edge_type, ref, why in to_link(view, said, asked)}
+    links = {ref: (edge_type, reason) for edge_type, ref, reason in to_link(view, said, asked)}
     with db.batch() as tx:
-        tx.restate(said, source=source)
-        for ref, (edge_type, why) in links.items():
-            tx.link(said, edge_type, ref, valid_from=since, why=why)
+        tx.restate(said, source=source, why=why)
+        for ref, (edge_type, reason) in links.items():
+            tx.link(said, edge_type, ref, valid_from=since, why=reason)
     held = view.get(said)
     notes = [] if since is None or held is None else left_out(held, parse_time(since, "since"))
     told = [answer_notes.told_near(other, links.get(other.ref, ("", ""))[0]) for other, _ in others]
@@ -186,20 +228,20 @@ def _named(db: Database, tx: Any, about: str, home: str | None, source: dict[str
     return tx.create("Entity", about, **given, valid_from=_EVER, resolve="all", anew=True)
 
 
-def _is_plain(db: Database, ref: str, world: Any) -> bool:
-    """Return whether something is a statement as :func:`remember` writes them."""
+def _is_called(db: Database, ref: str, type: str, name: str, world: Any) -> bool:
+    """Return whether something is a statement of a type and a name."""
     found = db.view(world=world).get(ref)
-    return found is not None and (found.type, found.name) == ("Fact", "")
+    return found is not None and (found.type, found.name) == (type, name)
 
 
 def _near(
-    db: Database, text: str, about: str, since: str | None, world: Any, on_near: str, replaced: str | None
+    db: Database, text: str, names: list[str], since: str | None, world: Any, on_near: str
 ) -> list[tuple[Near, str]]:
     """Return what is near a statement, each with the type of the edge to link, which is empty for most."""
     if on_near not in ON_NEAR:
         raise InputError(f"on_near is {on_near!r:.80}", f"Give one of: {', '.join(ON_NEAR)}")
-    found = db.view(world=world).near(text, about=about or None, since=since)
-    return [(each, each.edge_type(on_near, 1 if about else 0)) for each in found if each.ref != replaced]
+    found = db.view(world=world).near(text, about=names or None, since=since)
+    return [(each, each.edge_type(on_near, len(names))) for each in found]
 
 
 def recall(

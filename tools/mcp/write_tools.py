@@ -24,7 +24,7 @@ from worlddb import (
     format_time,
     parse_time,
 )
-from worlddb.memory_scopes import SCOPE, Label, Link, ScopeKey, left_out, notes_inside, to_link
+from worlddb.memory_scopes import Label, Link, ScopeKey, check_statement_type, left_out, notes_inside, to_link
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session
 
@@ -47,7 +47,7 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
         raise InputError("No scope was named", "Give at least one of user_id, agent_id, app_id and run_id")
     _check_labels(labels)
     _check_text(given.text)
-    _check_type(given.type)
+    check_statement_type(given.type)
     view = session.view()
     joined = _joined(session, view, given)
     known = [session.scopes(view, label, include_retired=True) for label in labels]
@@ -479,11 +479,6 @@ def _scope(session: Session, view: View, given: tool_arguments.RetireAll) -> Wor
     if not found:
         raise UnknownReference(f"There is no scope {mcp_wording.named(str(label))}", "See memory_list_scopes")
     return found[0]
-
-
-def _check_type(name: str) -> None:
-    if name.casefold() == SCOPE.casefold():
-        raise InputError("A memory cannot be a scope", "Scopes are made when a memory is written into them")
 
 
 def _check_text(text: str) -> None:
