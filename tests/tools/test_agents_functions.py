@@ -419,12 +419,12 @@ def test_a_statement_is_about_several_and_says_what_it_contradicts_and_rests_on(
 
 @pytest.mark.parametrize("kind", ["Scope", "user", "Session", "TURN", " "])
 def test_no_statement_passes_for_what_holds_statements(db: Database, kind: str) -> None:
-    with pytest.raises(InputError, match="cannot be a|is empty"):
+    with pytest.raises(InputError, match=r"cannot be a|is empty"):
         remember(db, "Ana likes tea.", type=kind)
 
 
 def test_what_a_rewritten_span_cannot_take_is_refused(db: Database) -> None:
     first = remember(db, "The rate is 2 %.", since="2020-01-01")["id"]
-    for given in ({"contradicts": [first]}, {"derived_from": [first]}, {"type": "Claim"}, {"name": "rate"}):
+    for other in ({"contradicts": [first]}, {"derived_from": [first]}, {"type": "Claim"}, {"name": "rate"}):
         with pytest.raises(InputError, match="was given with replaces and until"):
-            remember(db, "The rate is 3 %.", replaces=first, since="2021-01-01", until="2022-01-01", **given)
+            remember(db, "The rate is 3 %.", replaces=first, since="2021-01-01", until="2022-01-01", **other)

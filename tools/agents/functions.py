@@ -108,13 +108,10 @@ def remember(
     word of the same subjects in this world already gets one more source instead, and ``restated`` is true; ``notes``
     name what was left out by that, and it is linked by ``on_near`` as a new one is.
 
-    ``about`` names one world in ``world`` or several, each made at its first mention, to which every statement about it
-    refers. ``contradicts`` and ``derived_from`` are ids of statements. ``world`` contains all of them (default: the
-    root) and ``source`` is their provenance; the program sets these, not the model. Proposals are those that can be
-    seen inside ``world``.
-
-    With ``until``, a statement that this one ``replaces`` keeps its id, and whom it is about, and says the new text in
-    that span alone; ``lost`` lists what it said there.
+    ``about`` names worlds in ``world``, each made at its first mention, to which every statement about it refers.
+    ``world`` contains all of them (default: the root), ``source`` is their provenance; the program sets these, not the
+    model. Proposals are those seen inside ``world``. With ``until``, a statement that this one ``replaces`` keeps its
+    id, and whom it is about, and says the new text in that span alone; ``lost`` lists what it said there.
 
     Raises:
         RefusedError: a rule of the engine forbids it; nothing was written.
@@ -129,15 +126,8 @@ def remember(
     ends = {kind: [_seen(db, ref, world) for ref in refs] for kind, refs in joined.items()}
     replaced = None
     if replaces is not None and until is not None:
-        given = [word for word, value in (*joined.items(), ("type", type != "Fact"), ("name", name)) if value]
-        if given:
-            raise InputError(f"{given[0]} was given with replaces and until", "Leave out until, or remember it apart")
-        ref = _seen(db, replaces, world)
-        receipt = db.revise(ref, content=text, valid_from=since, valid_to=until, source=source, why=why)
-        receipt.raise_if_refused()
-        _keep_up(db)
-        nothing: dict[str, Any] = {"proposals": [], "near": [], "restated": False}
-        return {"id": ref, "seq": receipt.seq, **nothing, "lost": _lost(receipt, ref)}
+        besides = {**joined, "type": type != "Fact", "name": name}
+        return _rewritten(db, text, _seen(db, replaces, world), since, until, source, why, besides)
     if replaces is not None:
         replaced, since, until = _replaceable(db, replaces, world, since)
     told = {replaced, *(ref for refs in ends.values() for ref in refs)}
@@ -145,32 +135,44 @@ def remember(
     again = [each.ref for each, _ in near if each.is_repeated and _is_called(db, each.ref, type, name, world)]
     if again and until is None and told == {None}:
         return _said_again(db, again[0], near, since, world, source, why)
+    if replaced is not None:
+        ends["supersedes"] = [replaced]
+    links = [(kind, ref, why) for kind, refs in ends.items() for ref in refs]
+    links += [(edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in near if edge_type]
+    ask = "all" if name else False
     with db.batch() as tx:
         made = tx.create(
-            type,
-            name,
-            content=text,
-            world=world,
-            valid_from=since,
-            valid_to=until,
-            source=source,
-            why=why,
-            resolve="all" if name else False,
+            type, name, content=text, world=world, valid_from=since, valid_to=until, source=source, why=why, resolve=ask
         )
         for each in names:
             tx.link(made, "refers_to", _named(db, tx, each, home, source), valid_from=since)
-        if replaced is not None:
-            tx.link(made, "supersedes", replaced, valid_from=since, why=why)
-        for kind, refs in ends.items():
-            for ref in refs:
-                tx.link(made, kind, ref, valid_from=since, why=why)
-        for other, edge_type in near:
-            if edge_type:
-                tx.link(made, edge_type, other.ref, valid_from=since, why=f"by on_near: {other.reason}")
+        for kind, ref, reason in links:
+            tx.link(made, kind, ref, valid_from=since, why=reason)
     _keep_up(db)
     proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
     shown = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
     return {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": shown, "restated": False}
+
+
+def _rewritten(
+    db: Database,
+    text: str,
+    ref: str,
+    since: str | None,
+    until: str,
+    source: dict[str, Any] | None,
+    why: str,
+    besides: dict[str, Any],
+) -> dict[str, Any]:
+    """Let a statement say something else in a span; what was told of a new statement besides is refused."""
+    given = [word for word, value in besides.items() if value]
+    if given:
+        raise InputError(f"{given[0]} was given with replaces and until", "Leave out until, or remember it apart")
+    receipt = db.revise(ref, content=text, valid_from=since, valid_to=until, source=source, why=why)
+    receipt.raise_if_refused()
+    _keep_up(db)
+    nothing: dict[str, Any] = {"proposals": [], "near": [], "restated": False}
+    return {"id": ref, "seq": receipt.seq, **nothing, "lost": _lost(receipt, ref)}
 
 
 def _listed(given: str | Sequence[str]) -> list[str]:
