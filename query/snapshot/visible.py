@@ -29,6 +29,7 @@ from worlddb.query.snapshot import valid_period
 from worlddb.query.snapshot.erasure_notes import erasure_of
 from worlddb.query.snapshot.snapshot import (
     ALL_TIMES,
+    NO_DETAILS,
     Inhabitants,
     InteriorCache,
     Referred,
@@ -383,11 +384,12 @@ class VisibleSnapshot:
 
     def body(self, row: schema.VersionRow) -> blobs.Body | None:
         """The body of a version, ``None`` once erased. The first few are kept for the second read."""
-        if row.body in self._bodies:
-            return self._bodies[row.body]
+        bodies = self._bodies
+        if row.body in bodies:
+            return bodies[row.body]
         found = self._snapshot.body(row)
-        if len(self._bodies) < MOST_BODIES:
-            self._bodies[row.body] = found
+        if len(bodies) < MOST_BODIES:
+            bodies[row.body] = found
         return found
 
     def stands(self, world: int) -> bool:
@@ -457,7 +459,7 @@ class VisibleSnapshot:
 
     def details(self, seq: int, position: int) -> blobs.Details:
         """The details that a command left in a commit; empty if it left none or they were erased."""
-        return self._snapshot.details(seq, position)
+        return NO_DETAILS if position == NONE else self._snapshot.details(seq, position)
 
     def erasure_due(self) -> int | None:
         """The erasure whose bytes still lie in files, if there is one."""
@@ -585,14 +587,14 @@ class VisibleSnapshot:
     def says_trust(self) -> bool:
         """True if it was ever said how far anything is trusted."""
         if self._says_trust is None:
-            self._says_trust = next(iter(self._snapshot.tables.trusts.scan(b"")), None) is not None
+            self._says_trust = self._snapshot.tables.has_rows("trusts")
         return self._says_trust
 
     @property
     def says_again(self) -> bool:
         """True if anything was ever said again."""
         if self._says_again is None:
-            self._says_again = next(iter(self._snapshot.tables.restated_table.scan(b"")), None) is not None
+            self._says_again = self._snapshot.tables.has_rows("restatements")
         return self._says_again
 
     def said_again(self, node: int, number: int) -> list[schema.RestatedRow]:

@@ -5,7 +5,8 @@ are gone. The vectors themselves are blobs of the log.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final, NamedTuple
 
 from worlddb.log.model import blobs, codec, errors, times
@@ -32,6 +33,12 @@ class SeenVersion(NamedTuple):
     validity: times.Validity
 
 
+_seen: Final[Callable[[tuple[int, schema.VersionRow, times.Validity]], SeenVersion]] = partial(
+    tuple.__new__, SeenVersion
+)
+_interval: Final[Callable[[tuple[int, int]], times.Interval]] = partial(tuple.__new__, times.Interval)
+
+
 def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVersion]:
     """Yield the versions that were known at a commit, newest first.
 
@@ -48,7 +55,8 @@ def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVers
         row = tables.version(node, number)
     while True:
         if row.closed <= seq:
-            yield SeenVersion(number, row, times.Interval(row.valid_from, row.valid_to))
+            # By far the most, and there may be thousands: made as `rows.py` makes its own.
+            yield _seen((number, row, _interval((row.valid_from, row.valid_to))))
         elif not is_cut:
             is_cut = True
             yield SeenVersion(number, row, version_validity(tables, node, number, row, seq))

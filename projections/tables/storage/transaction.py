@@ -206,6 +206,9 @@ class WholeTables:
 
     timelines = _Opened("timelines")
     _types = _Opened("types")
+    _names = _Opened("names")
+    _out = _Opened("out")
+    _back = _Opened("back")
     alias_table = _Opened("aliases")
     _edges = _Opened("edges")
     _edge_keys = _Opened("edge_keys")
@@ -247,9 +250,6 @@ class WholeTables:
         self.nodes = self.table("nodes")
         self._lineages = self.table("lineages")
         self._versions = self.table("versions")
-        self._names = self.table("names")
-        self._out = self.table("out")
-        self._back = self.table("back")
 
     def table(self, name: str) -> write_buffer.Table:
         """A table by its name in the schema, whether or not all of its rows are in it."""
@@ -257,6 +257,14 @@ class WholeTables:
         if found is None:
             found = self._opened[name] = write_buffer.Table(self._txn, *_ROOMS[name])
         return found
+
+    def has_rows(self, name: str) -> bool:
+        """True if a table may have any row: nearly no store has of some, and this is quicker than to look into them."""
+        if name in self._opened or self.deferred is not None:
+            return next(iter(self.table(name).scan(b"")), None) is not None
+        first, _ = _ROOMS[name]
+        cursor = self._txn.cursor()
+        return bool(cursor.set_range(first)) and cursor.key().startswith(first)  # type: ignore[union-attr]
 
     def _complete(self, table: write_buffer.Table) -> write_buffer.Table:
         """Put the deferred rows, so that the table has all of its rows."""
