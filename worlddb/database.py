@@ -707,7 +707,7 @@ class Database(WriteCalls):
 
         with self._env.read() as txn:
             log = LmdbLog(txn)
-            remarks = [*verify.remarks_on(log), *copies.remarks_on(self._env.folder, log)]
+            remarks = [*(found.problem for found in verify.remarks_on(log)), *copies.remarks_on(self._env.folder, log)]
         return (*remarks, *(found.problem for found in snapshot_findings(self._env, deep=False)))
 
     def rebuild(self, *names: str, progress: Progress | None = None) -> Rebuilt:

@@ -131,7 +131,7 @@ def verify_commit(
     return header, [Finding(seq, problem) for problem in problems]
 
 
-def remarks_on(log: LmdbLog) -> Iterator[str]:
+def remarks_on(log: LmdbLog) -> Iterator[Finding]:
     """What the log repeats though nothing proves it: erasures that an upgrade found beside an older release's log."""
     tag = codec.encode(str(ErasedElsewhere.__struct_config__.tag))
     for seq in range(1, log.head().seq + 1):
@@ -140,10 +140,11 @@ def remarks_on(log: LmdbLog) -> Iterator[str]:
         for each in erasure_evidence.arrived(log.events(seq), partial(log.blob, seq), seq):
             if each.listed:
                 header = each.header
-                yield (
+                yield Finding(
+                    seq,
                     f"commit {seq} repeats an erasure that an upgrade found beside the log: in commit {header.seq:,} of"
                     f" another history by {header.author!r}, texts gone here: {sum(1 for _ in each.blobs):,}. Nothing"
-                    " proves it"
+                    " proves it",
                 )
 
 

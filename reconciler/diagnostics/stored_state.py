@@ -8,7 +8,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from worlddb.log.model import errors, times
 from worlddb.log.model.clock import Clock, now_of
@@ -308,6 +308,17 @@ def chain(env: environment.Environment, progress: runner.Progress | None = None)
         findings = [finding for finding in findings if "open it to finish" not in finding.problem]
         yield _unfinished(env.folder, due)
     yield from _damaged(env.folder, sorted([*findings, *gaps]))
+    if not findings and not gaps:
+        for remark in cast(list[verify.Finding], read(lambda log: [*verify.remarks_on(log)])):
+            yield symptom.Symptom(
+                "erasure_unproven",
+                False,
+                f"{env.folder}, commit {remark.seq}",
+                remark.problem,
+                "Whoever could write to the files then may have deleted a text and invented its erasure",
+                "Ask who kept the store then; if that erasure was none, restore a backup from before",
+                symptom.on(env.folder, f"log --from {remark.seq} --to {remark.seq}"),
+            )
     for problem in beside:
         yield symptom.Symptom(
             "copies_altered",

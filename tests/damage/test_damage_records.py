@@ -298,6 +298,8 @@ def test_an_upgrade_lists_what_older_releases_kept_beside_the_log_once(
         assert world.erasure.listed, "nothing proves it, whoever reads it"
         (remark,) = db.verify(deep=True, head=db.checkpoint()).remarks
         assert "commit 4 of another history by 'ada'" in remark and "Nothing proves" in remark
+        remarked = [each for each in worlddb.diagnose(then).symptoms if each.code == "erasure_unproven"]
+        assert [(each.what, each.wrong, "commit 4" in each.where) for each in remarked] == [(remark, False, True)]
     told = Here(capsys, then)("show", ref)
     assert "request 7" in told.out and "nothing proves" in told.out
     # What somebody adds afterwards is damage, however well it fits.
