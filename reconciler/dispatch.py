@@ -10,7 +10,7 @@ from typing import Any, Final
 from worlddb.log.model import errors, ids, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply.log_marks import bookmark_at
-from worlddb.projections.tables.storage.schema import ACCEPTED, PENDING, STATUS_NAMES, ProposalRow
+from worlddb.projections.tables.storage.schema import ACCEPTED, CONTAINS, PENDING, STATUS_NAMES, ProposalRow
 from worlddb.reconciler.bundle_import.bundle_importer import import_bundle
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions import configuration, worlds
@@ -81,6 +81,12 @@ def decide(
 def link(ctx: context.Context, command: cmd.Link, details: int) -> draft.Decision:
     source, target = context.node_ref(ctx, command.source_ref), context.node_ref(ctx, command.target_ref)
     home = None if command.home is None else context.node_ref(ctx, command.home)
+    if command.type == CONTAINS and home not in (None, source):
+        ctx.refuse(
+            "container_is_home",
+            f"The home of this {CONTAINS} can only be {ids.short(ctx.tables.node(source).lineage)}, which contains",
+            "Leave home out",
+        )
     if isinstance(command.key, str | cmd.BoundKey) and not ctx.takes_in:
         said = context.SaidOfEdge(
             command.type, source, target, home, command.valid_from, command.valid_to, command.properties

@@ -36,6 +36,7 @@ from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Receipt
 from worlddb.reconciler.ingest import chat_messages, extraction
+from worlddb.repeated_messages import identity
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -457,7 +458,7 @@ class Memory:
         speakers = {chat_messages.USER: self.user or "", chat_messages.ASSISTANT: self.agent or ""}
         speakers = {role: name for role, name in speakers.items() if name}
         session = self.session or extraction.DEFAULT_SESSION
-        known = set[int]().union(*(repeated_messages.held_before(view, session, said) for view in self._views()))
+        known = self._held(session, said)
         begun, fallback = self._begun(), None if at is None else times.parse_time(at, "since")
         first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
         said, told = [each for place, each in enumerate(said) if place not in known], (source, fallback, first, why)
@@ -474,6 +475,16 @@ class Memory:
         again = len(known) + (sum(ref not in written for ref in refs) if receipt.events else len(refs))
         done = self._done(receipt, refs, begun)
         return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes))
+
+    def _held(self, session: str, said: Sequence[chat_messages.Message]) -> set[int]:
+        """Return the places of messages in a list that the session holds in one of the user's worlds, or held once."""
+        known, views = set[int](), self._views()
+        scope = self._scope_key() if views else ()
+        keys = [None if own is None else _key("message", scope, session, *own) for own in map(identity, said)]
+        for view in views:
+            home = repeated_messages.session_in(view, session, _key("session", scope, session))
+            known |= set() if home is None else repeated_messages.held_before(view, home, said, self.db, keys)
+        return known
 
     def _write_turns(
         self,
@@ -504,14 +515,14 @@ class Memory:
             made = []
             for each in said:
                 turn, begins = each.turn(speakers), fallback if each.at is None else each.at
-                own = repeated_messages.identity(each)
+                own = identity(each)
                 world = tx.create(
                     extraction.TURN,
                     "",
                     content=f"{turn.speaker}: {turn.text}",
                     world=where,
                     key=None if own is None else _key("message", key, session, *own),
-                    key_within=where,
+                    key_within=None if own is None else where,
                     valid_from=begins,
                     source=self._source({**source, **turn.source}),
                     why=why,
@@ -530,10 +541,11 @@ class Memory:
 
     def _home(self, tx: Any) -> tuple[ScopeKey | tuple[str, ...], Any]:
         """Return the key of whose world it is, and the world, made if there is none."""
-        if self._label is None:
-            return ("memory",), None
-        key = self._scopes.key(self.db.view(), self._label)
-        return key, self._scopes.write_scope(tx, key)
+        key = self._scope_key()
+        return key, None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
+
+    def _scope_key(self) -> ScopeKey | tuple[str, ...]:
+        return ("memory",) if self._label is None else self._scopes.key(self.db.view(), self._label)
 
     def _entry(self, tx: Any, key: Any, home: Any, name: str) -> Any:
         """Return the entity of a name; a user goes by one name, however it is capitalised."""

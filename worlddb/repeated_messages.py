@@ -6,12 +6,15 @@ A message with an id or a time is known by that. Others are known by the list th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from worlddb.log.model import errors
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.ingest import chat_messages, extraction
+
+if TYPE_CHECKING:
+    from worlddb.database import Database
 
 _BESIDE: Final = 64
 """Turns before the last ones that a list is laid beside."""
@@ -41,19 +44,34 @@ def check_ids(said: Sequence[chat_messages.Message]) -> None:
             raise errors.InputError(f"Two messages have the id {named}, and other texts", "Give each its own id")
 
 
-def held_before(view: View, session: str, said: Sequence[chat_messages.Message]) -> set[int]:
-    """Return the places of messages in a list that the session holds, or held once.
+def session_in(view: View, name: str, key: str) -> records.World | None:
+    """Return the session of a name, also if its name was erased since: then its key still leads to it."""
+    named = [world for world in view.find(name=name, type=extraction.SESSION) if world.name == name]
+    return named[0] if named else view.keyed(key)
+
+
+def held_before(
+    view: View, session: records.World, said: Sequence[chat_messages.Message], db: Database, keys: Sequence[str | None]
+) -> set[int]:
+    """Return the places of messages in a list that a session holds, or held once; ``keys`` are those that they have.
 
     These are the beginning of a list that begins with all that it ever held. Where something of that was forgotten,
-    corrected or erased since, it is not to come back with a list that was cut, or changed elsewhere, either: then
-    the two are laid side by side.
+    corrected or erased since, it is not to come back with a list that was cut, or changed elsewhere, or that has ids
+    or times by now, either: then the two are laid side by side.
     """
-    if identity(said[0]) is not None:
-        return set()
-    homes = [world for world in view.find(name=session, type=extraction.SESSION) if world.name == session]
     asked = [(each.role, each.text) for each in said]
-    rest = iter(view.children(homes[0].ref, include_superseded=True) if homes else ())
+    rest = iter(view.children(session.ref, include_superseded=True))
     turns: list[records.World] = []
+    if keys[0] is not None:
+        new = [place for place, key in enumerate(keys) if key is None or view.keyed(key) is None]
+        if len(new) <= _IN_COMMON or _has_own(view.find(world=session.ref, limit=1, include_superseded=True)):
+            return set()
+        turns = [*rest][-(2 * len(asked) + _BESIDE) :]
+        placed = _without_key(view, turns, db) if _is_any_gone(turns) else ()
+        if not placed:
+            return set()
+        held = [_said_ever(view, turn) if turn.ref in placed else frozenset[Said]() for turn in turns]
+        return {new[place] for place in _side_by_side(held, [asked[place] for place in new])}
     for turn in rest:
         turns.append(turn)
         if len(turns) > len(asked) or not _said_ever(view, turn).issuperset([asked[len(turns) - 1]]):
@@ -63,9 +81,25 @@ def held_before(view: View, session: str, said: Sequence[chat_messages.Message])
     if len(asked) <= _IN_COMMON:
         return set()  # Messages that are added one by one, or in pairs, may say the same again.
     turns = [*turns, *rest][-(2 * len(asked) + _BESIDE) :]
-    if not any(turn.erased or turn.closed or turn.number > 1 for turn in turns):
+    if not _is_any_gone(turns):
         return set()
     return _side_by_side([_said_ever(view, turn) for turn in turns], asked)
+
+
+def _has_own(first: Sequence[records.World]) -> bool:
+    """Return whether a session began with a message with an id or a time: then it is known by these."""
+    return any(turn.source.get("message") or turn.valid.start != turn.ingested_at for turn in first)
+
+
+def _is_any_gone(turns: Sequence[records.World]) -> bool:
+    return any(turn.erased or turn.closed or turn.number > 1 for turn in turns)
+
+
+def _without_key(view: View, turns: Sequence[records.World], db: Database) -> set[str]:
+    """Return the references of those turns that were given without an id or a time, as their edges tell."""
+    begun = {view.history(turn.ref)[0].seq if turn.number > 1 else turn.seq for turn in turns}
+    edges = (entry.data for seq in begun for entry in db.log(seq, seq) if entry.event == "linked")
+    return {edge["source"] for edge in edges if not edge["keyed"]}
 
 
 class _Anything(frozenset[Said]):

@@ -58,6 +58,15 @@ class WriteCalls(ABC):
         several = refs if isinstance(refs, list | tuple) and not isinstance(refs, Pending) else [refs]
         return tuple(self._ref(ref) for ref in several)
 
+    def _key(self, key: str | None, within: Any) -> str | cmd.BoundKey | None:
+        if within is None:
+            return key
+        if key is None:
+            raise errors.InputError(
+                "key_within was given without a key", "Give the key that counts there, or leave it out"
+            )
+        return cmd.BoundKey(key, self._ref(within))
+
     # -- worlds, edges, identities and moments
 
     def create(
@@ -97,7 +106,7 @@ class WriteCalls(ABC):
             content=content,
             aliases=_texts(aliases, "aliases"),
             world=self._ref_if_any(world),
-            key=key if key is None or key_within is None else cmd.BoundKey(key, self._ref(key_within)),
+            key=self._key(key, key_within),
             valid_from=_time(valid_from, "valid_from"),
             valid_to=_time(valid_to, "valid_to"),
             source={} if source is None else source,
@@ -218,7 +227,7 @@ class WriteCalls(ABC):
             type=type,
             target_ref=self._ref(target),
             home=self._ref_if_any(home),
-            key=key if key is None or key_within is None else cmd.BoundKey(key, self._ref(key_within)),
+            key=self._key(key, key_within),
             properties={} if properties is None else properties,
             valid_from=_time(valid_from, "valid_from"),
             valid_to=_time(valid_to, "valid_to"),

@@ -66,6 +66,11 @@ def _create(command: cmd.Create) -> None:
         _ref(command.scope, "scope")
     limits.checked_flag(command.revive, "revive")
     limits.checked_flag(command.anew, "anew")
+    if command.key is None and (command.revive or command.anew):
+        raise errors.InputError(
+            f"{'revive' if command.revive else 'anew'} was given without a key",
+            "Give the key of the world, or leave it out",
+        )
 
 
 def checked_resolve(value: object) -> None:
@@ -108,6 +113,9 @@ def _reassert(command: cmd.Reassert) -> None:
     _times(command.valid_from, command.valid_to)
 
 
+_SAME_AS: Final = "same_as"
+
+
 def _link(command: cmd.Link) -> None:
     if (
         type(command.source_ref) in _REFERENCES
@@ -127,6 +135,11 @@ def _link(command: cmd.Link) -> None:
     _record(command.properties, "properties")
     _key(command.key)
     _times(command.valid_from, command.valid_to)
+    if command.type == _SAME_AS and (command.key is not None or command.valid_to is not None):
+        raise errors.InputError(
+            f"{'valid_to' if command.key is None else 'key'} was given with {_SAME_AS}",
+            "Leave it out: a pair is proposed once, and what is accepted holds until it is undone",
+        )
 
 
 def _unlink(command: cmd.Unlink) -> None:

@@ -17,7 +17,7 @@ from worlddb.projections.tables.storage import schema, transaction
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert
 from worlddb.reconciler.transaction import context, forbidden_texts, receipts
-from worlddb.reconciler.transaction.draft import stated_ends
+from worlddb.reconciler.transaction.draft import new_aliases, stated_ends
 
 
 class _Rule(NamedTuple):
@@ -151,7 +151,7 @@ class BulkDecider:
         created = ev.Created(lineage, body, details, begins, until, None, stated)
         draft.events.append(created)
         node = draft.applier.create(created, identifier, name)
-        for position in range(len(command.aliases)):
+        for position in new_aliases(command.aliases):
             draft.emit(ev.Named(lineage, details, position))
         end = hashing.edge_end(lineage, identifier)
         self._endpoints[lineage] = transaction.EdgeEndpoint(node, lineage, 1, end)

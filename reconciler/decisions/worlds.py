@@ -77,7 +77,7 @@ def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: 
         valid_to=command.valid_to,
     )
     if newest is None:
-        for position in range(len(command.aliases)):
+        for position in draft.new_aliases(command.aliases, ctx.aliases(node)):
             ctx.draft.emit(ev.Named(row.lineage, details, position))
     _say_what_stays(ctx, command, node, None)
     window = _window(ctx, revision, node)
@@ -216,17 +216,23 @@ def retire(ctx: context.Context, command: cmd.Retire, details: int) -> draft.Dec
     if isinstance(found, bytes):
         if command.members:
             raise errors.InputError("members was given, and an edge has none", "Leave it out")
-        ctx.close_edge(found, window.start, window.end)
+        _refuse_empty(ctx, window)
+        if not ctx.close_edge(found, window.start, window.end):
+            ctx.note("already_closed", found)
         return draft.Decision(found)
     if found == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be retired")
-    if window.is_empty:
-        ctx.refuse("empty_window", "The window in which it is to hold nothing has no instant", "Let it end later")
+    _refuse_empty(ctx, window)
     ending = [found, *(_members_alone(ctx, found) if command.members else ())]
     for node in ending:
         _retired(ctx, node, window, details)
     _tell_touched(ctx, found, window, set(ending))
     return draft.Decision(ctx.tables.node(found).lineage)
+
+
+def _refuse_empty(ctx: context.Context, window: times.Interval) -> None:
+    if window.is_empty:
+        ctx.refuse("empty_window", "The window in which it is to hold nothing has no instant", "Let it end later")
 
 
 def _retired(ctx: context.Context, node: int, window: times.Interval, details: int) -> None:
@@ -326,12 +332,12 @@ def reassert(ctx: context.Context, command: cmd.Reassert, details: int) -> draft
 def alias(ctx: context.Context, command: cmd.Alias, details: int) -> draft.Decision:
     node = context.node_ref(ctx, command.ref)
     lineage = ctx.tables.node(node).lineage
-    aliases = command.aliases
     if ctx.body(node) is None:
         _refuse_erased(ctx, lineage)
-    if ctx.tables.node(node).aliases + len(aliases) > limits.MAX_ALIASES:
+    given = draft.new_aliases(command.aliases, ctx.aliases(node))
+    if ctx.tables.node(node).aliases + len(given) > limits.MAX_ALIASES:
         ctx.refuse("too_many_aliases", f"{ids.short(lineage)} would have more than {limits.MAX_ALIASES} aliases")
-    for position in range(len(aliases)):
+    for position in given:
         ctx.draft.emit(ev.Named(lineage, details, position))
     return draft.Decision(lineage)
 

@@ -18,7 +18,7 @@ from worlddb.reconciler.commands import commands, outcome
 from worlddb.reconciler.edge_types import functional, registry, scopes, supersession
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert, PairProposal, WorldText, Written
 from worlddb.reconciler.transaction import inputs, interiors, windows
-from worlddb.reconciler.transaction.draft import Draft, stated_ends
+from worlddb.reconciler.transaction.draft import Draft, new_aliases, stated_ends
 
 
 class Reading:
@@ -337,6 +337,7 @@ class Context(Reading):
         try:
             if self._insert(edge, handler) is Insert.STAGE:
                 if type_name != SAME_AS:
+                    self._refuse_unstaged(edge)
                     return self.link(source, SAME_AS, target, home=where, valid_from=begins, details=details)
                 return Written(self.propose(source, target, edge=edge), staged=True)
             written = self._write(edge, handler, nonce)
@@ -345,6 +346,18 @@ class Context(Reading):
             return Written(written, staged=False)
         finally:
             self._depth -= 1
+
+    def _refuse_unstaged(self, edge: HandledEdge) -> None:
+        """Refuse what a proposal cannot keep of an edge that its handler stages."""
+        given = [
+            name for name, is_given in (("key", edge.key), ("valid_to", edge.valid_to != times.FOREVER)) if is_given
+        ]
+        if given:
+            self.refuse(
+                "not_staged",
+                f"The handler of {edge.type} makes a proposal of this edge, which has no {given[0]}",
+                f"Leave {given[0]} out",
+            )
 
     def unlink(self, edge: bytes) -> None:
         """Retract an edge on the ingest axis and let its handler clean up."""
@@ -564,7 +577,7 @@ class Context(Reading):
         body = self.draft.add_body(*text)
         node = self.draft.applier.next_node
         self.draft.emit(ev.Created(lineage, body, details, validity.start, validity.end, None, stated))
-        for position in range(len(aliases)):
+        for position in new_aliases(aliases):
             self.draft.emit(ev.Named(lineage, details, position))
         self.link(world, schema.CONTAINS, node, valid_from=validity.start)
         return node, body

@@ -3,7 +3,7 @@
 Each event is applied as it is decided, so later decisions see it.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -25,6 +25,16 @@ class FinishedCommit(NamedTuple):
     header: codec.Header
     events: codec.Events
     record: codec.Record
+
+
+def new_aliases(given: Sequence[str], known: Iterable[str] = ()) -> list[int]:
+    """The places of the aliases that a world has not yet, each once."""
+    seen, places = set(known), []
+    for position, text in enumerate(given):
+        if text not in seen:
+            seen.add(text)
+            places.append(position)
+    return places
 
 
 def stated_ends(valid_from: int | None, valid_to: int | None) -> int:

@@ -127,10 +127,13 @@ def _rest(command: cmd.Command, secret: bytes) -> list[Any]:
     rest = list(_GET_REST[type(command)](command))
     at = _KEY_AT.get(type(command))
     if at is not None and rest[at] is not None:
-        key = rest[at].text if isinstance(rest[at], cmd.BoundKey) else rest[at]
-        rest[at] = (
-            key.recorded if isinstance(key, cmd.KnownKey) else hashing.keyed(secret, hashing.COMMAND_KEY, key.encode())
-        )
+        key = rest[at]
+        if isinstance(key, cmd.KnownKey):
+            rest[at] = key.recorded
+        else:
+            # The world in which it counts is a part of the key.
+            given = (key.text.encode(), codec.encode(key.world)) if isinstance(key, cmd.BoundKey) else (key.encode(),)
+            rest[at] = hashing.keyed(secret, hashing.COMMAND_KEY, *given)
     return rest
 
 

@@ -463,3 +463,37 @@ def test_a_scope_that_ended_and_was_resumed_keeps_what_was_written_between(db: w
     db.retire(scope)
     cleo.add("fourth zq")
     assert [hit.content for hit in cleo.recall("zq")] == ["fourth zq"]
+
+
+@pytest.mark.parametrize("how", ["erased", "forgotten"])
+@pytest.mark.parametrize("given", ["id", "timestamp"])
+def test_what_is_gone_does_not_come_back_when_the_messages_have_ids_or_times_by_now(
+    db: worlddb.Database, how: str, given: str
+) -> None:
+    mem = worlddb.memory(db, user="cleo", session="s")
+    own = {"id": "m{}", "timestamp": "2026-01-01T00:00:0{}Z"}[given]
+    gone = mem.add(_said(4)).ids[1]
+    db.erase(gone, reason="r") if how == "erased" else mem.forget(gone)
+    held = [each.content for each in db.view().find(type="Turn")]
+    for count in (4, 5, 8):
+        known = count if count == 4 else count - 1 if count == 5 else 5
+        assert mem.add([{**each, given: own.format(at)} for at, each in enumerate(_said(count))]).repeated == known
+    turns = [each.content for each in db.view().find(type="Turn")]
+    assert turns[: len(held)] == held and len(turns) == len(held) + 4
+    # What has another id is another message, though one beside it is gone.
+    erased = db.view().find(type="Turn")[-2].ref
+    db.erase(erased, reason="r")
+    again = [{**each, given: own.format(at)} for at, each in enumerate(_said(8))]
+    again[6] = {"role": "user", "content": "zqnew", given: own.format(9)}
+    assert mem.add(again).repeated == 7 and "zqnew" in db.view().find(type="Turn")[-1].content
+
+
+def test_a_session_whose_own_name_was_erased_is_found_again(db: worlddb.Database) -> None:
+    """The whole chat was written a second time."""
+    mem = worlddb.memory(db, user="cleo", session="s")
+    gone = mem.add(_said(4)).ids[1]
+    db.erase(gone, reason="r")
+    db.erase(db.view().find(type="Session")[0].ref, reason="r", members=False)
+    assert mem.add(_said(5)).repeated == 4 and len(db.view().find(type="Turn")) == 4
+    (session,) = db.view().find(type="Session")
+    assert session.name == "s"

@@ -43,6 +43,8 @@ class Attempt(OfWorlds):
     ) -> int:
         one, other = self.world(source), self.world(target)
         place = None if home is None else self.world(home)
+        if type == "contains" and place not in (None, one):
+            refuse("container_is_home")
         if type not in TYPES:
             raise Bad(UnknownEdgeType)
         start = default_start(self, type, one, other) if valid_from is None else valid_from

@@ -48,6 +48,10 @@ class Recipe(NamedTuple):
             arguments = _under_its_key(arguments)
         if arguments.get("replace_later") and arguments.get("valid_to") is not None:
             del arguments["replace_later"]
+        if self.method == "link" and arguments["type"] == "same_as":
+            arguments.pop("valid_to", None)
+        if self.method == "create" and arguments.get("key") is None:
+            arguments = {name: value for name, value in arguments.items() if name not in ("revive", "anew")}
         return Command(self.method, arguments)
 
     def is_possible(self, state: State) -> bool:

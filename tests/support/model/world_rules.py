@@ -68,7 +68,7 @@ class OfWorlds(Tuning):
             raise Bad(InvalidInterval)
         stated = valid_from is not None
         version = Version(type, name, content, start, stated, self.seq, self.now, self.author, why, source or {})
-        made = self.new_number()
+        made, aliases = self.new_number(), tuple(dict.fromkeys(aliases))
         line = lines.changed(lines.UNSAID, start, end, 1)
         self.state.worlds[made] = World(self.now, (version,), line, tuple(aliases), len(aliases))
         if start == end:
@@ -234,6 +234,8 @@ class OfWorlds(Tuning):
         if number not in self.state.worlds:
             if members:
                 raise Bad(InputError)
+            if start == end:
+                refuse("empty_window")
             return self._retire_edge(number, start, end)
         if number == ROOT:
             refuse("root_is_permanent")
@@ -260,6 +262,8 @@ class OfWorlds(Tuning):
             refuse("already_unlinked")
         edge = self.state.edges[number]
         left = edge._replace(pieces=without(edge.pieces, start, end))
+        if left == edge:
+            self.note("already_closed", number)
         self.changed |= left != edge
         self.state.edges[number] = left
         return number
@@ -312,6 +316,7 @@ class OfWorlds(Tuning):
         known = self.state.worlds[number]
         if known.newest.erasure is not None:
             refuse("erased")
+        aliases = tuple(text for text in dict.fromkeys(aliases) if text not in known.aliases)
         if known.given + len(aliases) > MAX_ALIASES:
             refuse("too_many_aliases")
         self.state.worlds[number] = known._replace(aliases=(*known.aliases, *aliases), given=known.given + len(aliases))
