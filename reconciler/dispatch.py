@@ -13,7 +13,7 @@ from worlddb.projections.tables.apply.log_marks import bookmark_at
 from worlddb.projections.tables.storage.schema import ACCEPTED, CONTAINS, PENDING, STATUS_NAMES, ProposalRow
 from worlddb.reconciler.bundle_import.bundle_importer import import_bundle
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.decisions import configuration, worlds
+from worlddb.reconciler.decisions import configuration, marking, worlds
 from worlddb.reconciler.embedding import spaces, vectors_of_texts
 from worlddb.reconciler.entity_resolution import equivalence, namesakes
 from worlddb.reconciler.erasure.erasure_plan import erase as erase_planned
@@ -217,6 +217,11 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.Alias: worlds.alias,
     cmd.Unalias: worlds.unalias,
     cmd.Restate: worlds.restate,
+    cmd.Expire: marking.expire,
+    cmd.Refresh: marking.refresh,
+    cmd.Label: marking.label,
+    cmd.Unlabel: marking.unlabel,
+    cmd.Pin: marking.pin,
     cmd.Erase: erase,
     cmd.Link: link,
     cmd.Unlink: unlink,

@@ -47,7 +47,7 @@ else:
         "query.recall.retrieve": "HitGroup group_hits",
         "query.records.records": (
             "Basis Bookmark Changes Competing Composed Edge EdgeType Erasure Group Held Hit Identity KnownFact "
-            "Learned Proposal Recall Restatement Shift Stale Trusted Tuning Valid Version World"
+            "Learned Mark Proposal Recall Restatement Shift Stale Trusted Tuning Valid Version World"
         ),
         "query.snapshot.erasure_notes": "ErasedText ErasedWorld ErasureCheck ErasureReceipt",
         "query.view.view": "View",

@@ -10,6 +10,7 @@ import asyncio
 import functools
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
@@ -86,7 +87,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a user and holds: statements by type, the newest first, and whom they are about.
 
     ``people`` counts by name the statements that refer to each person or thing. ``messages`` and ``sessions`` are
-    numbers of what was said, which is not listed. ``left`` counts statements beyond the limit.
+    numbers of what was said, which is not listed. ``left`` counts statements beyond the limit. What is ``pinned`` is
+    listed first, all of it, and not by type again.
     """
 
     user: str
@@ -96,9 +98,12 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int
     messages: int
     left: int
+    pinned: tuple[records.World, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"What is known of {one_line(self.user) or 'everybody'} at {times.format_time(self.at)}"]
+        if self.pinned:
+            lines += ["Pinned:", *(f"- {_line(world)}" for world in self.pinned)]
         for kind, worlds in self.kinds.items():
             lines += [f"{one_line(kind)}:", *(f"- {_line(world)}" for world in worlds)]
         if self.people:
@@ -195,6 +200,10 @@ class Memory:
         source: Mapping[str, Any] | None = None,
         why: str = "",
         on_near: str = "note",
+        expires_at: times.TimeLike | None = None,
+        ttl: timedelta | float | None = None,
+        labels: Sequence[str] = (),
+        pinned: bool = False,
     ) -> Added:
         """Write a statement, or the messages of a conversation, as one commit.
 
@@ -202,6 +211,9 @@ class Memory:
         that it is about, each a world of its own. It may contradict, replace or be derived from memories. What it is
         ``near`` is told; with ``on_near="propose"`` it is also linked by ``contradicts`` to what cannot be true beside
         it, and with ``supersede_same_subject`` by ``supersedes`` to what it replaces, if both are about one subject.
+
+        From ``expires_at`` on, or ``ttl`` (seconds, or a ``timedelta``) after now, what was written is hidden: not
+        found any more, and no less true. ``labels`` are what reads may choose by, and what is ``pinned`` comes first.
 
         Messages (``{"role": …, "content": …}``, or as LangChain and ShareGPT have them) are kept under the ``session``.
         One with an id, or with a time, that is there already is not written again, nor is the beginning of a list that
@@ -213,18 +225,19 @@ class Memory:
         """
         self._check_present()
         source = _checked_source(source)
+        marks = {"expires_at": expires_at, "ttl": ttl, "labels": labels, "pinned": pinned}
         if isinstance(given, str):
             if not given.strip():
                 raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
             joined = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
             names = [limits.checked_text(name, "about", limits.MAX_NAME_BYTES) for name in _listed(about)]
-            return self._state(given, names, joined, type, name, since, until, source, why, on_near)
+            return self._state(given, names, joined, type, name, since, until, source, why, on_near, marks)
         given_besides = (about, name, until, contradicts, derived_from, replaces)
         if any(given_besides) or type != "Fact":
             raise errors.InputError(
                 "A statement's arguments were given with messages", "Add the statement with a call of its own"
             )
-        return self._converse(chat_messages.messages_of(given), since, source, why)
+        return self._converse(chat_messages.messages_of(given), since, source, why, marks)
 
     def correct(
         self,
@@ -258,6 +271,37 @@ class Memory:
         self._check_present()
         ref = self._seen(id).ref
         return self._done(self.db.retire(ref, valid_from=since, why=reason), [ref])
+
+    def expire(
+        self, id: Any, *, expires_at: times.TimeLike | None = None, ttl: timedelta | float | None = None, why: str = ""
+    ) -> Added:
+        """Hide a memory from ``expires_at`` on, or ``ttl`` after now; see :meth:`Database.expire`."""
+        return self._mark(id, lambda ref: self.db.expire(ref, expires_at=expires_at, ttl=ttl, why=why))
+
+    def unexpire(self, id: Any, *, why: str = "") -> Added:
+        """Lift the deadline of a memory, also one that has passed: it is found again."""
+        return self._mark(id, lambda ref: self.db.unexpire(ref, why=why))
+
+    def label(self, id: Any, *labels: str, why: str = "") -> Added:
+        """Put labels on a memory, by which ``recall`` may choose."""
+        return self._mark(id, lambda ref: self.db.label(ref, *labels, why=why))
+
+    def unlabel(self, id: Any, *labels: str, why: str = "") -> Added:
+        """Take labels off a memory."""
+        return self._mark(id, lambda ref: self.db.unlabel(ref, *labels, why=why))
+
+    def pin(self, id: Any, *, why: str = "") -> Added:
+        """Pin a memory: it is always in ``context`` and ``profile``, first, and no deadline hides it."""
+        return self._mark(id, lambda ref: self.db.pin(ref, why=why))
+
+    def unpin(self, id: Any, *, why: str = "") -> Added:
+        """Take the pin off a memory."""
+        return self._mark(id, lambda ref: self.db.unpin(ref, why=why))
+
+    def _mark(self, id: Any, mark: Callable[[str], Any]) -> Added:
+        self._check_present()
+        ref = self._seen(id).ref
+        return self._done(mark(ref), [ref])
 
     def forget_user(self, *, reason: str, everywhere: bool = False) -> Receipt:
         """Erase all that is the user's from every file, for good; see :meth:`Database.forget_user`.
@@ -309,18 +353,20 @@ class Memory:
     def context(self, question: str, *, max_tokens: int = 800, count: Count | None = None, **asked: Any) -> str:
         """Return what is known for a question as a text for a prompt: dated, sourced, and no longer than a budget.
 
-        The best memories that fit, each text once, in the order in which they began to hold, with what contradicts
-        them and what was said later of the same. ``count`` counts the tokens of a text; without it three bytes are
-        taken for one, which is more than any common model makes of it. Empty if nothing was found.
+        What is pinned comes first, whatever is asked. Then the best memories that fit, each text once, in the order in
+        which they began to hold, with what contradicts them and what was said later of the same. ``count`` counts the
+        tokens of a text; without it three bytes are taken for one, which is more than any common model makes of it.
+        Empty if nothing was found.
         """
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")
         tokens = count or (lambda text: -(-len(text.encode()) // _BYTES_A_TOKEN))
         found = self.recall(question, k=_CONTEXT, **asked)
-        shown: dict[str, tuple[tuple[int, int], str]] = {}
+        shown: dict[str, tuple[tuple[int, int, int], str]] = {}
         known = {hit.ref: hit for hit in found.hits}
         later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
-        for hit in found.hits:
+        hits: list[records.World | records.Hit] = [*self._pinned(), *found.hits]
+        for hit in hits:
             said = one_line(hit.content)
             line = f"- {_line(hit)}"
             against = [known[ref].content for ref in hit.conflicts if ref in known]
@@ -328,13 +374,13 @@ class Memory:
             line += f" (a later one says: {one_line(known[later[hit.ref]].content)})" if hit.ref in later else ""
             text = "\n".join([*(each for _, each in sorted(shown.values())), line])
             if said not in shown and tokens(text) <= max_tokens:
-                shown[said] = (hit.valid.start, hit.seq), line
+                shown[said] = (0 if hit.pinned else 1, hit.valid.start, hit.seq), line
         return "\n".join(line for _, line in sorted(shown.values()))
 
     def profile(self, *, limit: int = 50) -> Profile:
         """Return what is known and holds, by type, without a question and without a model.
 
-        At most ``limit`` statements of each type are listed, the newest first.
+        What is pinned is listed first, then at most ``limit`` statements of each type, the newest first.
         """
         limits.checked_number(limit, "limit", 1, 10_000)
         views = self._views()
@@ -348,7 +394,7 @@ class Memory:
             elif world.type == ENTRY and not world.content:
                 said = [edge.source in seen for edge in view.edges(world.ref, type=ABOUT, direction="in")]
                 people |= {world.name: people.get(world.name, 0) + sum(said)} if any(said) else {}
-            elif world.type != SCOPE:
+            elif world.type != SCOPE and not world.pinned:
                 kinds.setdefault(world.type, []).append(world)
         left = 0
         for kind, worlds in kinds.items():
@@ -363,7 +409,16 @@ class Memory:
             sessions=counted[extraction.SESSION],
             messages=counted[extraction.TURN],
             left=left,
+            pinned=tuple(self._pinned()),
         )
+
+    def pinned(self) -> list[records.World]:
+        """Return the pinned memories, oldest first."""
+        return self._pinned()
+
+    def _pinned(self) -> list[records.World]:
+        found = {world.ref: world for view in self._views() for world in view.pinned() if world.type != SCOPE}
+        return list(found.values())
 
     def history(self, id: Any) -> list[records.Version]:
         """Return all versions of a memory, oldest first, with who said each, when, and since when it holds."""
@@ -374,6 +429,13 @@ class Memory:
     acorrect = _twin(correct)
     acontradict = _twin(contradict)
     aforget = _twin(forget)
+    aexpire = _twin(expire)
+    aunexpire = _twin(unexpire)
+    alabel = _twin(label)
+    aunlabel = _twin(unlabel)
+    apin = _twin(pin)
+    aunpin = _twin(unpin)
+    apinned = _twin(pinned)
     aforget_user = _twin(forget_user)
     arecall = _twin(cast(Callable[..., records.Recall], recall))
     acontext = _twin(cast(Callable[..., str], context))
@@ -394,6 +456,7 @@ class Memory:
         source: dict[str, Any],
         why: str,
         on_near: str,
+        marks: Mapping[str, Any],
     ) -> Added:
         check_statement_type(type)
         if on_near not in near_statements.ON_NEAR:
@@ -416,6 +479,7 @@ class Memory:
             asked = ((each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others)
             with self.db.batch() as tx:
                 tx.restate(said.ref, source=self._source(source), why=why)
+                _mark_again(tx, said, **marks)
                 for kind, ref, reason in to_link(seeing[said.ref], said.ref, (link for link in asked if link[0])):
                     tx.link(said.ref, kind, ref, valid_from=begins, why=reason)
             done = self._done(tx.receipt, [said.ref], begun)
@@ -437,6 +501,7 @@ class Memory:
                 source=self._source(source),
                 why=why,
                 resolve="all" if name else False,
+                **marks,
             )
             for mentioned in dict.fromkeys(" ".join(one.split()) for one in about):
                 tx.link(made, ABOUT, self._entry(tx, key, home, mentioned), valid_from=begins)
@@ -447,7 +512,12 @@ class Memory:
         return msgspec.structs.replace(done, near=tuple(near))
 
     def _converse(
-        self, messages: list[chat_messages.Message], at: times.TimeLike | None, source: dict[str, Any], why: str
+        self,
+        messages: list[chat_messages.Message],
+        at: times.TimeLike | None,
+        source: dict[str, Any],
+        why: str,
+        marks: Mapping[str, Any],
     ) -> Added:
         said = [each for each in messages if each.text and each.role not in chat_messages.INSTRUCTIONS]
         left = len(messages) - len(said)
@@ -461,7 +531,8 @@ class Memory:
         known = self._held(session, said)
         begun, fallback = self._begun(), None if at is None else times.parse_time(at, "since")
         first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
-        said, told = [each for place, each in enumerate(said) if place not in known], (source, fallback, first, why)
+        said = [each for place, each in enumerate(said) if place not in known]
+        told = source, fallback, first, why, marks
         for attempt in range(MAX_SESSIONS_MOVED):
             try:
                 receipt, made = self._write_turns(said, speakers, session, attempt, *told)
@@ -496,6 +567,7 @@ class Memory:
         fallback: int | None,
         first: int | None,
         why: str,
+        marks: Mapping[str, Any],
     ) -> tuple[Any, list[int]]:
         """Write messages into their session as one commit; returns its receipt, and the places of their references."""
         with self.db.batch() as tx:
@@ -527,6 +599,7 @@ class Memory:
                     source=self._source({**source, **turn.source}),
                     why=why,
                     resolve=False,
+                    **marks,
                 )
                 made.append(world.position)
                 tx.link(
@@ -656,6 +729,25 @@ def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _listed(refs: Any) -> list[Any]:
     return [*refs] if isinstance(refs, list | tuple) else [refs]
+
+
+def _mark_again(
+    tx: Any,
+    said: records.World,
+    expires_at: times.TimeLike | None,
+    ttl: timedelta | float | None,
+    labels: Sequence[str],
+    pinned: bool,
+) -> None:
+    """Mark what is said again: it is hidden when it is now said to be, and not at all if nothing is said of that."""
+    if expires_at is not None or ttl is not None:
+        tx.expire(said.ref, expires_at=expires_at, ttl=ttl)
+    elif said.expires_at is not None:
+        tx.unexpire(said.ref)
+    if labels:
+        tx.label(said.ref, *labels)
+    if pinned:
+        tx.pin(said.ref)
 
 
 def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -38,6 +40,12 @@ class WriteCalls(ABC):
     @abstractmethod
     def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Any:
         """Take commands: an open store decides them at once, a batch when its block ends."""
+
+    def _execute_marked(
+        self, command: cmd.Command, marks: Sequence[Callable[[cmd.Ref], cmd.Command]], idempotency_key: str | None
+    ) -> Any:
+        """Take a command and the marks of the world that it is about; what it returns stands for the command."""
+        return self._execute([command, *(mark(0) for mark in marks)], idempotency_key)
 
     def _ref(self, ref: Any) -> cmd.Ref:
         if isinstance(ref, Pending):
@@ -86,6 +94,10 @@ class WriteCalls(ABC):
         resolve: bool | str = "exact",
         revive: bool = False,
         anew: bool = False,
+        expires_at: times.TimeLike | None = None,
+        ttl: timedelta | float | None = None,
+        labels: Sequence[str] = (),
+        pinned: bool = False,
         idempotency_key: str | None = None,
     ) -> Any:
         """Make a world inside ``world`` (default: the root).
@@ -99,6 +111,9 @@ class WriteCalls(ABC):
         ``resolve`` says how worlds of the same type and scope are found that this may be: "exact" by equal names, "all"
         also by names that are spelled or sound alike, by texts that are near in meaning, and by the tiebreaker of
         ``open``, ``False`` not at all. They are proposed, never merged unasked.
+
+        ``expires_at`` or ``ttl``, ``labels`` and ``pinned`` mark it in the same commit: see :meth:`expire`,
+        :meth:`label` and :meth:`pin`. Each counts as one more command, whose reference is that of the world again.
         """
         command = cmd.Create(
             type=type,
@@ -115,7 +130,14 @@ class WriteCalls(ABC):
             revive=revive,
             anew=anew,
         )
-        return self._execute([command], idempotency_key)
+        marks: list[Callable[[cmd.Ref], cmd.Command]] = []
+        if expires_at is not None or ttl is not None:
+            marks.append(partial(_deadline, expires_at, ttl, ""))
+        if labels:
+            marks.append(partial(_label, _texts(labels, "labels")))
+        if limits.checked_flag(pinned, "pinned"):
+            marks.append(lambda ref: cmd.Pin(ref=ref))
+        return self._execute_marked(command, marks, idempotency_key)
 
     def revise(
         self,
@@ -283,6 +305,54 @@ class WriteCalls(ABC):
         """
         command = cmd.Restate(ref=self._ref(ref), source={} if source is None else source, why=why)
         return self._execute([command], idempotency_key)
+
+    # -- marks: what is worth looking at
+
+    def expire(
+        self,
+        ref: Any,
+        *,
+        expires_at: times.TimeLike | None = None,
+        ttl: timedelta | float | None = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Hide a world from ``expires_at`` on, or ``ttl`` (seconds, or a ``timedelta``) after the commit.
+
+        It stays as true as it was, and nothing is deleted: views of times before the deadline show it, and others if
+        they are asked for what is hidden. A deadline by ``ttl`` moves when the world is refreshed. Another one takes
+        the place of the one before; the time may have come already.
+        """
+        if expires_at is None and ttl is None:
+            raise errors.InputError("No deadline was given", "Give expires_at or ttl, or call unexpire")
+        return self._execute([_deadline(expires_at, ttl, why, self._ref(ref))], idempotency_key)
+
+    def unexpire(self, ref: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Lift the deadline of a world: it is hidden at no time."""
+        return self._execute([cmd.Expire(ref=self._ref(ref), why=why)], idempotency_key)
+
+    def refresh(self, refs: Any, *, idempotency_key: str | None = None) -> Any:
+        """Set the deadlines of one world, or a list of them, anew: each by its own ``ttl`` from now on, as one commit.
+
+        What was given a fixed time, or none, and what is hidden already stays as it is.
+        """
+        return self._execute([cmd.Refresh(ref=ref) for ref in self._refs(refs)], idempotency_key)
+
+    def label(self, ref: Any, *labels: str, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Put labels on a world, by which reads may choose; compared as names are, so that case does not matter."""
+        return self._execute([cmd.Label(ref=self._ref(ref), labels=labels, why=why)], idempotency_key)
+
+    def unlabel(self, ref: Any, *labels: str, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Take labels off a world; views of earlier commits still see them."""
+        return self._execute([cmd.Unlabel(ref=self._ref(ref), labels=labels, why=why)], idempotency_key)
+
+    def pin(self, ref: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Pin a world: it comes first where an agent's memory is told, and no deadline hides it."""
+        return self._execute([cmd.Pin(ref=self._ref(ref), why=why)], idempotency_key)
+
+    def unpin(self, ref: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Take the pin off a world."""
+        return self._execute([cmd.Pin(ref=self._ref(ref), is_pinned=False, why=why)], idempotency_key)
 
     def erase(
         self,
@@ -541,6 +611,13 @@ class Batch(WriteCalls):
     def _named(self, ref: bytes | str) -> bytes | str:
         return self._find(ref)
 
+    def _execute_marked(
+        self, command: cmd.Command, marks: Sequence[Callable[[cmd.Ref], cmd.Command]], idempotency_key: str | None
+    ) -> Pending:
+        made = self._execute([command], idempotency_key)
+        self._commands.extend(mark(made.position) for mark in marks)
+        return made
+
     def _ref(self, ref: Any) -> cmd.Ref:
         if type(ref) is bytes:
             return ref
@@ -551,6 +628,18 @@ class Batch(WriteCalls):
                 )
             return ref.position
         return self._named(ids.as_ref(ref))
+
+
+def _deadline(expires_at: times.TimeLike | None, ttl: timedelta | float | None, why: str, ref: cmd.Ref) -> cmd.Expire:
+    if expires_at is not None and ttl is not None:
+        raise errors.InputError("Both expires_at and ttl were given", "Give one of them")
+    if ttl is None:
+        return cmd.Expire(ref=ref, at=_time(expires_at, "expires_at"), why=why)
+    return cmd.Expire(ref=ref, lasts=times.parse_duration(ttl, "ttl"), why=why)
+
+
+def _label(labels: tuple[str, ...], ref: cmd.Ref) -> cmd.Label:
+    return cmd.Label(ref=ref, labels=labels)
 
 
 def _trust_command(level: str | None, author: str | None, source: Any, world: Any, why: str) -> cmd.Trust:

@@ -132,6 +132,30 @@ class RestatedFrame(Frame, frozen=True, tag="restated"):
     seq: int
 
 
+class DeadlineFrame(Frame, frozen=True, tag="deadline"):
+    """The world is hidden from ``at`` on; a refresh sets that to ``lasts`` microseconds after itself, if not 0."""
+
+    at: int
+    lasts: int
+    details: bytes
+    seq: int
+
+
+class LabelFrame(Frame, frozen=True, tag="label"):
+    """The world has the label at ``position`` of the names in ``details``."""
+
+    details: bytes
+    position: int
+    seq: int
+
+
+class PinFrame(Frame, frozen=True, tag="pin"):
+    """The world is pinned."""
+
+    details: bytes
+    seq: int
+
+
 class EndedFrame(Frame, frozen=True, tag="ended"):
     """The world was retired or superseded, and not resumed.
 
@@ -287,6 +311,9 @@ AnyFrame = (
     | VersionFrame
     | AliasFrame
     | RestatedFrame
+    | DeadlineFrame
+    | LabelFrame
+    | PinFrame
     | EndedFrame
     | VoidedFrame
     | ProposalFrame

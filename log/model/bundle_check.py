@@ -200,6 +200,24 @@ class BundleCheck:
         self._given.details(frame.details)
         self._given.commit(frame.seq)
 
+    def deadline(self, frame: fr.DeadlineFrame) -> None:
+        bundle_values.check_time(frame.at)
+        bundle_values.check_number(frame.lasts, "how long a deadline lasts")
+        self._mark(frame)
+
+    def label(self, frame: fr.LabelFrame) -> None:
+        if not 0 <= frame.position < self._given.aliases_in(frame.details):
+            bundle_values.refuse(f"there is no label {frame.position} in {ids.short(frame.details)}")
+        self._mark(frame)
+
+    def pin(self, frame: fr.PinFrame) -> None:
+        self._mark(frame)
+
+    def _mark(self, frame: fr.DeadlineFrame | fr.LabelFrame | fr.PinFrame) -> None:
+        self._open_group().add_mark(type(frame))
+        self._given.details(frame.details)
+        self._given.commit(frame.seq)
+
     def ended(self, frame: fr.EndedFrame) -> None:
         group = self._open_group()
         group.end()
@@ -340,6 +358,9 @@ _TAKE: Final[dict[type[fr.Frame], Callable[[BundleCheck, Any], None]]] = {
     fr.VersionFrame: BundleCheck.version,
     fr.AliasFrame: BundleCheck.alias,
     fr.RestatedFrame: BundleCheck.restated,
+    fr.DeadlineFrame: BundleCheck.deadline,
+    fr.LabelFrame: BundleCheck.label,
+    fr.PinFrame: BundleCheck.pin,
     fr.EndedFrame: BundleCheck.ended,
     fr.VoidedFrame: BundleCheck.voided,
     fr.ProposalFrame: BundleCheck.proposal,

@@ -5,6 +5,7 @@ the commits, blobs and versions that a frame names came before it. Then each wor
 once, and that all of it gives the world's hash.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Final, NoReturn
 
@@ -345,6 +346,7 @@ class Group:
     def __init__(self, frame: fr.WorldFrame) -> None:
         self.frame = frame
         self._aliases = 0
+        self._marks: Counter[type[fr.Frame]] = Counter()
         self._ended = False
         self._members: dict[bytes, bytes | None] = {}
         self._edges: dict[bytes, bytes | None] = {}
@@ -362,6 +364,13 @@ class Group:
         self._aliases += 1
         if self._aliases > limits.MAX_ALIASES:
             refuse(f"{ids.short(self.lineage)} has more than {limits.MAX_ALIASES} aliases")
+
+    def add_mark(self, kind: type[fr.Frame]) -> None:
+        """Another label, or the one deadline or pin that stands."""
+        self._marks[kind] += 1
+        most = limits.MAX_LABELS if kind is fr.LabelFrame else 1
+        if self._marks[kind] > most:
+            refuse(f"{ids.short(self.lineage)} has more than {most} marks of one kind")
 
     def end(self) -> None:
         """The world's end."""

@@ -464,6 +464,42 @@ class Restated(Event, frozen=True, tag="restated"):
     details: int
 
 
+class Expires(Event, frozen=True, tag="expires"):
+    """A lineage is hidden from ``at`` on, or never if that is open; what it says stays as true as it was.
+
+    ``lasts`` is the time in microseconds by which a refresh sets it anew, 0 if no refresh moves it.
+    """
+
+    lineage: bytes
+    at: int
+    lasts: int
+    details: int
+
+
+class Labelled(Event, frozen=True, tag="labelled"):
+    """The label at ``position`` of the names in ``details`` was put on a lineage."""
+
+    lineage: bytes
+    details: int
+    position: int
+
+
+class Unlabelled(Event, frozen=True, tag="unlabelled"):
+    """The lineage's label number ``label`` (1 is the first) was taken off."""
+
+    lineage: bytes
+    label: int
+    details: int
+
+
+class Pinned(Event, frozen=True, tag="pinned"):
+    """A lineage was pinned, or is not any more: what is pinned comes first, and no deadline hides it."""
+
+    lineage: bytes
+    is_pinned: bool
+    details: int
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -500,4 +536,8 @@ AnyEvent = (
     | Voided
     | EdgeLost
     | Restated
+    | Expires
+    | Labelled
+    | Unlabelled
+    | Pinned
 )

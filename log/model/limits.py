@@ -23,6 +23,9 @@ MAX_RECORD_BYTES: Final = 256 * 1024
 MAX_RECORD_DEPTH: Final = 32
 """How deep lists and dictionaries may be nested in properties, provenance or evidence."""
 MAX_ALIASES: Final = 256
+MAX_LABELS: Final = 256
+"""How many labels one world may ever have been given."""
+MAX_LABEL_BYTES: Final = 256
 MAX_LISTED: Final = 1_024
 """How many values an argument may list for which no other limit is set, such as the keys that signed a head."""
 MAX_AUTHOR_BYTES: Final = 256

@@ -26,6 +26,8 @@ _LEAST: Final = 10**15
 _MOST: Final = 10**16
 """From 2001 to 2286: what a number that was meant in another unit may be."""
 
+_LONGEST_SECONDS: Final = 1_000 * 366 * 86_400
+
 FOREVER: Final = 2**63 - 1
 """An open end: the interval has not been closed."""
 ALWAYS: Final = -(2**63)
@@ -62,6 +64,22 @@ def parse_time(value: TimeLike, what: str = "time") -> int:
     if isinstance(value, date):
         return (datetime(value.year, value.month, value.day, tzinfo=UTC) - _EPOCH) // _MICROSECOND
     raise InvalidTime(f"{what} is {type(value).__name__}, not a time", _REMEDY)
+
+
+def parse_duration(value: timedelta | float, what: str = "ttl") -> int:
+    """Microseconds of a ``timedelta``, or of a number of seconds.
+
+    Raises:
+        InvalidTime: it is something else, or not more than nothing, or longer than a thousand years.
+    """
+    remedy = "Give a number of seconds, or a timedelta, more than 0"
+    if isinstance(value, timedelta):
+        value = value / timedelta(seconds=1)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidTime(f"{what} is {type(value).__name__}, not a length of time", remedy)
+    if not 0 < value <= _LONGEST_SECONDS or (micros := round(value * 1_000_000)) < 1:
+        raise InvalidTime(f"{what} is {value!r:.40} seconds", remedy)
+    return micros
 
 
 def _in_microseconds(value: int, what: str) -> int:

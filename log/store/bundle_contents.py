@@ -184,6 +184,9 @@ class BundledWorld(NamedTuple):
     registrations: list[fr.RegistrationFrame]
     tunings: list[fr.TuningFrame]
     restated: list[fr.RestatedFrame]
+    deadlines: list[fr.DeadlineFrame]
+    labels: list[fr.LabelFrame]
+    pins: list[fr.PinFrame]
 
 
 class Contents(NamedTuple):
@@ -233,13 +236,19 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
             case fr.OutsideFrame():
                 outside.append(frame)
             case fr.WorldFrame():
-                worlds.append(BundledWorld(frame, [], [], [], [], [], [], [], [], [], []))
+                worlds.append(BundledWorld(frame, *([] for _ in BundledWorld._fields[1:])))
             case fr.VersionFrame():
                 worlds[-1].versions.append(frame)
             case fr.AliasFrame():
                 worlds[-1].aliases.append(frame)
             case fr.RestatedFrame():
                 worlds[-1].restated.append(frame)
+            case fr.DeadlineFrame():
+                worlds[-1].deadlines.append(frame)
+            case fr.LabelFrame():
+                worlds[-1].labels.append(frame)
+            case fr.PinFrame():
+                worlds[-1].pins.append(frame)
             case fr.EndedFrame():
                 worlds[-1].ended.append(frame)
             case fr.VoidedFrame():

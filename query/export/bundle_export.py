@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeVar
 from worlddb.log.model import bundle as fr
 from worlddb.log.model import codec, errors, ids, times
 from worlddb.log.model import events as ev
-from worlddb.projections.tables.apply import settings
+from worlddb.projections.tables.apply import mark_rows, settings
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage import schema, timeline_rows
@@ -268,6 +268,7 @@ class _Group:
             if again.seq <= self._seq and again.version <= len(known) and self._is_told(again):
                 details = b"" if again.details == ev.NONE else self._blob(again.seq, again.details)
                 self._said.append(fr.RestatedFrame(again.version, details, self._commit(again.seq)))
+        self._marks(node)
         self._holes(told, asof.ended_by(tables, node, row, self._seq) != 0)
         for order, identifier, proposal in inside.proposals.get(node, ()):
             self._proposal(order, identifier, proposal)
@@ -283,6 +284,23 @@ class _Group:
         order = inside.order.of_world(node)
         opening = fr.WorldFrame(row.lineage, _hash_of(self._snapshot, node, self._seq), row.t_create, order)
         return [opening, *self._given, *self._said]
+
+    def _marks(self, node: int) -> None:
+        """The deadline, the labels and the pin that stand; what stood before is the exporting store's own."""
+        tables, seq = self._tables, self._seq
+        deadline = mark_rows.deadline_at(tables, node, seq)
+        if deadline is not None:
+            details = self._blob(deadline.seq, deadline.details)
+            self._said.append(fr.DeadlineFrame(deadline.at, deadline.lasts, details, self._commit(deadline.seq)))
+        for _, label in mark_rows.labels_of(tables, node):
+            if asof.alias_known(label, seq) and self._snapshot.log.blob(label.seq, label.details) is not None:
+                details = self._blob(label.seq, label.details)
+                self._said.append(fr.LabelFrame(details, label.position, self._commit(label.seq)))
+        pinned = [each for each in mark_rows.pinnings(tables, node) if each.seq <= seq][-1:]
+        for pinning in pinned:
+            if pinning.is_pinned:
+                details = self._blob(pinning.seq, pinning.details)
+                self._said.append(fr.PinFrame(details, self._commit(pinning.seq)))
 
     def _is_told(self, again: schema.RestatedRow) -> bool:
         """True if the source of a restatement was not erased."""

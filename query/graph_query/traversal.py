@@ -54,6 +54,8 @@ class Ground:
 
     def seen(self, node: int) -> SeenVersion | None:
         """The version that the query shows: the valid one, else the newest if closed ones are seen."""
+        if self.snapshot.hides(node):
+            return None
         return self._choice.seen(self.snapshot.tables, node, self.snapshot.place.moment)
 
     def one_with(self, node: int) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import (
     ROOT_NODE,
     STATUS_NAMES,
+    AliasRow,
     EdgePlace,
     EdgeRow,
     ProposalRow,
@@ -185,7 +186,12 @@ def world(
     include_superseded: bool = False,
     period: valid_period.Period | None = None,
 ) -> records.World | None:
-    """A world at a moment or in a period (its newest version there), ``None`` if none is valid."""
+    """A world at a moment or in a period (its newest version there), ``None`` if none is valid.
+
+    ``None`` also if a deadline hides it, unless what holds no more is asked for too.
+    """
+    if not include_superseded and snapshot.hides(node, period):
+        return None
     seen = next(valid_period.versions_in(snapshot.tables, node, moment, period), None)
     if seen is None and period is None and (include_superseded or not spec.hides_closed):
         seen = asof.newest_version(snapshot.tables, node, moment.seq)
@@ -236,7 +242,58 @@ def world_of(
         trust=provenance.trust_in(snapshot).name(node, seen.row) if snapshot.says_trust else None,
         stale=stale,
         restated=restated(snapshot, node, seen.number),
+        expires_at=snapshot.deadline(node),
+        pinned=snapshot.is_pinned(node),
+        labels=labels(snapshot, node),
     )
+
+
+def labels(snapshot: visible.VisibleSnapshot, node: int) -> tuple[str, ...]:
+    """The labels that a world has at the moment, in the order in which they were put on it."""
+    seq, found = snapshot.place.moment.seq, []
+    for _, row in snapshot.label_rows(node):
+        if asof.alias_known(row, seq) and (text := _label(snapshot, row)):
+            found.append(text)
+    return tuple(found)
+
+
+def _label(snapshot: visible.VisibleSnapshot, row: AliasRow) -> str:
+    """The text of a label; empty once it is erased."""
+    texts = snapshot.details(row.seq, row.details).aliases
+    return texts[row.position] if row.position < len(texts) else ""
+
+
+def marks(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Mark]:
+    """What was ever marked on a world, and taken off, as known at the moment, oldest first."""
+    found: list[records.Mark] = []
+
+    def add(kind: str, seq: int, details: int, **what: Any) -> None:
+        header, why = snapshot.header(seq), snapshot.details(seq, details).why
+        found.append(
+            records.Mark(kind=kind, seq=seq, ingested_at=header.ingest_time, author=header.author, why=why, **what)
+        )
+
+    for deadline in snapshot.deadlines_set(node):
+        lifted = deadline.at == times.FOREVER
+        ttl = deadline.lasts / 1_000_000 if deadline.lasts else None
+        add(
+            "unexpires" if lifted else "expires",
+            deadline.seq,
+            deadline.details,
+            expires_at=None if lifted else deadline.at,
+            ttl=ttl,
+        )
+    for pinning in snapshot.pinnings(node):
+        add("pinned" if pinning.is_pinned else "unpinned", pinning.seq, pinning.details)
+    lineage = snapshot.tables.node(node).lineage
+    for number, row in snapshot.label_rows(node):
+        text = _label(snapshot, row)
+        add("labelled", row.seq, row.details, label=text)
+        if row.removed <= snapshot.place.moment.seq:
+            about = snapshot.events_about(row.removed, lineage)
+            taken = (event for event in about if isinstance(event, events.Unlabelled) and event.label == number)
+            add("unlabelled", row.removed, next((event.details for event in taken), events.NONE), label=text)
+    return sorted(found, key=lambda mark: mark.seq)
 
 
 def restated(snapshot: visible.VisibleSnapshot, node: int, number: int) -> tuple[records.Restatement, ...]:

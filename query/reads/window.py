@@ -99,7 +99,10 @@ class Window:
         spec: edge_rules.Spec,
         *,
         unify: bool = False,
+        shows_hidden: bool = False,
     ) -> None:
+        self.shows_hidden = shows_hidden
+        """True if what a deadline hides is seen."""
         self.reader = reader
         self.place = place
         self.spec = spec
@@ -112,7 +115,7 @@ class Window:
 
     def narrowed(self, top: int) -> Window:
         """The same moment, from inside a world."""
-        inner = Window(self.reader, self.place._replace(top=top), self._built_in, self.spec, unify=self.unify)
+        inner = self._like(self.place._replace(top=top))
         with inner.snapshot() as snapshot:
             inner.spec = edge_rules.spec_of(self._built_in, snapshot.registered(), self.spec.codes)
         return inner
@@ -120,11 +123,21 @@ class Window:
     def at_valid(self, valid: int) -> Window:
         """The same window at another valid time."""
         place = self.place._replace(moment=self.place.moment._replace(valid=valid))
-        return Window(self.reader, place, self._built_in, self.spec, unify=self.unify)
+        return self._like(place)
+
+    def revealing(self) -> Window:
+        """The same window, through which what a deadline hides is seen too."""
+        shown = self._like(self.place, shows_hidden=True)
+        shown._also_at = self._also_at
+        return shown
+
+    def _like(self, place: visible.Place, *, shows_hidden: bool | None = None) -> Window:
+        shows = self.shows_hidden if shows_hidden is None else shows_hidden
+        return Window(self.reader, place, self._built_in, self.spec, unify=self.unify, shows_hidden=shows)
 
     def at(self, moment: Moment) -> Window:
         """The same window at an earlier moment. Of a confined one, as much of it as is seen at both."""
-        earlier = Window(self.reader, self.place._replace(moment=moment), self._built_in, self.spec, unify=self.unify)
+        earlier = self._like(self.place._replace(moment=moment))
         earlier._also_at = self.place.moment
         with earlier.snapshot() as snapshot:
             earlier.spec = edge_rules.spec_of(self._built_in, snapshot.registered(), self.spec.codes)
@@ -138,7 +151,12 @@ class Window:
         with self.reader.snapshot() as snapshot:
             interiors = self.reader.interiors
             yield visible.VisibleSnapshot(
-                snapshot, self.place, self._inside, also_at=self._also_at, interiors=interiors
+                snapshot,
+                self.place,
+                self._inside,
+                also_at=self._also_at,
+                interiors=interiors,
+                shows_hidden=self.shows_hidden,
             )
 
     def present_lane(self, head: int) -> PresentTextLane:

@@ -48,7 +48,7 @@ def stale_inside(snapshot: VisibleSnapshot, spec: edge_rules.Spec, world: int) -
         if node not in summaries and not snapshot.is_derived(node):
             continue
         seen = asof.version_at(tables, node, moment)
-        if seen is not None and snapshot.is_made_of_others(node, seen.row):
+        if seen is not None and snapshot.is_made_of_others(node, seen.row) and not snapshot.hides(node):
             found = build.world_of(snapshot, node, seen, moment, spec)
             if found.stale:
                 yield found
@@ -171,11 +171,12 @@ class _Visible:
 
 
 class Wanted(NamedTuple):
-    """A lookup: a name or alias, a type, and the node of the world around it."""
+    """A lookup: a name or alias, a type, the node of the world around it, and the digests of labels."""
 
     name: str | None
     type: str | None
     inside: int
+    labels: tuple[bytes, ...] = ()
 
 
 def find(
@@ -197,7 +198,9 @@ def find(
     types = None if wanted.type is None else type_filter(snapshot, wanted.type, moment, spec, wanted.inside)
 
     def fitting(node: int, name: str | None) -> Iterator[records.World]:
-        if not scope.holds(node):
+        if not scope.holds(node) or not snapshot.has_labels(node, wanted.labels):
+            return iter(())
+        if period is not None and snapshot.hides(node, period):
             return iter(())
         if period is None:
             record = build.world(snapshot, node, moment, spec, include_superseded=include_superseded)
@@ -222,6 +225,8 @@ def _candidates(snapshot: VisibleSnapshot, wanted: Wanted, types: TypeFilter | N
     if wanted.name is not None:
         digest = name_digest(wanted.name)
         rows = tables.named(digest) if digest != NO_NAME else iter(())
+    elif wanted.labels and not snapshot.place.is_confined:
+        rows = ((node, 0) for node in sorted(snapshot.labelled(wanted.labels[0])))
     elif types is not None and not snapshot.place.is_confined:
         typed = {node: first for type_name in types.names for node, first in tables.typed(type_digest(type_name))}
         rows = iter(sorted((typed | dict.fromkeys(types.instances, 0)).items()))

@@ -71,6 +71,9 @@ def hit_of(
         trust=world.trust,
         stale=world.stale,
         restated=world.restated,
+        expires_at=world.expires_at,
+        pinned=world.pinned,
+        labels=world.labels,
         in_ended=build.in_ended(snapshot, node),
     )
 

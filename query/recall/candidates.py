@@ -91,7 +91,8 @@ class Gate:
         self._members: Nodes | None = None
         self._listed_to = 0
         self._filter = asked
-        self._is_choosy = asked is not None or bool(self._least_trust)
+        self._period = choice.period if not choice.earlier else None
+        self._is_choosy = asked is not None or bool(self._least_trust) or snapshot.hides_any
         if asked is not None and (listed := asked.listed()) is not None:
             self._members = listed if inside == self._top else Nodes(frozenset(filter(self._scope.holds, listed)))
             self._listed_to = _ALL
@@ -133,7 +134,9 @@ class Gate:
         return seen if seen is None or not self._is_choosy or self._lets_through(node, seen) else None
 
     def _lets_through(self, node: int, seen: SeenVersion) -> bool:
-        """True if a version is what is asked for, and trusted as far as is asked for."""
+        """True if a version is what is asked for, trusted as far as is asked for, and not hidden."""
+        if self._snapshot.hides(node, self._period):
+            return False
         return (self._filter is None or self._filter.admits(node, seen)) and self.trusts(node, seen)
 
     def _holds(self, node: int) -> bool:

@@ -5,6 +5,7 @@ about somebody, or of a type, is looked up first if that is few: the lanes then 
 """
 
 from collections.abc import Iterator, Mapping, Set
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, limits, times
@@ -33,6 +34,8 @@ class Filters(NamedTuple):
     source: Mapping[str, Any] = {}
     since: int | None = None
     until: int | None = None
+    labels: tuple[bytes, ...] = ()
+    """Digests of labels, all of which a world has to have."""
 
     @classmethod
     def of(
@@ -44,6 +47,7 @@ class Filters(NamedTuple):
         source: Any,
         since: times.TimeLike | None,
         until: times.TimeLike | None,
+        label: Any = None,
     ) -> "Filters":
         """Check what a caller gave.
 
@@ -60,10 +64,20 @@ class Filters(NamedTuple):
             source or {},
             None if since is None else times.parse_time(since, "since"),
             None if until is None else times.parse_time(until, "until"),
+            label_digests(label),
         )
         if given.since is not None and given.until is not None and given.since >= given.until:
             raise errors.InvalidInterval("since is not before until", "Give until later than since")
         return given
+
+
+def label_digests(label: Any) -> tuple[bytes, ...]:
+    """What labels are compared by.
+
+    Raises:
+        InputError: one is no text.
+    """
+    return tuple(name_digest(limits.checked_text(each, "label", limits.MAX_LABEL_BYTES)) for each in _several(label))
 
 
 def _several(given: Any) -> tuple[Any, ...]:
@@ -91,7 +105,7 @@ class Filter:
         """The worlds that may be let through, if they are few enough to be listed."""
         found: frozenset[int] | None = None
         groups = [*self._about, *self._speakers]
-        for nodes in (*map(self._referring, groups), self._typed()):
+        for nodes in (*map(self._referring, groups), self._typed(), self._labelled()):
             if nodes is not None:
                 found = frozenset(nodes) if found is None else found & nodes
         return None if found is None else Nodes(found)
@@ -104,6 +118,8 @@ class Filter:
         if given.since is not None and row.valid_from < given.since:
             return False
         if given.until is not None and row.valid_from >= given.until:
+            return False
+        if not self._snapshot.has_labels(node, given.labels):
             return False
         if given.authors and not self._is_by_one(row.seq):
             return False
@@ -156,6 +172,13 @@ class Filter:
                 if len(found) > MAX_LISTED:
                     return None
         return found
+
+    def _labelled(self) -> set[int] | None:
+        """What ever had one of the labels; ``None`` if none is asked for, or where others must not be counted."""
+        if not self._given.labels or self._snapshot.whole is None:
+            return None
+        found = set(islice(self._snapshot.labelled(self._given.labels[0]), MAX_LISTED + 1))
+        return None if len(found) > MAX_LISTED else found
 
     def _refers(self, node: int, group: Set[int], role: str | None) -> bool:
         """Return whether a world refers to one of some others, in a role if one is asked for."""

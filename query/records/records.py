@@ -124,6 +124,23 @@ class Restatement(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that was marked on a world in commit ``seq``: attention, never truth.
+
+    ``kind`` is ``expires`` (hidden from ``expires_at`` on; ``ttl`` seconds if a refresh moves that), ``unexpires``,
+    ``labelled`` or ``unlabelled`` (with the ``label``, which is empty once it is erased), ``pinned`` or ``unpinned``.
+    """
+
+    kind: str
+    seq: int
+    ingested_at: int
+    author: str
+    why: str
+    expires_at: int | None = None
+    ttl: float | None = None
+    label: str = ""
+
+
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
     """A world that another one rests on, in the version that this was made of, and who said it.
 
@@ -219,6 +236,9 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     trust: str | None = None
     stale: tuple[Stale, ...] = ()
     restated: tuple[Restatement, ...] = ()
+    expires_at: int | None = None
+    pinned: bool = False
+    labels: tuple[str, ...] = ()
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
@@ -471,6 +491,9 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     stale: tuple[Stale, ...] = ()
     in_ended: str = ""
     restated: tuple[Restatement, ...] = ()
+    expires_at: int | None = None
+    pinned: bool = False
+    labels: tuple[str, ...] = ()
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):

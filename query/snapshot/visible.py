@@ -19,7 +19,7 @@ from zlib import crc32
 from worlddb.log.model import blobs, codec
 from worlddb.log.model.events import NONE, AnyEvent
 from worlddb.projections.indexes import fields, vector_rows, world_index, world_texts
-from worlddb.projections.tables.apply import log_marks, settings, trust_levels
+from worlddb.projections.tables.apply import log_marks, mark_rows, settings, trust_levels
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import Scannable, Seekable, TableReads
@@ -312,8 +312,8 @@ class VisibleSnapshot:
 
     __slots__ = (
         *("_also_at", "_bodies", "_derived", "_here", "_interiors", "_placings"),
-        *("_says_again", "_says_trust", "_snapshot"),
-        *("kept", "place", "tables"),
+        *("_any_deadline", "_any_mark", "_says_again", "_says_trust", "_snapshot"),
+        *("kept", "place", "shows_hidden", "tables"),
     )
 
     def __init__(
@@ -324,12 +324,16 @@ class VisibleSnapshot:
         *,
         also_at: asof.Moment | None = None,
         interiors: InteriorCache | None = None,
+        shows_hidden: bool = False,
     ) -> None:
         """Confine a snapshot to what a place may see.
 
         ``also_at``: of what is confined, show only what is inside at this moment too. ``interiors`` are kept of the
-        whole store, and of use to nobody who sees a part of it.
+        whole store, and of use to nobody who sees a part of it. ``shows_hidden``: also what a deadline hides.
         """
+        self.shows_hidden = shows_hidden
+        self._any_deadline: bool | None = None
+        self._any_mark: bool | None = None
         self._snapshot = snapshot
         self._also_at = also_at
         self._here: world_index.At | None = None
@@ -603,6 +607,81 @@ class VisibleSnapshot:
             return []
         rows = self.tables.restatements(node)
         return [row for row in rows if row.version == number and row.seq <= self.place.moment.seq]
+
+    @property
+    def hides_any(self) -> bool:
+        """True if a deadline may hide anything of what is asked for."""
+        if self._any_deadline is None:
+            self._any_deadline = not self.shows_hidden and self._is_marked(schema.DEADLINES)
+        return self._any_deadline
+
+    def hides(self, node: int, period: valid_period.Period | None = None) -> bool:
+        """True if a deadline hides a world that is seen: at the moment, at some instant of a period, or in all of it.
+
+        A world that has to hold throughout a period has to be shown throughout it as well.
+        """
+        if not self.hides_any:
+            return False
+        seq, valid = self.place.moment
+        if period is not None:
+            valid = period.span.end - 1 if period.throughout else period.span.start
+        return mark_rows.is_hidden(self._snapshot.tables, node, seq, valid)
+
+    @property
+    def has_marks(self) -> bool:
+        """True if any world ever had a deadline, a label or a pin."""
+        if self._any_mark is None:
+            self._any_mark = self._is_marked(b"")
+        return self._any_mark
+
+    def _is_marked(self, prefix: bytes) -> bool:
+        """True if the whole store ever had a mark whose key begins so."""
+        return next(iter(self._snapshot.tables.marks.scan(prefix)), None) is not None
+
+    def deadline(self, node: int) -> int | None:
+        """The deadline of a world that is seen, as known at the moment."""
+        found = mark_rows.deadline_at(self._snapshot.tables, node, self.place.moment.seq) if self.has_marks else None
+        return None if found is None else found.at
+
+    def is_pinned(self, node: int) -> bool:
+        """Whether a world that is seen is pinned, as known at the moment."""
+        return self.has_marks and mark_rows.is_pinned(self._snapshot.tables, node, self.place.moment.seq)
+
+    def pinned(self) -> list[int]:
+        """The worlds that are seen and pinned, in log order."""
+        nodes = mark_rows.pinned_ever(self._snapshot.tables) if self.has_marks else ()
+        return [node for node in nodes if self._is_inside(node) and self.is_pinned(node)]
+
+    def hidden(self) -> list[int]:
+        """The worlds that are seen and whose deadline has passed, in log order."""
+        nodes = mark_rows.hidden_since(self._snapshot.tables, *self.place.moment) if self.has_marks else ()
+        return [node for node in nodes if self._is_inside(node)]
+
+    def label_rows(self, node: int) -> list[tuple[int, schema.AliasRow]]:
+        """Every label that a world that is seen was ever given, by its number, as known at the moment."""
+        rows = mark_rows.labels_of(self._snapshot.tables, node) if self.has_marks else ()
+        return [each for each in rows if each[1].seq <= self.place.moment.seq]
+
+    def deadlines_set(self, node: int) -> list[mark_rows.Deadline]:
+        """Every deadline that a world that is seen was given, as known at the moment, in log order."""
+        rows = mark_rows.deadlines_set(self._snapshot.tables, node) if self.has_marks else ()
+        return [each for each in rows if each.seq <= self.place.moment.seq]
+
+    def pinnings(self, node: int) -> list[mark_rows.Pinning]:
+        """Every time that a world that is seen was pinned, or its pin taken off, as known at the moment."""
+        rows = mark_rows.pinnings(self._snapshot.tables, node) if self.has_marks else ()
+        return [each for each in rows if each.seq <= self.place.moment.seq]
+
+    def labelled(self, digest: bytes) -> Iterator[int]:
+        """Every world of the whole store that had a label by the moment's commit."""
+        found = mark_rows.labelled(self._snapshot.tables, digest) if self.has_marks else ()
+        return (node for node, first in found if first <= self.place.moment.seq)
+
+    def has_labels(self, node: int, digests: Sequence[bytes]) -> bool:
+        """True if a world that is seen has all of some labels."""
+        return not digests or (
+            self.has_marks and mark_rows.has_labels(self._snapshot.tables, node, digests, self.place.moment.seq)
+        )
 
     def secret(self) -> bytes:
         """The secret under which the store hashes what it may not hold in clear."""

@@ -22,7 +22,7 @@ from worlddb.query.reads.store_facts import bookmarks_known, tunings
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Wanted, find, named_node
 from worlddb.query.recall import near_statements
-from worlddb.query.recall.filters import Filters
+from worlddb.query.recall.filters import Filters, label_digests
 from worlddb.query.recall.recall import recall
 from worlddb.query.records import records
 from worlddb.query.snapshot import valid_period, visible
@@ -102,6 +102,38 @@ class View:
             world = None if top == ROOT_NODE else snapshot.tables.node(top).lineage.hex()
         return View(self._window.narrowed(top), self.ingested, world)
 
+    def revealing(self) -> View:
+        """The same view, in which what a deadline hides is shown too: see :meth:`worlddb.Database.expire`."""
+        return View(self._window.revealing(), self.ingested, self.world)
+
+    def marks(self, ref: Any) -> list[records.Mark]:
+        """What was marked on a world and taken off, oldest first: deadlines, pins and labels.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        with self._snapshot() as snapshot:
+            return build.marks(snapshot, self._named(snapshot, ref))
+
+    def pinned(self, world: Any = None) -> list[records.World]:
+        """The pinned worlds that are valid in this view, inside ``world`` if one is given, in log order."""
+        with self._snapshot() as snapshot:
+            scope = snapshot.scope(self._node(snapshot, world))
+            nodes = (node for node in snapshot.pinned() if scope.holds(node))
+            found = [build.world(snapshot, node, self.moment, self.spec) for node in nodes]
+            return [each for each in found if each is not None]
+
+    def expired(self, world: Any = None) -> list[records.World]:
+        """The worlds that a deadline hides and that are valid in this view all the same, in log order.
+
+        With ``world``, those inside of it.
+        """
+        with self.revealing()._snapshot() as snapshot:
+            scope = snapshot.scope(self._node(snapshot, world))
+            nodes = (node for node in snapshot.hidden() if scope.holds(node))
+            found = [build.world(snapshot, node, self.moment, self.spec) for node in nodes]
+            return [each for each in found if each is not None]
+
     def _of_now(self, now: int, told: LastTold) -> View:
         """The same confined view of what is true now, where that is later than the clock for others' sake alone."""
         if self.world is None or self.valid != self.ingested or now >= self.ingested:
@@ -113,10 +145,14 @@ class View:
         ref: Any,
         *,
         include_superseded: bool = False,
+        include_expired: bool = False,
         during: valid_period.Span | None = None,
         overlaps: valid_period.Span | None = None,
     ) -> records.World | None:
         """The world of a reference or a name, or ``None`` if no version of it is valid in this view.
+
+        ``None`` also if a deadline hides it by the view's valid time, unless ``include_expired`` asks for that too.
+        ``include_superseded`` gives the newest version of what holds no more, hidden or not.
 
         Wherever a view takes a world, its exact name or an alias does as well as a reference, if one world has it.
 
@@ -128,7 +164,7 @@ class View:
             AmbiguousReference: a prefix or a name fits several worlds.
         """
         period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
-        with self._snapshot() as snapshot:
+        with self._showing(include_expired).snapshot() as snapshot:
             node = self._named(snapshot, ref)
             return build.world(
                 snapshot, node, self.moment, self.spec, include_superseded=include_superseded, period=period
@@ -139,15 +175,18 @@ class View:
         *,
         name: str | None = None,
         type: str | None = None,
+        label: str | Sequence[str] | None = None,
         world: Any = None,
         limit: int | None = None,
         include_superseded: bool = False,
+        include_expired: bool = False,
         during: valid_period.Span | None = None,
         overlaps: valid_period.Span | None = None,
     ) -> list[records.World]:
-        """Worlds by name or alias (case-folded), by type (with subtypes and instances), or both.
+        """Worlds by name or alias (case-folded), by type (with subtypes and instances), and by labels.
 
-        They come in log order.
+        They come in log order, without what a deadline hides unless ``include_expired`` asks for that, or
+        ``include_superseded`` for all that is known.
 
         With ``world``, only what that world contains at any depth. With ``during`` or ``overlaps`` as :meth:`get` has
         them, but of each world every version that fits, oldest first; what lies inside ``world`` stays a matter of the
@@ -159,8 +198,8 @@ class View:
         if limit is not None:
             limits.checked_number(limit, "limit", 0, LARGEST)
         period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
-        with self._snapshot() as snapshot:
-            wanted = Wanted(name, type, self._node(snapshot, world))
+        with self._showing(include_expired).snapshot() as snapshot:
+            wanted = Wanted(name, type, self._node(snapshot, world), label_digests(label))
             how = {"include_superseded": include_superseded, "unify": self.unify}
             return list(islice(find(snapshot, self.spec, wanted, period=period, **how), limit))
 
@@ -169,17 +208,20 @@ class View:
         ref: Any = None,
         *,
         include_superseded: bool = False,
+        include_expired: bool = False,
         during: valid_period.Span | None = None,
         overlaps: valid_period.Span | None = None,
     ) -> Iterator[records.World]:
         """The members of a world (default: the outermost one), in the order in which they joined.
+
+        Without what a deadline hides, as :meth:`find`.
 
         With ``during`` or ``overlaps`` as :meth:`get` has them: those that were members, and valid, throughout the
         span, or together at some instant of it. Read in pages, so a world of any size costs little memory and no long
         transaction.
         """
         period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
-        return adjacency.members(self._window, ref, include_superseded, period)
+        return adjacency.members(self._showing(include_expired), ref, include_superseded, period)
 
     def stale(self, world: Any = None) -> list[records.World]:
         """The worlds, inside ``world`` if one is given, that rest on what holds no more, in log order.
@@ -516,6 +558,8 @@ class View:
         source: Mapping[str, Any] | None = None,
         since: times.TimeLike | None = None,
         until: times.TimeLike | None = None,
+        include_expired: bool = False,
+        label: str | Sequence[str] | None = None,
     ) -> records.Recall:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
@@ -526,7 +570,7 @@ class View:
                 and what it superseded, if the question asks for change ("used to", "previously").
             exact: rank by precisely what the view sees, as a store with the same history would.
             lanes: what is asked: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom).
-            fusion: ``convex`` (a weighted sum), ``rrf`` (reciprocal ranks, paper §4.3) or ``combmax`` (the stronger).
+            fusion: ``convex`` (a weighted sum), ``rrf`` (reciprocal ranks, §4.3) or ``combmax`` (the stronger).
             asked: when the question is asked, by which "last week" is understood; default: the view's valid time.
             during, overlaps: of each world what is valid throughout a span, or at some instant of it. A hit of the
                 latter has all that was valid in the span, and the answer to the former says what it left out.
@@ -535,33 +579,28 @@ class View:
                 said (``db.trust``) of a world and of all that it rests on. What nothing was said of is fully trusted.
             trust_weight: how much of a hit's score a lack of trust takes away, from 0 to 1: all of it where there is no
                 trust, two thirds where it is low, one third where it is fair. Four times ``k`` hits are ranked by it.
-            about: only what refers to these persons and things (names or references), and they themselves. Of several,
-                it has to refer to each.
+            about: only what refers to each of these persons and things (names or references), and they themselves.
             speaker: only what they said: turns of conversations.
             type, author: only worlds of one of these types, and what one of these wrote.
-            source: only what came with these fields in its source.
+            source, label: only what came with these fields in its source, and what has all of these labels.
             since, until: only what began to hold at ``since`` or later, and before ``until``.
+            include_expired: also what a deadline hides.
 
-        Of the last seven, what is given has to hold for every hit. They narrow the search and not its answer: ``k``
-        hits are found if there are as many.
+        What ``about`` to ``until`` ask for has to hold for every hit: ``k`` are found if there are as many.
 
         Raises:
             InputError: ``k`` or ``group`` is not between 1 and 10,000, ``neighbours`` not between 0 and 10,000,
                 ``trust_weight`` not between 0 and 1, or there is no such lane, fusion or level of trust.
         """
-        if isinstance(lanes, str) or not isinstance(lanes, Iterable):
-            raise errors.InputError(
-                f"lanes is {errors.shown(lanes)}, not a list of lanes", f"Name some of: {', '.join(LANES)}, as a list"
-            )
+        named = _lanes(lanes)
         question = Question(text, self.valid if asked is None else times.parse_time(asked, "asked"))
         choice = _choice(question, include_superseded, during, overlaps)
-        limited = about, speaker, type, author, source, since, until
+        limited = about, speaker, type, author, source, since, until, label
         filters = None if all(each is None for each in limited) else Filters.of(*limited)
-        named = tuple(limits.checked_list(lanes, "lanes"))
         request = Request(
             question, world, k, exact, choice, named, fusion, group, neighbours, min_trust, trust_weight, filters
         )
-        return recall(self._window, request)
+        return recall(self._showing(include_expired), request)
 
     def near(
         self,
@@ -669,6 +708,10 @@ class View:
         """The transaction of one read; it ends with it."""
         return self._window.snapshot()
 
+    def _showing(self, include_expired: bool) -> Window:
+        """The window of a read that may ask for what a deadline hides."""
+        return self._window.revealing() if limits.checked_flag(include_expired, "include_expired") else self._window
+
     def _node(self, snapshot: visible.VisibleSnapshot, ref: Any) -> int:
         """The node that a reference stands for; by default the outermost world that the view sees."""
         return self._window.place.top if ref is None else self._named(snapshot, ref)
@@ -681,6 +724,15 @@ class View:
 def _refuse_both(world: Any, include_ended: bool) -> None:
     if include_ended and world is not None:
         raise errors.InputError("Both world and include_ended were given", "Leave one of them out")
+
+
+def _lanes(lanes: Sequence[str]) -> tuple[str, ...]:
+    """The lanes that a recall names, as a tuple."""
+    if isinstance(lanes, str) or not isinstance(lanes, Iterable):
+        raise errors.InputError(
+            f"lanes is {errors.shown(lanes)}, not a list of lanes", f"Name some of: {', '.join(LANES)}, as a list"
+        )
+    return tuple(limits.checked_list(lanes, "lanes"))
 
 
 def _choice(

@@ -17,6 +17,7 @@ from worlddb.log.model.events import Imported
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply import mark_rows
 from worlddb.projections.tables.apply.apply import erasure_of
 from worlddb.projections.tables.apply.log_marks import identity_of
 from worlddb.projections.tables.names.canonical import name_digest
@@ -300,6 +301,7 @@ class BundleMerge:
             later.extend(self._voids(frame.lineage, holes, (ordinal,)))
         later.extend(self._aliases(world, node))
         later.extend(self._restated(world, node))
+        later.extend(self._marks(world, node))
 
     def _stated(self, version: fr.VersionFrame) -> int:
         """Which ends of a version were stated.
@@ -463,6 +465,29 @@ class BundleMerge:
                 yield ev.Unnamed(world.frame.lineage, known)
         if number > limits.MAX_ALIASES:
             self.conflicts.append(f"{short(world.frame.lineage)} would have more than {limits.MAX_ALIASES} aliases")
+
+    def _marks(self, world: BundledWorld, node: int | None) -> Iterator[ev.AnyEvent]:
+        """Add marks: of two deadlines the later stands, and what was ever labelled or pinned here stays as it is."""
+        lineage = world.frame.lineage
+        for deadline in world.deadlines:
+            known = None if node is None else next(iter([*mark_rows.deadlines_set(self._tables, node)][-1:]), None)
+            if known is None or known.at < deadline.at:
+                yield ev.Expires(lineage, deadline.at, deadline.lasts, self.blobs.position(deadline.details))
+        given = set() if node is None else {row.name for _, row in mark_rows.labels_of(self._tables, node)}
+        number = 0 if node is None else mark_rows.labels_given(self._tables, node)
+        for label in world.labels:
+            stored = self.blobs.text(label.details)
+            details = None if stored is None else codec.decode_blob(stored, label.seq)
+            assert isinstance(details, blobs.Details), "the bundle was checked"
+            digest = name_digest(details.aliases[label.position])
+            if digest not in given and number < limits.MAX_LABELS:
+                given.add(digest)
+                number += 1
+                yield ev.Labelled(lineage, self.blobs.position(label.details), label.position)
+        was_pinned = node is not None and any(True for _ in mark_rows.pinnings(self._tables, node))
+        for pin in world.pins:
+            if not was_pinned:
+                yield ev.Pinned(lineage, True, self.blobs.position(pin.details))
 
     def _restated(self, world: BundledWorld, node: int | None) -> Iterator[ev.AnyEvent]:
         """Add the times that versions were said again, unless they are known by the commit that said so first."""

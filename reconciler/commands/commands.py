@@ -186,6 +186,49 @@ class Restate(Command, frozen=True, kw_only=True):
     source: dict[str, Any] = {}
 
 
+class Expire(Command, frozen=True, kw_only=True):
+    """Hide a world from a time on: ``at``, or ``lasts`` microseconds after the commit; with neither, at no time.
+
+    A refresh moves a deadline that was given by ``lasts``.
+    """
+
+    CODE: ClassVar[str] = "expire"
+    ref: Ref
+    at: int | None = None
+    lasts: int = 0
+
+
+class Refresh(Command, frozen=True, kw_only=True):
+    """Set the deadline of a world anew, by the time that it is to last from now on; what is hidden stays so."""
+
+    CODE: ClassVar[str] = "refresh"
+    ref: Ref
+
+
+class Label(Command, frozen=True, kw_only=True):
+    """Put labels on a world."""
+
+    CODE: ClassVar[str] = "label"
+    ref: Ref
+    labels: tuple[str, ...] = ()
+
+
+class Unlabel(Command, frozen=True, kw_only=True):
+    """Take labels off a world."""
+
+    CODE: ClassVar[str] = "unlabel"
+    ref: Ref
+    labels: tuple[str, ...] = ()
+
+
+class Pin(Command, frozen=True, kw_only=True):
+    """Pin a world, or take the pin off."""
+
+    CODE: ClassVar[str] = "pin"
+    ref: Ref
+    is_pinned: bool = True
+
+
 class Erase(Command, frozen=True, kw_only=True):
     """Remove the texts of a world for good.
 
@@ -386,4 +429,9 @@ ALL: tuple[type[Command], ...] = (
     UseSpace,
     DropSpace,
     Restate,
+    Expire,
+    Refresh,
+    Label,
+    Unlabel,
+    Pin,
 )

@@ -167,6 +167,37 @@ def _restate(command: cmd.Restate) -> None:
     _source(command.source)
 
 
+def _expire(command: cmd.Expire) -> None:
+    _ref(command.ref, "ref")
+    _times(command.at, None)
+    limits.checked_number(command.lasts, "ttl in microseconds", 0, times.FOREVER)
+
+
+def _marked(command: cmd.Refresh) -> None:
+    _ref(command.ref, "ref")
+
+
+def _labelling(command: cmd.Label | cmd.Unlabel) -> None:
+    _ref(command.ref, "ref")
+    if not command.labels:
+        raise errors.InvalidText("No label was given", "Give at least one")
+    _labels(command.labels)
+
+
+def _labels(labels: tuple[str, ...]) -> None:
+    if len(labels) > limits.MAX_LABELS:
+        raise errors.LimitExceeded(f"{len(labels)} labels, above the limit of {limits.MAX_LABELS}", "Give fewer")
+    for label in labels:
+        limits.checked_text(label, "label", limits.MAX_LABEL_BYTES, empty=False)
+        if not normalised(label):
+            raise errors.InvalidText(f"The label {errors.shown(label)} has no visible character", "Give at least one")
+
+
+def _pin(command: cmd.Pin) -> None:
+    _ref(command.ref, "ref")
+    limits.checked_flag(command.is_pinned, "is_pinned")
+
+
 def _erase(command: cmd.Erase) -> None:
     _ref(command.ref, "ref")
     if isinstance(command.ref, int):
@@ -288,6 +319,11 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Alias: _naming,
     cmd.Unalias: _naming,
     cmd.Restate: _restate,
+    cmd.Expire: _expire,
+    cmd.Refresh: _marked,
+    cmd.Label: _labelling,
+    cmd.Unlabel: _labelling,
+    cmd.Pin: _pin,
     cmd.Erase: _erase,
     cmd.Accept: _decision,
     cmd.Reject: _decision,

@@ -358,14 +358,19 @@ def _owned(
                 yield (seq, details), owners[ref]
 
 
+_OF_A_LINEAGE: Final = (
+    *(ev.Created, ev.Revised, ev.Ended, ev.Voided, ev.Named, ev.Filled, ev.Embedded, ev.Restated),
+    *(ev.Expires, ev.Labelled, ev.Unlabelled, ev.Pinned),
+)
+"""Events whose texts are those of the lineage that they name."""
+
+
 def _subject(event: ev.Event) -> bytes:
     """The lineage, edge or proposal that the texts of an event are about.
 
     An erasure's own reason stays.
     """
-    if isinstance(
-        event, ev.Created | ev.Revised | ev.Ended | ev.Voided | ev.Named | ev.Filled | ev.Embedded | ev.Restated
-    ):
+    if isinstance(event, _OF_A_LINEAGE):
         return event.lineage
     if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported | ev.Tuned | ev.Untuned):
         return event.world

@@ -15,7 +15,7 @@ from worlddb.projections.tables.apply.apply import Applier
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands.commands import Command
 
-DETAIL_FIELDS: Final = frozenset({"aliases", "why", "source", "properties"})
+DETAIL_FIELDS: Final = frozenset({"aliases", "labels", "why", "source", "properties"})
 """The fields of a command that are stored as details."""
 
 
@@ -221,7 +221,7 @@ class Draft:
         if DETAIL_FIELDS.isdisjoint(given):
             return NONE
         return self.add_details(
-            aliases=getattr(command, "aliases", ()),
+            aliases=getattr(command, "aliases", ()) or getattr(command, "labels", ()),
             why=command.why,
             source=getattr(command, "source", None),
             properties=getattr(command, "properties", None),

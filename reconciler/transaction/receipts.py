@@ -307,7 +307,7 @@ def texts_of(log: LmdbLog, seq: int, entry: list[Any]) -> dict[str, Any]:
             texts |= {"type": blob.type, "name": blob.name, "content": blob.content}
         elif isinstance(blob, blobs.Details):
             texts |= {"why": blob.why, "source": blob.source, "properties": blob.properties}
-            texts["aliases"] = tuple(blob.aliases)
+            texts["aliases"] = texts["labels"] = tuple(blob.aliases)
     return texts
 
 

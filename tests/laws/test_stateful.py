@@ -103,6 +103,7 @@ class EngineAndModel(RuleBasedStateMachine):
             draw.undo,
             draw.alias,
             draw.restate,
+            draw.marks,
             draw.unalias,
         ),
         handle=st.integers(0, 1),
@@ -221,6 +222,7 @@ class EngineAndModel(RuleBasedStateMachine):
 
 METHODS = [
     *("create", "revise", "retire", "reassert", "link", "unlink"),
+    *("expire", "unexpire", "refresh", "label", "unlabel", "pin", "unpin"),
     *("move", "alias", "restate", "unalias", "erase", "accept", "reject", "undo", "tune", "untune"),
 ]
 REFUSALS = [

@@ -185,7 +185,7 @@ def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> N
     assert schema.TABLES[21:23] == ("erasures", "forbidden")
     assert schema.TABLES[23:26] == ("registrations", "spaces", "vectors")
     assert schema.TABLES[26:31] == ("forms", "blocks", "tunings", "space_changes", "holders")
-    assert schema.TABLES[31:] == ("retracted", "trusts", "restatements")
+    assert schema.TABLES[31:] == ("retracted", "trusts", "restatements", "marks")
     assert set(schema.PREFIX_BYTES) <= set(schema.TABLES)
     with new_store() as db:
         one, other = worlds(db, 2)
@@ -204,6 +204,7 @@ def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> N
         db.reembed(LetterCounts())
         db.drop_space("default")
         db.trust("low", author="a" * 4_000)
+        db.label(one, "l" * 256)
         db.restate(one, source={"t" * 256: "v" * 4_000})
         db.trust("fair", source={"t" * 256: "v" * 16_000})
         with db._env.read() as txn:

@@ -32,6 +32,10 @@ _HOMES: Final = (
         "remember context profile",
         lambda: import_module("worlddb.tools.cli.write.memory_commands").COMMANDS,
     ),
+    _Home(
+        "expire refresh label pin marked",
+        lambda: import_module("worlddb.tools.cli.write.mark_commands").COMMANDS,
+    ),
     _Home("recall", lambda: import_module("worlddb.tools.cli.read.recall_command").COMMANDS),
     _Home("query", lambda: import_module("worlddb.tools.cli.read.query_command").COMMANDS),
     _Home(

@@ -149,6 +149,15 @@ TOOLS: Final[tuple[Tool, ...]] = (
         tool_arguments.AsOf,
         tool_results.Recalled,
     ),
+    Tool(
+        "memory_mark",
+        "Mark a memory",
+        "Pin a memory, label it, or hide it from a time on. Nothing that it says becomes less true.",
+        tool_arguments.MarkMemory,
+        tool_results.Done,
+        write_tools.mark,
+        idempotent=True,
+    ),
     _reads(
         "memory_proposals",
         "Proposed identities",
@@ -205,6 +214,7 @@ SETS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "time": ("memory_history", "memory_as_of"),
     "identity": ("memory_proposals", "memory_decide", "memory_conflicts"),
+    "marks": ("memory_mark",),
     "all": tuple(tool.name for tool in TOOLS),
     "operator": tuple(tool.name for tool in OPERATOR_TOOLS),
 }

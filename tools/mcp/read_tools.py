@@ -194,7 +194,7 @@ class _Asked:
         if isinstance(given, tool_arguments.Recall | tool_arguments.AsOf):
             self._asked["min_trust"] = given.min_trust
         if isinstance(given, tool_arguments.Recall):
-            self._asked |= {"about": given.about, "type": given.type}
+            self._asked |= {"about": given.about, "type": given.type, "label": given.label}
 
     def hits(self, wanted: int) -> list[Hit]:
         """Return at least ``wanted`` memories if there are as many, best first."""

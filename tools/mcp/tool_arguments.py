@@ -117,6 +117,7 @@ class Write(Scoped, kw_only=True):
             description="Ids of memories that say otherwise, if nobody knows which is right; else use memory_amend.",
         ),
     ] = ()
+    expires_at: Annotated[Time | None, Meta(description="Hidden from then on.")] = None
     on_near: Annotated[
         Literal["note", "propose", "supersede_same_subject"],
         Meta(description="Link or supersede what competes, or tell."),
@@ -147,6 +148,7 @@ class Recall(Listed, kw_only=True):
     min_trust: MinTrust = None
     about: Annotated[Label | None, Meta(description="Only what is about this name.")] = None
     type: Annotated[Label | None, Meta(description="Only memories of this type.")] = None
+    label: Label | None = None
 
 
 class AsOf(Listed):
@@ -244,6 +246,21 @@ class Proposals(Arguments):
     ] = "pending"
     limit: Count = DEFAULT_PAGE
     cursor: Cursor | None = None
+
+
+class MarkMemory(Arguments):
+    """``memory_mark``."""
+
+    id: Reference
+    pinned: Annotated[bool | None, Meta(description="Pin it, so that it comes first and is never hidden; or not.")] = (
+        None
+    )
+    expires_at: Annotated[
+        Time | None, Meta(description="Hide it from then on (ISO 8601). It stays true; never lifts that.")
+    ] = None
+    add_labels: Annotated[tuple[Label, ...], Meta(max_length=MAX_ABOUT)] = ()
+    remove_labels: Annotated[tuple[Label, ...], Meta(max_length=MAX_ABOUT)] = ()
+    why: Why = ""
 
 
 class Decide(Arguments):

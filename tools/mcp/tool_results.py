@@ -46,7 +46,8 @@ class Memory(msgspec.Struct, kw_only=True):
     ``truncated``: its text goes on, see ``memory_read``. ``source`` is its provenance, or the beginning of a long one.
     ``conflicts`` are the first memories that contradict it; see ``memory_conflicts``. ``rests_on`` are the first of
     those that it was made of, at any remove. ``trust`` is how far the operator trusts all of that: none, low, fair or
-    full; null if nothing is said of it. ``stale`` says what it was made of, or lies in, and holds no more.
+    full; null if nothing is said of it. ``stale`` says what it was made of, or lies in, and holds no more. From
+    ``expires_at`` on it is hidden, unless it is ``pinned``; ``memory_mark`` changes these, and its ``labels``.
     """
 
     id: str
@@ -64,6 +65,9 @@ class Memory(msgspec.Struct, kw_only=True):
     rests_on_more: bool
     trust: str | None
     stale: list[str]
+    expires_at: str | None
+    pinned: bool
+    labels: list[str]
 
 
 class Earlier(msgspec.Struct, kw_only=True):
@@ -328,6 +332,9 @@ def _fields(found: World | Hit) -> dict[str, Any]:
         "author": found.author,
         "source": _source(found.source, SHOWN),
         "conflicts": list(found.conflicts[:CONFLICTS]),
+        "expires_at": None if found.expires_at is None else time(found.expires_at),
+        "pinned": found.pinned,
+        "labels": list(found.labels),
         **resting(found),
     }
 

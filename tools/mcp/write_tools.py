@@ -33,6 +33,8 @@ MAX_LOST: Final = 10
 """Spans that an answer lists as lost."""
 MAX_NEAR: Final = 5
 """Near memories that an answer lists."""
+_NEVER: Final = "never"
+"""The deadline of what is hidden at no time."""
 _BY_ON_NEAR: Final = "by on_near: "
 _UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 """Unicode's categories of invisible characters. Unassigned ones are allowed: a later Python knows more."""
@@ -142,6 +144,10 @@ def _said_again(session: Session, given: tool_arguments.Write, call: Call, ref: 
     """Record that a memory was said again, and link it to what is near, in one commit."""
     with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key)) as tx:
         tx.restate(ref, source=call.source, why=given.why)
+        if given.expires_at is None:
+            tx.unexpire(ref)
+        else:
+            tx.expire(ref, expires_at=given.expires_at)
         for edge_type, other, why in links:
             tx.link(ref, edge_type, other, valid_from=given.valid_from, why=why)
     receipt: Receipt = tx.receipt
@@ -188,6 +194,7 @@ def _written(
             source=call.source,
             why=given.why,
             resolve="all",
+            expires_at=given.expires_at,
         )
         for scope in others:
             tx.link(scope, "contains", made, valid_from=given.valid_from)
@@ -233,6 +240,27 @@ def _is_sent_again(view: View, given: tool_arguments.Write, other: World) -> boo
     return any(source is not None and source.content == given.text for source in sources)
 
 
+def mark(session: Session, given: tool_arguments.MarkMemory, call: Call) -> tool_results.Done:
+    """``memory_mark``."""
+    view = session.view()
+    found = session.memory(view, given.id)
+    if given.pinned is None and given.expires_at is None and not (given.add_labels or given.remove_labels):
+        raise InputError("No mark was given", "Give pinned, expires_at, add_labels or remove_labels")
+    at = None if given.expires_at in (None, _NEVER) else parse_time(given.expires_at, "expires_at")
+    with session.db.batch() as tx:
+        if given.pinned is not None:
+            (tx.pin if given.pinned else tx.unpin)(found.ref, why=given.why)
+        if given.expires_at == _NEVER:
+            tx.unexpire(found.ref, why=given.why)
+        elif at is not None:
+            tx.expire(found.ref, expires_at=at, why=given.why)
+        if given.add_labels:
+            tx.label(found.ref, *given.add_labels, why=given.why)
+        if given.remove_labels:
+            tx.unlabel(found.ref, *given.remove_labels, why=given.why)
+    return _done(session, tx.receipt, found.ref)
+
+
 def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
     """``memory_amend``."""
     _check_text(given.text)
@@ -261,6 +289,9 @@ def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_res
             source=call.source,
             why=given.why,
             resolve=False,
+            expires_at=old.expires_at,
+            labels=old.labels,
+            pinned=old.pinned,
         )
         for scope in others:
             tx.link(scope, "contains", made, valid_from=since)

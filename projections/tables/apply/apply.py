@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from worlddb.log.model import events as ev
 from worlddb.log.model import times
-from worlddb.projections.tables.apply import deferred_rows, log_marks, settings, trust_levels
+from worlddb.projections.tables.apply import deferred_rows, log_marks, mark_rows, settings, trust_levels
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.projections.tables.reads.asof import SPACE_CHOSEN, SPACE_DROPPED, space_row
 from worlddb.projections.tables.storage import rows, schema, timeline_rows, write_buffer
@@ -28,6 +28,7 @@ def erased(on: deferred_rows.DeferredRows, event: ev.Erased) -> None:
     for alias, given in list(tables.aliases(node)):
         _forget(tables, given.name + number)
         tables.put_alias(node, alias, given._replace(name=canonical.NO_NAME))
+    mark_rows.forget_labels(tables, node)
     blocks.forget_names(tables, node)
     log_marks.forget_bookmarks(tables, event.blobs)
     trust_levels.forget_named(tables, event.blobs)
@@ -459,4 +460,8 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.ErasedElsewhere: erased_elsewhere,
     ev.Trusted: trust_levels.apply_trusted,
     ev.Restated: _restated,
+    ev.Expires: mark_rows.apply_expires,
+    ev.Labelled: mark_rows.apply_labelled,
+    ev.Unlabelled: mark_rows.apply_unlabelled,
+    ev.Pinned: mark_rows.apply_pinned,
 }

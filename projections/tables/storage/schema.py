@@ -39,6 +39,10 @@
 | ``retracted`` | u64 home, u64 edge that is not ``contains`` | as in ``edges`` |
 | ``trusts`` | u8 kind, 16 bytes: digest of a source, or a lineage, or zeros; u64 seq | :class:`TrustRow` |
 | ``restatements`` | u64 node, u64 seq, u32 blob position of the details plus 1, u32 version | nothing |
+| ``marks`` | ``01``, u64 node, u64 seq | :class:`DeadlineRow` |
+| | ``02``, u64 node, u64 seq | :class:`PinRow` |
+| | ``03``, u64 node, u32 label | :class:`AliasRow` |
+| | ``04``, 16-byte digest of a label, u64 node | u64 seq of the first use |
 """
 
 import struct
@@ -81,6 +85,7 @@ TABLES: Final = (
     "retracted",
     "trusts",
     "restatements",
+    "marks",
 )
 
 FIRST_TABLE_BYTE: Final = 0x40
@@ -104,6 +109,7 @@ PREFIX_BYTES: Final = {
     "retracted": 8,
     "trusts": 17,
     "restatements": 8,
+    "marks": 9,
 }
 """How much of a key names the group that is scanned together."""
 
@@ -278,6 +284,31 @@ class RestatedRow(NamedTuple):
 
 
 RESTATED_KEY = struct.Struct(">QQII")
+
+
+class DeadlineRow(NamedTuple):
+    """From ``at`` on a lineage is hidden; a refresh sets that to ``lasts`` microseconds after itself, if not 0."""
+
+    at: int
+    lasts: int
+    details: int
+
+
+DEADLINE = struct.Struct(">qQi")
+
+
+class PinRow(NamedTuple):
+    """Whether a lineage is pinned."""
+
+    is_pinned: int
+    details: int
+
+
+PIN = struct.Struct(">Bi")
+DEADLINES: Final = b"\x01"
+"""What the keys of deadlines in ``marks`` begin with."""
+MARK_KEY = struct.Struct(">BQQ")
+LABEL_KEY = struct.Struct(">BQI")
 
 
 class ProposalRow(NamedTuple):

@@ -231,6 +231,7 @@ class WholeTables:
     tunings = _Opened("tunings")
     trusts = _Opened("trusts")
     restated_table = _Opened("restatements")
+    marks = _Opened("marks")
     space_changes = _Opened("space_changes")
     _holders = _Opened("holders")
     retracted = _Opened("retracted")

@@ -80,6 +80,11 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
     "alias.why": lambda on: on.db.alias(on.one, "uno", why=SAID),
     "restate.source": lambda on: on.db.restate(on.one, source={"said": [SAID]}),
     "restate.why": lambda on: on.db.restate(on.one, why=SAID),
+    "expire.why": lambda on: on.db.expire(on.one, ttl=5, why=SAID),
+    "label.labels": lambda on: on.db.label(on.one, SAID),
+    "label.why": lambda on: on.db.label(on.one, "uno", why=SAID),
+    "unlabel.why": lambda on: (on.db.label(on.one, "uno"), on.db.unlabel(on.one, "uno", why=SAID))[1],
+    "pin.why": lambda on: on.db.pin(on.one, why=SAID),
     "unalias.why": lambda on: (on.db.alias(on.one, "uno"), on.db.unalias(on.one, "uno", why=SAID))[1],
     "erase.why": lambda on: on.db.erase(on.two, reason=SAID),
     "accept.why": lambda on: on.db.accept(on.waiting[0], why=SAID),
@@ -106,18 +111,20 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
 """Every place in which a caller can put a text, by the command and its field."""
 
 
-TEXTS: Final = {"type", "name", "content", "aliases", "why", "source", "properties", "key"}
+TEXTS: Final = {"type", "name", "content", "aliases", "labels", "why", "source", "properties", "key"}
 NO_TEXTS: Final = {
     *("ref", "refs", "edge", "proposal", "source_ref", "target_ref", "home", "world", "scope", "to", "out_of", "into"),
     *("valid_from", "valid_to", "at", "until", "replace_later", "members"),
     *("seq", "resolve", "revive", "anew", "judged", "evidence", "move", "level", "of"),
     *("turns", "everywhere", "forbid", "derived", "bundle", "handler_version", "digest", "digest_of", "rewrites"),
     *("functional", "fuzzy", "phonetic", "embedding", "margin", "most", "model", "mean", "dimension", "after"),
-    *("through", "items", "space"),
+    *("through", "items", "space", "lasts", "is_pinned"),
 }
 ELSEWHERE: Final = {
     "link.type": "only a type that is registered can be linked by",
     "unalias.aliases": "takes back what stands here: see below",
+    "unlabel.labels": "takes back what stands here, as unalias does",
+    "refresh.why": "nobody is asked for a reason",
     "unregister.type": "only what is registered can be taken back",
     "untune.type": "only what was tuned can be taken back",
     "use_space.name": "only a space that is there can answer",

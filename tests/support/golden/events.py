@@ -222,4 +222,24 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         "94a87265737461746564c410000102030405060708090a0b0c0d0e0f0203",
         "a082145a1fd6281263c8c20e277ecaa99e5b2396c087e918718819c0e393d5a1",
     ),
+    "expires": (
+        ev.Expires(ONE, TIME, 60_000_000, -1),
+        "95a765787069726573c410000102030405060708090a0b0c0d0e0fcf000660be0ab5c000ce03938700ff",
+        "f01de388472867bb4e3be9717991925acc3055d5caf4e6f781832f434d9506b0",
+    ),
+    "labelled": (
+        ev.Labelled(ONE, 2, 0),
+        "94a86c6162656c6c6564c410000102030405060708090a0b0c0d0e0f0200",
+        "36e50e7accdcae1b9c26cd364c538869649e24f9bb0d508c0fbb2ad6e2ed458e",
+    ),
+    "unlabelled": (
+        ev.Unlabelled(ONE, 1, -1),
+        "94aa756e6c6162656c6c6564c410000102030405060708090a0b0c0d0e0f01ff",
+        "d1bdf863d2508fdf7a550a9eef5202376f0cf0e3b883b72952631b8de11a0fbd",
+    ),
+    "pinned": (
+        ev.Pinned(ONE, True, 3),
+        "94a670696e6e6564c410000102030405060708090a0b0c0d0e0fc303",
+        "a6d9255143e28ce4c6d3ae2eca401e767b40f62768b499ba0be4680636f60a18",
+    ),
 }

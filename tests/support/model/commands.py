@@ -44,6 +44,8 @@ class Command(NamedTuple):
         positional = [given.pop(name) for name in _POSITIONAL[self.method] if name in given]
         if self.method in ("alias", "unalias"):
             positional.extend(given.pop("aliases"))
+        if self.method in ("label", "unlabel"):
+            positional.extend(given.pop("labels"))
         return getattr(writing, self.method)(*positional, **given)
 
 
@@ -66,6 +68,8 @@ _POSITIONAL = {
     "alias": ("ref",),
     "unalias": ("ref",),
     "restate": ("ref",),
+    **dict.fromkeys(("expire", "unexpire", "label", "unlabel", "pin", "unpin"), ("ref",)),
+    "refresh": ("refs",),
     "erase": ("refs",),
     "accept": ("proposal",),
     "reject": ("proposal",),

@@ -143,6 +143,7 @@ def erase(states: list[State], numbers: Iterable[int], erasure: Erasure, homes: 
             state.worlds[number] = known._replace(
                 versions=versions,
                 aliases=(),
+                labels=(),
                 restated=tuple(each._replace(source={}, why="") for each in known.restated),
             )
         for edges in (state.edges, state.unlinked):

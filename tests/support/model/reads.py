@@ -32,6 +32,8 @@ class Reads:
         return [self.names.refs[number] for number in numbers]
 
     def get(self, number: int, *, include_superseded: bool = False) -> dict[str, Any] | None:
+        if not include_superseded and self.state.worlds[number].hidden(self.valid):
+            return None
         at = self.version_at(number)
         if at is None and include_superseded:
             at = len(self.state.worlds[number].versions)
@@ -50,6 +52,9 @@ class Reads:
             "rests_on_more": False,
             "trust": None,
             "restated": self._restated(number, at),
+            "expires_at": None if world.deadline is None else world.deadline[0],
+            "pinned": world.pinned,
+            "labels": world.labels,
         }
 
     def _restated(self, number: int, at: int) -> tuple[Restatement, ...]:

@@ -58,6 +58,14 @@ class World(NamedTuple):
     given: int = 0
     """How many aliases it was ever given."""
     restated: tuple[Restated, ...] = ()
+    deadline: tuple[int, int] | None = None
+    """From when on it is hidden, and how long a refresh lasts; 0 if none moves it."""
+    pinned: bool = False
+    labels: tuple[str, ...] = ()
+
+    def hidden(self, valid: int) -> bool:
+        """Whether its deadline hides it at a time."""
+        return self.deadline is not None and self.deadline[0] <= valid and not self.pinned
 
     @property
     def newest(self) -> Version:

@@ -204,6 +204,17 @@ move = recipe(
 alias = recipe("alias", {"ref": worlds, "aliases": alias_lists}, WHY)
 restate = recipe("restate", {"ref": worlds}, {"source": records, **WHY})
 unalias = recipe("unalias", {"ref": worlds, "aliases": alias_lists}, WHY)
+label_lists = st.lists(st.sampled_from(["home", "HOME", "work"]), min_size=1, max_size=2).map(tuple)
+marks = st.one_of(
+    recipe("expire", {"ref": worlds, "expires_at": moments}, WHY),
+    recipe("expire", {"ref": worlds, "ttl": st.sampled_from([0.002, 0.01])}, WHY),
+    recipe("unexpire", {"ref": worlds}, WHY),
+    recipe("refresh", {"refs": worlds}, {}),
+    recipe("label", {"ref": worlds, "labels": label_lists}, WHY),
+    recipe("unlabel", {"ref": worlds, "labels": label_lists}, WHY),
+    recipe("pin", {"ref": worlds}, WHY),
+    recipe("unpin", {"ref": worlds}, WHY),
+)
 erase = recipe(
     "erase",
     {"refs": worlds, "reason": st.just("request 114")},
@@ -268,6 +279,7 @@ commands = st.one_of(
     move,
     alias,
     restate,
+    marks,
     unalias,
     accept,
     reject,

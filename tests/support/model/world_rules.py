@@ -340,6 +340,58 @@ class OfWorlds(Tuning):
         self.changed = True
         return number
 
+    def _marked(self, ref: Any) -> tuple[int, World]:
+        number = self.world(ref)
+        if number == ROOT:
+            refuse("root_is_permanent")
+        return number, self.state.worlds[number]
+
+    def _mark(self, number: int, **marks: Any) -> int:
+        known = self.state.worlds[number]
+        self.state.worlds[number] = known._replace(**marks)
+        self.changed |= self.state.worlds[number] != known
+        return number
+
+    def _expire(self, ref: Any, expires_at: int | None = None, ttl: float | None = None, why: str = "") -> int:
+        number, _ = self._marked(ref)
+        lasts = 0 if ttl is None else round(ttl * 1_000_000)
+        return self._mark(number, deadline=(self.now + lasts if expires_at is None else expires_at, lasts))
+
+    def _unexpire(self, ref: Any, why: str = "") -> int:
+        return self._mark(self._marked(ref)[0], deadline=None)
+
+    def _refresh(self, refs: Any) -> int:
+        number, known = self._marked(refs)
+        if known.deadline is None or not known.deadline[1] or known.deadline[0] <= self.now:
+            return number
+        return self._mark(number, deadline=(self.now + known.deadline[1], known.deadline[1]))
+
+    def _pin(self, ref: Any, why: str = "") -> int:
+        return self._mark(self._marked(ref)[0], pinned=True)
+
+    def _unpin(self, ref: Any, why: str = "") -> int:
+        return self._mark(self._marked(ref)[0], pinned=False)
+
+    def _label(self, ref: Any, labels: tuple[str, ...], why: str = "") -> int:
+        number, known = self._marked(ref)
+        if known.newest.erasure is not None:
+            refuse("erased")
+        for text in labels:
+            held = self.state.worlds[number].labels
+            if normal(text) not in map(normal, held):
+                self._mark(number, labels=(*held, text))
+        return number
+
+    def _unlabel(self, ref: Any, labels: tuple[str, ...], why: str = "") -> int:
+        number, _ = self._marked(ref)
+        for text in labels:
+            held = self.state.worlds[number].labels
+            left = tuple(one for one in held if normal(one) != normal(text))
+            if left == held:
+                raise Bad(UnknownReference)
+            self._mark(number, labels=left)
+        return number
+
     def _unalias(self, ref: Any, aliases: tuple[str, ...], why: str = "") -> int:
         number = self.world(ref)
         for text in aliases:

@@ -183,6 +183,11 @@ def add_superseded(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_expired(parser: argparse.ArgumentParser) -> None:
+    """Add ``--include-expired``."""
+    parser.add_argument("--include-expired", action="store_true", help="include what a deadline hides by that time")
+
+
 def add_spans(parser: argparse.ArgumentParser) -> None:
     """Add ``--during`` and ``--overlaps``, for commands that read what is valid."""
     for name, meaning in (

@@ -32,7 +32,7 @@ def record(found: msgspec.Struct) -> dict[str, Any]:
         value = getattr(found, name)
         if isinstance(value, worlddb.Valid):
             value = valid(value)
-        elif name in ("ingested_at", "since"):
+        elif name in ("ingested_at", "since") or (name == "expires_at" and value is not None):
             value = time(value)
         elif isinstance(value, tuple):
             value = [record(each) if isinstance(each, msgspec.Struct) else each for each in value]
@@ -40,6 +40,14 @@ def record(found: msgspec.Struct) -> dict[str, Any]:
             value = record(value)
         document[name] = value
     return document
+
+
+def marks(found: worlddb.World | worlddb.Hit) -> list[tuple[str, str]]:
+    """Describe the marks of a world: what each is called, and what it says."""
+    told = [] if found.expires_at is None else [("hidden from", moment(found.expires_at))]
+    if found.pinned:
+        told.append(("pinned", "comes first, and no deadline hides it"))
+    return [*told, ("labels", ", ".join(found.labels))] if found.labels else told
 
 
 def bases(found: worlddb.World | worlddb.Hit) -> list[str]:

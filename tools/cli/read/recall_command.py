@@ -13,6 +13,7 @@ _FILTERS: Final = (
     ("speaker", "only turns of this person; several: of each of them"),
     ("type", "only worlds of this type; several: of one of them"),
     ("author", "only what this author wrote; several: one of them"),
+    ("label", "only what has this label; several: all of them"),
 )
 
 
@@ -69,6 +70,7 @@ def _arguments(parser: base.Parser) -> None:
     arguments.add_confine(parser)
     arguments.add_unify(parser)
     arguments.add_superseded(parser)
+    arguments.add_expired(parser)
     arguments.add_spans(parser)
     arguments.add_embedder(parser)
 
@@ -106,6 +108,8 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             source=arguments.fields(args.source),
             since=args.since,
             until=args.until,
+            label=args.label,
+            include_expired=args.include_expired,
             **stores.spans_of(args),
         )
 
@@ -195,6 +199,8 @@ def _write_hit(page: base.Page, view: View, question: str, lead: str, hit: Hit, 
         page.line(("rests on: ", "dim"), line, indent=indent + 3)
     for line in wire.why_stale(hit):
         page.line(("stale: ", "warn"), line, indent=indent + 3)
+    for name, line in wire.marks(hit):
+        page.line((f"{name}: ", "dim"), line, indent=indent + 3)
     if hit.trust is not None:
         page.line(("trust: ", "dim"), hit.trust, indent=indent + 3)
     if explain:

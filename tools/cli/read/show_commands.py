@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Final
 
-from worlddb import Database, Edge, Erasure, UnknownReference, Valid, Version, View, World
+from worlddb import Database, Edge, Erasure, Mark, UnknownReference, Valid, Version, View, World
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 from worlddb.tools.cli.history.timeline_command import write_timeline
 
@@ -32,6 +32,7 @@ def _show_arguments(parser: Parser) -> None:
     arguments.add_moment(parser)
     arguments.add_confine(parser)
     arguments.add_superseded(parser)
+    arguments.add_expired(parser)
     arguments.add_spans(parser)
 
 
@@ -39,6 +40,7 @@ def _show(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
         world = _valid_world(db, view, args)
+        view = view.revealing() if args.include_expired else view
         selection: dict[str, Any] = {"include_superseded": args.include_superseded, **stores.spans_of(args)}
         registered = (known.name for known in view.edge_types(include_ended=True) if known.name != CONTAINS)
         edges = [
@@ -96,8 +98,16 @@ def _spans(version: Version) -> tuple[Valid, ...]:
 def _valid_world(db: Database, view: View, args: Namespace) -> World:
     """Return the named world; one that is not valid in the view only with --include-superseded."""
     ref = stores.world_of(view, args.ref)
-    world = view.get(ref, include_superseded=args.include_superseded, **stores.spans_of(args))
+    shown = {"include_superseded": args.include_superseded, "include_expired": args.include_expired}
+    world = view.get(ref, **shown, **stores.spans_of(args))
     if world is None:
+        hidden = view.get(ref, include_expired=True, **stores.spans_of(args))
+        if hidden is not None and hidden.expires_at is not None:
+            raise UnknownReference(
+                f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) is hidden since its deadline,"
+                f" {wire.moment(hidden.expires_at)}",
+                "See it all the same with --include-expired",
+            )
         held = (_spans(version) for version in view.history(ref))
         spans = sorted((span for each in held for span in each if span.start < span.end), key=lambda span: span.start)
         by = [edge.source for edge in view.edges(ref, type="supersedes", direction="in", include_superseded=True)]
@@ -149,6 +159,8 @@ def _fields(
         yield "stale", [(line, "warn")]
     if world.trust is not None:
         yield "trust", [world.trust]
+    for name, line in wire.marks(world):
+        yield name, [line]
 
 
 def _erased(erasure: Erasure) -> str:
@@ -203,6 +215,7 @@ def _history(args: Namespace, out: Output) -> int:
         about = _about(view, ref)
         numbers = {version.number for version in versions}
         learned = [step for step in view.timeline(ref) if step.number in numbers]
+        marks = view.marks(ref)
 
         def write(page: Page) -> None:
             if args.timeline:
@@ -223,6 +236,8 @@ def _history(args: Namespace, out: Output) -> int:
                 page.line((when, "dim"), indent=5)
                 for line in wire.why_stale(version):
                     page.line(("stale: ", "warn"), line, indent=5)
+            for mark in marks:
+                page.line((told_mark(mark), "dim"), indent=2)
             if about:
                 page.line((f"about it, {wire.counted(len(about), 'world')}, oldest first:", "title"))
             for world in about[:_SHOWN_ABOUT]:
@@ -232,11 +247,28 @@ def _history(args: Namespace, out: Output) -> int:
                 page.line((f"and {len(about) - _SHOWN_ABOUT:,} more: --json has all of them", "dim"), indent=2)
 
         document = {"ref": ref, "versions": [wire.record(version) for version in versions], "view": wire.view(view)}
+        document["marks"] = [wire.record(mark) for mark in marks]
         document["about"] = [{**_brief(view, world.ref), "valid": wire.valid(world.valid)} for world in about]
         if args.timeline:
             document["timeline"] = [wire.record(step) for step in learned]
         out.answer(document, write)
     return DONE
+
+
+def told_mark(mark: Mark) -> str:
+    """Describe a mark, or that it was taken off, in a line."""
+    label = mark.label or "(erased)"
+    lasts = "" if mark.ttl is None else f", {mark.ttl:g} s after it was set or refreshed"
+    what = {
+        "expires": f"hidden from {wire.moment(mark.expires_at or 0)} on{lasts}",
+        "unexpires": "deadline lifted",
+        "labelled": f"labelled {label}",
+        "unlabelled": f"label {label} taken off",
+        "pinned": "pinned",
+        "unpinned": "pin taken off",
+    }[mark.kind]
+    why = f", because {wire.one_line(mark.why, 400)}" if mark.why else ""
+    return f"{what}: commit {mark.seq}, {wire.moment(mark.ingested_at)}, by {mark.author}{why}"
 
 
 def _about(view: View, ref: str) -> list[World]:
@@ -279,6 +311,7 @@ def _children_arguments(parser: Parser) -> None:
     arguments.add_confine(parser)
     arguments.add_unify(parser)
     arguments.add_superseded(parser)
+    arguments.add_expired(parser)
     arguments.add_spans(parser)
 
 
@@ -286,7 +319,8 @@ def _children(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
         ref = stores.top_of(db, view) if args.ref is None else stores.world_of(view, args.ref)
-        members = view.children(ref, include_superseded=args.include_superseded, **stores.spans_of(args))
+        shown = {"include_superseded": args.include_superseded, "include_expired": args.include_expired}
+        members = view.children(ref, **shown, **stores.spans_of(args))
         listed = islice(members, args.limit)
         if out.json:
             children = [wire.record(child) for child in listed]

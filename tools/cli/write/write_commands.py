@@ -12,6 +12,13 @@ _RESOLVING: Final[dict[str, bool | str]] = {"exact": "exact", "all": "all", "non
 _AN_OBJECT: Final = """For example: --properties '{"role": "lead"}'"""
 
 
+class Deadline(TypedDict):
+    """When something is to be hidden, as arguments of the writes."""
+
+    expires_at: int | None
+    ttl: float | None
+
+
 class _Times(TypedDict):
     """Both ends of a validity, as arguments of the writes."""
 
@@ -29,7 +36,20 @@ def _add_validity(parser: Parser) -> None:
     parser.add_argument("--valid-to", metavar="TIME", help="end of its validity (default: open)")
 
 
-def _add_common(parser: Parser) -> None:
+def add_deadline(parser: Parser) -> None:
+    """Add ``--expires-at`` and ``--ttl``."""
+    parser.add_argument("--expires-at", metavar="TIME", help="hide it from then on; it stays as true as it was")
+    parser.add_argument("--ttl", metavar="SECONDS", type=float, help="hide it so long after now, or a later refresh")
+
+
+def deadline_of(args: Namespace) -> Deadline:
+    """Parse a deadline before a store is opened."""
+    at = args.expires_at
+    return {"expires_at": None if at is None else worlddb.parse_time(at, "expires_at"), "ttl": args.ttl}
+
+
+def add_common(parser: Parser) -> None:
+    """Add what every write takes: ``--why``, ``--idempotency-key`` and ``--author``."""
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
     parser.add_argument("--idempotency-key", metavar="KEY", help="repeating the command with the same key writes once")
     arguments.add_author(parser)
@@ -41,6 +61,9 @@ def _create_arguments(parser: Parser) -> None:
     parser.add_argument("--world", metavar="WORLD", help="the world that contains it (default: the root)")
     parser.add_argument("--alias", metavar="NAME", action="append", default=[], help="a further name; several times")
     parser.add_argument("--key", metavar="KEY", help="a key that finds the same world again; a changed text revises it")
+    add_deadline(parser)
+    parser.add_argument("--label", metavar="LABEL", action="append", default=[], help="a label; several times")
+    parser.add_argument("--pin", action="store_true", help="it comes first, and no deadline hides it")
     parser.add_argument(
         "--resolve",
         choices=tuple(_RESOLVING),
@@ -48,7 +71,7 @@ def _create_arguments(parser: Parser) -> None:
         help="propose identities by equal names (default), by any likeness, or not at all",
     )
     _add_text(parser)
-    _add_common(parser)
+    add_common(parser)
 
 
 def _create(args: Namespace, out: Output) -> int:
@@ -64,11 +87,14 @@ def _create(args: Namespace, out: Output) -> int:
             world=world,
             key=args.key,
             resolve=_RESOLVING[args.resolve],
+            labels=args.label,
+            pinned=args.pin,
+            **deadline_of(args),
             why=args.why,
             idempotency_key=args.idempotency_key,
             **times,
         )
-        return _written(args, db, out, receipt, has_text=True)
+        return written(args, db, out, receipt, has_text=True)
 
 
 def _revise_arguments(parser: Parser) -> None:
@@ -79,7 +105,7 @@ def _revise_arguments(parser: Parser) -> None:
         "--replace-later", action="store_true", help="take all that follows too, also what was stated to begin later"
     )
     _add_text(parser)
-    _add_common(parser)
+    add_common(parser)
 
 
 def _revise(args: Namespace, out: Output) -> int:
@@ -97,7 +123,7 @@ def _revise(args: Namespace, out: Output) -> int:
             idempotency_key=args.idempotency_key,
             **_times(args),
         )
-        return _written(args, db, out, receipt, has_text=True)
+        return written(args, db, out, receipt, has_text=True)
 
 
 def _retire_arguments(parser: Parser) -> None:
@@ -105,7 +131,7 @@ def _retire_arguments(parser: Parser) -> None:
     parser.add_argument("--at", metavar="TIME", help="from when on it does not hold (default: now)")
     parser.add_argument("--until", metavar="TIME", help="it holds again from then on: a hole (default: for good)")
     parser.add_argument("--members", action="store_true", help="and what it contains, if nothing else does")
-    _add_common(parser)
+    add_common(parser)
 
 
 def _retire(args: Namespace, out: Output) -> int:
@@ -119,13 +145,13 @@ def _retire(args: Namespace, out: Output) -> int:
             why=args.why,
             idempotency_key=args.idempotency_key,
         )
-        return _written(args, db, out, receipt)
+        return written(args, db, out, receipt)
 
 
 def _reassert_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="what was retired or superseded: a reference, or its first digits")
     _add_text(parser)
-    _add_common(parser)
+    add_common(parser)
 
 
 def _reassert(args: Namespace, out: Output) -> int:
@@ -134,7 +160,7 @@ def _reassert(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
         ref = stores.world_of(db.view(), args.ref)
         receipt = db.reassert(ref, content=content, why=args.why, idempotency_key=args.idempotency_key, **times)
-        return _written(args, db, out, receipt, has_text=True)
+        return written(args, db, out, receipt, has_text=True)
 
 
 def _move_arguments(parser: Parser) -> None:
@@ -143,7 +169,7 @@ def _move_arguments(parser: Parser) -> None:
     parser.add_argument("--out-of", metavar="WORLD", help="the world to leave, if they are in several")
     parser.add_argument("--valid-from", metavar="TIME", help="from when on they are there (default: now)")
     parser.add_argument("--valid-to", metavar="TIME", help="until when; from then on they are where they were")
-    _add_common(parser)
+    add_common(parser)
 
 
 def _move(args: Namespace, out: Output) -> int:
@@ -157,7 +183,7 @@ def _move(args: Namespace, out: Output) -> int:
             idempotency_key=args.idempotency_key,
             **_times(args),
         )
-        return _written(args, db, out, receipt)
+        return written(args, db, out, receipt)
 
 
 def _link_arguments(parser: Parser) -> None:
@@ -170,7 +196,7 @@ def _link_arguments(parser: Parser) -> None:
     )
     parser.add_argument("--properties", metavar="JSON", help="further properties, as a JSON object")
     _add_validity(parser)
-    _add_common(parser)
+    add_common(parser)
 
 
 def _link(args: Namespace, out: Output) -> int:
@@ -188,17 +214,17 @@ def _link(args: Namespace, out: Output) -> int:
             idempotency_key=args.idempotency_key,
             **_times(args),
         )
-        return _written(args, db, out, receipt)
+        return written(args, db, out, receipt)
 
 
 def _unlink_arguments(parser: Parser) -> None:
     parser.add_argument("edge", metavar="EDGE", help="an edge's reference, or its first digits; `show --json` has it")
-    _add_common(parser)
+    add_common(parser)
 
 
 def _unlink(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
-        return _written(args, db, out, db.unlink(args.edge, why=args.why, idempotency_key=args.idempotency_key))
+        return written(args, db, out, db.unlink(args.edge, why=args.why, idempotency_key=args.idempotency_key))
 
 
 def _init_arguments(parser: Parser) -> None:
@@ -272,7 +298,7 @@ def _properties(text: str | None) -> dict[str, Any] | None:
     return found
 
 
-def _written(args: Namespace, db: Database, out: Output, receipt: Receipt, *, has_text: bool = False) -> int:
+def written(args: Namespace, db: Database, out: Output, receipt: Receipt, *, has_text: bool = False) -> int:
     """Print the receipt of a write, or raise its refusal."""
     receipt.raise_if_refused()
     if has_text and receipt.events:

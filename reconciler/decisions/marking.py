@@ -1,0 +1,87 @@
+"""Decide the commands that mark worlds: expire, refresh, label, unlabel and pin.
+
+Marks say what is worth looking at, and change nothing that is true: see ``projections/tables/apply/mark_rows.py``.
+"""
+
+from worlddb.log.model import errors, ids, limits, times
+from worlddb.log.model import events as ev
+from worlddb.projections.tables.apply import mark_rows
+from worlddb.projections.tables.names.canonical import name_digest
+from worlddb.projections.tables.storage.schema import LIVE, ROOT_NODE
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.transaction import context, draft
+
+
+def expire(ctx: context.Context, command: cmd.Expire, details: int) -> draft.Decision:
+    """Hide a world from a time on, whether that has come already or not; of an ended one it says no more than that."""
+    node, lineage = _marked(ctx, command.ref)
+    at = times.FOREVER if command.at is None else command.at
+    if command.lasts:
+        if command.at is not None:
+            raise errors.InputError("Both expires_at and ttl were given", "Give one of them")
+        at = min(ctx.now + command.lasts, times.FOREVER)
+    before = mark_rows.deadline_at(ctx.tables, node, ctx.draft.seq)
+    stands = (times.FOREVER, 0) if before is None else (before.at, before.lasts)
+    if stands != (at, command.lasts):
+        ctx.draft.emit(ev.Expires(lineage, at, command.lasts, details))
+    return draft.Decision(lineage)
+
+
+def refresh(ctx: context.Context, command: cmd.Refresh, details: int) -> draft.Decision:
+    """Move a deadline by the time that it lasts; one that has passed, or was set to a time, stays."""
+    node, lineage = _marked(ctx, command.ref)
+    before = mark_rows.deadline_at(ctx.tables, node, ctx.draft.seq)
+    if before is None or not before.lasts or before.at <= ctx.now:
+        return draft.Decision(lineage)
+    at = min(ctx.now + before.lasts, times.FOREVER)
+    if at != before.at:
+        ctx.draft.emit(ev.Expires(lineage, at, before.lasts, details))
+    return draft.Decision(lineage)
+
+
+def label(ctx: context.Context, command: cmd.Label, details: int) -> draft.Decision:
+    """Put labels on a world; one that it has already stays as it is."""
+    node, lineage = _marked(ctx, command.ref)
+    if ctx.body(node) is None:
+        ctx.refuse("erased", f"The text of {ids.short(lineage)} was erased", "Create another")
+    for position, text in enumerate(command.labels):
+        if mark_rows.has_labels(ctx.tables, node, [name_digest(text)], ctx.draft.seq):
+            continue
+        if mark_rows.labels_given(ctx.tables, node) >= limits.MAX_LABELS:
+            ctx.refuse(
+                "too_many_labels", f"{ids.short(lineage)} would have been given more than {limits.MAX_LABELS} labels"
+            )
+        ctx.draft.emit(ev.Labelled(lineage, details, position))
+    return draft.Decision(lineage)
+
+
+def unlabel(ctx: context.Context, command: cmd.Unlabel, details: int) -> draft.Decision:
+    """Take labels off a world."""
+    node, lineage = _marked(ctx, command.ref)
+    for text in command.labels:
+        digest = name_digest(text)
+        held = [
+            number for number, row in mark_rows.labels_of(ctx.tables, node) if (row.name, row.removed) == (digest, LIVE)
+        ]
+        if not held:
+            raise errors.UnknownReference(
+                f"{ids.short(lineage)} has no label {text[:80]!r}", "Look at its labels with show"
+            )
+        for number in held:
+            ctx.draft.emit(ev.Unlabelled(lineage, number, details))
+    return draft.Decision(lineage)
+
+
+def pin(ctx: context.Context, command: cmd.Pin, details: int) -> draft.Decision:
+    """Pin a world, or take the pin off."""
+    node, lineage = _marked(ctx, command.ref)
+    if mark_rows.is_pinned(ctx.tables, node, ctx.draft.seq) != command.is_pinned:
+        ctx.draft.emit(ev.Pinned(lineage, command.is_pinned, details))
+    return draft.Decision(lineage)
+
+
+def _marked(ctx: context.Context, ref: cmd.Ref) -> tuple[int, bytes]:
+    node = context.node_ref(ctx, ref)
+    if node == ROOT_NODE:
+        ctx.refuse("root_is_permanent", "The root world takes no deadline, no pin and no label")
+    return node, ctx.tables.node(node).lineage

@@ -1,0 +1,282 @@
+"""Marks of worlds: deadlines, labels and pins. They hide and order, and change nothing that is true."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from worlddb import Database, ManualClock, View
+
+NOON = worlddb.parse_time("2025-06-01T12:00:00Z")
+HOUR = 3_600 * 1_000_000
+SAID = "The gate code is 4711."
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOON)
+
+
+@pytest.fixture
+def db(tmp_path: Path, clock: ManualClock) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", author="ada", clock=clock, embedder=None) as opened:
+        yield opened
+
+
+def contents(found: Any) -> list[str]:
+    return [each.content for each in found]
+
+
+def is_seen(view: View, ref: str, world: Any) -> list[bool]:
+    """Whether each way of reading finds a memory."""
+    return [
+        view.get(ref) is not None,
+        ref in [each.ref for each in view.find(type="Fact")],
+        ref in [each.ref for each in view.find(type="Fact", world=world)],
+        ref in [each.ref for each in view.children(world)],
+        ref in [each.ref for each in view.recall("gate code").hits],
+        ref in [each.ref for each in view.recall("gate code", world=world, exact=True).hits],
+        ref in [each.ref for each in view.query(seeds=[world]).traverse("contains").run().nodes],
+        ref in [each.ref for each in view.confined(world).recall("gate code").hits],
+        ref in [each.ref for each in view.confined(world).find()],
+    ]
+
+
+def test_a_deadline_hides_from_every_read_and_makes_nothing_untrue(db: Database, clock: ManualClock) -> None:
+    topic = db.create("Topic", "house")
+    fact = db.create("Fact", "", content=SAID, world=topic, expires_at="2025-06-01T13:00:00Z")
+    other = db.create("Fact", "", content="The gate code of the garden is 12.", world=topic)
+    before = db.view()
+    assert all(is_seen(before, fact.ref, topic.ref))
+    assert before.get(fact).expires_at == NOON + HOUR  # type: ignore[union-attr]
+    clock.advance(HOUR)
+    after = db.view()
+    assert not any(is_seen(after, fact.ref, topic.ref))
+    assert all(is_seen(after, other.ref, topic.ref))
+    # Whoever asks finds it, valid as it was; so does a view of a time before the deadline, and one pinned before.
+    assert all(is_seen(after.revealing(), fact.ref, topic.ref))
+    shown = after.get(fact, include_expired=True)
+    assert shown is not None and not shown.closed and shown.content == SAID
+    assert fact.ref in [each.ref for each in after.recall("gate code", include_expired=True).hits]
+    assert fact.ref in [each.ref for each in after.find(type="Fact", include_expired=True)]
+    assert fact.ref in [each.ref for each in after.children(topic, include_expired=True)]
+    assert [each.ref for each in after.expired()] == [fact.ref] == [each.ref for each in after.expired(topic)]
+    assert all(is_seen(before, fact.ref, topic.ref))
+    assert all(is_seen(db.view(valid=NOON + HOUR - 1), fact.ref, topic.ref))
+    assert not any(is_seen(db.view(valid=NOON + HOUR), fact.ref, topic.ref))
+    # By its id it is there for whoever asks what holds no more, and its history is whole.
+    assert after.get(fact, include_superseded=True) is not None and len(after.history(fact)) == 1
+
+
+def test_a_recall_finds_as_many_as_are_asked_for_beside_what_is_hidden(db: Database, clock: ManualClock) -> None:
+    with db.batch() as tx:
+        for number in range(300):
+            tx.create("Fact", "", content=f"gate code {number}", ttl=60)
+        kept = [tx.create("Fact", "", content=f"a longer note that has the gate code {number}") for number in range(5)]
+    clock.advance(HOUR)
+    found = {hit.ref for hit in db.view().recall("gate code", k=5).hits}
+    assert found == {tx.receipt.refs[each.position] for each in kept}
+
+
+def test_a_period_has_what_is_shown_in_it(db: Database) -> None:
+    fact = db.create("Fact", "", content=SAID, valid_from="2025-01-01", expires_at="2025-09-01")
+    view = db.view()
+    assert view.get(fact, during=("2025-02-01", "2025-09-01")) is not None
+    assert view.get(fact, during=("2025-02-01", "2025-10-01")) is None
+    assert view.get(fact, overlaps=("2025-08-01", "2025-10-01")) is not None
+    assert view.get(fact, overlaps=("2025-09-01", "2025-10-01")) is None
+    assert contents(view.find(type="Fact", overlaps=("2025-09-01", "2025-10-01"))) == []
+    hits = [view.recall("gate", during=("2025-02-01", end)).hits for end in ("2025-09-01", "2025-10-01")]
+    assert [len(found) for found in hits] == [1, 0]
+
+
+def test_a_time_to_live_is_refreshed_and_a_fixed_deadline_is_not(db: Database, clock: ManualClock) -> None:
+    lasting = db.create("Fact", "", content="one", ttl=timedelta(hours=2))
+    fixed = db.create("Fact", "", content="two", expires_at=NOON + 2 * HOUR)
+    none = db.create("Fact", "", content="three")
+    clock.advance(HOUR)
+    receipt = db.refresh([lasting, fixed, none])
+    assert receipt.events == 1
+    deadlines = [world.expires_at for world in db.view().find(type="Fact")]
+    assert deadlines == [receipt.ingest_time + 2 * HOUR, NOON + 2 * HOUR, None]
+    clock.advance(4 * HOUR)
+    # What is hidden is not brought back by being read.
+    assert not db.refresh(lasting).events and db.view().get(lasting) is None
+    again = db.expire(lasting, ttl=60.0)
+    assert db.view().get(lasting).expires_at == again.ingest_time + 60_000_000  # type: ignore[union-attr]
+    assert db.unexpire(lasting, why="worth keeping").events == 1 and not db.unexpire(lasting).events
+    assert db.view().get(lasting).expires_at is None  # type: ignore[union-attr]
+    kinds = [(mark.kind, mark.ttl, mark.why) for mark in db.view().marks(lasting)]
+    assert kinds == [
+        ("expires", 7200.0, ""),
+        ("expires", 7200.0, ""),
+        ("expires", 60.0, ""),
+        ("unexpires", None, "worth keeping"),
+    ]
+    assert [mark.expires_at for mark in db.view(seq=lasting.seq).marks(lasting)] == [lasting.ingest_time + 2 * HOUR]
+    journal = [entry.event for entry in db.log(ref=lasting)]
+    assert journal.count("expires") == 4
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"expires_at": "2026-01-01", "ttl": 5}, "Both expires_at and ttl"),
+        ({}, "No deadline was given"),
+        ({"ttl": 0}, "ttl is 0 seconds"),
+        ({"ttl": -1.5}, "ttl is -1.5 seconds"),
+        ({"ttl": float("nan")}, "ttl is nan seconds"),
+        ({"ttl": float("inf")}, "ttl is inf seconds"),
+        ({"ttl": 10**30}, "ttl is 1000"),
+        ({"ttl": True}, "ttl is bool"),
+        ({"ttl": "1h"}, "ttl is str"),
+        ({"expires_at": "soon"}, "soon"),
+    ],
+)
+def test_a_wrong_deadline_is_refused_by_its_value(db: Database, given: dict[str, Any], said: str) -> None:
+    fact = db.create("Fact", "", content=SAID)
+    with pytest.raises(worlddb.InputError, match=said):
+        db.expire(fact, **given)
+    assert db.head().seq == fact.seq
+
+
+def test_labels_are_put_on_and_taken_off_with_their_history(db: Database) -> None:
+    fact = db.create("Fact", "", content=SAID, labels=["Home", "code"])
+    assert len(db.view().find()) == 1 and fact.ref == fact.refs[-1]
+    before = db.view()
+    assert before.recall("gate").hits[0].labels == ("Home", "code")
+    assert before.get(fact).labels == ("Home", "code")  # type: ignore[union-attr]
+    assert not db.label(fact, "home").events, "a label is compared as a name is"
+    taken = db.unlabel(fact, "HOME", why="moved out")
+    put = db.label(fact, "garden", "home")
+    assert db.view().get(fact).labels == ("code", "garden", "home")  # type: ignore[union-attr]
+    assert before.get(fact).labels == ("Home", "code")  # type: ignore[union-attr]
+    told = [(mark.kind, mark.label, mark.why, mark.seq) for mark in db.view().marks(fact)]
+    assert told == [
+        ("labelled", "Home", "", fact.seq),
+        ("labelled", "code", "", fact.seq),
+        ("unlabelled", "Home", "moved out", taken.seq),
+        ("labelled", "garden", "", put.seq),
+        ("labelled", "home", "", put.seq),
+    ]
+    with pytest.raises(worlddb.UnknownReference, match="has no label 'blue'"):
+        db.unlabel(fact, "blue")
+    for wrong in ("", "   ", "x" * 300, 7):
+        with pytest.raises(worlddb.InputError):
+            db.label(fact, wrong)  # type: ignore[arg-type]
+    with pytest.raises(worlddb.InputError, match="No label was given"):
+        db.label(fact)
+
+
+def test_what_is_pinned_is_listed_and_no_deadline_hides_it(db: Database, clock: ManualClock) -> None:
+    topic = db.create("Topic", "house")
+    fact = db.create("Fact", "", content=SAID, world=topic, ttl=60, pinned=True)
+    clock.advance(HOUR)
+    assert all(is_seen(db.view(), fact.ref, topic.ref)) and db.view().expired() == []
+    assert [world.ref for world in db.view().pinned()] == [fact.ref] == [w.ref for w in db.view().pinned(topic)]
+    assert [world.ref for world in db.view(world=topic).pinned()] == [fact.ref]
+    assert not db.pin(fact).events
+    taken = db.unpin(fact, why="changed")
+    assert not any(is_seen(db.view(), fact.ref, topic.ref)) and db.view().pinned() == []
+    marks = [(mark.kind, mark.why) for mark in db.view().marks(fact)]
+    assert marks == [("expires", ""), ("pinned", ""), ("unpinned", "changed")]
+    assert [world.ref for world in db.view(seq=taken.seq - 1).pinned()] == [fact.ref]
+
+
+def test_marks_change_no_hash_and_the_root_takes_none(db: Database) -> None:
+    fact = db.create("Fact", "", content=SAID)
+    root = db.view().hash()
+    with db.batch() as tx:
+        tx.expire(fact, ttl=5)
+        tx.label(fact, "home")
+        tx.pin(fact)
+    assert tx.receipt.events == 3 and db.view().hash() == root
+    for mark in (db.pin, lambda ref: db.label(ref, "x"), lambda ref: db.expire(ref, ttl=5), db.refresh):
+        with pytest.raises(worlddb.RefusedError, match="root world takes no"):
+            mark(db.view().reference_of("root")).raise_if_refused()
+
+
+def marked(db: Database) -> tuple[str, str]:
+    topic = db.create("Topic", "house")
+    fact = db.create(
+        "Fact", "", content=SAID, world=topic, expires_at=NOON + HOUR, labels=["home", "code"], pinned=True
+    )
+    db.unlabel(fact, "code", why="SECRETCODE is no more")
+    return topic.ref, fact.ref
+
+
+def test_a_rebuild_a_replay_and_a_store_decided_again_have_the_same_marks(db: Database, tmp_path: Path) -> None:
+    noise = db.create("Fact", "", content="noise")
+    _, fact = marked(db)
+    shown, marks, old = db.view().get(fact), db.view().marks(fact), db.view(seq=noise.seq + 2)
+    db.rebuild()
+    assert (db.view().get(fact), db.view().marks(fact)) == (shown, marks)
+    assert db.verify(deep=True).ok
+    db.replay(tmp_path / "copy", seq=old.seq)
+    with worlddb.open(tmp_path / "copy", embedder=None) as copy:
+        assert old.get(fact) is not None and copy.view(valid=old.valid).get(fact) == old.get(fact)
+    db.replay(tmp_path / "then", without=[noise.seq])
+    with worlddb.open(tmp_path / "then", embedder=None) as then:
+        (found,) = then.view(valid=old.valid).find(type="Fact")
+        assert (found.labels, found.pinned, found.expires_at) == (("home",), True, NOON + HOUR)
+
+
+def test_an_erasure_takes_the_texts_of_marks_along(db: Database, tmp_path: Path) -> None:
+    _, fact = marked(db)
+    db.label(fact, "SECRETLABEL", why="SECRETWHY")
+    db.erase(fact, reason="request 1")
+    assert {mark.label for mark in db.view().marks(fact)} == {""}
+    assert {mark.why for mark in db.view().marks(fact)} == {""}
+    assert db.view().get(fact, include_superseded=True).labels == ()  # type: ignore[union-attr]
+    db.close()
+    stored = b"".join(path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file())
+    for word in (b"SECRETLABEL", b"SECRETWHY", b"SECRETCODE"):
+        assert word not in stored
+
+
+def test_a_bundle_carries_the_marks_that_stand_and_takes_none_back(db: Database, tmp_path: Path) -> None:
+    topic, fact = marked(db)
+    db.export(topic, tmp_path / "one.wdb")
+    with worlddb.open(tmp_path / "other", author="eve", clock=ManualClock(NOON + 60), embedder=None) as other:
+        for _ in range(2):
+            assert other.import_bundle(tmp_path / "one.wdb")
+        shown = other.view().get(fact)
+        assert shown is not None
+        assert (shown.labels, shown.pinned, shown.expires_at) == (("home",), True, NOON + HOUR)
+        assert sorted(mark.kind for mark in other.view().marks(fact)) == ["expires", "labelled", "pinned"]
+        # What was decided here since stays: the pin taken off, the label too; of two deadlines the later stands.
+        other.unpin(fact)
+        other.unlabel(fact, "home")
+        other.expire(fact, expires_at=NOON + 5 * HOUR)
+        other.label(fact, "theirs")
+        assert other.import_bundle(tmp_path / "one.wdb")
+        shown = other.view().get(fact)
+        assert shown is not None
+        assert (shown.labels, shown.pinned, shown.expires_at) == (("theirs",), False, NOON + 5 * HOUR)
+        other.export(topic, tmp_path / "two.wdb")
+    assert db.import_bundle(tmp_path / "two.wdb")
+    shown = db.view().get(fact)
+    assert shown is not None
+    assert (shown.labels, shown.pinned, shown.expires_at) == (("home", "theirs"), True, NOON + 5 * HOUR)
+
+
+def test_a_view_from_inside_another_world_learns_nothing_of_marks(db: Database) -> None:
+    _, fact = marked(db)
+    other = db.create("Topic", "other")
+    inside = db.view(world=other)
+    assert inside.pinned() == [] == inside.expired()
+    with pytest.raises(worlddb.UnknownReference):
+        inside.marks(fact)
+
+
+def test_a_retry_under_its_key_has_one_effect(db: Database, clock: ManualClock) -> None:
+    first = db.create("Fact", "", content=SAID, ttl=60, labels=["home"], pinned=True, idempotency_key="k")
+    clock.advance(HOUR)
+    assert db.create("Fact", "", content=SAID, ttl=60, labels=["home"], pinned=True, idempotency_key="k") == first
+    with pytest.raises(worlddb.IdempotencyConflict):
+        db.create("Fact", "", content=SAID, ttl=61, labels=["home"], pinned=True, idempotency_key="k")
+    with pytest.raises(worlddb.IdempotencyConflict):
+        db.create("Fact", "", content=SAID, ttl=60, labels=["house"], pinned=True, idempotency_key="k")

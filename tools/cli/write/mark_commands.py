@@ -1,0 +1,145 @@
+"""``worlddb expire``, ``refresh``, ``label``, ``pin`` and ``marked``: what is worth looking at, and until when."""
+
+from collections.abc import Callable
+
+from worlddb import Database, Receipt, View, World
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+from worlddb.tools.cli.write.write_commands import add_common, add_deadline, deadline_of, written
+
+
+def _ref_arguments(parser: Parser) -> None:
+    parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
+
+
+def _write(args: Namespace, out: Output, mark: Callable[[Database, str], Receipt]) -> int:
+    with stores.existing(args, author=args.author) as db:
+        return written(args, db, out, mark(db, stores.world_of(db.view(), args.ref)))
+
+
+def _expire_arguments(parser: Parser) -> None:
+    _ref_arguments(parser)
+    add_deadline(parser)
+    parser.add_argument("--never", action="store_true", help="lift its deadline, also one that has passed")
+    add_common(parser)
+
+
+def _expire(args: Namespace, out: Output) -> int:
+    given = [name for name in ("expires_at", "ttl") if getattr(args, name) is not None]
+    if len(given) + args.never != 1:
+        raise arguments.UsageError("There is not one deadline", "Give --expires-at, --ttl or --never")
+    deadline, told = deadline_of(args), {"why": args.why, "idempotency_key": args.idempotency_key}
+    return _write(
+        args, out, lambda db, ref: db.unexpire(ref, **told) if args.never else db.expire(ref, **deadline, **told)
+    )
+
+
+def _refresh_arguments(parser: Parser) -> None:
+    _ref_arguments(parser)
+    parser.add_argument("--idempotency-key", metavar="KEY", help="repeating the command with the same key writes once")
+    arguments.add_author(parser)
+
+
+def _refresh(args: Namespace, out: Output) -> int:
+    return _write(args, out, lambda db, ref: db.refresh(ref, idempotency_key=args.idempotency_key))
+
+
+def _label_arguments(parser: Parser) -> None:
+    _ref_arguments(parser)
+    parser.add_argument("labels", metavar="LABEL", nargs="+", help="the labels; case does not matter")
+    parser.add_argument("--remove", action="store_true", help="take them off")
+    add_common(parser)
+
+
+def _label(args: Namespace, out: Output) -> int:
+    told = {"why": args.why, "idempotency_key": args.idempotency_key}
+    return _write(args, out, lambda db, ref: (db.unlabel if args.remove else db.label)(ref, *args.labels, **told))
+
+
+def _pin_arguments(parser: Parser) -> None:
+    _ref_arguments(parser)
+    parser.add_argument("--remove", action="store_true", help="take the pin off")
+    add_common(parser)
+
+
+def _pin(args: Namespace, out: Output) -> int:
+    told = {"why": args.why, "idempotency_key": args.idempotency_key}
+    return _write(args, out, lambda db, ref: (db.unpin if args.remove else db.pin)(ref, **told))
+
+
+def _marked_arguments(parser: Parser) -> None:
+    parser.add_argument("ref", metavar="WORLD", nargs="?", help="only inside this world (reference or name)")
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--pinned", action="store_true", help="what is pinned")
+    which.add_argument("--expired", action="store_true", help="what a deadline hides, and holds all the same")
+    which.add_argument("--label", metavar="LABEL", action="append", help="what has this label; several: all of them")
+    arguments.add_limit(parser, "list at most N")
+    arguments.add_moment(parser)
+    arguments.add_confine(parser)
+
+
+def _marked(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        found = _found(view, args)[: args.limit]
+
+        def write(page: Page) -> None:
+            if not found:
+                page.line("Nothing is marked so at this time.")
+            for world in found:
+                text = wire.one_line(world.content or world.name, 100)
+                page.line((wire.short(world.ref), "ref"), "  ", (text, "name"))
+                for name, line in wire.marks(world):
+                    page.line((f"{name}: ", "dim"), line, indent=2)
+
+        out.answer({"worlds": [wire.record(world) for world in found], "view": wire.view(view)}, write)
+    return DONE
+
+
+def _found(view: View, args: Namespace) -> list[World]:
+    world = None if args.ref is None else stores.world_of(view, args.ref)
+    if args.pinned:
+        return view.pinned(world)
+    return view.expired(world) if args.expired else view.find(label=args.label, world=world)
+
+
+COMMANDS = (
+    Command(
+        "expire",
+        "hide a world from a time on; it stays as true as it was, and nothing is deleted",
+        _expire_arguments,
+        _expire,
+        (
+            ("expire 3fa9c2d1 --expires-at 2026-01-01", "not found from then on"),
+            ("expire 3fa9c2d1 --ttl 86400", "for a day, which `refresh` begins anew"),
+            ("expire 3fa9c2d1 --never", "found again"),
+        ),
+    ),
+    Command(
+        "refresh",
+        "begin the time to live of a world anew, if it has one and is not hidden yet",
+        _refresh_arguments,
+        _refresh,
+        (("refresh 3fa9c2d1", "another day, if that is its time to live"),),
+    ),
+    Command(
+        "label",
+        "put labels on a world, or take them off; recall and marked choose by them",
+        _label_arguments,
+        _label,
+        (("label 3fa9c2d1 home urgent", "two labels"), ("label 3fa9c2d1 urgent --remove", "takes one off")),
+    ),
+    Command(
+        "pin",
+        "pin a world, or take the pin off: it comes first, and no deadline hides it",
+        _pin_arguments,
+        _pin,
+        (("pin 3fa9c2d1", "always in an agent's context"), ("pin 3fa9c2d1 --remove", "no more")),
+    ),
+    Command(
+        "marked",
+        "list what is pinned, hidden by a deadline, or labelled",
+        _marked_arguments,
+        _marked,
+        (("marked --pinned", "what comes first"), ("marked --expired", "what is hidden, and holds all the same")),
+    ),
+)
