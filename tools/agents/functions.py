@@ -63,6 +63,7 @@ class Remember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     type: Annotated[Name, Meta(min_length=1, description="What it is: Fact, Preference, Decision, ...")] = "Fact"
     name: Annotated[Name, Meta(description="A short name for it, if it needs one.")] = ""
     why: Annotated[str, Meta(max_length=2_000, description="The reason for keeping it.")] = ""
+    expires_at: Annotated[Time | None, Meta(description="From when on nobody needs it, if that is known.")] = None
 
 
 class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -96,6 +97,7 @@ def remember(
     type: str = "Fact",
     name: str = "",
     why: str = "",
+    expires_at: str | None = None,
     world: Any = None,
     source: dict[str, Any] | None = None,
     on_near: str = "note",
@@ -110,8 +112,8 @@ def remember(
 
     ``about`` names worlds in ``world``, each made at its first mention, to which every statement about it refers.
     ``world`` contains all of them (default: the root), ``source`` is their provenance; the program sets these, not the
-    model. Proposals are those seen inside ``world``. With ``until``, a statement that this one ``replaces`` keeps its
-    id, and whom it is about, and says the new text in that span alone; ``lost`` lists what it said there.
+    model. Proposals are those seen inside ``world``. From ``expires_at`` on it is hidden. With ``until``, a statement
+    that this one ``replaces`` keeps its id and says the new text in that span alone; ``lost`` lists what it said there.
 
     Raises:
         RefusedError: a rule of the engine forbids it; nothing was written.
@@ -126,7 +128,7 @@ def remember(
     ends = {kind: [_seen(db, ref, world) for ref in refs] for kind, refs in joined.items()}
     replaced = None
     if replaces is not None and until is not None:
-        besides = {**joined, "type": type != "Fact", "name": name}
+        besides = {**joined, "type": type != "Fact", "name": name, "expires_at": expires_at}
         return _rewritten(db, text, _seen(db, replaces, world), since, until, source, why, besides)
     if replaces is not None:
         replaced, since, until = _replaceable(db, replaces, world, since)
@@ -134,23 +136,23 @@ def remember(
     near = [found for found in _near(db, text, names, since, world, on_near) if found[0].ref not in told]
     again = [each.ref for each, _ in near if each.is_repeated and _is_called(db, each.ref, type, name, world)]
     if again and until is None and told == {None}:
-        return _said_again(db, again[0], near, since, world, source, why)
+        return _said_again(db, again[0], near, since, world, source, why, expires_at)
     if replaced is not None:
         ends["supersedes"] = [replaced]
     links = [(kind, ref, why) for kind, refs in ends.items() for ref in refs]
     links += [(edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in near if edge_type]
-    ask = "all" if name else False
+    told_too: dict[str, Any] = {"source": source, "why": why, "resolve": "all" if name else False}
     with db.batch() as tx:
         made = tx.create(
-            type, name, content=text, world=world, valid_from=since, valid_to=until, source=source, why=why, resolve=ask
+            type, name, content=text, world=world, valid_from=since, valid_to=until, expires_at=expires_at, **told_too
         )
         for each in names:
             tx.link(made, "refers_to", _named(db, tx, each, home, source), valid_from=since)
         for kind, ref, reason in links:
             tx.link(made, kind, ref, valid_from=since, why=reason)
     _keep_up(db)
-    proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
     shown = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
+    proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
     return {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": shown, "restated": False}
 
 
@@ -196,6 +198,7 @@ def _said_again(
     world: Any,
     source: dict[str, Any] | None,
     why: str,
+    expires_at: str | None,
 ) -> dict[str, Any]:
     """Record that a statement was said again, and link it to what is near as far as it was asked for."""
     view, others = db.view(world=world), [(other, edge_type) for other, edge_type in near if other.ref != said]
@@ -203,6 +206,7 @@ def _said_again(
     links = {ref: (edge_type, reason) for edge_type, ref, reason in to_link(view, said, asked)}
     with db.batch() as tx:
         tx.restate(said, source=source, why=why)
+        tx.unexpire(said) if expires_at is None else tx.expire(said, expires_at=expires_at)
         for ref, (edge_type, reason) in links.items():
             tx.link(said, edge_type, ref, valid_from=since, why=reason)
     held = view.get(said)

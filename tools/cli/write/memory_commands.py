@@ -4,6 +4,7 @@ from typing import Any
 
 import worlddb
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+from worlddb.tools.cli.write.write_commands import add_deadline, deadline_of
 
 _STATED = (
     ("about", "NAME", "a person or thing that it is about"),
@@ -39,6 +40,9 @@ def _remember_arguments(parser: Parser) -> None:
         help="what to do with what it may replace or contradict: say so (default), link what contradicts it, or also"
         " replace what is about the same subject",
     )
+    add_deadline(parser)
+    parser.add_argument("--label", metavar="LABEL", action="append", default=[], help="a label; several times")
+    parser.add_argument("--pin", action="store_true", help="it comes first, and no deadline hides it")
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
     arguments.add_author(parser)
     arguments.add_embedder(parser)
@@ -49,6 +53,7 @@ def _remember(args: Namespace, out: Output) -> int:
     for name in ("since", "until"):
         if getattr(args, name) is not None:
             worlddb.parse_time(getattr(args, name), name)
+    deadline = deadline_of(args)
     folder, embedder = stores.folder_of(args), stores.embedder_of(args)
     with worlddb.open(folder, author=args.author, embedder=embedder) as db:
         memory = worlddb.memory(db, user=args.user, session=args.session)
@@ -65,6 +70,9 @@ def _remember(args: Namespace, out: Output) -> int:
             source=source,
             why=args.why,
             on_near=args.on_near,
+            labels=args.label,
+            pinned=args.pin,
+            **deadline,
         )
 
         def write(page: Page) -> None:
