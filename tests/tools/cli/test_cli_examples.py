@@ -93,7 +93,7 @@ class Workshop:
                 made[name] = db.create(type_, name, content=f"{name}, in a few words", valid_from="2024-01-01").ref
             made["tea"] = db.create("Note", "On tea", content="Green tea at 80 degrees.", world=made["Shelf"]).ref
             db.create("Fact", "", content="The tea is too hot.", world=db.create("Scope", "user:ana"))
-            facts = [db.create("Fact", f"lease {number}", content=f"lease {number}").ref for number in range(5)]
+            facts = [db.create("Fact", f"lease {number}", content=f"lease {number}").ref for number in range(6)]
             edge = db.link(facts[0], "refers_to", made["Office"]).ref
             twins = [db.create("Entity", name) for name in ("Ann", "Ann", "Ben", "Ben", "Cleo", "Cleo")]
             pairs = [twin.proposals[0] for twin in twins[1::2]]
@@ -107,6 +107,7 @@ class Workshop:
         self.refs = {
             **dict.fromkeys(("show", "history", "children", "blame", "log", "prove"), made["Sarah Chen"]),
             **{"retire": facts[1], "reassert": facts[4], "link": facts[2], "unlink": edge, "erase": facts[0]},
+            **dict.fromkeys(("expire", "refresh", "label", "pin"), facts[5]),
             **{"accept": pairs[0], "reject": pairs[1], "undo": pairs[2], "77ab01cd": facts[3]},
         }
 
