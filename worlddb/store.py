@@ -33,6 +33,7 @@ from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.query.lanes import text_lane
 from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
+from worlddb.query.question import question_dates
 from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot
 from worlddb.query.statements import statement_relation
 from worlddb.reconciler.background import worker
@@ -579,7 +580,7 @@ class StoreReader:
 
 def forget_texts() -> None:
     """Forget the texts, names and words that this process keeps because it looked at them, as an erasure asks for."""
-    for module in (analysis, canonical, fields, scores, statement_relation, text_lane):
+    for module in (analysis, canonical, fields, question_dates, scores, statement_relation, text_lane):
         module.forget()
 
 

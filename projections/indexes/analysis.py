@@ -128,9 +128,13 @@ def prepare(text: str) -> Prepared:
 def analyze(text: str) -> Analysis:
     """Words, stems and unspaced runs of a text of any language."""
     spaced, runs = prepare(text)
-    words = plain_analyzer().analyze(spaced)
-    stems = stem_analyzer(needs_all_stemmers(spaced)).analyze(spaced)
+    words, stems = _words(spaced)
     return Analysis(tuple(words), tuple(stems), runs)
+
+
+def _words(spaced: str) -> tuple[list[str], list[str]]:
+    """The words of a prepared text, and the stem of each."""
+    return plain_analyzer().analyze(spaced), stem_analyzer(needs_all_stemmers(spaced)).analyze(spaced)
 
 
 def grams(runs: tuple[str, ...]) -> Iterator[str]:
@@ -163,24 +167,21 @@ def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
     They are folded, and in the text's order.
     """
     sought = _sought(terms)
-    text = text[:MAX_MATCH_CHARACTERS]
-    if text.isascii():
+    spaced, runs = prepare(text[:MAX_MATCH_CHARACTERS])
+    if spaced.isascii():
         # Most texts. Stemming changes the ends of words, so that most need not be stemmed to be told apart.
-        every = text.encode().translate(_LOWER_WORDS).decode("latin-1").split()
-        begun = dict.fromkeys(word for word in every if word[:2] in sought.beginnings)
-        alike = [word for word in begun if len(word) < MAX_TOKEN_BYTES]
-        found_stems = stem_analyzer(every=False).analyze(" ".join(alike))
-        told = zip(alike, found_stems, strict=True)
-        return [word for word, stem in told if stem in sought.stems or word in sought.words]
-    found = analyze(text)
-    matched = dict.fromkeys(
-        word
-        for word, stem in zip(found.words, found.stems, strict=True)
-        if stem in sought.stems or word in sought.words
-    )
-    stretches = [part for run in found.runs for part in _stretches(run, sought.grams, 2)]
+        every = dict.fromkeys(spaced.encode().translate(_LOWER_WORDS).decode("latin-1").split())
+        words = [word for word in every if word[:2] in sought.beginnings and len(word) < MAX_TOKEN_BYTES]
+        stems = stem_analyzer(every=False).analyze(" ".join(words))
+    else:
+        words, stems = _words(spaced)
+    told = zip(words, stems, strict=True)
+    matched = dict.fromkeys(word for word, stem in told if stem in sought.stems or word in sought.words)
+    if not runs:
+        return list(matched)
+    stretches = [part for run in runs for part in _stretches(run, sought.grams, 2)]
     if not stretches:
-        stretches = [part for run in found.runs for part in _stretches(run, sought.grams, 1)]
+        stretches = [part for run in runs for part in _stretches(run, sought.grams, 1)]
     return [*matched, *dict.fromkeys(stretches)]
 
 

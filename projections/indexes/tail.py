@@ -184,12 +184,11 @@ class SeenTexts:
         scoring = self._alone(terms) if beside is None else self._with_averages(beside)
         # Numbers in an array of 32 bits are rounded as Tantivy's are.
         scores, part = array("f", bytes(4 * self.count)), array("f", [0.0])
-        for term in terms:
-            # A copy: others may append to the list while it is gone through.
-            known = self._texts.postings.get((term.field, term.text), [])
-            postings = known[: bisect_left(known, (self.count,))]
-            if not postings:
+        for term, having in self.counts(terms).having.items():
+            if not having:
                 continue
+            # A copy: others may append to the list while it is gone through.
+            postings = self._texts.postings[term.field, term.text][:having]
             weight = scoring.weight(term)
             shares = self._texts.shares_of(term.field, scoring)
             for place, shape in postings:
@@ -348,9 +347,11 @@ class CorpusSearch:
             return found[0]
         found.sort(key=len)
         most, few = found.pop() if found else [], chain.from_iterable(found)
+        least = most[self._limit - 1].score if len(most) >= self._limit else 0.0
         for hit in few:
             # The tail has few hits, and fewer that are good enough.
-            insort(most, hit, key=text_snapshot.rank)
+            if hit.score >= least:
+                insort(most, hit, key=text_snapshot.rank)
         return most[: self._limit]
 
     def settle(self) -> None:

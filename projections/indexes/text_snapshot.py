@@ -151,7 +151,8 @@ class TextView:
         if known is not None and known[0] is terms and known[1] == corpus:
             return known[2]
         here = self.counts(terms)
-        scale = {term: corpus.rarity(term) / here.rarity(term) for term in terms}
+        # A term that no text has weighs nothing, whatever its scale.
+        scale = {term: corpus.rarity(term) / here.rarity(term) for term in terms if corpus.having[term]}
         self._scaled = terms, corpus, scale
         return scale
 
@@ -270,7 +271,7 @@ class BegunSearch:
     def found(self) -> list[fields.TextHit]:
         """The hits, as :meth:`TextView.find` gives them."""
         with told_as(IndexUnreadable):
-            return _in_order(self._searcher, self._fetched())[: self._most]
+            return _in_order(self._searcher, self._fetched(), self._most)
 
     def settle(self) -> None:
         """Cancel it, or wait for its end."""
@@ -323,7 +324,7 @@ class PickedSearch:
             # All that tie with the last one have to be there, so that the cut can follow the log's order.
             enough = len(theirs) >= self._limit and theirs[self._limit - 1][0] > hits[-1][0]
             if enough or len(hits) < self._fetch:
-                return _in_order(self._searcher, theirs)[: self._limit]
+                return _in_order(self._searcher, theirs, self._limit)
         return self._again()
 
     def settle(self) -> None:
@@ -331,11 +332,18 @@ class PickedSearch:
         self._first.settle()
 
 
-def _in_order(searcher: Searcher, found: list[tuple[float, DocAddress]]) -> list[fields.TextHit]:
-    """The hits, best first, ties in log order."""
-    scores = (-score for score, _ in found)
-    ordered = sorted(zip(scores, *_columns(searcher, found, fields.SEQ, fields.NODE, fields.VERSION), strict=True))
-    return [fields.TextHit(node, version, seq, -score) for score, seq, node, version in ordered]
+def _in_order(searcher: Searcher, found: list[tuple[float, DocAddress]], most: int) -> list[fields.TextHit]:
+    """The first so many hits, best first, ties in log order."""
+    end = min(most, len(found))
+    while 0 < end < len(found) and found[end][0] == found[end - 1][0]:
+        end += 1
+    found = found[:end]
+    scores = [score for score, _ in found]
+    columns = _columns(searcher, found, fields.NODE, fields.VERSION, fields.SEQ)
+    hits = list(map(fields.TextHit._make, zip(*columns, scores, strict=True)))
+    if len(set(scores)) < len(scores):
+        hits.sort(key=rank)
+    return hits[:most]
 
 
 def _columns(searcher: Searcher, found: list[tuple[float, DocAddress]], *names: str) -> list[list[int]]:

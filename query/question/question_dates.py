@@ -14,6 +14,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from math import exp
 from typing import Final, NamedTuple
 
@@ -745,6 +746,7 @@ class _Reader:
         return None if stretch is None else _Point(inner.end, stretch, inner.cycle, is_end=is_end)
 
 
+@lru_cache(maxsize=64)
 def parse_times(question: str, asked: int) -> Times:
     """The times of a question that is asked at ``asked`` (microseconds since the epoch, UTC).
 
@@ -767,6 +769,11 @@ def parse_times(question: str, asked: int) -> Times:
     read = tuple({time.span: time for _, time in reversed(reader.read)}.values())[::-1]
     spans = tuple(time.span for time in read)
     return Times(spans, tuple(listed[:MAX_LISTED]), rest, read, max(0, len(listed) - MAX_LISTED))
+
+
+def forget() -> None:
+    """Forget all questions, as an erasure asks for."""
+    parse_times.cache_clear()
 
 
 def _unresolved(reader: _Reader, words: frozenset[str], understood: Covered) -> list[str]:

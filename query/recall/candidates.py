@@ -164,6 +164,10 @@ class Gate:
         self._numbered[key] = seen
         return seen
 
+    def first_fetch(self, wanted: int) -> int:
+        """How many hits a lane alone is asked for at first: among all worlds most pass, and more take longer."""
+        return min(_FIRST_FETCH, max(_FIRST_FETCH // 2, 2 * wanted)) if self.is_open else _FIRST_FETCH
+
     def passing(self, fetch: Fetch, wanted: int, first: int = _FIRST_FETCH) -> Iterator[Passed]:
         """A lane's hits in rank order, as far as they pass, each world once by its best version.
 

@@ -160,12 +160,16 @@ def _stated(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked) -> _Statemen
 def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -> Iterator[Rivals]:
     """The pairs of statements that compete, the better hit first."""
     called: dict[int, frozenset[str]] = {}
+    around: dict[int, frozenset[int]] = {}
     words = {node: () if one.about else statement_frame.leading_subject(one.text) for node, one in said.items()}
     for (node, one), (other_node, other) in combinations(said.items(), 2):
         shared = one.about & other.about
         if not shared and (not words[node] or words[node] != words[other_node]):
             continue
-        if not shared and _around(snapshot, node).isdisjoint(_around(snapshot, other_node)):
+        for each in () if shared else (node, other_node):
+            if each not in around:
+                around[each] = _around(snapshot, each)
+        if not shared and around[node].isdisjoint(around[other_node]):
             # A name, or "I", is somebody else where somebody else keeps notes.
             continue
         if _since(one.seen) == _since(other.seen):
@@ -503,7 +507,8 @@ def _ranked(
     text, vector, entity = lanes
     if text is not None and vector is None and not entity and not request.neighbours:
         worded = partial(ranking.by_words, text, request.question.text, seq)
-        return Found(_as_ranked(TEXT, islice(gate.passing(worded, of_one), of_one)), (TEXT,))
+        passing = gate.passing(worded, of_one, gate.first_fetch(of_one))
+        return Found(_as_ranked(TEXT, islice(passing, of_one)), (TEXT,))
     if vector is not None and request.lanes == (VECTOR,) and not request.neighbours:
         near = partial(ranking.by_meaning, vector, wide=ranking.WIDE_ALONE)
         return Found(_as_ranked(VECTOR, islice(gate.passing(near, of_one), of_one)), (VECTOR,))

@@ -311,7 +311,7 @@ class VisibleSnapshot:
     """The tables and texts that one read of a view may see; texts are found by visible rows."""
 
     __slots__ = (
-        *("_also_at", "_bodies", "_derived", "_here", "_interiors", "_placings"),
+        *("_also_at", "_bodies", "_derived", "_edged", "_here", "_interiors", "_placings"),
         *("_any_deadline", "_any_mark", "_says_again", "_says_trust", "_snapshot"),
         *("kept", "place", "shows_hidden", "tables"),
     )
@@ -344,6 +344,7 @@ class VisibleSnapshot:
         self._derived: tuple[int, bool] = (-1, False)
         """The world that was asked about last, and whether it was ever said to be derived from another."""
         self._says_again: bool | None = None
+        self._edged: dict[tuple[int, int], bool] = {}
         self.kept: dict[type, Any] = {}
         """What those who read through this make once, for as long as the read takes."""
         self.place = place
@@ -578,9 +579,12 @@ class VisibleSnapshot:
         return self._derived[1]
 
     def may_have_edges(self, node: int, code: int) -> bool:
-        """False if a world never had an edge of a type: most have none, and this is quick to say."""
-        tables = self._snapshot.tables
-        return tables.has_outgoing(node, code) or tables.has_incoming(node, code)
+        """False if a world never had an edge of a type: most have none, and this is quick to say, above all again."""
+        known = self._edged.get((node, code))
+        if known is None:
+            tables = self._snapshot.tables
+            known = self._edged[node, code] = tables.has_outgoing(node, code) or tables.has_incoming(node, code)
+        return known
 
     def _has_bases(self, node: int) -> bool:
         if not self._snapshot.tables.has_outgoing(node, _DERIVED_FROM):
