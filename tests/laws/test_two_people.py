@@ -4,6 +4,7 @@ The same life is lived by library, by command line, over MCP, and by all three i
 answered is written down here by hand.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -97,29 +98,31 @@ def day(number: int) -> str:
     return f"2025-10-{number:02d}T08:00:00Z"
 
 
-class Surface:
+class Surface(ABC):
     """One way to write and to ask; ``ids`` are those of what was said, by user and name."""
 
     def __init__(self, store: Path, ids: dict[tuple[str, str], str]) -> None:
         self.store, self.ids = store, ids
 
+    @abstractmethod
     def write(self, step: Step) -> str | None:
         """Do what a step says, and return the id of what it wrote, if it is a new one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def held(self, user: str, *, valid: int = 30, known: int | None = None) -> set[str]:
         """What holds of a user on a day, as known after a commit."""
-        raise NotImplementedError
 
+    @abstractmethod
     def first(self, user: str, question: str, valid: int) -> str:
         """The best answer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def conflicts(self, user: str) -> set[frozenset[str]]:
-        raise NotImplementedError
+        """The pairs that contradict each other."""
 
+    @abstractmethod
     def forget(self, user: str) -> None:
-        raise NotImplementedError
+        """Erase all of a user's."""
 
 
 class Library(Surface):
