@@ -19,11 +19,11 @@ from worlddb.projections.indexes import (
     catchup,
     composition,
     fields,
+    kept_worlds,
     text_index,
     text_snapshot,
     vector_index,
     witness,
-    world_index,
 )
 from worlddb.projections.indexes.vector_rows import NO_STATEMENTS, VectorRow
 from worlddb.projections.tables.apply.log_marks import described, identity_of, refuse_supposed
@@ -278,7 +278,7 @@ class StoreReader:
         self.root = first.root
         self.interiors = InteriorCache()
         self._ended = False
-        self.worlds = world_index.worlds_of(env.folder / environment.INDEX_FOLDER, self.store_id, self._secret)
+        self.worlds = kept_worlds.worlds_of(env.folder / environment.INDEX_FOLDER, self.store_id, self._secret)
         self._threads = _threads()
         self.text = catchup.TextFollower(
             env.folder / environment.INDEX_FOLDER / "text",
@@ -377,7 +377,7 @@ class StoreReader:
         self.close()
         if not self._ended:
             self._ended = True
-            world_index.give_back(self.worlds)
+            kept_worlds.give_back(self.worlds)
         if self._threads is not None:
             self._threads.shutdown(wait=False)
 

@@ -21,13 +21,13 @@ from worlddb.projections.indexes import (
     composed_vectors,
     composition,
     fields,
+    kept_worlds,
     tail,
     text_index,
     text_snapshot,
     vector_base,
     vector_rows,
     witness,
-    world_index,
 )
 from worlddb.projections.tables.apply.log_marks import identity_of
 from worlddb.projections.tables.reads.asof import dropped_at, spaces
@@ -82,16 +82,16 @@ def index_findings(env: Environment, *, deep: bool) -> list[IndexFinding]:
             folder = env.folder / INDEX_FOLDER / f"composed-{number}-{pool}"
             found += _composed(env, folder, secret, number, dimension, pool)
     if deep:
-        found += _worlds(env, env.folder / INDEX_FOLDER / world_index.FOLDER, secret)
+        found += _worlds(env, env.folder / INDEX_FOLDER / kept_worlds.FOLDER, secret)
     return found
 
 
 def _worlds(env: Environment, folder: Path, secret: bytes) -> list[IndexFinding]:
     """What is wrong with what is kept of worlds that are asked from inside; one that does not fit is not used."""
     found = []
-    for file in world_index.files_in(folder):
+    for file in kept_worlds.files_in(folder):
         with env.read() as txn:
-            differing = world_index.faults(LmdbLog(txn), Tables(txn), file, secret)
+            differing = kept_worlds.faults(LmdbLog(txn), Tables(txn), file, secret)
         if differing:
             what = f"what is kept of the world {file.stem[:12]}"
             fault = Fault(f"is not what the log says of its {', '.join(differing)}")

@@ -1,43 +1,23 @@
-"""What recalls inside one world search: kept from one call to the next, level with the log, and made of nothing else.
+"""One world that is asked from inside: its texts, times and vectors, level with the log, and made of nothing else.
 
 A confined view may not search the store's own indexes: how rare a word is there tells of others (docs/decisions, 18).
 So a world that is asked from inside has postings, vectors and rectangles of its own (:mod:`.world_texts`,
-:mod:`.world_moments`). They follow the log: what commits say of the world is taken in, once. All handles of a process
-share them; on the disk they are one file a world, ``indexes/worlds/LINEAGE.bin``, which is replaced as a whole, may be
-deleted at any time, and is read only if it is what was written under the store's secret:
-
-    u64 bytes of all arrays | u64 bytes of what is told | zeros up to 64 | arrays, each at a multiple of 64 bytes
-    | what is told, as JSON: of which store, history and commit it is, where the arrays are, their hash, a seal
-
-Texts are not in it, words as keyed hashes alone. An erasure deletes all files, and drops every world that ever
-contained what was erased; the others are written again when they are next asked.
+:mod:`.world_moments`). They follow the log: what commits say of the world is taken in, once.
 """
 
 from __future__ import annotations
 
-import json
-import mmap
-import os
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-from blake3 import blake3
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worlddb.log.model import blobs, codec
 from worlddb.log.model import events as ev
-from worlddb.log.store.durable import sync_file
 from worlddb.projections.indexes import (
-    analysis,
     fields,
-    text_index,
-    text_snapshot,
     vector_rows,
-    witness,
     world_moments,
     world_texts,
 )
@@ -49,28 +29,12 @@ if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Numbers
     from worlddb.projections.tables.storage.rows import Tables
 
-FORMAT: Final = 1
-"""Raised with any change of the file; one of another format is made anew."""
-FOLDER: Final = "worlds"
-MAX_WORLDS: Final = 256
-MAX_BYTES: Final = 1 << 30
-"""How many worlds a process keeps in memory, and how large they are together: those that were asked about last."""
-MAX_FILE_BYTES: Final = 4 << 30
-"""How large their files are together."""
-WORTH_KEEPING: Final = 256
-"""From so many new texts on, and a tenth of all, a world is written down."""
-LONG_STRETCH: Final = 20_000
-"""A file that is behind by more commits is written again, however little they brought."""
 EVENTS_FOR_A_TEXT: Final = 20
 FEW_EVENTS: Final = 20_000
 """After more events than these, and than so many for each text, it is quicker to begin anew."""
 _TAKEN_IN_AT_ONCE: Final = 10_000
 _MOST_SEEN: Final = 8
 """How many moments and choices of one world are kept."""
-_SUFFIX: Final = ".bin"
-
-Erasures = tuple[int, int | None]
-"""How often the data file was found replaced, and the erasure whose bytes still lie in files."""
 
 
 class _Held(NamedTuple):
@@ -367,7 +331,7 @@ class WorldIndex:
         self, log: LmdbLog, tables: Tables, seen: world_texts.Seen, moment: asof.Moment, space: int, dimension: int
     ) -> world_texts.NearTexts | None:
         """The vectors of a space that a view sees; ``None`` if tables of before do not have all of them."""
-        kept = self._space(log, tables, space, dimension)
+        kept = self.space(log, tables, space, dimension)
         if kept is None:
             return None
         key = (id(seen), self._last_told(moment.seq), space)
@@ -378,7 +342,7 @@ class WorldIndex:
                 self._near.popitem(last=False)
         return found
 
-    def _space(self, log: LmdbLog, tables: Tables, number: int, dimension: int) -> world_texts.Space | None:
+    def space(self, log: LmdbLog, tables: Tables, number: int, dimension: int) -> world_texts.Space | None:
         """The vectors of a space, read if they were not asked for before."""
         found = self.spaces.get(number)
         if found is None or found.dimension != dimension:
@@ -460,331 +424,3 @@ class At(NamedTuple):
         """Who lies inside another world that is seen."""
         with self.world.guard:
             return self.world.members(self.moment, node)
-
-
-class Worlds:
-    """The worlds of a store that are asked from inside. Handles of one process on one store share it.
-
-    ``folder`` is that of the store's indexes. What cannot be read or written there is made anew, or kept in memory
-    alone.
-    """
-
-    def __init__(self, folder: Path, store_id: bytes, secret: bytes) -> None:
-        self.handles = 0
-        self._folder = folder / FOLDER
-        self._store_id = store_id
-        self._secret = secret
-        self._guard = threading.Lock()
-        self._erasures: Erasures = (0, None)
-        self._kept: OrderedDict[int, WorldIndex] = OrderedDict()
-
-    def at(
-        self,
-        log: LmdbLog,
-        tables: Tables,
-        world: int,
-        moment: asof.Moment,
-        wanted: world_moments.Wanted,
-        erasures: Erasures,
-    ) -> At | None:
-        """A world as a view sees it; ``None`` if what is kept does not tell."""
-        index = self._of(log, tables, world, erasures)
-        with index.guard:
-            if index.marker is None:
-                self._load(index, log, tables, erasures)
-            elif not _is_of(log, index.marker):
-                index = self._anew(world, index)
-            if not index.level(log, tables):
-                index = self._anew(world, index)
-                index.level(log, tables)
-            seen = index.seen(moment, wanted)
-        return None if seen is None else At(index, seen, moment)
-
-    def _of(self, log: LmdbLog, tables: Tables, world: int, erasures: Erasures) -> WorldIndex:
-        with self._guard:
-            self._see(log, tables, erasures)
-            found = self._kept.get(world)
-            if found is None:
-                found = self._kept[world] = WorldIndex(world, self._secret)
-                sizes = [each.size_bytes for each in self._kept.values()]
-                while len(sizes) > MAX_WORLDS or (len(sizes) > 1 and sum(sizes) > MAX_BYTES):
-                    self._kept.popitem(last=False)
-                    del sizes[0]
-            self._kept.move_to_end(world)
-            return found
-
-    def see(self, log: LmdbLog, tables: Tables, erasures: Erasures) -> None:
-        """Let go of what was erased."""
-        with self._guard:
-            self._see(log, tables, erasures)
-
-    def _see(self, log: LmdbLog, tables: Tables, erasures: Erasures) -> None:
-        if self._erasures != erasures:
-            self._let_go_of_erased(log, tables)
-            self._erasures = erasures
-
-    def _let_go_of_erased(self, log: LmdbLog, tables: Tables) -> None:
-        """Drop what may hold something of a text that was erased since.
-
-        The files are gone, so the others are saved anew.
-        """
-        head = log.head().seq
-        known = {world: index.marker[0] for world, index in self._kept.items() if index.marker is not None}
-        near = {world: seq for world, seq in known.items() if head - LONG_STRETCH <= seq <= head}
-        erased: set[int | None] = set()
-        for seq in range(min(near.values(), default=head) + 1, head + 1):
-            for event in log.events(seq).events:
-                if isinstance(event, ev.Erased | ev.ErasedElsewhere):
-                    erased.add(tables.node_of(event.lineage))
-        for world, index in list(self._kept.items()):
-            if world in near and erased.isdisjoint(index.places):
-                index.unsaved = max(index.unsaved, index.count)
-            else:
-                del self._kept[world]
-
-    def _anew(self, world: int, old: WorldIndex) -> WorldIndex:
-        with self._guard:
-            fresh = WorldIndex(world, self._secret)
-            if self._kept.get(world) is old:
-                self._kept[world] = fresh
-            return fresh
-
-    def forget(self) -> None:
-        """Drop what is in memory: it may hold what was erased."""
-        with self._guard:
-            self._kept.clear()
-
-    def delete(self) -> None:
-        """Drop everything, the files too, unless another process is writing them."""
-        self.forget()
-        with suppress(text_snapshot.IndexUnwritable, OSError), text_index.locked(self._folder, 0.0):
-            text_index.reset(self._folder)
-
-    # -- on the disk
-
-    def keep(self, world: int, check: Callable[[], Erasures]) -> None:
-        """Write a world down if much of it is new. Must be called outside of transactions.
-
-        ``check`` looks for erasures. What cannot be written is made anew by the next process.
-        """
-        with self._guard:
-            index, erasures = self._kept.get(world), self._erasures
-        if index is None or index.marker is None:
-            return
-        is_much = index.unsaved >= max(WORTH_KEEPING, index.count // 10)
-        if not is_much and not (index.saved_at and index.marker[0] - index.saved_at > LONG_STRETCH):
-            return
-        with index.guard:
-            index.unsaved, index.saved_at = 0, index.marker[0]
-            try:
-                with text_index.locked(self._folder, 0.0):
-                    # Whoever erases deletes the folder after the commit. What was read before that is not put there
-                    # after it.
-                    if check() == erasures:
-                        self._folder.mkdir(parents=True, exist_ok=True)
-                        write(self._file(index.lineage), index, self._store_id, self._secret)
-                        self._prune()
-            except (text_snapshot.IndexUnwritable, OSError):
-                pass
-
-    def _file(self, lineage: bytes) -> Path:
-        return self._folder / f"{lineage.hex()}{_SUFFIX}"
-
-    def _prune(self) -> None:
-        """Delete the files that were of no use for the longest time, if there are too many."""
-        files = sorted(
-            ((looks.st_mtime_ns, looks.st_size, file) for file in files_in(self._folder) for looks in (file.stat(),)),
-            reverse=True,
-        )
-        total = 0
-        for at, (_, size, file) in enumerate(files):
-            total += size
-            if at and total > MAX_FILE_BYTES:
-                file.unlink(missing_ok=True)
-
-    def _load(self, index: WorldIndex, log: LmdbLog, tables: Tables, erasures: Erasures) -> None:
-        """Take over what is in the file, if it is of this history and of before no erasure."""
-        index.lineage = tables.node(index.moments.top).lineage
-        file = self._file(index.lineage)
-        due = erasures[1]
-        stored = load(file, self._secret)
-        if stored is None or stored.told["store"] != self._store_id.hex():
-            return
-        marker = int(stored.told["seq"]), bytes.fromhex(stored.told["chain"])
-        if stored.told["node"] != index.moments.top or (due is not None and marker[0] < due) or not _is_of(log, marker):
-            return
-        if marker[0] > log.head().seq:
-            return
-        stored.restore(index)
-        index.marker, index.saved_at = marker, marker[0]
-        index.restored()
-        with suppress(OSError):
-            os.utime(file)
-
-
-def faults(log: LmdbLog, tables: Tables, file: Path, secret: bytes) -> list[str]:
-    """In what a file differs from what the log says; nothing of one that is not used."""
-    stored = load(file, secret)
-    if stored is None or tables.node_of(bytes.fromhex(file.stem)) != stored.told["node"]:
-        return []
-    marker = int(stored.told["seq"]), bytes.fromhex(stored.told["chain"])
-    if marker[0] > log.head().seq or not _is_of(log, marker):
-        return []
-    kept, anew = (WorldIndex(stored.told["node"], secret) for _ in range(2))
-    stored.restore(kept)
-    kept.marker = marker
-    if not kept.level(log, tables) or not anew.level(log, tables):
-        return []
-    for number, space in kept.spaces.items():
-        anew._space(log, tables, number, space.dimension)
-    one, other = kept.told(), anew.told()
-    return [what for what in {**one, **other} if one.get(what) != other.get(what)]
-
-
-def _is_of(log: LmdbLog, marker: tuple[int, bytes]) -> bool:
-    """True if a commit is one of the log's, or a later one than a transaction sees."""
-    return marker[0] > log.head().seq or log.chain(marker[0]) == marker[1]
-
-
-def files_in(folder: Path) -> list[Path]:
-    """The files of worlds in their folder."""
-    try:
-        return [file for file in folder.iterdir() if file.suffix == _SUFFIX]
-    except OSError:
-        return []
-
-
-class Stored(NamedTuple):
-    """A file that is as it was written."""
-
-    told: dict[str, Any]
-    arrays: dict[str, Any]
-
-    def restore(self, index: WorldIndex) -> None:
-        """Put what is in the file into an index that has nothing yet."""
-        arrays, moments = self.arrays, index.moments
-        for name in _COLUMNS:
-            setattr(moments, name, world_moments.Column(len(arrays[name]), arrays[name]))
-        moments.complete_from = int(self.told["complete_from"])
-        index.places = {node: place for place, node in enumerate(arrays["nodes"][0].tolist())}
-        index.segments = (
-            (world_texts.Segment(0, *(arrays[name] for name in world_texts.ARRAYS)),) if len(moments.texts) else ()
-        )
-        for number, dimension in self.told["spaces"]:
-            index.spaces[number] = world_texts.Space(dimension, arrays[f"vectors-{number}"], arrays[f"rows-{number}"])
-
-
-_COLUMNS: Final = ("nodes", "texts", "holding", "containing")
-_ALIGNED: Final = 64
-
-
-def write(file: Path, index: WorldIndex, store_id: bytes, secret: bytes) -> None:
-    """Put another file in the place of the one that is there.
-
-    Raises:
-        OSError: it cannot be written; what is there stays.
-    """
-    import numpy as np
-
-    assert index.marker is not None
-    if len(index.segments) > 1:
-        index.segments = (world_texts.merged(index.segments),)
-    arrays: dict[str, Any] = {name: getattr(index.moments, name).lines for name in _COLUMNS}
-    if index.segments:
-        arrays |= dict(zip(world_texts.ARRAYS, index.segments[0][1:], strict=True))
-    for number, space in index.spaces.items():
-        arrays[f"vectors-{number}"] = space.lines.lines
-        arrays[f"rows-{number}"] = np.concatenate(space.parts(len(space.lines)))
-    fresh = file.with_suffix(".new")
-    digest, at = blake3(), 0
-    lines: list[tuple[str, str, list[int], int]] = []
-    with fresh.open("wb") as out:
-        out.write(bytes(_ALIGNED))
-        for name, array in arrays.items():
-            plain = np.ascontiguousarray(array)
-            stored = plain.tobytes()
-            stored += bytes(-len(stored) % _ALIGNED)
-            lines.append((name, plain.dtype.str, list(plain.shape), at))
-            out.write(stored)
-            digest.update(stored)
-            at += len(stored)
-        told: dict[str, Any] = {
-            "format": FORMAT,
-            "analysis": analysis.FORMAT,
-            "store": store_id.hex(),
-            "node": index.moments.top,
-            "seq": index.marker[0],
-            "chain": index.marker[1].hex(),
-            "complete_from": index.moments.complete_from,
-            "spaces": [(number, space.dimension) for number, space in index.spaces.items()],
-            "arrays": lines,
-            "bytes": at,
-            "digest": digest.digest().hex(),
-        }
-        told["seal"] = _seal(secret, told)
-        tail = json.dumps(told).encode()
-        out.write(tail)
-        out.seek(0)
-        out.write(at.to_bytes(8, "big") + len(tail).to_bytes(8, "big"))
-    # A file that was not synced may have its length after a crash, and zeros in it.
-    sync_file(fresh)
-    os.replace(fresh, file)
-
-
-def load(file: Path, secret: bytes) -> Stored | None:
-    """What is in a file; ``None`` if there is none that can be read and is as it was written under the secret."""
-    import numpy as np
-
-    try:
-        with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            head = mapped[:16]
-            size, length = int.from_bytes(head[:8], "big"), int.from_bytes(head[8:], "big")
-            told = json.loads(mapped[_ALIGNED + size : _ALIGNED + size + length])
-            if told["format"] != FORMAT or told["analysis"] != analysis.FORMAT or told["bytes"] != size:
-                return None
-            if told["seal"] != _seal(secret, told):
-                return None
-        payload = np.memmap(file, dtype=np.uint8, mode="r", offset=_ALIGNED, shape=(size,))
-        found = blake3(max_threads=blake3.AUTO)
-        found.update(memoryview(payload))  # type: ignore[arg-type]
-        if found.hexdigest() != told["digest"]:
-            return None
-        plain = payload.view(np.ndarray)
-        arrays = {}
-        for name, kind, shape, at in told["arrays"]:
-            width = np.dtype(kind).itemsize * int(np.prod(shape))
-            arrays[name] = plain[at : at + width].view(kind).reshape(shape)
-        return Stored(told, arrays)
-    except (OSError, ValueError, KeyError, TypeError, IndexError, UnicodeDecodeError):
-        return None
-
-
-def _seal(secret: bytes, told: dict[str, Any]) -> str:
-    """The seal over all that is told of a file, its digest among that."""
-    rest = json.dumps({name: value for name, value in told.items() if name != "seal"}, sort_keys=True)
-    return witness.seal(secret, witness.WORLD, {"told": rest.encode()}).hex()
-
-
-_SHARED: dict[tuple[str, bytes], Worlds] = {}
-_SHARING: Final = threading.Lock()
-
-
-def worlds_of(folder: Path, store_id: bytes, secret: bytes) -> Worlds:
-    """The worlds of a store, which all handles of this process share until each has given them back."""
-    key = os.path.realpath(folder), store_id
-    with _SHARING:
-        found = _SHARED.get(key)
-        if found is None:
-            found = _SHARED[key] = Worlds(folder, store_id, secret)
-        found.handles += 1
-        return found
-
-
-def give_back(worlds: Worlds) -> None:
-    """End the use of a handle; the last one frees the memory."""
-    with _SHARING:
-        worlds.handles -= 1
-        if worlds.handles <= 0:
-            worlds.forget()
-            for key in [key for key, each in _SHARED.items() if each is worlds]:
-                del _SHARED[key]

@@ -23,7 +23,8 @@ from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot, SnapshotSou
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.composed_vectors import ComposedFollower
-    from worlddb.projections.indexes.world_index import At, Worlds
+    from worlddb.projections.indexes.kept_worlds import Worlds
+    from worlddb.projections.indexes.world_index import At
 
 MAX_KEPT: Final = 100_000
 """Of how many nodes a confined view remembers whether they are inside; beyond it begins anew."""

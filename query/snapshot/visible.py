@@ -18,7 +18,7 @@ from zlib import crc32
 
 from worlddb.log.model import blobs, codec
 from worlddb.log.model.events import NONE, AnyEvent
-from worlddb.projections.indexes import fields, vector_rows, world_index, world_texts
+from worlddb.projections.indexes import fields, kept_worlds, vector_rows, world_index, world_texts
 from worlddb.projections.tables.apply import log_marks, mark_rows, settings, trust_levels
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
@@ -362,7 +362,7 @@ class VisibleSnapshot:
         return None if self.place.is_confined else self._snapshot
 
     def kept_world(
-        self, worlds: world_index.Worlds, generation: int, choice: valid_period.Choice
+        self, worlds: kept_worlds.Worlds, generation: int, choice: valid_period.Choice
     ) -> world_index.At | None:
         """What is kept of the world that all of this lies in; ``None`` if nothing is that says what is seen."""
         if not self.place.is_confined or self._also_at is not None:
@@ -376,7 +376,7 @@ class VisibleSnapshot:
         return here
 
     def kept_vectors(
-        self, worlds: world_index.Worlds, generation: int, choice: valid_period.Choice, space: int, dimension: int
+        self, worlds: kept_worlds.Worlds, generation: int, choice: valid_period.Choice, space: int, dimension: int
     ) -> world_texts.NearTexts | None:
         """The vectors of a space there that are seen."""
         here = self.kept_world(worlds, generation, choice)

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 import worlddb
-from worlddb.projections.indexes import tail, text_index, text_snapshot, world_index
+from worlddb.projections.indexes import kept_worlds, tail, text_index, text_snapshot, world_index
 
 TEXTS = 40
 
 
 @pytest.fixture(autouse=True)
 def _small_worlds_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world_index, "WORTH_KEEPING", 1)
+    monkeypatch.setattr(kept_worlds, "WORTH_KEEPING", 1)
 
 
 @pytest.fixture
@@ -131,14 +131,14 @@ def test_a_file_that_somebody_altered_is_not_used(folder: Path, monkeypatch: pyt
     (file,) = kept(folder)
     stored = file.read_bytes()
     loaded: list[bool] = []
-    load = world_index.load
+    load = kept_worlds.load
 
     def counted(*given: Any) -> Any:
         found = load(*given)
         loaded.append(found is not None)
         return found
 
-    monkeypatch.setattr(world_index, "load", counted)
+    monkeypatch.setattr(kept_worlds, "load", counted)
     cuts = [stored[:length] for length in (0, 1, 15, 64, len(stored) // 2, len(stored) - 1)]
     flips = [
         stored[:at] + bytes([stored[at] ^ 1]) + stored[at + 1 :] for at in range(7, len(stored), len(stored) // 40)
@@ -188,7 +188,7 @@ def test_a_deep_check_finds_what_the_log_does_not_say(folder: Path, monkeypatch:
 
 def forged(file: Path, secret: bytes, store_id: bytes, name: str) -> None:
     """Write the file again under the store's secret, with one number of one array changed, or with no words at all."""
-    stored = world_index.load(file, secret)
+    stored = kept_worlds.load(file, secret)
     assert stored is not None
     arrays = {each: array.copy() for each, array in stored.arrays.items()}
     if name == "no words":
@@ -199,8 +199,8 @@ def forged(file: Path, secret: bytes, store_id: bytes, name: str) -> None:
     index = world_index.WorldIndex(stored.told["node"], secret)
     stored._replace(arrays=arrays).restore(index)
     index.marker = stored.told["seq"], bytes.fromhex(stored.told["chain"])
-    world_index.write(file, index, store_id, secret)
-    assert world_index.load(file, secret) is not None, "only a comparison with the log can tell"
+    kept_worlds.write(file, index, store_id, secret)
+    assert kept_worlds.load(file, secret) is not None, "only a comparison with the log can tell"
 
 
 def test_a_deep_check_finds_every_array_that_was_forged_with_the_secret(folder: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_deep_check_finds_every_array_that_was_forged_with_the_secret(folder: 
         db.revise(refs[1], content="zqxlater tea")
         secret, store_id = db._reader._secret, db._reader.store_id
         (file,) = kept(folder)
-        whole, stored = file.read_bytes(), world_index.load(file, secret)
+        whole, stored = file.read_bytes(), kept_worlds.load(file, secret)
         assert stored is not None and {"lengths", "codes", "keys", "holding", "vectors-1"} <= set(stored.arrays)
         for name in (*stored.arrays, "no words"):
             forged(file, secret, store_id, name)
@@ -255,7 +255,7 @@ def test_where_nothing_can_be_written_memory_serves(folder: Path, monkeypatch: p
 
 
 def test_the_worlds_that_were_asked_last_are_kept_and_no_more(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world_index, "MAX_WORLDS", 2)
+    monkeypatch.setattr(kept_worlds, "MAX_WORLDS", 2)
     with worlddb.open(folder) as db:
         tops = [db.create("Tenant", f"tenant {number}", resolve=False).ref for number in range(4)]
         for top in tops:
@@ -266,7 +266,7 @@ def test_the_worlds_that_were_asked_last_are_kept_and_no_more(folder: Path, monk
         assert len(db._reader.worlds._kept) == 2 and len(kept(folder)) == 4
         size = sum(file.stat().st_size for file in kept(folder))
         os.utime(kept(folder)[0])
-        monkeypatch.setattr(world_index, "MAX_FILE_BYTES", size // 2)
+        monkeypatch.setattr(kept_worlds, "MAX_FILE_BYTES", size // 2)
         db.create("Note", "", content="tea", world=tops[0], resolve=False)
         answer(db, tops[0])
         assert 1 <= len(kept(folder)) <= 2 and kept(folder)[0].exists()

@@ -12,7 +12,7 @@ import pytest
 
 import worlddb
 from tests.support.faults.growth import DAY, WORDS, Growth
-from worlddb.projections.indexes import world_index, world_moments, world_texts
+from worlddb.projections.indexes import kept_worlds, world_moments, world_texts
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
 HISTORIES = 4
@@ -118,11 +118,11 @@ def history(folder: Path, seed: int, seen: Counter[str]) -> None:
 
 def run(folder: Path, seed: int, histories: int, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     seen: Counter[str] = Counter()
-    loaded = world_index.load
+    loaded = kept_worlds.load
     count_load = lambda *given: _counted(seen, "loaded", loaded(*given))  # noqa: E731
-    monkeypatch.setattr(world_index, "load", count_load)
-    monkeypatch.setattr(world_index, "WORTH_KEEPING", 1)
-    monkeypatch.setattr(world_index, "MAX_WORLDS", 3)
+    monkeypatch.setattr(kept_worlds, "load", count_load)
+    monkeypatch.setattr(kept_worlds, "WORTH_KEEPING", 1)
+    monkeypatch.setattr(kept_worlds, "MAX_WORLDS", 3)
     seeds = random.Random(seed)
     for _ in range(histories):
         drawn = seeds.randrange(2**32)
