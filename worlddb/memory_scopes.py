@@ -89,7 +89,11 @@ class Scopes:
         nobody would find.
         """
         found = view.keyed(_written(key))
-        return found is None or (not found.closed and self.top in view.containers(found.ref))
+        if found is None:
+            return True
+        # A name that was erased comes back from the beginning on up to where the scope was resumed, if it was.
+        is_lost = found.erased and found.number > 1
+        return not found.closed and not is_lost and self.top in view.containers(found.ref)
 
     def write_scope(self, tx: Any, key: ScopeKey) -> Any:
         """Create the scope in a batch; a scope whose name was erased gets it back from this writer."""

@@ -77,7 +77,9 @@ def held_before(
         if len(turns) > len(asked) or not _said_ever(view, turn).issuperset([asked[len(turns) - 1]]):
             break
     else:
-        return set(range(len(turns)))
+        # Where all of it was erased, nobody can tell: one message or two may well be new, as all are of who came back.
+        is_told = any(not isinstance(_said_ever(view, turn), _Anything) for turn in turns)
+        return set(range(len(turns))) if is_told or (len(asked) > _IN_COMMON and not session.erased) else set()
     if len(asked) <= _IN_COMMON:
         return set()  # Messages that are added one by one, or in pairs, may say the same again.
     turns = [*turns, *rest][-(2 * len(asked) + _BESIDE) :]

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from worlddb.log.model import errors, hashing, ids
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
 from worlddb.projections.tables.reads import asof, table_reads
+from worlddb.projections.tables.storage import schema
 from worlddb.query.reads import build
 from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, valid_period
@@ -359,10 +360,17 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
             "Give the name as it was written, or the reference of the world that is theirs",
             near=near[:_SHOWN],
         )
-    places = {tuple(containers_at(snapshot.tables, _node(snapshot, world), snapshot.place.moment)) for world in own}
+    places = {_containers_ever(snapshot, _node(snapshot, world)) for world in own}
     if len(places) > 1 or len(found) > len(own) + 1:
         raise _ambiguous(name, found)
     return found
+
+
+def _containers_ever(snapshot: VisibleSnapshot, node: int) -> frozenset[int]:
+    """The worlds that contain a node at any valid time, as known at the moment."""
+    seq = snapshot.place.moment.seq
+    placed = snapshot.tables.incoming(node, schema.CONTAINS_CODE, known_after=seq, known_by=seq)
+    return frozenset(place.source for place, row in placed if row.unlinked > seq)
 
 
 def _node(snapshot: VisibleSnapshot, world: records.World) -> int:

@@ -497,3 +497,44 @@ def test_a_session_whose_own_name_was_erased_is_found_again(db: worlddb.Database
     assert mem.add(_said(5)).repeated == 4 and len(db.view().find(type="Turn")) == 4
     (session,) = db.view().find(type="Session")
     assert session.name == "s"
+
+
+def test_new_messages_are_not_taken_for_those_that_were_erased(db: worlddb.Database) -> None:
+    """Where all that a session held was erased, as many new messages as that were left out."""
+    mem = worlddb.memory(db, user="cleo", session="s")
+    db.erase(mem.add(_said(1)).ids, reason="r")
+    assert mem.add([{"role": "user", "content": "zqone"}]).repeated == 0
+    assert [each.content for each in mem.recall("zqone")] == ["cleo: zqone"]
+    mem.forget_user(reason="r")
+    mem.add("I am back.")
+    again = [{"role": "user", "content": f"zq{word}"} for word in ("two", "three", "four")]
+    assert mem.add(again).repeated == 0 and len(mem.recall("zqtwo zqthree zqfour").hits) == 3
+
+
+def test_a_user_whose_scope_was_resumed_or_left_the_root_can_be_forgotten(db: worlddb.Database) -> None:
+    """Two scopes in one world are one user's, whether they hold now or not."""
+    mem = worlddb.memory(db, user="cleo")
+    mem.add("first zq")
+    scope = db.view().find(name="user:cleo", type="Scope")[0].ref
+    around = next(edge for edge in db.view().edges(scope, type="contains") if edge.target == scope)
+    db.retire(around.ref)
+    mem.add("second zq")
+    db.create("Scope", "user:cleo", world=db.create("Tenant", "T").ref)
+    with pytest.raises(worlddb.AmbiguousReference):
+        mem.forget_user(reason="r")
+    db.erase(db.view().find(name="user:cleo", type="Scope")[-1].ref, reason="r", members=True)
+    mem.forget_user(reason="r")
+    assert not db.view().find(type="Fact") and not mem.recall("zq").hits
+
+
+def test_a_scope_that_was_resumed_and_whose_name_was_erased_takes_nothing_that_nobody_finds(
+    db: worlddb.Database,
+) -> None:
+    mem = worlddb.memory(db, user="cleo")
+    mem.add("first zq")
+    scope = db.view().find(name="user:cleo", type="Scope")[0].ref
+    db.retire(scope)
+    db.reassert(scope)
+    db.erase(scope, reason="r", members=False)
+    mem.add("second zq")
+    assert [hit.content for hit in mem.recall("zq")] == ["second zq"]
