@@ -66,6 +66,7 @@ else:
         "reconciler.embedding.embedder": "Embedder",
         "reconciler.embedding.endpoint": "EndpointEmbedder",
         "reconciler.embedding.minilm": "MiniLMEmbedder",
+        "reconciler.embedding.multilingual": "MultilingualEmbedder",
         "reconciler.embedding.models": "EMBEDDERS=NAMES embedder_named",
         "reconciler.embedding.spaces": "EmbeddingSpace",
         "reconciler.embedding.static_embedder": "StaticEmbedder",

@@ -123,6 +123,7 @@ from worlddb.reconciler.embedding.endpoint import EndpointEmbedder
 from worlddb.reconciler.embedding.minilm import MiniLMEmbedder
 from worlddb.reconciler.embedding.models import NAMES as EMBEDDERS
 from worlddb.reconciler.embedding.models import embedder_named
+from worlddb.reconciler.embedding.multilingual import MultilingualEmbedder
 from worlddb.reconciler.embedding.spaces import EmbeddingSpace
 from worlddb.reconciler.embedding.static_embedder import StaticEmbedder
 from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, KeptWorld
@@ -239,6 +240,7 @@ __all__ = [
     "Mention",
     "MiniLMEmbedder",
     "ModelUnavailable",
+    "MultilingualEmbedder",
     "Near",
     "NewerFormat",
     "Node",

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -65,6 +65,59 @@ _STOP_WORDS: Final = """
 STOP_WORDS: Final = frozenset(_STOP_WORDS.split())
 """Dropped from queries, never from documents, and only while other words are left: a question's scaffolding is rare
 in what people say, so BM25 would weigh it as if it were the subject."""
+
+_FUNCTION_WORDS: Final = {
+    "de": """
+        der die das den dem des ein eine einen einem einer eines und oder aber wenn weil dass ob als wie wo wer wen wem
+        wessen was wann warum weshalb wieso wofur womit wovor wovon woruber worauf woran welche welcher welches welchen
+        welchem ich du er sie es wir ihr mich dich ihn uns euch mir dir ihm ihnen mein meine meinen meinem meiner meines
+        dein deine deinen sein seine seinen seinem seiner ihre ihren ihrem ihrer unser unsere unseren unserem unserer
+        euer eure bin bist ist sind seid war waren gewesen habe hast hat haben hatte hatten wird werden wurde wurden
+        worden kann konnte konnen soll sollen muss mussen darf in im am an auf aus bei beim mit nach von vom vor zu zum
+        zur uber unter um fur durch gegen ab bis nicht kein keine sich man noch nur auch so da dort dieser diese dieses
+    """,
+    "es": """
+        el la los las un una unos unas lo al del de a en con por para sin sobre entre hasta desde y o u e pero si que
+        cual cuales quien quienes cuyo como cuando cuanto cuanta cuantos cuantas donde adonde yo tu el ella nosotros
+        ellos ellas usted me te se nos le les mi mis tus su sus nuestro nuestra nuestros nuestras este esta estos
+        estas ese esa eso aquel es son era eran fue fueron ser esta estan estaba he has ha hemos han habia hay ya no muy
+    """,
+    "fr": """
+        le la les l un une des du de d a au aux en dans avec par pour sans sur sous entre chez jusqu jusque depuis et ou
+        mais si que qu qui quoi quel quelle quels quelles dont comment quand combien pourquoi je j tu il elle on nous
+        vous ils elles me m te se s lui leur leurs y mon ma mes ton ta tes son sa ses notre nos votre vos ce c cet cette
+        ces est sont etait etaient etre suis ai as avons avez ont avait eu fut t ne n pas plus
+    """,
+    "it": """
+        il lo la i gli le l un uno una di del dello della dei degli delle d a al allo alla ai agli alle da dal dalla dai
+        in nel nella nei nelle con col per tra fra su sul sulla e ed o ma se che chi cui cosa quale quali quanto quanta
+        quanti quante come quando dove perche io tu lui lei noi voi loro mi ti si ci vi mio mia miei mie tuo tua suo sua
+        suoi sue nostro nostra nostri nostre questo questa questi queste quello quella e sono era erano stato stata
+        essere ho hai ha abbiamo hanno aveva non
+    """,
+    "pt": """
+        o a os as um uma uns umas de do da dos das em no na nos nas ao aos com por pelo pela para sem sobre entre ate
+        desde e ou mas se que qual quais quem cujo como quando quanto quanta quantos quantas onde porque eu tu ele ela
+        nos eles elas voce me te lhe meu minha meus minhas seu sua seus suas nosso nossa nossos nossas este esta isto
+        esse essa isso e sao era eram foi foram ser estar estao esta tem tenho ha nao
+    """,
+    "nl": """
+        de het een en of maar als dat die dit deze wie wat waar wanneer waarom hoe welke welk ik jij je hij zij ze wij
+        we jullie mij me hem haar ons onze mijn zijn hun is was waren ben bent heb hebt heeft hebben had wordt worden
+        werd kan in op aan uit bij met naar van voor door over om te tot niet geen er
+    """,
+    "ru": """
+        и а но или если что чтобы как где куда откуда когда почему зачем кто кого кому кем чем чего чему какой какая
+        какое какие какого какую каком каким сколько чей я ты он она оно мы вы они меня мне мной тебя тебе его
+        ему ее ей нас нам вас вам их им мой моя мое мои моего моей мою твой свой своя наш наша наше наши нашу нашей
+        нашего этот эта это эти тот та то те в во на с со к ко у о об от до из за по при для без под над между не ни
+        был была было были есть быть ли же бы так уже там
+    """,
+}
+_FUNCTION: Final = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
+"""What :data:`STOP_WORDS` are to English: as :func:`plain_analyzer` has them, without accents."""
+LEAST_FUNCTION_WORDS: Final = 2
+"""So many of them, and more than English ones, tell a question's language."""
 
 _UNSPACED: Final = re.compile(
     "["
@@ -148,8 +201,9 @@ def query_terms(text: str) -> tuple[Term, ...]:
     """The search terms of a query in plain words; empty if nothing in it can be searched."""
     found = analyze(text[:MAX_QUERY_CHARACTERS])
     stems: dict[str, str] = {}
+    dropped = function_words(found.words)
     for word, stem in zip(found.words, found.stems, strict=True):
-        if word not in STOP_WORDS:
+        if word not in dropped:
             stems[word] = stem
             if len(stems) == MAX_QUERY_WORDS:
                 break
@@ -159,6 +213,16 @@ def query_terms(text: str) -> tuple[Term, ...]:
     for stem in dict.fromkeys(stems.values()):
         terms += (Term(STEM, stem, 1.0), Term(NAME, stem, NAME_BOOST))
     return (*terms, *_gram_terms(found.runs))
+
+
+def function_words(words: Sequence[str]) -> frozenset[str]:
+    """The words of a question's language that only hold it together: those of English unless it has more of another."""
+    best, most = STOP_WORDS, max(LEAST_FUNCTION_WORDS - 1, sum(word in STOP_WORDS for word in words))
+    for of_language in _FUNCTION.values():
+        count = sum(word in of_language for word in words)
+        if count > most:
+            best, most = of_language, count
+    return best
 
 
 def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
@@ -271,11 +335,30 @@ def _letters(run: str) -> list[str]:
     return "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in run).split()
 
 
+_SCAFFOLDING: Final = re.compile(
+    "什么时候|什么|为什么|怎么样|怎么|怎样|哪里|哪儿|哪个|哪些|多少|多久|多远|吗$|呢$"
+    "|何ですか|のですか|ですか|でしょうか|ましたか|ますか|ください|どうやって|どのくらい|どんな|どこ|どの|どれ|なぜ"
+    "|(?<=[가-힣])(?:했나요|하나요|되나요|인가요|나요|까요|니까|에게서|에게|에서|부터|까지)$"
+    "|^(?:무엇|어떤|무슨|어디|언제|누가|누구|어떻게|얼마나|우리)(?:은|는|이|가|을|를|의|에|인가요|일까요|이었나요)?$"
+)
+"""What holds a question together in Chinese, Japanese and Korean, as :data:`STOP_WORDS` do in English."""
+_HIRAGANA: Final = re.compile("[\u3041-\u309f]+")
+"""The script of Japanese grammar: a pair of its signs alone tells about as little as one sign of another script."""
+
+
+def _without_scaffolding(runs: tuple[str, ...]) -> tuple[str, ...]:
+    """The runs of a question without the words and endings that hold it together; all, if nothing else is there."""
+    return tuple(part for run in runs for part in _SCAFFOLDING.split(run) if part) or runs
+
+
 def _gram_terms(runs: tuple[str, ...]) -> list[Term]:
+    runs = _without_scaffolding(runs)
     weights: dict[str, float] = {}
     for run in runs:
         for gram in grams((run,)):
             weight = 1.0 if len(gram) == len(run) or len(gram) > 1 else CHARACTER_BOOST
+            if _HIRAGANA.fullmatch(gram) and len(gram) < len(run):
+                weight = CHARACTER_BOOST
             weights[gram] = max(weight, weights.get(gram, 0.0))
         if len(weights) >= MAX_QUERY_GRAMS:
             break

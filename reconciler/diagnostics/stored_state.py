@@ -24,12 +24,14 @@ from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.diagnostics import location, symptom
 from worlddb.reconciler.diagnostics.installation import lacking, missing_extra
 from worlddb.reconciler.edge_types.registry import Ontology
-from worlddb.reconciler.embedding import static_embedder, vectors_of_texts
+from worlddb.reconciler.embedding import multilingual, static_embedder, vectors_of_texts
 from worlddb.reconciler.embedding.minilm import MODEL as MINILM_MODEL
 
 FAR_BEHIND: Final = 10_000
 """Commits that an index may be behind without a word: the next search that needs them takes them in."""
-_SHIPPED: Final = (static_embedder.MODEL, MINILM_MODEL)
+_EXTRAS: Final = {MINILM_MODEL: "embed", multilingual.MODEL: "languages"}
+"""The extra that a model is of."""
+_SHIPPED: Final = (static_embedder.MODEL, *_EXTRAS)
 """The models that `worlddb embed` runs without being told."""
 MANY_PENDING: Final = 1_000
 """How far texts without a vector are counted."""
@@ -235,10 +237,10 @@ def models(env: environment.Environment) -> Iterator[symptom.Symptom]:
     """Is the extra here that the model of the embedding space in use needs."""
     with env.read() as txn:
         space = space_in_use(LmdbLog(txn), rows.Tables(txn))
-    unmet = lacking("embed") if space is not None and space.model == MINILM_MODEL else []
-    if unmet:
-        why = f"The store's vectors are of {MINILM_MODEL}; without it questions are compared by their words alone"
-        yield missing_extra("embed", unmet, why)
+    extra = None if space is None else _EXTRAS.get(space.model)
+    if space is not None and extra is not None and (unmet := lacking(extra)):
+        why = f"The store's vectors are of {space.model}; without it questions are compared by their words alone"
+        yield missing_extra(extra, unmet, why)
 
 
 def handlers(env: environment.Environment, ontology: Ontology) -> Iterator[symptom.Symptom]:

@@ -10,7 +10,7 @@ from worlddb.log.model.errors import InputError, ModelUnavailable, shown
 from worlddb.log.store import environment, log
 from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.embedding import adapter, minilm, static_embedder, vectors_of_texts
+from worlddb.reconciler.embedding import adapter, minilm, multilingual, static_embedder, vectors_of_texts
 from worlddb.reconciler.embedding.embedder import Embedder, checked_embedder
 from worlddb.reconciler.embedding.minilm import MODEL as MINILM_MODEL
 from worlddb.reconciler.embedding.static_embedder import MODEL as STATIC_MODEL
@@ -21,7 +21,14 @@ DEFAULT_EMBEDDER: Final = static_embedder.StaticEmbedder()
 MINILM: Final = minilm.MiniLMEmbedder()
 """One for the process, as the default is."""
 
-SHIPPED: Final[Mapping[str, Embedder]] = {STATIC_MODEL: DEFAULT_EMBEDDER, MINILM_MODEL: MINILM}
+MULTILINGUAL: Final = multilingual.MultilingualEmbedder()
+"""One for the process, as the default is."""
+
+SHIPPED: Final[Mapping[str, Embedder]] = {
+    STATIC_MODEL: DEFAULT_EMBEDDER,
+    MINILM_MODEL: MINILM,
+    multilingual.MODEL: MULTILINGUAL,
+}
 """By the name that a space has recorded: the models that can be run again without being told more of them. Others might
 be fetched from elsewhere, or ask somebody, and are only used when they are named."""
 
@@ -132,6 +139,7 @@ def given_embedder(given: Embedder | str) -> Embedder:
 NAMES: Final = {
     "static": "static word vectors, which every installation has",
     "minilm": "all-MiniLM-L6-v2, offline, of the extra `embed`",
+    "multilingual": "two multilingual models side by side, offline, of the extra `languages`",
     "sentence-transformers:NAME": "a model of that package",
     "fastembed:NAME": "a model of that package",
     "endpoint:MODEL@URL": "a model behind an endpoint that speaks OpenAI's protocol; the URL ends before /embeddings",
@@ -152,6 +160,8 @@ def embedder_named(name: str, *, key: str | None = None) -> Embedder:
         return DEFAULT_EMBEDDER
     if name == "minilm":
         return MINILM
+    if name == "multilingual":
+        return MULTILINGUAL
     if kind in ("sentence-transformers", "fastembed") and rest:
         if kind == "fastembed":
             return adapter.FastembedEmbedder(rest)

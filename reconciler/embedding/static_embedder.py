@@ -7,6 +7,7 @@ and loads more than it needs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,10 +59,16 @@ class StaticEmbedder:
         return np.asarray((weights / weights.sum()) @ rows, dtype=np.float32)
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
-        """The mean of the rows of each text's tokens; zeros for a text without any."""
+        """The mean of the rows of each text's tokens; zeros for a text without any.
+
+        Zeros too for a question that is mostly in another script than Latin. The weights have little more than bytes
+        for it, so that meaning would only disturb what its words find.
+        """
         import numpy as np
 
         tokenizer, rows = self._model()
+        if query:
+            texts = ["" if _is_foreign(text[:MAX_CHARACTERS]) else text for text in texts]
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
         for first in range(0, len(texts), BATCH):
             batch = [text[:MAX_CHARACTERS] for text in texts[first : first + BATCH]]
@@ -75,6 +82,18 @@ class StaticEmbedder:
             if self._loaded is None:
                 self._loaded = _load()
             return self._loaded
+
+
+_BEYOND_LATIN: Final = re.compile("[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufdff\U00010000-\U0001efff\U00020000-\U000323af]")
+
+
+def _is_foreign(text: str) -> bool:
+    """True if most letters of a text are of another script than Latin."""
+    if text.isascii():
+        return False
+    beyond = len([letter for letter in _BEYOND_LATIN.findall(text) if letter.isalpha()])
+    letters = len([letter for letter in text if letter.isalpha()])
+    return 2 * beyond > letters
 
 
 def _load() -> tuple[Any, Vectors]:

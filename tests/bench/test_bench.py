@@ -146,6 +146,7 @@ def test_every_program_has_a_line_here() -> None:
         *PROGRAMS,
         "house",
         "identity",
+        "languages",
         "latency",
         "locomo",
         "locomo_plus",

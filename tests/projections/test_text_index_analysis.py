@@ -149,6 +149,44 @@ def test_one_character_alone_counts_in_full_and_in_a_longer_run_little() -> None
     assert longer["猫"] < 1.0
 
 
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("Welches Gerät im Büro macht Ärger?", ["gerat", "buro", "macht", "arger"]),
+        ("¿Qué mascota tiene la vecina de Clara?", ["mascota", "tiene", "vecina", "clara"]),
+        ("Quel est le métier de Martin ?", ["metier", "martin"]),
+        ("Che mestiere fa Martino nella città?", ["mestiere", "fa", "martino", "citta"]),
+        ("Что нужно держать в тайне от Риты?", ["нужно", "держать", "таине", "риты"]),
+        ("What did Die Hard say about Das Boot?", ["die", "hard", "say", "das", "boot"]),
+        ("die Welt", ["die", "welt"]),
+    ],
+)
+def test_a_question_is_searched_without_the_words_that_hold_its_language_together(
+    question: str, words: list[str]
+) -> None:
+    assert [word.replace("й", "и") for word in sought(question, PLAIN)] == words
+
+
+@pytest.mark.parametrize(
+    ("question", "kept", "dropped"),
+    [
+        ("丽娜会什么乐器", "乐器", "什么"),
+        ("玲奈はどんな楽器を弾きますか", "楽器", "どん"),
+        ("수진이에게 위험한 음식은 무엇인가요", "위험", "무엇"),
+    ],
+)
+def test_so_is_one_in_chinese_japanese_and_korean(question: str, kept: str, dropped: str) -> None:
+    assert kept in sought(question, GRAMS)
+    assert dropped not in sought(question, GRAMS)
+    assert sought(dropped, GRAMS), "nothing else was asked for"
+
+
+def test_a_pair_of_hiragana_counts_little_beside_other_signs() -> None:
+    weights = {term.text: term.weight for term in query_terms("京都にいる間")}
+    assert weights["京都"] == 1.0 > weights["にい"]
+    assert {term.text: term.weight for term in query_terms("すし")}["すし"] == 1.0
+
+
 def test_the_matching_words_of_a_text_are_named_in_its_order() -> None:
     terms = query_terms("Where has Melanie moved to?")
     assert matched_words("In May she moves out; Melanie's moving, to Boston!", terms) == ["moves", "melanie", "moving"]

