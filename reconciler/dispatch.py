@@ -219,6 +219,7 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.Restate: worlds.restate,
     cmd.Expire: marking.expire,
     cmd.Refresh: marking.refresh,
+    cmd.Sweep: marking.sweep,
     cmd.Label: marking.label,
     cmd.Unlabel: marking.unlabel,
     cmd.Pin: marking.pin,

@@ -202,6 +202,14 @@ class Database(WriteCalls):
         )
         self._windows = window.Windows(self._reader, clock, rules, ontology.codes)
         self._told = LastTold(self._reader)
+        self._at_close: list[Callable[[], object]] = []
+
+    def at_close(self, call: Callable[[], object]) -> None:
+        """Have something called when the store is closed, before it is: to write what waits, for example.
+
+        What it raises of WorldDB's own errors is passed over.
+        """
+        self._at_close.append(limits.checked_callable(call, "call"))
 
     def _worker(self) -> BackgroundWorker:
         from worlddb.reconciler.background.worker import BackgroundWorker
@@ -257,6 +265,9 @@ class Database(WriteCalls):
 
         Background work that is under way is waited for, half a minute at most.
         """
+        while self._at_close:
+            with suppress(errors.WorldDBError):
+                self._at_close.pop()()
         if self._background is not None:
             self._background.finish()
         self._reader.end()

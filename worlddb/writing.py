@@ -331,12 +331,21 @@ class WriteCalls(ABC):
         """Lift the deadline of a world: it is hidden at no time."""
         return self._execute([cmd.Expire(ref=self._ref(ref), why=why)], idempotency_key)
 
-    def refresh(self, refs: Any, *, idempotency_key: str | None = None) -> Any:
+    def refresh(self, refs: Any, *, at: times.TimeLike | None = None, idempotency_key: str | None = None) -> Any:
         """Set the deadlines of one world, or a list of them, anew: each by its own ``ttl`` from now on, as one commit.
 
-        What was given a fixed time, or none, and what is hidden already stays as it is.
+        ``at`` is when they were used, if that was earlier. What was given a fixed time, or none, and what was hidden by
+        then stays as it is.
         """
-        return self._execute([cmd.Refresh(ref=ref) for ref in self._refs(refs)], idempotency_key)
+        used = _time(at, "at")
+        return self._execute([cmd.Refresh(ref=ref, at=used) for ref in self._refs(refs)], idempotency_key)
+
+    def sweep(self, refs: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Retire one world, or those of a list, if their deadline has passed: they hold no more from now on.
+
+        What is pinned, or was refreshed meanwhile, stays. :meth:`View.expired` lists what there is to sweep.
+        """
+        return self._execute([cmd.Sweep(ref=ref, why=why) for ref in self._refs(refs)], idempotency_key)
 
     def label(self, ref: Any, *labels: str, why: str = "", idempotency_key: str | None = None) -> Any:
         """Put labels on a world, by which reads may choose; compared as names are, so that case does not matter."""

@@ -199,9 +199,20 @@ class Expire(Command, frozen=True, kw_only=True):
 
 
 class Refresh(Command, frozen=True, kw_only=True):
-    """Set the deadline of a world anew, by the time that it is to last from now on; what is hidden stays so."""
+    """Set the deadline of a world anew, by the time that it is to last from now on, or since it was used at ``at``.
+
+    What was hidden by then stays so.
+    """
 
     CODE: ClassVar[str] = "refresh"
+    ref: Ref
+    at: int | None = None
+
+
+class Sweep(Command, frozen=True, kw_only=True):
+    """Retire a world, if its deadline has passed."""
+
+    CODE: ClassVar[str] = "sweep"
     ref: Ref
 
 
@@ -431,6 +442,7 @@ ALL: tuple[type[Command], ...] = (
     Restate,
     Expire,
     Refresh,
+    Sweep,
     Label,
     Unlabel,
     Pin,

@@ -173,7 +173,12 @@ def _expire(command: cmd.Expire) -> None:
     limits.checked_number(command.lasts, "ttl in microseconds", 0, times.FOREVER)
 
 
-def _marked(command: cmd.Refresh) -> None:
+def _refresh(command: cmd.Refresh) -> None:
+    _ref(command.ref, "ref")
+    _times(command.at, None)
+
+
+def _sweep(command: cmd.Sweep) -> None:
     _ref(command.ref, "ref")
 
 
@@ -320,7 +325,8 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Unalias: _naming,
     cmd.Restate: _restate,
     cmd.Expire: _expire,
-    cmd.Refresh: _marked,
+    cmd.Refresh: _refresh,
+    cmd.Sweep: _sweep,
     cmd.Label: _labelling,
     cmd.Unlabel: _labelling,
     cmd.Pin: _pin,

@@ -1,4 +1,4 @@
-"""Decide the commands that mark worlds: expire, refresh, label, unlabel and pin.
+"""Decide the commands that mark worlds: expire, refresh, sweep, label, unlabel and pin.
 
 Marks say what is worth looking at, and change nothing that is true: see ``projections/tables/apply/mark_rows.py``.
 """
@@ -9,6 +9,7 @@ from worlddb.projections.tables.apply import mark_rows
 from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.projections.tables.storage.schema import LIVE, ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.decisions import worlds
 from worlddb.reconciler.transaction import context, draft
 
 
@@ -28,15 +29,24 @@ def expire(ctx: context.Context, command: cmd.Expire, details: int) -> draft.Dec
 
 
 def refresh(ctx: context.Context, command: cmd.Refresh, details: int) -> draft.Decision:
-    """Move a deadline by the time that it lasts; one that has passed, or was set to a time, stays."""
+    """Move a deadline by the time that it lasts; one that had passed by then, or was set to a time, stays."""
     node, lineage = _marked(ctx, command.ref)
     before = mark_rows.deadline_at(ctx.tables, node, ctx.draft.seq)
-    if before is None or not before.lasts or before.at <= ctx.now:
+    used = ctx.now if command.at is None else min(command.at, ctx.now)
+    if before is None or not before.lasts or before.at <= used:
         return draft.Decision(lineage)
-    at = min(ctx.now + before.lasts, times.FOREVER)
-    if at != before.at:
+    at = min(used + before.lasts, times.FOREVER)
+    if at > before.at:
         ctx.draft.emit(ev.Expires(lineage, at, before.lasts, details))
     return draft.Decision(lineage)
+
+
+def sweep(ctx: context.Context, command: cmd.Sweep, details: int) -> draft.Decision:
+    """Retire what its deadline hides; what has ended, or was refreshed or pinned meanwhile, stays as it is."""
+    node, lineage = _marked(ctx, command.ref)
+    if not mark_rows.is_hidden(ctx.tables, node, ctx.draft.seq, ctx.now) or ctx.has_ended(node):
+        return draft.Decision(lineage)
+    return worlds.retire(ctx, cmd.Retire(ref=lineage), details)
 
 
 def label(ctx: context.Context, command: cmd.Label, details: int) -> draft.Decision:

@@ -257,6 +257,7 @@ _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
     cmd.Restate: {"ref": table_reads.find_node},
     cmd.Expire: {"ref": table_reads.find_node},
     cmd.Refresh: {"ref": table_reads.find_node},
+    cmd.Sweep: {"ref": table_reads.find_node},
     cmd.Label: {"ref": table_reads.find_node},
     cmd.Unlabel: {"ref": table_reads.find_node},
     cmd.Pin: {"ref": table_reads.find_node},

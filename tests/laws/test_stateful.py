@@ -222,7 +222,7 @@ class EngineAndModel(RuleBasedStateMachine):
 
 METHODS = [
     *("create", "revise", "retire", "reassert", "link", "unlink"),
-    *("expire", "unexpire", "refresh", "label", "unlabel", "pin", "unpin"),
+    *("expire", "unexpire", "refresh", "sweep", "label", "unlabel", "pin", "unpin"),
     *("move", "alias", "restate", "unalias", "erase", "accept", "reject", "undo", "tune", "untune"),
 ]
 REFUSALS = [

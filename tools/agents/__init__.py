@@ -12,9 +12,20 @@ from worlddb.tools.agents.functions import TOOLS, Tool, call, definitions, forge
 from worlddb.tools.mcp.answer_notes import ResultList
 
 if TYPE_CHECKING:
-    from worlddb.tools.agents.langgraph import WorldDBStore
+    from worlddb.tools.agents.langgraph import AsyncWorldDBStore, WorldDBStore
 
-__all__ = ["TOOLS", "ResultList", "Tool", "WorldDBStore", "call", "definitions", "forget", "recall", "remember"]
+__all__ = [
+    "TOOLS",
+    "AsyncWorldDBStore",
+    "ResultList",
+    "Tool",
+    "WorldDBStore",
+    "call",
+    "definitions",
+    "forget",
+    "recall",
+    "remember",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -26,10 +37,10 @@ def __getattr__(name: str) -> Any:
     if name == "Noted":
         warn("worlddb.tools.agents.Noted is called ResultList", DeprecationWarning, stacklevel=2)
         return ResultList
-    if name != "WorldDBStore":
+    if name not in ("WorldDBStore", "AsyncWorldDBStore"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from worlddb.tools.agents.langgraph import WorldDBStore
+        from worlddb.tools.agents import langgraph
     except ImportError as error:
         raise UnavailableError(f"LangGraph cannot be loaded: {error}", "pip install 'worlddb[langgraph]'") from None
-    return WorldDBStore
+    return getattr(langgraph, name)

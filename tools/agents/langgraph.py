@@ -8,9 +8,13 @@ Search is the engine's recall and needs no index configuration.
 from __future__ import annotations
 
 import asyncio
+import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, Final, NamedTuple
@@ -19,7 +23,7 @@ import msgspec
 from langgraph.store import base
 
 from worlddb import TRUST_LEVELS, Database, InputError, Recall, UnavailableError, View, World, checked_text
-from worlddb.tools.agents.langgraph_items import ITEM, NAMESPACE, Directory, Namespace, Vectors
+from worlddb.tools.agents.langgraph_items import ITEM, NAMESPACE, Directory, Namespace, Uses, Vectors
 from worlddb.tools.mcp import tool_results
 from worlddb.tools.mcp.answer_notes import ResultList, recall_notes
 
@@ -43,7 +47,10 @@ class WorldDBStore(base.BaseStore):
 
     The list that a search with a query returns has ``notes``: what may have been missed, and why. ``world`` contains
     everything (default: the root), and no answer depends on what is outside of it. Each batch of operations writes one
-    commit and reads the state before it; what several tasks ask for at once is one batch. Times to live are not kept.
+    commit and reads the state before it; what several tasks ask for at once is one batch.
+
+    ``ttl`` is LangGraph's ``TTLConfig``. An item with a time to live is hidden once that has passed, and a sweep
+    retires it. That it was read is recorded with what else was read within a second, and when the database is closed.
 
     A question is answered by recall, from every value but those that were put with ``index=False``. With ``index``
     (``embed``, ``dims`` and ``fields``, as LangGraph's own stores take it) it is answered by the cosine to the fields
@@ -54,14 +61,26 @@ class WorldDBStore(base.BaseStore):
     search leaves out what is trusted less.
     """
 
+    supports_ttl = True
+
     def __init__(
-        self, db: Database, *, world: Any = None, min_trust: str | None = None, index: Mapping[str, Any] | None = None
+        self,
+        db: Database,
+        *,
+        world: Any = None,
+        min_trust: str | None = None,
+        index: Mapping[str, Any] | None = None,
+        ttl: base.TTLConfig | None = None,
     ) -> None:
         if min_trust is not None and checked_text(min_trust, "min_trust", 80) not in TRUST_LEVELS:
             raise InputError(f"There is no level of trust {min_trust!r:.80}", f"Give one of: {', '.join(TRUST_LEVELS)}")
         self.db = db
         self._min_trust = min_trust
         self._world = None if world is None else db.view().reference_of(world)
+        self.ttl_config = _checked_ttl(ttl)
+        self._hides = self.ttl_config is None or self.ttl_config.get("omit_expired") is not False
+        self._uses = Uses(db)
+        self._sweeper: _Sweeper | None = None
         self._directory = Directory(db)
         self._vectors = None if index is None else Vectors(index)
         self._waiting: dict[asyncio.AbstractEventLoop, list[_Asked]] = {}
@@ -81,13 +100,17 @@ class WorldDBStore(base.BaseStore):
             elif isinstance(op, base.SearchOp):
                 _check_filter(op.filter or {})
         view = self.db.view()
+        if self._uses.is_due(view.valid):
+            self._uses.record()
+            view = self.db.view()
         # What the rest of the store has may not change an answer, so a store of one world reads nothing else.
         seen = view if self._world is None else self.db.view(world=self._world)
+        seen = seen if self._hides else seen.revealing()
         answers = [self._answer(seen, op) for op in given]
         puts = {(op.namespace, op.key): op for op in given if isinstance(op, base.PutOp)}
         if puts:
             self._directory.keep_up(seen, self._inside(seen, ()))
-            self._put_all(view, list(puts.values()))
+            self._put_all(view.revealing(), list(puts.values()))
             after = self.db.view(world=self._world)
             self._directory.keep_up(after, self._inside(after, ()))
         return answers
@@ -128,6 +151,40 @@ class WorldDBStore(base.BaseStore):
                 return [(together[0], error)]
             return [found for asked in together for found in self._answer_all([asked])]
 
+    # -- times to live
+
+    def sweep_ttl(self) -> int:
+        """Retire the items whose time to live has passed; return how many. Their past stays."""
+        self._uses.record()
+        view = self.db.view(world=self._world)
+        top = self._inside(view, ())
+        over = [] if top is None else [world for world in view.expired(top) if world.type == ITEM]
+        if not over:
+            return 0
+        receipt = self.db.sweep(over, why="its time to live has passed")
+        receipt.raise_if_refused()
+        ended = (entry.refs[0] for entry in self.db.log(receipt.seq, receipt.seq) if entry.event == "ended")
+        return len({world.ref for world in over}.intersection(ended)) if receipt.events else 0
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """Sweep by a thread every so many minutes, by default as ``ttl`` says; the future ends when that is stopped.
+
+        Raises:
+            InputError: no interval is known.
+        """
+        configured = None if self.ttl_config is None else self.ttl_config.get("sweep_interval_minutes")
+        minutes = configured if sweep_interval_minutes is None else sweep_interval_minutes
+        if minutes is None:
+            raise InputError("No interval is known", "Give sweep_interval_minutes, here or in ttl")
+        if self._sweeper is None or self._sweeper.done.done():
+            self._sweeper = _Sweeper(partial(WorldDBStore.sweep_ttl, self), _seconds(minutes))
+            self.db.at_close(partial(WorldDBStore.stop_ttl_sweeper, self))
+        return self._sweeper.done
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Stop sweeping; return whether it has stopped within so many seconds, or none was under way."""
+        return self._sweeper is None or self._sweeper.stop(timeout)
+
     # -- reading
 
     def _answer(self, view: View, op: base.Op) -> base.Result:
@@ -135,6 +192,8 @@ class WorldDBStore(base.BaseStore):
             return None
         if isinstance(op, base.GetOp):
             found = self._item(view, op.namespace, op.key)
+            if found is not None and op.refresh_ttl:
+                self._uses.note(found, view.valid)
             return None if found is None else _told(view, found, op.namespace)
         if isinstance(op, base.SearchOp):
             return self._search(view, op)
@@ -165,7 +224,8 @@ class WorldDBStore(base.BaseStore):
             return ResultList()
         end = op.offset + op.limit
         answers: list[Recall] = []
-        places = dict(self._directory.items(view, self._inside(view, ()), op.namespace_prefix))
+        top = self._inside(view, ())
+        places = dict(self._directory.items(view, top, op.namespace_prefix, hidden=not self._hides))
         given = op.filter or {}
         is_whole = bool(given) or (self._vectors is not None and bool(op.query))
         fitting: Iterator[tuple[World, float | None]] = (
@@ -175,7 +235,9 @@ class WorldDBStore(base.BaseStore):
         )
         if op.query and self._vectors is not None:
             fitting = iter(_by_score(self._vectors, op.query, [world for world, _ in fitting]))
-        shown = islice(fitting, op.offset, end)
+        shown = list(islice(fitting, op.offset, end))
+        for world, _ in shown if op.refresh_ttl else ():
+            self._uses.note(world, view.valid)
         found = [_FoundItem(_told(view, world, places[world.ref]), world, score) for world, score in shown]
         return ResultList(found, recall_notes(answers[-1:], in_one_world=self._world is not None))
 
@@ -221,7 +283,7 @@ class WorldDBStore(base.BaseStore):
         return TRUST_LEVELS.index(world.trust) >= TRUST_LEVELS.index(self._min_trust)
 
     def _namespaces(self, view: View, op: base.ListNamespacesOp) -> list[Namespace]:
-        paths = self._directory.namespaces(view, self._inside(view, ()))
+        paths = self._directory.namespaces(view, self._inside(view, ()), hidden=not self._hides)
         fitting = {
             path[: op.max_depth] if op.max_depth is not None else path
             for path in paths
@@ -281,6 +343,10 @@ class WorldDBStore(base.BaseStore):
         if present is not None:
             if present.content != content or present.source.get(_INDEX) != op.index:
                 tx.revise(present.ref, content=content, source=source)
+            if op.ttl is not None:
+                tx.expire(present.ref, ttl=_seconds(op.ttl))
+            elif present.expires_at is not None:
+                tx.unexpire(present.ref)
             return None
         inside = self._made(tx, view, op.namespace)
         # A deleted item has ended for good, so its key begins a new one.
@@ -299,6 +365,7 @@ class WorldDBStore(base.BaseStore):
             resolve=False,
             source=source,
             revive=True,
+            ttl=None if op.ttl is None else _seconds(op.ttl),
         )
 
     def _made(self, tx: Any, view: View, namespace: Namespace) -> Any:
@@ -336,6 +403,76 @@ class WorldDBStore(base.BaseStore):
             return False
         inside = self._inside(view, path[:-2])
         return inside is not None and bool(_named(view, path[-2], ITEM, inside, ended=True))
+
+
+class AsyncWorldDBStore(WorldDBStore):
+    """The same, with the calls that sweep to be awaited, as LangGraph's other async stores have them."""
+
+    async def sweep_ttl(self) -> int:  # type: ignore[override]
+        """Retire the items whose time to live has passed, in a thread; return how many."""
+        return await asyncio.to_thread(super().sweep_ttl)
+
+    async def start_ttl_sweeper(  # type: ignore[override]
+        self, sweep_interval_minutes: float | None = None
+    ) -> Future[None]:
+        """Begin to sweep by a thread; see :meth:`WorldDBStore.start_ttl_sweeper`."""
+        return super().start_ttl_sweeper(sweep_interval_minutes)
+
+    async def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:  # type: ignore[override]
+        """Stop sweeping; see :meth:`WorldDBStore.stop_ttl_sweeper`."""
+        return await asyncio.to_thread(super().stop_ttl_sweeper, timeout)
+
+
+class _Sweeper:
+    """A thread that calls something every so many seconds, until it is stopped."""
+
+    def __init__(self, sweep: Callable[[], int], seconds: float) -> None:
+        self.done: Future[None] = Future()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(sweep, seconds), name="worlddb-ttl", daemon=True)
+        self._thread.start()
+
+    def _run(self, sweep: Callable[[], int], seconds: float) -> None:
+        try:
+            while not self._stopped.wait(seconds):
+                # A store that is busy is swept the next time.
+                with suppress(UnavailableError):
+                    sweep()
+            self.done.set_result(None)
+        except BaseException as error:
+            self.done.set_exception(error)
+
+    def stop(self, timeout: float | None) -> bool:
+        self._stopped.set()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+
+def _checked_ttl(given: base.TTLConfig | None) -> base.TTLConfig | None:
+    """Refuse a setting that no store knows, and a time that is none."""
+    if given is None:
+        return None
+    unknown = [name for name in given if name not in base.TTLConfig.__annotations__]
+    if unknown:
+        raise InputError(
+            f"ttl has {unknown[0]!r:.80}, which is no setting",
+            f"Give some of: {', '.join(base.TTLConfig.__annotations__)}",
+        )
+    for minutes in (given.get("default_ttl"), given.get("sweep_interval_minutes")):
+        if minutes is not None:
+            _seconds(minutes)
+    return given
+
+
+def _seconds(minutes: Any) -> float:
+    """Return the seconds of minutes.
+
+    Raises:
+        InputError: it is no number, or not more than 0.
+    """
+    if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not 0 < minutes < float("inf"):
+        raise InputError(f"{minutes!r:.40} is no number of minutes", "Give a number, more than 0")
+    return minutes * 60
 
 
 def _named(view: View, name: str, type_name: str, inside: str | None, *, ended: bool = False) -> list[World]:

@@ -17,12 +17,18 @@ Namespace = tuple[str, ...]
 
 NAMESPACE: Final = "Namespace"
 ITEM: Final = "Item"
-_OF_WORLDS: Final = frozenset(("created", "revised", "closed", "lost", "voided", "ended", "erased"))
+_OF_WORLDS: Final = frozenset(
+    ("created", "revised", "closed", "lost", "voided", "ended", "erased", "expires", "pinned")
+)
 """Events of which each is about the worlds that it names and about nothing else."""
 _OF_OTHERS: Final = frozenset(
-    ("space", "embedded", "embedded_through", "bookmarked", "trusted", "tuned", "reclustered")
+    ("space", "embedded", "embedded_through", "bookmarked", "trusted", "tuned", "reclustered", "labelled", "unlabelled")
 )
 """Events that leave every item where it is."""
+_MOST_WAITED: Final = 1_000_000
+"""Microseconds after which it is recorded that items were read."""
+_MOST_USED: Final = 1_000
+"""Items of which it waits to be recorded that they were read."""
 _MOST_FOLLOWED: Final = 10_000
 """Commits that are followed one by one; after more, everything is read anew."""
 
@@ -41,22 +47,28 @@ class Directory:
         self._until = 0
         self._paths: dict[str, Namespace] = {}
         self._items: dict[str, Namespace] = {}
+        self._deadlines: dict[str, int] = {}
+        """From when on items are hidden."""
 
-    def items(self, view: View, top: str | None, prefix: Namespace = ()) -> list[tuple[str, Namespace]]:
+    def items(
+        self, view: View, top: str | None, prefix: Namespace = (), *, hidden: bool = False
+    ) -> list[tuple[str, Namespace]]:
         """Return the references and namespaces of the items under a prefix, in log order.
 
-        ``top`` is the world of all namespaces, None if there is none yet.
+        ``top`` is the world of all namespaces, None if there is none yet. ``hidden``: also what a deadline hides.
         """
         with self._lock:
             self._follow(view, top)
-            depth = len(prefix)
-            return [each for each in self._items.items() if each[1][:depth] == prefix]
+            depth, deadlines = len(prefix), {} if hidden else self._deadlines
+            return [
+                each
+                for each in self._items.items()
+                if each[1][:depth] == prefix and deadlines.get(each[0], FOREVER) > view.valid
+            ]
 
-    def namespaces(self, view: View, top: str | None) -> set[Namespace]:
+    def namespaces(self, view: View, top: str | None, *, hidden: bool = False) -> set[Namespace]:
         """Return the namespaces that directly contain items."""
-        with self._lock:
-            self._follow(view, top)
-            return set(self._items.values())
+        return {path for _, path in self.items(view, top, hidden=hidden)}
 
     def keep_up(self, view: View, top: str | None) -> None:
         """Follow what was put, if everything is known that was there before: then the next read has little to do."""
@@ -65,9 +77,11 @@ class Directory:
                 self._follow(view, top)
 
     def _follow(self, view: View, top: str | None) -> None:
+        # What is hidden is kept too: it is no event that a deadline passes.
+        view = view.revealing()
         is_near = 0 <= self._seq <= view.seq <= self._seq + _MOST_FOLLOWED and view.valid < self._until
         if top is None:
-            self._paths, self._items, self._until = {}, {}, FOREVER
+            self._paths, self._items, self._deadlines, self._until = {}, {}, {}, FOREVER
         elif is_near and not self._paths:
             # There was nothing before.
             self._paths = {top: ()}
@@ -81,7 +95,7 @@ class Directory:
     def _read(self, view: View, top: str) -> None:
         """Read everything anew."""
         self._until = FOREVER
-        self._paths, self._items = {top: ()}, {}
+        self._paths, self._items, self._deadlines = {top: ()}, {}, {}
         # A namespace is made before what lies in it, but may have been moved since.
         waiting = view.find(type=NAMESPACE, world=top)
         while waiting:
@@ -123,9 +137,45 @@ class Directory:
         self._until = min(self._until, world.valid.end)
         if world.type == ITEM:
             self._items[world.ref] = path
+            self._deadlines.pop(world.ref, None)
+            if world.expires_at is not None and not world.pinned:
+                self._deadlines[world.ref] = world.expires_at
         else:
             self._paths[world.ref] = (*path, world.name)
         return True
+
+
+class Uses:
+    """Items with a time to live that were read, until that is recorded: of many reads together, as one commit."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._lock = threading.Lock()
+        self._used: dict[str, int] = {}
+        self._first = self._until = FOREVER
+        db.at_close(self.record)
+
+    def note(self, world: World, at: int) -> None:
+        """Note that an item was read at a time."""
+        if world.expires_at is None:
+            return
+        with self._lock:
+            self._used[world.ref] = max(at, self._used.get(world.ref, at))
+            self._first, self._until = min(self._first, at), min(self._until, world.expires_at)
+
+    def is_due(self, now: int) -> bool:
+        """Return whether what was noted has to be recorded before the next read, or has waited for long enough."""
+        waited = now - self._first >= _MOST_WAITED or len(self._used) >= _MOST_USED
+        return bool(self._used) and (waited or now >= self._until)
+
+    def record(self) -> None:
+        """Record what was noted."""
+        with self._lock:
+            used, self._used, self._first, self._until = self._used, {}, FOREVER, FOREVER
+        if used:
+            with self._db.batch() as tx:
+                for ref, at in used.items():
+                    tx.refresh(ref, at=at)
 
 
 class Vectors:

@@ -121,6 +121,32 @@ def test_a_time_to_live_is_refreshed_and_a_fixed_deadline_is_not(db: Database, c
     assert journal.count("expires") == 4
 
 
+def test_a_refresh_counts_from_when_a_memory_was_used_and_only_forwards(db: Database, clock: ManualClock) -> None:
+    fact = db.create("Fact", "", content="one", ttl=3_600)
+    clock.advance(HOUR // 2)
+    used = clock.now()
+    clock.advance(HOUR)
+    assert not db.refresh(fact).events, "it is hidden by now"
+    assert db.refresh(fact, at=used).events == 1 and db.view().get(fact) is None
+    assert db.view().get(fact, include_expired=True).expires_at == used + HOUR  # type: ignore[union-attr]
+    assert not db.refresh(fact, at=used - 60).events, "what was known later counts"
+
+
+def test_a_sweep_retires_what_is_hidden_and_nothing_else(db: Database, clock: ManualClock) -> None:
+    with db.batch() as tx:
+        over, kept = tx.create("Fact", "", content="over", ttl=60), tx.create("Fact", "", content="kept", ttl=7_200)
+        pinned = tx.create("Fact", "", content="pinned", ttl=60, pinned=True)
+    refs = [tx.receipt.refs[each.position] for each in (over, kept, pinned)]
+    clock.advance(HOUR)
+    before = db.view()
+    swept = db.sweep(refs, why="over")
+    assert swept.events > 0 and not db.sweep(refs).events
+    worlds = [db.view().get(ref, include_superseded=True) for ref in refs]
+    assert [world.ended for world in worlds if world] == [True, False, False]
+    assert before.expired() != [] and db.view().expired() == []
+    assert db.view(valid=tx.receipt.ingest_time).get(refs[0]) is not None, "it held then"
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -81,6 +81,7 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
     "restate.source": lambda on: on.db.restate(on.one, source={"said": [SAID]}),
     "restate.why": lambda on: on.db.restate(on.one, why=SAID),
     "expire.why": lambda on: on.db.expire(on.one, ttl=5, why=SAID),
+    "sweep.why": lambda on: (on.db.expire(on.one, expires_at="2020-01-01"), on.db.sweep(on.one, why=SAID))[1],
     "label.labels": lambda on: on.db.label(on.one, SAID),
     "label.why": lambda on: on.db.label(on.one, "uno", why=SAID),
     "unlabel.why": lambda on: (on.db.label(on.one, "uno"), on.db.unlabel(on.one, "uno", why=SAID))[1],

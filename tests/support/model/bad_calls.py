@@ -94,6 +94,7 @@ REFERENCES: dict[str, Call] = {
     "unalias": lambda s: s.db.unalias(s.one, "never given"),
     "expire": lambda s: s.db.expire("00000bad", ttl=5),
     "refresh": lambda s: s.db.refresh(["00000bad"]),
+    "sweep": lambda s: s.db.sweep(["00000bad"]),
     "label": lambda s: s.db.label("00000bad", "home"),
     "unlabel": lambda s: s.db.unlabel(s.one, "never put on"),
     "pin": lambda s: s.db.pin("00000bad"),

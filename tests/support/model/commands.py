@@ -69,7 +69,7 @@ _POSITIONAL = {
     "unalias": ("ref",),
     "restate": ("ref",),
     **dict.fromkeys(("expire", "unexpire", "label", "unlabel", "pin", "unpin"), ("ref",)),
-    "refresh": ("refs",),
+    **dict.fromkeys(("refresh", "sweep"), ("refs",)),
     "erase": ("refs",),
     "accept": ("proposal",),
     "reject": ("proposal",),

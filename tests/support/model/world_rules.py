@@ -360,11 +360,16 @@ class OfWorlds(Tuning):
     def _unexpire(self, ref: Any, why: str = "") -> int:
         return self._mark(self._marked(ref)[0], deadline=None)
 
-    def _refresh(self, refs: Any) -> int:
+    def _refresh(self, refs: Any, at: int | None = None) -> int:
         number, known = self._marked(refs)
-        if known.deadline is None or not known.deadline[1] or known.deadline[0] <= self.now:
+        used = self.now if at is None else min(at, self.now)
+        if known.deadline is None or not known.deadline[1] or known.deadline[0] <= used:
             return number
-        return self._mark(number, deadline=(self.now + known.deadline[1], known.deadline[1]))
+        return self._mark(number, deadline=(max(used + known.deadline[1], known.deadline[0]), known.deadline[1]))
+
+    def _sweep(self, refs: Any, why: str = "") -> int:
+        number, known = self._marked(refs)
+        return number if not known.hidden(self.now) or known.ended else self._retire(Known(number), why=why)
 
     def _pin(self, ref: Any, why: str = "") -> int:
         return self._mark(self._marked(ref)[0], pinned=True)

@@ -1,4 +1,4 @@
-"""``worlddb expire``, ``refresh``, ``label``, ``pin`` and ``marked``: what is worth looking at, and until when."""
+"""``worlddb expire``, ``refresh``, ``sweep``, ``label``, ``pin`` and ``marked``: what is worth looking at, and when."""
 
 from collections.abc import Callable
 
@@ -41,6 +41,26 @@ def _refresh_arguments(parser: Parser) -> None:
 
 def _refresh(args: Namespace, out: Output) -> int:
     return _write(args, out, lambda db, ref: db.refresh(ref, idempotency_key=args.idempotency_key))
+
+
+def _sweep_arguments(parser: Parser) -> None:
+    parser.add_argument("ref", metavar="WORLD", nargs="?", help="only inside this world (default: everything)")
+    add_common(parser)
+
+
+def _sweep(args: Namespace, out: Output) -> int:
+    with stores.existing(args, author=args.author) as db:
+        view = db.view()
+        over = view.expired(None if args.ref is None else stores.world_of(view, args.ref))
+        receipt = db.sweep(over, why=args.why, idempotency_key=args.idempotency_key) if over else None
+        if receipt is not None:
+            receipt.raise_if_refused()
+
+        def write(page: Page) -> None:
+            page.line(f"{wire.counted(len(over), 'world')} retired, whose deadline had passed")
+
+        out.answer({"swept": [world.ref for world in over], "seq": db.head().seq}, write)
+    return DONE
 
 
 def _label_arguments(parser: Parser) -> None:
@@ -120,6 +140,13 @@ COMMANDS = (
         _refresh_arguments,
         _refresh,
         (("refresh 3fa9c2d1", "another day, if that is its time to live"),),
+    ),
+    Command(
+        "sweep",
+        "retire what a deadline hides: it holds no more from now on",
+        _sweep_arguments,
+        _sweep,
+        (("sweep", "everything that has expired"), ('sweep "The new job"', "inside of one world")),
     ),
     Command(
         "label",
