@@ -64,6 +64,15 @@ class Scopes:
         found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired)
         return [world for world in found if self.is_scope(view, world) and world.name == str(label)]
 
+    def ever(self, view: View, label: Label) -> list[World]:
+        """Return the scope worlds of a label, also those that lie in this world at another time alone."""
+        found = view.find(name=str(label), type=SCOPE, include_superseded=True)
+        return [world for world in found if world.name == str(label) and self._lies_here(view, world)]
+
+    def _lies_here(self, view: View, world: World) -> bool:
+        edges = view.edges(world.ref, type="contains", direction="in", include_superseded=True)
+        return any(edge.source == self.top for edge in edges)
+
     def is_scope(self, view: View, world: World) -> bool:
         """Return whether a world is a scope of this server."""
         kind, colon, _ = world.name.partition(":")

@@ -430,18 +430,18 @@ def _seen_losses(session: Session, receipt: Receipt) -> list[Loss]:
 
 def retire_all(session: Session, given: tool_arguments.RetireAll, call: Call) -> tool_results.Done:
     """``memory_retire_all``."""
-    return _retired(session, call, _scope(session, session.view(), given), given.why, itself=False)
+    return _retired(session, call, _scopes(session, session.view(), given), given.why, itself=False)
 
 
 def purge_scope(session: Session, given: tool_arguments.PurgeScope, call: Call) -> tool_results.Done:
     """``memory_purge_scope``."""
-    scope = _scope(session, session.view(), given)
-    if given.confirm != scope.name:
+    scopes = _scopes(session, session.view(), given)
+    if given.confirm != scopes[0].name:
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",
-            f"This retires the scope and everything in it. To go on, give confirm={scope.name!r}",
+            f"This retires the scope and everything in it. To go on, give confirm={scopes[0].name!r}",
         )
-    return _retired(session, call, scope, given.why, itself=True)
+    return _retired(session, call, scopes, given.why, itself=True)
 
 
 def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) -> tool_results.Forgotten:
@@ -453,7 +453,7 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
         )
     label = Label("user", given.user_id)
     view = session.view()
-    scopes = session.scopes(view, label, include_retired=True)
+    scopes = session.ever(view, label)
     if not scopes:
         raise UnknownReference(f"There is no scope {mcp_wording.named(str(label))}", "See memory_list_scopes")
     if given.confirm != str(label):
@@ -493,23 +493,22 @@ def decide(session: Session, given: tool_arguments.Decide, call: Call) -> tool_r
     return _done(session, receipt, fitting[0].ref)
 
 
-def _retired(session: Session, call: Call, scope: World, why: str, *, itself: bool) -> tool_results.Done:
-    """Retire what still holds in a scope, in one commit; with ``itself`` the scope too."""
-    refs = [world.ref for world in session.memories_in(session.view(), [scope.ref])]
+def _retired(session: Session, call: Call, scopes: list[World], why: str, *, itself: bool) -> tool_results.Done:
+    """Retire what still holds in all scopes of one id, in one commit; with ``itself`` the scopes too."""
+    own = [scope.ref for scope in scopes]
+    refs = [world.ref for world in session.memories_in(session.view(), own)]
     with session.db.batch(progress=call.step) as tx:
-        for ref in refs:
+        for ref in [*refs, *own] if itself else refs:
             tx.retire(ref, why=why)
-        if itself:
-            tx.retire(scope.ref, why=why)
-    return _done(session, tx.receipt, scope.ref, retired=len(refs))
+    return _done(session, tx.receipt, own[0], retired=len(refs))
 
 
-def _scope(session: Session, view: View, given: tool_arguments.RetireAll) -> World:
+def _scopes(session: Session, view: View, given: tool_arguments.RetireAll) -> list[World]:
     label = Label(given.kind, given.scope_id)
     found = session.scopes(view, label)
     if not found:
         raise UnknownReference(f"There is no scope {mcp_wording.named(str(label))}", "See memory_list_scopes")
-    return found[0]
+    return found
 
 
 def _check_text(text: str) -> None:

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import worlddb
 from tests.tools.mcp.test_mcp_tools import call, texts
 from worlddb import InputError, Note, UnknownReference
 from worlddb.tools.agents import forget, recall, remember
+from worlddb.tools.mcp import catalogue
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.mcp_wording import explain_note
-from worlddb.tools.mcp.session import Session
+from worlddb.tools.mcp.session import Call, Session
 
 
 @pytest.fixture
@@ -336,6 +338,44 @@ def test_a_scope_whose_membership_was_ended_takes_nothing_that_nobody_finds(
     assert texts(call(desk, "memory_recall", user_id="ada", query="second")) == ["second"]
     found = db.redecide()
     assert found.differing == () and found.undecidable == () and db.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("confined", [False, True])
+def test_all_scopes_of_one_id_are_emptied_and_purged(db: worlddb.Database, confined: bool) -> None:
+    """Two may hold, as after a bundle or where one was resumed: the second one stayed as it was."""
+    desk = Session(db, db.create("Topic", "mine").ref if confined else None)
+    write(desk, "first")
+    scope = call(desk, "memory_list_scopes", kind="user")["scopes"][0]["id"]
+    db.retire(scope)
+    write(desk, "second")
+    db.reassert(scope)
+    write(desk, "third")
+    assert set(texts(call(desk, "memory_list", user_id="ada"))) == {"first", "second", "third"}
+    assert call(desk, "memory_retire_all", kind="user", scope_id="ada")["retired"] == 3
+    assert texts(call(desk, "memory_list", user_id="ada")) == []
+    write(desk, "fourth")
+    call(desk, "memory_purge_scope", kind="user", scope_id="ada", confirm="user:ada")
+    assert call(desk, "memory_list_scopes", kind="user")["scopes"] == []
+    write(desk, "fifth")
+    assert texts(call(desk, "memory_list", user_id="ada")) == ["fifth"]
+
+
+def test_a_user_is_forgotten_whose_scope_lies_nowhere_now(db: worlddb.Database) -> None:
+    """What lay in it was still there, and the model was told that all was erased."""
+    (tool,) = (tool for tool in catalogue.tools_of("operator"))
+    desk, tenant = Session(db), db.create("Tenant", "T").ref
+    write(desk, "zqfirst")
+    call(Session(db, tenant), "memory_write", text="theirs", user_id="ada")
+    scope = next(
+        world.ref for world in db.view().find(name="user:ada") if tenant not in db.view().containers(world.ref)
+    )
+    db.retire(next(edge.ref for edge in db.view().edges(scope, type="contains") if edge.target == scope))
+    write(desk, "zqsecond")
+    given = {"user_id": "ada", "reason": "request 9", "confirm": "user:ada"}
+    tool.run(desk, msgspec.convert(given, tool.takes), Call("a client", tool.name))
+    assert b"zqfirst" not in (db.path / "data.mdb").read_bytes()
+    assert b"zqsecond" not in (db.path / "data.mdb").read_bytes()
+    assert texts(call(Session(db, tenant), "memory_list", user_id="ada")) == ["theirs"]
 
 
 @pytest.mark.parametrize("confined", [False, True])
