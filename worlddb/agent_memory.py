@@ -508,7 +508,9 @@ class Memory:
             for kind, refs in ends.items():
                 for ref in refs:
                     tx.link(made, kind, ref, valid_from=begins, why=why)
-        done = self._done(tx.receipt, [tx.receipt.refs[made.position]], begun)
+        refs = [tx.receipt.refs[made.position]]
+        self._go_on(tx.receipt, key, refs, begins)
+        done = self._done(tx.receipt, refs, begun)
         return msgspec.structs.replace(done, near=tuple(near))
 
     def _converse(
@@ -610,7 +612,13 @@ class Memory:
                     valid_from=begins,
                     properties={"role": "speaker"},
                 )
+        self._go_on(tx.receipt, key, [tx.receipt.refs[position] for position in made], None)
         return tx.receipt, made
+
+    def _go_on(self, receipt: Any, key: Any, refs: Sequence[str], begins: int | None) -> None:
+        """Put what was written into the next scope of the user, if another process has ended this one meanwhile."""
+        if self._label is not None and receipt.events and receipt.refs[0] not in [each.world for each in self._views()]:
+            self._scopes.begin_anew(key, refs, begins)
 
     def _home(self, tx: Any) -> tuple[ScopeKey | tuple[str, ...], Any]:
         """Return the key of whose world it is, and the world, made if there is none."""

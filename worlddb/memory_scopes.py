@@ -13,7 +13,7 @@ import msgspec
 from worlddb.database import Database
 from worlddb.log.model import limits
 from worlddb.log.model.errors import InputError, UnknownReference
-from worlddb.log.model.times import format_time
+from worlddb.log.model.times import TimeLike, format_time
 from worlddb.query.records.records import World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Note
@@ -119,17 +119,21 @@ class Scopes:
             revive=True,
         )
 
-    def begin_anew(self, key: ScopeKey, memory: str, valid_from: str | None) -> None:
-        """Put a memory into the first scope after those that ended and were erased since.
+    def begin_anew(self, key: ScopeKey, memories: Iterable[str], valid_from: TimeLike | None) -> None:
+        """Put memories into the first scope after those that ended, where one had when they were written.
 
-        Erased scopes cannot be counted, so the memory first landed in the last of them, where nobody would find it.
+        Another process may end it between the look and the write. Nobody would find them in there.
         """
         *parts, number = key
         while True:
             number = str(int(number) + 1)
+            following = cast(ScopeKey, (*parts, number))
+            if not self._is_open(self.db.view(world=self.world), following):
+                continue
             with self.db.batch() as tx:
-                scope = self.write_scope(tx, cast(ScopeKey, (*parts, number)))
-                tx.link(scope, "contains", memory, valid_from=valid_from)
+                scope = self.write_scope(tx, following)
+                for memory in memories:
+                    tx.link(scope, "contains", memory, valid_from=valid_from)
             if not any(note.code == "not_revived" for note in tx.receipt.notes):
                 return
 

@@ -538,3 +538,28 @@ def test_a_scope_that_was_resumed_and_whose_name_was_erased_takes_nothing_that_n
     db.erase(scope, reason="r", members=False)
     mem.add("second zq")
     assert [hit.content for hit in mem.recall("zq")] == ["second zq"]
+
+
+@pytest.mark.parametrize("given", ["statement", "messages"])
+@pytest.mark.parametrize("erased", [False, True])
+def test_what_is_added_while_the_scope_is_ended_is_found_in_the_next_one(
+    db: worlddb.Database, monkeypatch: pytest.MonkeyPatch, given: str, erased: bool
+) -> None:
+    mem = worlddb.memory(db, user="cleo", session="s")
+    mem.add("zqold")
+    looked = mem._scope_key
+
+    def end_after_a_look() -> Any:
+        key = looked()
+        scope = db.view().find(name="user:cleo", type="Scope")
+        if scope and scope[0].ref == first:
+            db.retire(first)
+            if erased:
+                db.erase(first, reason="r", members=True)
+        return key
+
+    first = db.view().find(name="user:cleo", type="Scope")[0].ref
+    monkeypatch.setattr(mem, "_scope_key", end_after_a_look)
+    mem.add("zqnew" if given == "statement" else [{"role": "user", "content": "zqnew"}])
+    assert ["zqnew" in hit.content for hit in mem.recall("zqnew")] == [True]
+    assert [hit for hit in mem.recall("zqold") if "zqold" in hit.content] == []

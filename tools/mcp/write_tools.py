@@ -76,11 +76,12 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
         then = session.db.view(seq=receipt.seq - 1, valid=receipt.ingest_time, world=session.world)
         near = _near(then, given, [scope.ref for label in labels for scope in session.scopes(then, label)])
     memory = receipt.refs[len(labels)]
-    if not is_purged and any(note.code == "not_revived" for note in receipt.notes):
+    if not is_purged and receipt.seq > view.seq:
+        # Another process may have ended a scope between the look and the write.
         found = session.scopes_of(session.view(), memory)
         for label, key in zip(labels, keys, strict=True):
             if str(label) not in found:
-                session.begin_anew(key, memory, given.valid_from)
+                session.begin_anew(key, [memory], given.valid_from)
     session.embed_new()
     done = _done(session, receipt, memory)
     if is_purged:

@@ -379,6 +379,26 @@ def test_a_user_is_forgotten_whose_scope_lies_nowhere_now(db: worlddb.Database) 
 
 
 @pytest.mark.parametrize("confined", [False, True])
+def test_what_is_written_while_its_scope_is_ended_is_found_in_the_next_one(
+    db: worlddb.Database, monkeypatch: pytest.MonkeyPatch, confined: bool
+) -> None:
+    """Another process ends it between the look and the write."""
+    desk = Session(db, db.create("Topic", "mine").ref if confined else None)
+    write(desk, "first")
+    scope, looked = call(desk, "memory_list_scopes", kind="user")["scopes"][0]["id"], desk.key_after
+
+    def end_after_a_look(*given: Any) -> Any:
+        key = looked(*given)
+        if not db.view().get(scope, include_superseded=True).ended:  # type: ignore[union-attr]
+            db.retire(scope)
+        return key
+
+    monkeypatch.setattr(desk, "key_after", end_after_a_look)
+    write(desk, "second")
+    assert texts(call(desk, "memory_list", user_id="ada")) == ["second"]
+
+
+@pytest.mark.parametrize("confined", [False, True])
 def test_a_memory_of_the_last_day_that_there_is_is_written_and_answered(db: worlddb.Database, confined: bool) -> None:
     """It was written, and the answer was an error, so that a model wrote it again."""
     desk = Session(db, db.create("Topic", "mine").ref if confined else None)
