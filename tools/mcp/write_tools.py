@@ -78,9 +78,9 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
     memory = receipt.refs[len(labels)]
     if not is_purged and receipt.seq > view.seq:
         # Another process may have ended a scope between the look and the write.
-        found = session.scopes_of(session.view(), memory)
-        for label, key in zip(labels, keys, strict=True):
-            if str(label) not in found:
+        now = session.view()
+        for label, key, scope in zip(labels, keys, receipt.refs, strict=False):
+            if scope not in [each.ref for each in session.scopes(now, label)]:
                 session.begin_anew(key, [memory], given.valid_from)
     session.embed_new()
     done = _done(session, receipt, memory)
