@@ -71,6 +71,7 @@ else:
         "reconciler.embedding.spaces": "EmbeddingSpace",
         "reconciler.embedding.static_embedder": "StaticEmbedder",
         "reconciler.erasure.erasure_preview": "ErasurePlan KeptWorld",
+        "reconciler.ingest.chat_messages": "ChatMessage read_message",
         "reconciler.ingest.extraction": "Extraction Extractor Node Relation Turn",
         "reconciler.ingest.mentions.mention_extractor": "EntityExtractor",
         "reconciler.ingest.mentions.surface_forms": "MENTION_KINDS=KINDS Mention",

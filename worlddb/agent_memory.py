@@ -515,7 +515,7 @@ class Memory:
 
     def _converse(
         self,
-        messages: list[chat_messages.Message],
+        messages: list[chat_messages.ChatMessage],
         at: times.TimeLike | None,
         source: dict[str, Any],
         why: str,
@@ -549,7 +549,7 @@ class Memory:
         done = self._done(receipt, refs, begun)
         return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes))
 
-    def _held(self, session: str, said: Sequence[chat_messages.Message]) -> set[int]:
+    def _held(self, session: str, said: Sequence[chat_messages.ChatMessage]) -> set[int]:
         """Return the places of messages in a list that the session holds in one of the user's worlds, or held once."""
         known, views = set[int](), self._views()
         scope = self._scope_key() if views else ()
@@ -561,7 +561,7 @@ class Memory:
 
     def _write_turns(
         self,
-        said: Sequence[chat_messages.Message],
+        said: Sequence[chat_messages.ChatMessage],
         speakers: Mapping[str, str],
         session: str,
         attempt: int,

@@ -350,6 +350,7 @@ class Database(WriteCalls):
         revive: bool = False,
         resolve: bool | str = "all",
         embed: bool = False,
+        title: str | None = None,
         idempotency_key: str | None = None,
     ) -> outcome.Receipt:
         """Write turns of a conversation as one commit: conversation, sessions, turns and speakers.
@@ -357,9 +358,11 @@ class Database(WriteCalls):
         A turn is a :class:`Turn`, a dict of its fields, or a message of a chat (``{"role": …, "content": …}``, and as
         LangChain and ShareGPT have them), whose role is its speaker.
 
-        With ``session`` all turns belong to that one; without it each belongs to the session that it names.
+        With ``session`` all turns belong to that one, which is called ``title`` if that is given; without it each
+        belongs to the session that it names.
 
-        Every record is keyed by format, conversation, session and position (from ``start``), and by the world ``into``
+        Every record is keyed by format, conversation, session and position (from ``start``), a turn with a ``key`` by
+        that instead of its position, and by the world ``into``
         if one is given, so the same input into the same world changes nothing, a longer one adds its tail, and changed
         text is a revision. In another world a conversation of the same name is another one.
 
@@ -391,6 +394,7 @@ class Database(WriteCalls):
             extractor,
             revive,
             resolve,
+            title,
         )
         if limits.checked_flag(embed, "embed") and not self._models.any:
             raise errors.ModelUnavailable("The store was opened without an embedder", "Open it with embedder=...")

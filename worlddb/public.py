@@ -127,6 +127,7 @@ from worlddb.reconciler.embedding.multilingual import MultilingualEmbedder
 from worlddb.reconciler.embedding.spaces import EmbeddingSpace
 from worlddb.reconciler.embedding.static_embedder import StaticEmbedder
 from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, KeptWorld
+from worlddb.reconciler.ingest.chat_messages import ChatMessage, read_message
 from worlddb.reconciler.ingest.extraction import Extraction, Extractor, Node, Relation, Turn
 from worlddb.reconciler.ingest.mentions.mention_extractor import EntityExtractor
 from worlddb.reconciler.ingest.mentions.surface_forms import KINDS as MENTION_KINDS
@@ -172,6 +173,7 @@ __all__ = [
     "CallableEmbedder",
     "Change",
     "Changes",
+    "ChatMessage",
     "Clock",
     "ClockJump",
     "Committed",
@@ -319,6 +321,7 @@ __all__ = [
     "new_key",
     "open",
     "parse_time",
+    "read_message",
     "rerank",
     "restore",
     "scratch_folder",

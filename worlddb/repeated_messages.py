@@ -24,14 +24,14 @@ _IN_COMMON: Final = 2
 Said = tuple[Any, str]
 
 
-def identity(said: chat_messages.Message) -> list[Any] | None:
+def identity(said: chat_messages.ChatMessage) -> list[Any] | None:
     """Return what tells a message from the others of its session, ``None`` if only its place does."""
     if said.id:
         return [said.id]
     return None if said.at is None else [said.at, said.role, said.text]
 
 
-def check_ids(said: Sequence[chat_messages.Message]) -> None:
+def check_ids(said: Sequence[chat_messages.ChatMessage]) -> None:
     """Check that messages of one id say the same.
 
     Raises:
@@ -51,7 +51,11 @@ def session_in(view: View, name: str, key: str) -> records.World | None:
 
 
 def held_before(
-    view: View, session: records.World, said: Sequence[chat_messages.Message], db: Database, keys: Sequence[str | None]
+    view: View,
+    session: records.World,
+    said: Sequence[chat_messages.ChatMessage],
+    db: Database,
+    keys: Sequence[str | None],
 ) -> set[int]:
     """Return the places of messages in a list that a session holds, or held once; ``keys`` are those that they have.
 

@@ -1,7 +1,8 @@
 """Reads messages of chats, in the shapes in which models and frameworks exchange them, as turns.
 
-These are role and content (OpenAI, Anthropic), from and value (ShareGPT), and objects with a type and a content
-(LangChain). Nothing is guessed: a message that cannot be read is refused with its position.
+These are role and content (OpenAI, Anthropic), from and value (ShareGPT), LangChain's objects and what it writes of
+them (``messages_to_dict``, ``dumpd``, ``model_dump``), and messages of the exports of ChatGPT (author and content) and
+Claude (sender and text). Nothing is guessed: a message that cannot be read is refused with its position.
 """
 
 import json
@@ -15,7 +16,20 @@ from worlddb.reconciler.ingest.extraction import Turn
 USER, ASSISTANT = "user", "assistant"
 INSTRUCTIONS: Final = ("system", "developer")
 """Roles of what is said to a model and by nobody in the conversation."""
-_ROLES: Final = {"human": USER, "ai": ASSISTANT, "gpt": ASSISTANT, "model": ASSISTANT, "bot": ASSISTANT}
+_ROLES: Final = {
+    **dict.fromkeys(("human", "humanmessage", "humanmessagechunk"), USER),
+    **dict.fromkeys(("ai", "gpt", "chatgpt", "model", "bot", "aimessage", "aimessagechunk"), ASSISTANT),
+    **dict.fromkeys(("systemmessage", "systemmessagechunk"), "system"),
+    **dict.fromkeys(("toolmessage", "toolmessagechunk", "function", "functionmessage"), "tool"),
+}
+"""What roles are called elsewhere, by LangChain's classes too."""
+_KNOWN: Final = frozenset({*_ROLES, *_ROLES.values(), *INSTRUCTIONS, "chat"})
+_SETTINGS: Final = ("user_editable_context", "model_editable_context")
+"""Contents in ChatGPT's export that hold what its user asked it to be told at all times."""
+_TO_ALL: Final = ("all", "assistant", "user")
+"""Whom a message may go to without being the call of a tool."""
+_TOLD_IN: Final = ("parts", "thoughts", "text", "result", "content", "summary")
+"""Where ChatGPT's contents have their texts; the first that is there counts."""
 _TIMES: Final = ("timestamp", "created_at", "create_time", "createdAt", "time", "date", "at")
 _IDS: Final = ("id", "uuid", "message_id")
 _TEXTS: Final = ("text", "input_text", "output_text", "refusal", "thinking")
@@ -26,24 +40,38 @@ _BY_UNIT: Final = ((10**11, 1_000_000), (10**14, 1_000))
 """Numbers below the first are seconds since 1970 (until 5138), below the second milliseconds, else microseconds."""
 
 
-class Message(NamedTuple):
-    """A message: who said it, as its role says, the text, when it was said if that is told, and its own id."""
+class ChatMessage(NamedTuple):
+    """A message: who said it, as its role says, the text, when it was said if that is told, and its own id.
+
+    ``name`` is what a user or a model of several is called, if the message says so.
+    """
 
     role: str
     text: str
     at: times.TimeLike | None
     id: str
+    name: str = ""
+
+    @property
+    def is_instruction(self) -> bool:
+        """Whether it is said to a model, and by nobody in the conversation."""
+        return self.role in INSTRUCTIONS
+
+    @property
+    def speaker(self) -> str:
+        """Who said it: the name, else the role."""
+        return self.name or self.role
 
     def turn(self, speakers: Mapping[str, str]) -> Turn:
         """Return it as a turn; ``speakers`` names who has a role, if it is not to be called by that."""
         source = {"role": self.role} | ({"message": self.id} if self.id else {})
-        return Turn(text=self.text, speaker=speakers.get(self.role, self.role), at=self.at, source=source)
+        return Turn(text=self.text, speaker=speakers.get(self.role, self.speaker), at=self.at, source=source)
 
 
 def is_message(given: object) -> bool:
     """Return whether a value has the shape of a message, and not that of a turn."""
     if isinstance(given, Mapping):
-        return "role" in given or ("from" in given and "value" in given)
+        return _plain(given) is not None
     return isinstance(getattr(given, "type", None), str) and hasattr(given, "content")
 
 
@@ -52,11 +80,11 @@ def as_turns(given: object) -> object:
     if not isinstance(given, list | tuple):
         return given
     return [
-        _message(each, f"turns[{place}]").turn({}) if is_message(each) else each for place, each in enumerate(given)
+        read_message(each, f"turns[{place}]").turn({}) if is_message(each) else each for place, each in enumerate(given)
     ]
 
 
-def messages_of(given: object) -> list[Message]:
+def messages_of(given: object) -> list[ChatMessage]:
     """Read a message or a list of them.
 
     Raises:
@@ -68,29 +96,72 @@ def messages_of(given: object) -> list[Message]:
         raise errors.InputError(
             f"{errors.shown(given)} is no list of messages", 'Give messages such as {"role": "user", "content": "…"}'
         )
-    return [_message(each, f"messages[{position}]") for position, each in enumerate(listed)]
+    return [read_message(each, f"messages[{position}]") for position, each in enumerate(listed)]
 
 
-def _message(given: Any, place: str) -> Message:
-    if not is_message(given):
-        raise errors.InputError(f"{place} is {errors.shown(given)}", 'Give {"role": "user", "content": "…"}')
-    if not isinstance(given, Mapping):
-        fields = ("type", "content", "tool_calls", "name", *_TIMES, *_IDS)
+def read_message(given: Any, place: str = "message") -> ChatMessage:
+    """Read one message in any of the shapes; ``place`` names it in errors.
+
+    Raises:
+        InputError: it is no message, or has a content that nobody can read.
+        InvalidTime: it has a time that cannot be read, or one without an offset.
+    """
+    if not isinstance(given, Mapping) and is_message(given):
+        fields = ("type", "role", "content", "tool_calls", "name", *_TIMES, *_IDS)
         given = {name: getattr(given, name) for name in fields if getattr(given, name, None) is not None}
-    role = given.get("role", given.get("from", given.get("type")))
+    plain = _plain(given) if isinstance(given, Mapping) else None
+    if plain is None:
+        raise errors.InputError(f"{place} is {errors.shown(given)}", 'Give {"role": "user", "content": "…"}')
+    role = plain.get("role", plain.get("from", plain.get("type")))
     if not isinstance(role, str) or not role.strip():
         raise errors.InputError(f"{place}.role is {errors.shown(role)}", f"Give {USER!r} or {ASSISTANT!r}")
-    parts = [*_texts(given.get("content", given.get("value")), f"{place}.content")]
-    calls = given.get("tool_calls") or ()
+    content = plain.get("content", plain.get("value"))
+    parts = [*_texts(content, f"{place}.content")]
+    calls = plain.get("tool_calls") or ()
     if not isinstance(calls, list | tuple):
         raise errors.InputError(f"{place}.tool_calls is {errors.shown(calls)}", "Give a list of calls")
-    parts += [_called(call, f"{place}.tool_calls") for call in calls]
-    found = next((given[name] for name in _IDS if isinstance(given.get(name), str | int)), "")
+    calls = [*calls, *([plain["function_call"]] if plain.get("function_call") else [])]
+    parts += [call for each in calls if (call := _called(each, f"{place}.tool_calls")) not in parts]
     text = "\n".join(part.strip() for part in parts if part.strip())
+    if (whom := plain.get("recipient")) is not None and whom not in _TO_ALL and text:
+        text = f"[calls {whom}({text})]"
+    found = next((plain[name] for name in _IDS if isinstance(plain.get(name), str | int)), "")
     limits.checked_text(text, f"{place}.content", limits.MAX_CONTENT_BYTES)
     known = limits.checked_text(role.strip().lower(), f"{place}.role", limits.MAX_TYPE_BYTES)
+    known = _ROLES.get(known, known)
+    if isinstance(content, Mapping) and content.get("content_type") in _SETTINGS:
+        known = INSTRUCTIONS[0]
     own = limits.checked_text(str(found), f"{place}.id", limits.MAX_TYPE_BYTES)
-    return Message(_ROLES.get(known, known), text, _time(given, place), own)
+    name = plain.get("name") if known in (USER, ASSISTANT) and isinstance(plain.get("name"), str) else ""
+    name = limits.checked_text(str(name).strip(), f"{place}.name", limits.MAX_TYPE_BYTES)
+    return ChatMessage(known, text, _time(plain, place), own, name)
+
+
+def _plain(given: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
+    """Return a message with its fields at its top, by their usual names; ``None`` of what is no message."""
+    if "role" in given or ("from" in given and "value" in given):
+        return given
+    if "sender" in given and ("text" in given or "content" in given):
+        texts = given.get("content") or given.get("text") or ""
+        files = [each for kind in ("attachments", "files") for each in given.get(kind) or ()]
+        texts = [*([texts] if isinstance(texts, str | Mapping) else texts), *dict.fromkeys(map(_file, files))]
+        return {**given, "role": given["sender"], "content": texts}
+    author = given.get("author")
+    if isinstance(author, Mapping) and "content" in given:
+        return {**given, "role": author.get("role"), "name": author.get("name")}
+    inner, kind = given.get("data"), given.get("type")
+    if isinstance(kind, str) and isinstance(inner, Mapping) and "content" in inner:
+        return {**inner, "type": kind, **({"role": inner["role"]} if "role" in inner else {})}
+    inner, path = given.get("kwargs"), given.get("id")
+    if "lc" in given and isinstance(inner, Mapping) and "content" in inner and isinstance(path, list) and path:
+        return {**inner, "type": inner.get("type", path[-1])}
+    return given if "content" in given and isinstance(kind, str) and kind.lower() in _KNOWN else None
+
+
+def _file(given: Any) -> str:
+    """Return how a file is named that came with a message; what is in it is another document."""
+    name = given.get("file_name") if isinstance(given, Mapping) else None
+    return f"[file {name}]" if isinstance(name, str) and name else "[file]"
 
 
 def _texts(content: Any, place: str, depth: int = 0) -> list[str]:
@@ -102,15 +173,30 @@ def _texts(content: Any, place: str, depth: int = 0) -> list[str]:
     if isinstance(content, str):
         return [content]
     if isinstance(content, Mapping):
-        content = [content]
+        content = _held(content) if "content_type" in content else [content]
+        if isinstance(content, str):
+            return [content]
     if not isinstance(content, Sequence) or isinstance(content, bytes):
         raise errors.InputError(f"{place} is {errors.shown(content)}", "Give a text, or a list of parts")
-    return [text for position, part in enumerate(content) for text in _part(part, f"{place}[{position}]", depth + 1)]
+    told = enumerate(content)
+    return [text for at, part in told if part is not None for text in _part(part, f"{place}[{at}]", depth + 1)]
+
+
+def _held(content: Mapping[str, Any]) -> Any:
+    """Return the texts or parts of a content as ChatGPT's export has it; without any, what kind it is."""
+    held = next((content[name] for name in _TOLD_IN if content.get(name) is not None), None)
+    return [f"[{content['content_type']}]"] if held is None else held
 
 
 def _part(part: Any, place: str, depth: int) -> list[str]:
     if isinstance(part, str):
         return [part]
+    if isinstance(part, Mapping) and "type" not in part:
+        if "content_type" in part:
+            text = part.get("text")
+            return [text if isinstance(text, str) else f"[{str(part['content_type']).partition('_')[0]}]"]
+        if isinstance(part.get("content", part.get("summary")), str):  # A thought.
+            return [each for name in ("summary", "content") if isinstance(each := part.get(name), str)]
     kind = part.get("type") if isinstance(part, Mapping) else None
     if not isinstance(kind, str):
         raise errors.InputError(f"{place} is {errors.shown(part)}", 'Give a part such as {"type": "text", "text": "…"}')

@@ -23,7 +23,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
     ``at`` is valid time (when it was said); without it, the time given to ``ingest``, else commit time.
     ``session`` groups turns into one world each. ``source`` says where the text came from (file, position, the
-    original's own id), and stays attached as provenance.
+    original's own id), and stays attached as provenance. ``key`` is the turn's own id within its session, by which it
+    is found again wherever it stands; without it, its position is.
     """
 
     text: str
@@ -32,6 +33,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     name: str = ""
     source: dict[str, Any] = {}
+    key: str = ""
 
 
 def given_turns(turns: object) -> tuple[Turn, ...]:
@@ -135,6 +137,8 @@ class Ingest(NamedTuple):
     """Let erased texts come back."""
     resolve: bool | str = "all"
     """Which tiers of the resolver run for speakers and what an extractor finds; see :class:`.commands.Create`."""
+    title: str | None = None
+    """What the session is called, if not by the name that keys it."""
 
 
 def commands_of(request: Ingest, are_gone: Callable[[Sequence[str | BoundKey]], list[bool]]) -> list[Command]:
@@ -148,19 +152,7 @@ def commands_of(request: Ingest, are_gone: Callable[[Sequence[str | BoundKey]], 
     Raises:
         InputError: a value of the request, a turn, or what the extractor gave is of a wrong type.
     """
-    limits.checked_number(request.start, "start", 0, 2**63)
-    checked_resolve(request.resolve)
-    limits.checked_flag(request.revive, "revive")
-    if request.extractor is not None and not callable(request.extractor):
-        raise errors.InputError(
-            f"extractor is {type(request.extractor).__name__}, which cannot be called", "Give a function"
-        )
-    for what in ("format", "conversation", "session"):
-        if getattr(request, what) is not None or what != "session":
-            limits.checked_text(getattr(request, what), what, limits.MAX_KEY_BYTES)
-    for position, turn in enumerate(request.turns):
-        for what in ("text", "speaker", "session", "name"):
-            limits.checked_text(getattr(turn, what), f"turns[{position}].{what}", limits.MAX_CONTENT_BYTES)
+    _check(request)
     said = [_said(turn, position, request) for position, turn in enumerate(request.turns)]
     begins = min((at for at in said if at is not None), default=request.at)
     commands: list[Command] = [
@@ -182,7 +174,8 @@ def commands_of(request: Ingest, are_gone: Callable[[Sequence[str | BoundKey]], 
     for name in dict.fromkeys(_session(turn, request) for turn in request.turns or (NO_TURN,)):
         sessions[name] = len(commands)
         key, at = _key("session", request, name), opened.get(name, request.at)
-        commands.append(Create(type=SESSION, name=name, world=0, key=key, valid_from=at, resolve=False))
+        title = name if request.title is None else request.title
+        commands.append(Create(type=SESSION, name=title, world=0, key=key, valid_from=at, resolve=False))
     speakers: dict[str, int] = {}
     for turn in request.turns:
         if turn.speaker and turn.speaker not in speakers:
@@ -192,7 +185,8 @@ def commands_of(request: Ingest, are_gone: Callable[[Sequence[str | BoundKey]], 
     places: list[_Place] = []
     for turn, at in zip(request.turns, said, strict=True):
         name = _session(turn, request)
-        places.append(_Place(name, sessions[name], counted[name], at, len(commands)))
+        own: int | dict[str, str] = {"id": turn.key} if turn.key else counted[name]
+        places.append(_Place(name, sessions[name], own, at, len(commands)))
         counted[name] += 1
         commands.extend(_turn(turn, places[-1], request, speakers))
     if request.extractor is not None:
@@ -208,7 +202,36 @@ def commands_of(request: Ingest, are_gone: Callable[[Sequence[str | BoundKey]], 
     return commands
 
 
-def _key(kind: str, request: Ingest, *parts: str | int) -> str | BoundKey:
+def _check(request: Ingest) -> None:
+    """See that the values of a request are what they should be.
+
+    Raises:
+        InputError: one is not.
+    """
+    limits.checked_number(request.start, "start", 0, 2**63)
+    checked_resolve(request.resolve)
+    limits.checked_flag(request.revive, "revive")
+    if request.extractor is not None and not callable(request.extractor):
+        raise errors.InputError(
+            f"extractor is {type(request.extractor).__name__}, which cannot be called", "Give a function"
+        )
+    if request.title is not None and request.session is None:
+        raise errors.InputError(f"The title {request.title!r:.80} is of no session", "Name the session that it is of")
+    for what in ("format", "conversation", "session", "title"):
+        if getattr(request, what) is not None or what not in ("session", "title"):
+            limits.checked_text(getattr(request, what), what, limits.MAX_KEY_BYTES)
+    for position, turn in enumerate(request.turns):
+        for what in ("text", "speaker", "session", "name", "key"):
+            limits.checked_text(getattr(turn, what), f"turns[{position}].{what}", limits.MAX_CONTENT_BYTES)
+    keyed = Counter((_session(turn, request), turn.key) for turn in request.turns if turn.key)
+    for (_, label), count in keyed.most_common(1):
+        if count > 1:
+            raise errors.InputError(
+                f"{count} turns of one session have the key {errors.shown(label)}", "Give each its own"
+            )
+
+
+def _key(kind: str, request: Ingest, *parts: str | int | dict[str, str]) -> str | BoundKey:
     """The key of a record. JSON keeps the parts apart, whatever they hold.
 
     It counts inside the world that the request goes into: a record that was moved elsewhere since is left alone there.
@@ -217,8 +240,9 @@ def _key(kind: str, request: Ingest, *parts: str | int) -> str | BoundKey:
         InputError: a part cannot be stored, or is too long for a key.
     """
     for part in (request.format, request.conversation, *parts):
-        if isinstance(part, str):
-            limits.checked_text(part, kind, limits.MAX_KEY_BYTES)
+        for text in part.values() if isinstance(part, dict) else (part,):
+            if isinstance(text, str):
+                limits.checked_text(text, kind, limits.MAX_KEY_BYTES)
     return _within(request, msgspec.json.encode((kind, *_named(request), *parts)).decode())
 
 
@@ -241,12 +265,12 @@ def _extracted_key(kind: str, request: Ingest, *parts: object) -> str | BoundKey
 class _Place(NamedTuple):
     """Where a turn belongs.
 
-    That is its session's name and command, its position in it, when it was said, and its command.
+    That is its session's name and command, its own id or else its position in it, when it was said, and its command.
     """
 
     session: str
     world: int
-    position: int
+    position: int | dict[str, str]
     at: int | None
     command: int
 
@@ -372,7 +396,7 @@ def _found(node: Node, request: Ingest, begins: int | None) -> Create:
     )
 
 
-def _end(end: str | int, keys: dict[str, str], turns: list[_Place]) -> tuple[str | int, ...]:
+def _end(end: str | int, keys: dict[str, str], turns: list[_Place]) -> tuple[str | int | dict[str, str], ...]:
     """What an end of an edge is, whatever else its extraction holds.
 
     Labels and positions may differ in the next.

@@ -36,7 +36,7 @@ _PUBLIC = """
     Valid Verified Version View World WorldDBError WriterBusy checked_text diff format_time open parse_time
     Thresholds KeyPair Learned MAX_CHECKPOINT_BYTES MAX_PROOF_BYTES ProofCheck check_proof new_key sign_checkpoint
     group_hits
-    EntityExtractor MENTION_KINDS Mention
+    EntityExtractor MENTION_KINDS Mention ChatMessage read_message
     Step DecidedEvent Hypothesis HypotheticalStore Redecided Redecision
     Bundle ImportPlan InvalidBundle OutsideEffect UnprovedBundle check_bundle scratch_folder
     BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore

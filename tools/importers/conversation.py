@@ -53,13 +53,17 @@ class Conversation(msgspec.Struct, frozen=True):
 
 
 class Portion(msgspec.Struct, frozen=True):
-    """Consecutive turns of one session, few enough for memory; ``start`` is the first position."""
+    """Consecutive turns of one session, few enough for memory; ``start`` is the first position.
+
+    ``title`` is what the session is called, if not by the name that keys it.
+    """
 
     conversation: str
     session: str
     at: int | None
     start: int
     turns: list[Turn]
+    title: str | None = None
 
 
 class Source(Protocol):
@@ -97,17 +101,19 @@ class Part(NamedTuple):
     portions: Iterator[Portion]
 
 
-def portions_of(conversation: str, session: str, at: int | None, turns: Iterable[Turn]) -> Iterator[Portion]:
+def portions_of(
+    conversation: str, session: str, at: int | None, turns: Iterable[Turn], title: str | None = None
+) -> Iterator[Portion]:
     """Divide a session into portions as large as they may be; a session without turns is an empty one."""
     start, waiting, characters = 0, list[Turn](), 0
     for turn in turns:
         waiting.append(turn)
         characters += len(turn.text)
         if len(waiting) >= MAX_PORTION_TURNS or characters >= MAX_PORTION_CHARACTERS:
-            yield Portion(conversation, session, at, start, waiting)
+            yield Portion(conversation, session, at, start, waiting, title)
             start, waiting, characters = start + len(waiting), [], 0
     if waiting or not start:
-        yield Portion(conversation, session, at, start, waiting)
+        yield Portion(conversation, session, at, start, waiting, title)
 
 
 class Reread(msgspec.Struct, frozen=True):
@@ -122,6 +128,8 @@ class Reread(msgspec.Struct, frozen=True):
     conversations: list[str]
     turns: int
     digest: bytes
+    left_out: dict[str, int] = {}
+    """How many messages were not taken, by the reason."""
 
     def portions(self) -> Iterator[Portion]:
         for part in self._again():

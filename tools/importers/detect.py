@@ -1,8 +1,8 @@
 """The formats of input files, and the detection of a file's format.
 
-``FORMATS`` is in the order of asking: the more specific the marks of a format, the earlier it stands. LongMemEval comes
-before LoCoMo (both are JSON lists, and its records have marks of their own). Markdown and plain text have no marks,
-since anything is text: they are detected by suffix.
+``FORMATS`` is in the order of asking: the more specific the marks of a format, the earlier it stands. Exports of chats
+are known by the fields of their first record. LongMemEval comes before LoCoMo (both are JSON lists, and its records
+have marks of their own). Markdown and plain text have no marks, since anything is text: they are detected by suffix.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,16 @@ from typing import Final
 import msgspec
 
 from worlddb import InputError
-from worlddb.tools.importers import conversation, documents, input_files, jsonlines, locomo, longmemeval, markdown
+from worlddb.tools.importers import (
+    chat_exports,
+    conversation,
+    documents,
+    input_files,
+    jsonlines,
+    locomo,
+    longmemeval,
+    markdown,
+)
 
 AUTO: Final = "auto"
 
@@ -32,7 +41,7 @@ class Format(msgspec.Struct, frozen=True):
     ``recognises`` is given the first megabyte of the file, decompressed, without byte order mark and leading blanks.
     ``load`` reads the whole file and raises ``MalformedFile`` where it breaks the format. ``load_as`` does so with
     options, for formats whose conversation is named by the file's stem. ``suffixes`` detect a file whose content has no
-    marks.
+    marks. With ``shared`` several files may be of one conversation, since its sessions have ids of their own.
     """
 
     name: str
@@ -41,6 +50,7 @@ class Format(msgspec.Struct, frozen=True):
     load: Callable[[Path, conversation.TurnsRead | None], conversation.Source]
     load_as: Callable[[Path, conversation.TurnsRead | None, conversation.Reading], conversation.Source] | None = None
     suffixes: tuple[str, ...] = ()
+    shared: bool = False
 
 
 def _never(head: bytes) -> bool:
@@ -49,6 +59,10 @@ def _never(head: bytes) -> bool:
 
 
 FORMATS: Final = (
+    *(
+        Format(each.name, each.title, each.recognises, each.load, each.load, shared=bool(each.account))
+        for each in chat_exports.EXPORTS
+    ),
     Format(longmemeval.NAME, "LongMemEval: JSON with haystack_sessions", longmemeval.recognises, longmemeval.load),
     Format(locomo.NAME, "LoCoMo: JSON with session_N and session_N_date_time", locomo.recognises, locomo.load),
     Format(

@@ -1,8 +1,9 @@
 """Input files as decompressed streams, and errors with their place in a file.
 
 The first bytes decide the compression (``.xz``, gzip and zstd have their own), so a compressed file under another name
-is read as well. A name that promises compression over bytes that are not compressed is an error: such a file is damaged
-far more often than misnamed.
+is read as well. Of a zip file, as services export an account, the ``conversations.json`` in it are read. A name that
+promises compression over bytes that are not compressed is an error: such a file is damaged far more often than
+misnamed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import lzma
 import os
 import re
 import stat
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
@@ -125,7 +127,20 @@ _CHUNK_BYTES: Final = 256 * 1024
 _ZSTD_BYTES: Final = 512
 """Small, because zstd may expand its input more than thirty thousand times in one piece: to 16 MiB then."""
 _GROWTH_BYTES: Final = 8 * 1024 * 1024
-_DAMAGE: Final = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError, EOFError)
+_DAMAGE: Final = (
+    lzma.LZMAError,
+    zlib.error,
+    gzip.BadGzipFile,
+    zstandard.ZstdError,
+    zipfile.BadZipFile,
+    EOFError,
+)
+_ZIPPED: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json", re.DOTALL)
+_ZIP_PACKED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ZIP_END: Final = b"PK\x05\x06"
+_ZIP_END_BYTES: Final = 22 + 65_535
+MAX_ZIP_LISTING_BYTES: Final = 16 * 1024 * 1024
+"""Largest list of files of a zip file, which is held in memory with some times its length."""
 
 
 class _ZstdFile(io.RawIOBase):
@@ -165,6 +180,48 @@ class _ZstdFile(io.RawIOBase):
             self._inside = False
 
 
+class _ZipFile(io.RawIOBase):
+    """The files of conversations in a zip file, one behind the other."""
+
+    def __init__(self, stored: BinaryIO) -> None:
+        stored.seek(0, io.SEEK_END)
+        stored.seek(-min(_ZIP_END_BYTES, stored.tell()), io.SEEK_END)
+        last = stored.read()
+        begin = last.rfind(_ZIP_END)
+        if begin < 0 or len(last) < begin + 16:
+            raise EOFError
+        if int.from_bytes(last[begin + 12 : begin + 16], "little") > MAX_ZIP_LISTING_BYTES:
+            raise zipfile.BadZipFile("it lists more files than are read")
+        self._zip = zipfile.ZipFile(stored)
+        found = [each for each in self._zip.infolist() if _ZIPPED.fullmatch(each.filename)]
+        if not found:
+            raise zipfile.BadZipFile("no conversations.json is in it")
+        if any(each.flag_bits & 1 or each.compress_type not in _ZIP_PACKED for each in found):
+            raise zipfile.BadZipFile("it needs a password, or is packed in a way of its own")
+        self._left = sorted(found, key=lambda each: each.filename)
+        self._here: zipfile.ZipExtFile | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        target = memoryview(buffer)  # type: ignore[arg-type]
+        while True:
+            if self._here is None:
+                if not self._left:
+                    return 0
+                self._here = self._zip.open(self._left.pop(0))  # type: ignore[assignment]
+                assert self._here is not None
+            if part := self._here.read(len(target)):
+                target[: len(part)] = part
+                return len(part)
+            self._here = None
+            if self._left:
+                # So that two files are told from one, also where the first has no end of line.
+                target[:1] = b"\n"
+                return 1
+
+
 class _Guarded(io.RawIOBase):
     """Converts errors of decompressors and of the file system to typed errors, on every read."""
 
@@ -181,13 +238,18 @@ class _Guarded(io.RawIOBase):
         try:
             return self._inner.readinto(target) or 0
         except _DAMAGE as error:
-            cut = isinstance(error, EOFError)
-            problem = "ends in the middle: it is cut short" if cut else f"is damaged: {error}"
-            raise malformed(
-                Place(self._path), f"its {self._packed} data {problem}", "Fetch or copy the file again"
-            ) from None
+            raise _damaged(self._path, self._packed, error) from None
         except OSError as error:
             raise _unreadable(self._path, error) from None
+
+
+def _damaged(path: Path, packed: str, error: Exception) -> MalformedFile:
+    cut = isinstance(error, EOFError)
+    problem = "ends in the middle: it is cut short" if cut else f"cannot be read: {error}"
+    if packed != "zip" and not cut:
+        problem = f"is damaged: {error}"
+    remedy = "Unpack it and name the files in it" if packed == "zip" else "Fetch or copy the file again"
+    return malformed(Place(path), f"its {packed} data {problem}", remedy)
 
 
 class _Packing(msgspec.Struct, frozen=True):
@@ -203,6 +265,7 @@ _PACKINGS: Final = (
     _Packing("xz", ".xz", b"\xfd7zXZ\x00", lzma.LZMAFile),
     _Packing("gzip", ".gz", b"\x1f\x8b", lambda stored: gzip.GzipFile(fileobj=stored)),
     _Packing("zstd", ".zst", b"\x28\xb5\x2f\xfd", _ZstdFile),
+    _Packing("zip", ".zip", b"PK\x03\x04", _ZipFile),
 )
 
 
@@ -217,7 +280,10 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     """
     with _regular(path) as stored:
         packing = _packing(path, stored)
-        inner = packing.through(stored) if packing else stored
+        try:
+            inner = packing.through(stored) if packing else stored
+        except _DAMAGE as error:
+            raise _damaged(path, packing.name if packing else "plain", error) from None
         guarded = _Guarded(inner, path, packing.name if packing else "plain")
         with io.BufferedReader(guarded, _CHUNK_BYTES) as stream:
             yield stream

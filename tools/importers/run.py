@@ -14,7 +14,7 @@ import msgspec
 
 from worlddb import Extractor, InputError, RefusedError, Turn, View
 from worlddb.tools.importers import detect, documents, input_files
-from worlddb.tools.importers.conversation import Portion, Reading, Source
+from worlddb.tools.importers.conversation import Portion, Reading, Reread, Source
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -92,7 +92,8 @@ class IngestSummary(msgspec.Struct, frozen=True):
     conversations and sessions in the files, ``turns`` their turns, whether new or not. ``seq`` and ``root`` (hex) are
     the store's after the last turn, None when the files hold no turn. ``revised`` counts texts that were there with
     other words, or came back after an erasure. ``notes`` counts the notes of the receipts by code, "not_restored" for
-    erased texts that stayed out.
+    erased texts that stayed out; and messages of exported chats that were not taken: "other_branches", which were
+    edited away or answered anew, "instructions" to a model, and "without_text".
     """
 
     events: int
@@ -170,6 +171,10 @@ def ingest_files(
     if progress is not None:
         progress(done, total, "done")
     notes = {code: len(refs) for code, refs in refs_by_code.items()}
+    for _, _, source in loaded:
+        if isinstance(source, Reread):
+            for code, count in source.left_out.items():
+                notes[code] = notes.get(code, 0) + count
     return IngestSummary(events, commits, worlds, done, seq, root, revised, notes)
 
 
@@ -230,7 +235,7 @@ def _load_all(
         found, source = detect.load(path, format, turns_read, reading)
         for conversation in source.conversations:
             other = owners.setdefault((found.name, conversation), path)
-            if other != path:
+            if other != path and not found.shared:
                 raise InputError(
                     f"{input_files.printable(other)} and {input_files.printable(path)}"
                     f" both hold a conversation named {conversation!r}",
@@ -244,6 +249,8 @@ def _load_all(
 def _ingest(
     db: Ingests, format: str, portion: Portion, into: Any, revive: bool, extractor: Extractor | None
 ) -> Ingested:
+    # Only formats whose sessions have titles need a store that takes them.
+    titled: dict[str, Any] = {} if portion.title is None else {"title": portion.title}
     receipt = db.ingest(
         portion.turns,
         conversation=portion.conversation,
@@ -254,6 +261,7 @@ def _ingest(
         start=portion.start,
         revive=revive,
         extractor=extractor,
+        **titled,
     )
     if not receipt:
         raise RefusedError(

@@ -9,6 +9,7 @@ import os
 import shlex
 import shutil
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -116,6 +117,9 @@ class Workshop:
         (self.bench / "march").mkdir()
         for name in ("talks.jsonl", "march/talks.jsonl"):
             (self.bench / name).write_text(lines)
+        chats = [{"uuid": "c", "chat_messages": [{"uuid": "m", "sender": "human", "text": "Herons?"}]}]
+        with zipfile.ZipFile(self.bench / "claude-export.zip", "w") as file:
+            file.writestr("conversations.json", json.dumps(chats))
         (self.bench / "notes.md").write_text("# Herons\n\nThey stand still.\n")
         (self.bench / "locomo10.json.xz").write_bytes(lzma.compress(json.dumps([record()]).encode()))
         keys = {name: worlddb.new_key(f"example.com/{name}") for name in ("ada", "audit", "witness")}

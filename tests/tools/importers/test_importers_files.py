@@ -166,7 +166,7 @@ def test_a_name_that_is_no_unicode_has_a_typed_error():
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b'{\n "messages": [],\n "title": "x"\n}', "JSON: an object with the fields 'messages', 'title'"),
+        (b'{\n "letters": [],\n "title": "x"\n}', "JSON: an object with the fields 'letters', 'title'"),
         (b'[{"role": "user"}, 2]', "JSON: a list of 2, the first of them an object with the fields 'role'"),
         (b"[]", "JSON: a list of 0"),
         (b"[" * 500 + b"]" * 500, "JSON: a list of 1, the first of them a list"),
@@ -174,7 +174,7 @@ def test_a_name_that_is_no_unicode_has_a_typed_error():
         (b"{\n}", "JSON: an object without fields"),
         (b'["a"]\n["b"]\n', "lines of which the first is JSON: a list of 1, the first of them no object, but 'a'"),
         (b"7", "JSON: no object, but 7"),
-        (b'{"messages": ', "what begins like JSON and is none, beginning with '{\"messages\":'"),
+        (b'{"letters": ', "what begins like JSON and is none, beginning with '{\"letters\":'"),
         (b"\x00\x01\x02", "bytes that are not text"),
         (b"\xff\xfe\xfa" * 400, "bytes that are not text"),
         (b"Dear diary,\nhello", "text, beginning with 'Dear diary,'"),
@@ -197,7 +197,7 @@ def test_of_a_file_longer_than_what_is_looked_at_nothing_is_said_that_was_not_se
 ) -> None:
     """A valid file was called one that begins like JSON and is none, for its end had not been read."""
     path = tmp_path / "export.json"
-    path.write_bytes(b'[\n  {"role": "user", "content": "%s"}\n]\n' % (b"x" * 5_000))
+    path.write_bytes(b'[\n  {"who": "user", "what": "%s"}\n]\n' % (b"x" * 5_000))
     monkeypatch.setattr(detect, "_HEAD_BYTES", path.stat().st_size - (begins == "cut"))
     with pytest.raises(MalformedFile) as error:
         format_of(path)

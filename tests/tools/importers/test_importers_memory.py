@@ -89,6 +89,19 @@ def _nested(size: int) -> bytes:
     return b'{"text":"","source":' + b"[" * (size // 2) + b"]" * (size // 2) + b"}\n"
 
 
+def _nodes(size: int) -> bytes:
+    end = b'"a":{"message":{"author":{"role":"u"},"content":"x"}}}}]'
+    return _filled(b'[{"mapping":{', lambda at: b'"%029d":{},' % at, end, size)
+
+
+def _messages(size: int) -> bytes:
+    return _filled(b"[", lambda _: b'{"role":"u","content":""},', b'{"role":"u","content":"x"}]', size)
+
+
+def _message_of_parts(size: int) -> bytes:
+    return _filled(b'[{"role":"u","content":[', lambda _: b"[],", b"[]]}]", size)
+
+
 SHAPES: dict[str, tuple[str, Callable[[int], bytes], bool]] = {
     "text: paragraphs of a letter": ("text", lambda size: b"a\n\n" * (size // 3), True),
     "text: one paragraph": ("text", lambda size: b"a" * size, True),
@@ -108,6 +121,9 @@ SHAPES: dict[str, tuple[str, Callable[[int], bytes], bool]] = {
     "locomo: sessions": ("locomo", lambda size: _sessions(size + MIB), False),
     "locomo: records": ("locomo", _records, True),
     "locomo: questions": ("locomo", _questions, True),
+    "chatgpt: nodes": ("chatgpt", _nodes, False),
+    "messages: messages": ("messages", _messages, True),
+    "messages: parts": ("messages", _message_of_parts, False),
     "longmemeval: turns": ("longmemeval", _haystack, True),
     "longmemeval: records": ("longmemeval", _haystacks, True),
 }

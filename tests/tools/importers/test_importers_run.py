@@ -256,7 +256,7 @@ def test_a_file_of_no_known_format_gets_the_list_of_them(tmp_path, content):
 def test_a_format_may_be_named_and_an_unknown_name_is_an_error(tmp_path):
     path = tmp_path / "file"
     assert [format_of(path, each.name) for each in FORMATS] == list(FORMATS)
-    with pytest.raises(InputError, match=r"no format 'xml'.*auto and longmemeval"):
+    with pytest.raises(InputError, match=r"no format 'xml'.*auto and chatgpt .*; longmemeval"):
         format_of(path, "xml")
     with pytest.raises(InputError, match="no format"):
         ingest_files(Memory(), path, format="xml")

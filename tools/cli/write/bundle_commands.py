@@ -2,14 +2,16 @@
 
 import shlex
 import sys
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 import worlddb
-from worlddb import MAX_CHECKPOINT_BYTES, Bundle, Database, ImportPlan, InputError
+from worlddb import MAX_CHECKPOINT_BYTES, Bundle, Database, ImportPlan, InputError, WorldDBError
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 from worlddb.tools.cli.base.page import visible_json
+from worlddb.tools.cli.write import ingest_command
 
 _BUNDLE: Final = "bundle"
 _JSONL: Final = "jsonl"
@@ -76,7 +78,7 @@ def _export(args: Namespace, out: Output) -> int:
 
 
 def _import_arguments(parser: Parser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a bundle, compressed or not")
+    parser.add_argument("file", metavar="FILE", help="a bundle, or an export of chats, compressed or not")
     parser.add_argument("--into", metavar="WORLD", help="put its world into this one (default: the root)")
     parser.add_argument(
         "--check",
@@ -94,6 +96,13 @@ def _import_arguments(parser: Parser) -> None:
 
 
 def _import(args: Namespace, out: Output) -> int:
+    if _holds_conversations(args.file):
+        if args.check or args.allow_outside or args.head is not None or args.keys or args.why:
+            raise arguments.UsageError(
+                "The file holds conversations, and --check, --allow-outside, --head, --key and --why are for bundles",
+                "Leave them out",
+            )
+        return ingest_command.take_in(args, out, [args.file])
     # Check first, so that a refused file creates no store.
     head = None if args.head is None else stores.read_file(args.head, MAX_CHECKPOINT_BYTES)
     keys = stores.given_keys(args.keys)
@@ -136,6 +145,16 @@ def _import(args: Namespace, out: Output) -> int:
 
     out.answer(document, write)
     return DONE
+
+
+def _holds_conversations(file: str) -> bool:
+    """Whether a file is known by its content for one of conversations, which `worlddb ingest` takes in."""
+    from worlddb.tools.importers import format_of
+
+    try:
+        return not format_of(Path(file)).suffixes
+    except WorldDBError:
+        return False  # A bundle, or what is refused as none.
 
 
 def _write_bundle(page: Page, bundle: Bundle, proved: bool) -> None:
@@ -221,6 +240,7 @@ COMMANDS = (
         _import,
         (
             ("import team.bundle.zst --store other", "into another store; again, and nothing changes"),
+            ("import claude-export.zip", "chats and other conversations, as `ingest` takes them in"),
             ('import team.bundle --into "Archive"', "below a world that exists"),
             (
                 "import team.bundle --check --json",

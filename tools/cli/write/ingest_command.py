@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from worlddb.tools.importers import IngestSummary
 
 _STDIN: Final = "-"
-_FORMATS: Final = "auto, locomo, longmemeval, jsonl, markdown or text"
+_FORMATS: Final = "auto, chatgpt, claude, sharegpt, messages, locomo, longmemeval, jsonl, markdown or text"
 
 
 _LOOKED_AT: Final = 10_000
@@ -53,7 +53,10 @@ class _MadeWhenWritten:
 
 
 def _arguments(parser: Parser) -> None:
-    formats = "LoCoMo, LongMemEval, JSON Lines, Markdown (.md) or text (.txt); compressed as .xz, .gz or .zst too"
+    formats = (
+        "exports of ChatGPT and Claude (conversations.json or the .zip), ShareGPT, messages of OpenAI, Anthropic or"
+        " LangChain, LoCoMo, LongMemEval, JSON Lines, Markdown (.md) or text (.txt); compressed as .xz, .gz or .zst too"
+    )
     parser.add_argument("files", metavar="FILE", nargs="+", help=f"{formats}; - is standard input")
     parser.add_argument("--format", default="auto", help=f"{_FORMATS} (default: auto, by the file's content)")
     parser.add_argument(
@@ -76,6 +79,12 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument("--restore-erased", action="store_true", help="write texts again that were erased")
     arguments.add_embedder(parser)
     arguments.add_author(parser)
+
+
+def take_in(args: Namespace, out: Output, files: list[str]) -> int:
+    """Take in files with the options that another command has, and no others."""
+    unsaid = {"format": "auto", "conversation": None, "ignore_unknown": False, "entities": False}
+    return _ingest(Namespace(**{**unsaid, "restore_erased": False, **vars(args), "files": files}), out)
 
 
 def _ingest(args: Namespace, out: Output) -> int:
@@ -181,6 +190,14 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
         verb = "was" if done.revised == 1 else "were"
         page.line((f"revised {wire.counted(done.revised, 'turn')} that {verb} there with other words", "warn"))
         out.hint("If that was another conversation, it has to have another name: --conversation NAME")
+    chats = {
+        "other_branches": "of branches that were edited away or answered anew",
+        "instructions": "of instructions to a model",
+        "without_text": "without a text",
+    }
+    for code, which in chats.items():
+        if done.notes.get(code):
+            page.line((f"left out {wire.counted(done.notes[code], 'message')} {which}", "dim"))
     if left_out:
         page.line(
             (f"left out {wire.counted(left_out, 'text')} erased before; --restore-erased lets them come back", "warn")
@@ -200,6 +217,7 @@ COMMANDS = (
                 "of that name; else both files would be one conversation",
             ),
             ("ingest - --conversation march", "what another program writes; it has no name of its own"),
+            ("ingest claude-export.zip", "all chats of an account; a newer export adds what is new"),
             ("ingest notes.md", "headings become worlds inside worlds; again when it has grown, and its tail is added"),
             ("ingest locomo10.json.xz --store memory", "a compressed LoCoMo file, into another store"),
             ("ingest talks.jsonl --entities", "whom and what the turns name becomes worlds, which they refer to"),
