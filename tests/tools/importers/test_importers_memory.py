@@ -167,7 +167,7 @@ def test_a_file_takes_at_most_twice_what_it_unpacks_to(tmp_path: Path, shape: st
         else MIB // 2
         if format == "text"
         else MIB
-        if shape == "jsonl: sessions"
+        if shape in ("jsonl: sessions", "messages: messages")
         else 2 * MIB
     )
     answer, taken, unpacked = _measured(tmp_path, format, content, size)
