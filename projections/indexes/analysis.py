@@ -116,6 +116,50 @@ _FUNCTION_WORDS: Final = {
 }
 _FUNCTION: Final = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
 """What :data:`STOP_WORDS` are to English: as :func:`plain_analyzer` has them, without accents."""
+_TIME_WORDS: Final = {
+    "de": """
+        gestern vorgestern heute letzte letzten letzter letztes vorige vorigen vergangene woche wochen wochenende monat
+        monaten jahr jahren jahres januar februar marz mai juni juli oktober dezember montag dienstag mittwoch
+        donnerstag freitag samstag sonntag seit sommer herbst fruhling
+    """,
+    "es": """
+        ayer anteayer anoche hoy pasado pasada semana semanas mes meses ano anos enero febrero marzo abril mayo junio
+        julio agosto septiembre octubre noviembre diciembre lunes martes miercoles jueves viernes sabado domingo hace
+        verano otono invierno primavera antes despues
+    """,
+    "fr": """
+        hier avant aujourd dernier derniere semaine semaines mois annee an janvier fevrier mars avril mai juin juillet
+        aout septembre octobre novembre decembre lundi mardi mercredi jeudi vendredi samedi dimanche ete hiver automne
+    """,
+    "it": """
+        ieri oggi scorso scorsa settimana settimane mese mesi anno anni gennaio febbraio marzo aprile maggio giugno
+        luglio agosto settembre ottobre novembre dicembre lunedi martedi mercoledi giovedi venerdi sabato domenica fa
+        estate autunno inverno prima dopo
+    """,
+    "pt": """
+        ontem anteontem hoje passado passada semana semanas mes meses ano anos janeiro fevereiro marco abril maio junho
+        julho agosto setembro outubro novembro dezembro sabado domingo verao outono inverno antes depois atras
+    """,
+    "ru": "",
+    "en": """
+        yesterday today last ago week weeks month months year years january february march april may june july august
+        september october november december monday tuesday wednesday thursday friday saturday sunday before after since
+        spring summer autumn fall winter until between
+    """,
+}
+_TIMES_OF: Final = {
+    language: frozenset(words.split()) | (STOP_WORDS if language == "en" else _FUNCTION[language])
+    for language, words in _TIME_WORDS.items()
+}
+"""By which the language of a question is told that may name a time: these words and those that hold it together."""
+_SCRIPTS: Final = (
+    ("ja", re.compile("[\u3041-\u30ff]")),
+    ("ko", re.compile("[\uac00-\ud7a3]")),
+    ("zh", re.compile("[\u4e00-\u9fff]")),
+    ("ru", re.compile("[\u0400-\u04ff]")),
+)
+_MARKS: Final = {"de": "ß", "es": "ñ¿¡", "fr": "œç", "pt": "ãõçê"}
+"""Letters and signs that count as one such word more."""
 LEAST_FUNCTION_WORDS: Final = 2
 """So many of them, and more than English ones, tell a question's language."""
 
@@ -222,6 +266,26 @@ def function_words(words: Sequence[str]) -> frozenset[str]:
         count = sum(word in of_language for word in words)
         if count > most:
             best, most = of_language, count
+    return best
+
+
+def language_of(question: str) -> str:
+    """The language in which a question may name times, by its script or its words; empty for English and unknown ones.
+
+    English needs as many of its words as any other language has of its own.
+    """
+    if question.isascii():
+        words = set(question.encode().translate(_LOWER_WORDS).decode("latin-1").split())
+    else:
+        for language, script in _SCRIPTS:
+            if script.search(question):
+                return language
+        words = set(plain_analyzer().analyze(prepare(question[:MAX_QUERY_CHARACTERS]).spaced))
+    best, most = "", max(LEAST_FUNCTION_WORDS - 1, len(words & _TIMES_OF["en"]))
+    for language, of_language in _TIMES_OF.items():
+        count = len(words & of_language) + any(sign in question for sign in _MARKS.get(language, ""))
+        if count > most:
+            best, most = language, count
     return best
 
 

@@ -1,7 +1,7 @@
 """The English of times: words and forms by which questions name them. Tables alone, for :mod:`question_dates` to read.
 
-Another language would be another module like this one. A form of a point is matched where its first word stands, a form
-of what stays unresolved anywhere; the names of their groups say what each part names.
+Other languages are put into these words by :mod:`foreign_times`. A form of a point is matched where its first word
+stands, a form of what stays unresolved anywhere; the names of their groups say what each part names.
 """
 
 import re

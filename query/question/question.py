@@ -1,6 +1,7 @@
-"""A question in English, parsed once, and the request that carries it through a recall.
+"""A question, parsed once, and the request that carries it through a recall.
 
-:class:`Question` finds times, names, participants, change intent and the form of the answer, by forms of English alone.
+:class:`Question` finds times, names, participants, change intent and the form of the answer by forms of English, times
+by those of nine other languages too.
 :class:`Request` adds where it is asked, its lanes and its bounds.
 """
 

@@ -1,4 +1,4 @@
-"""Times that a question names, in English: "two weeks ago", "the last week of May", "until March", "from 2019 on".
+"""Times that a question names: "two weeks ago", "the last week of May", "until March", "from 2019 on".
 
 A small grammar, read once from left to right. A *point* is a stretch of the calendar ("May 2023", "last spring"), a
 part of one ("the first week of", "late") or something counted from one ("three days before"). A *relation* before it
@@ -7,20 +7,26 @@ time names the same times. Seasons are those of the northern hemisphere, by whol
 
 Times that hang on an event ("the week after Easter", "before we moved"), are vague ("recently"), have two meanings
 ("3/5/2024") or lie in no calendar ("31 February") stay unresolved. Those that are recognised are listed, so that an
-answer can say that it does not rest on them. The words and forms are in :mod:`english_times`.
+answer can say that it does not rest on them. The words and forms are in :mod:`english_times`; :mod:`foreign_times` puts
+those of other languages into English.
 """
+
+from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from math import exp
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worlddb.log.model.times import ALWAYS, DAY_FORMS, DAYS, MONTHS, month_number
-from worlddb.projections.indexes.analysis import STOP_WORDS
+from worlddb.projections.indexes.analysis import STOP_WORDS, function_words, language_of
 from worlddb.query.question import english_times as english
+
+if TYPE_CHECKING:
+    from worlddb.query.question import foreign_times
 
 MAX_LISTED: Final = 5
 """How many unresolved times are listed at most; the others are counted."""
@@ -750,8 +756,39 @@ class _Reader:
 def parse_times(question: str, asked: int) -> Times:
     """The times of a question that is asked at ``asked`` (microseconds since the epoch, UTC).
 
-    What no calendar has is unresolved.
+    What no calendar has is unresolved. In another language than English they are found by :mod:`foreign_times`, and
+    read by their English.
     """
+    if not (language := language_of(question)):
+        return _parsed(question, asked)
+    from worlddb.query.question import foreign_times
+
+    named = foreign_times.phrases(question, language)
+    return _translated(question, named, asked) if named else _parsed(question, asked)
+
+
+def _translated(question: str, named: Sequence[foreign_times.Phrase], asked: int) -> Times:
+    """The times by the English of the phrases that name them, with the words of the question."""
+    letters, read, listed = list(question), list[Time](), list[str]()
+    for start, end, english_words in named:
+        words = " ".join(question[start:end].split())
+        found = _parsed(english_words, asked) if english_words else None
+        if found is None or not found.read:
+            listed.append(words[:_LONGEST])
+            continue
+        read += (time._replace(words=words) for time in found.read)
+        letters[start:end] = " " * (end - start)
+    rest = " ".join("".join(letters).split())
+    bare = english.WORD.findall(rest.lower())
+    rest = rest if not function_words(bare).issuperset(bare) else question
+    listed = list(dict.fromkeys(listed))
+    kept = tuple({time.span: time for time in reversed(read)}.values())[::-1]
+    spans = tuple(time.span for time in kept)
+    return Times(spans, tuple(listed[:MAX_LISTED]), rest, kept, max(0, len(listed) - MAX_LISTED))
+
+
+def _parsed(question: str, asked: int) -> Times:
+    """The times of a question in English."""
     reader = _Reader(question, asked)
     words = reader.scan()
     understood, rest = Covered(question), question

@@ -1,0 +1,599 @@
+"""Times that a question names in other languages, put into English for :mod:`question_dates` to read.
+
+A table for each language has its words, without accents and in small letters, in the order of the English ones; forms
+of one word are parted by a slash. One grammar reads German, Spanish, French, Italian, Portuguese and Russian, which
+differ in what stands before and what behind; another reads Chinese, Japanese and Korean, where a relation stands behind
+its point. Days stand before months in figures ("3.5.2024"). Pure, and imported only for a question in such a language.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
+
+from worlddb.log.model.times import DAYS, MONTHS
+
+_SEASONS: Final = ("spring", "summer", "autumn", "winter")
+_PARTS: Final = ("the beginning of", "the middle of", "the end of")
+_ORDINAL_TOO: Final = frozenset(("segunda", "terca", "quarta", "quinta", "sexta"))
+"""Days in Portuguese that are numbers too: beside "last" they are days."""
+_COUNTED: Final = (
+    r"(?:eur|usd|euros?|dollars?|dolares|dollari|francs?|pesos|reais|mal|veces|fois|volte|vezes|раз|руб|евро|персон"
+    r"|person|mensch|leute|gente|gens|pessoas|km|kilom|met|kg|gram|worter|palabras|mots|parole|palavras|seiten|paginas)"
+)
+"""Before one of these four figures are no year."""
+_UNITS: Final = ("day", "week", "weekend", "month", "year")
+_YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
+
+
+class Phrase(NamedTuple):
+    """The words of a question that name a time, by their characters, and the English for them.
+
+    Empty if they name one that no English says.
+    """
+
+    start: int
+    end: int
+    english: str
+
+
+class _Spaced(NamedTuple):
+    """The words of a language that parts words by spaces."""
+
+    months: str
+    days: str
+    seasons: str
+    units: str
+    numbers: str
+    """One to twelve."""
+    last: str
+    """Before its unit, or behind it; so are the next two."""
+    this: str
+    coming: str
+    ago: str
+    """Before the number, or behind its unit."""
+    near: dict[str, str]
+    relations: dict[str, str]
+    between: tuple[tuple[str, str], ...]
+    parts: str
+    """The beginning, the middle and the end of a month or a year."""
+    small: str
+    """What may stand between a relation, a number, a month and a year and says nothing."""
+    vague: str
+
+
+_SPACED: Final = {
+    "de": _Spaced(
+        "januar/janner februar/feber marz april mai juni juli august september oktober november dezember",
+        "montag dienstag mittwoch donnerstag freitag samstag/sonnabend sonntag",
+        "fruhling/fruhjahr sommer herbst winter",
+        "tag/tage/tagen/tages woche/wochen wochenende/wochenendes monat/monate/monaten/monats jahr/jahre/jahren/jahres",
+        "ein/eine/einem/einer/einen zwei drei vier funf sechs sieben acht neun zehn elf zwolf",
+        "letzte letzten letzter letztes letztem vorige vorigen voriger voriges vergangene vergangenen vergangenes",
+        "diese diesen dieser dieses diesem",
+        "nachste nachsten nachster nachstes kommende kommenden",
+        "vor",
+        {"gestern": "yesterday", "vorgestern": "day before yesterday", "heute": "today"},
+        {
+            "since": "seit/ab",
+            "before": "vor",
+            "until": "bis/bis_zum/bis_zur",
+            "after": "nach",
+            "in": "im/in/am/an/um/von/vom/wahrend",
+        },
+        (("zwischen", "und"), ("von", "bis"), ("vom", "bis")),
+        "anfang mitte ende",
+        "der die das den dem des zum im jahr jahre",
+        "neulich kurzlich damals fruher",
+    ),
+    "es": _Spaced(
+        "enero febrero marzo abril mayo junio julio agosto septiembre/setiembre octubre noviembre diciembre",
+        "lunes martes miercoles jueves viernes sabado domingo",
+        "primavera verano otono invierno",
+        "dia/dias semana/semanas fin_de_semana mes/meses ano/anos",
+        "un/una dos tres cuatro cinco seis siete ocho nueve diez once doce",
+        "ultimo ultima pasado pasada",
+        "este esta",
+        "proximo proxima que_viene",
+        "hace",
+        {"ayer": "yesterday", "anteayer": "day before yesterday", "hoy": "today", "anoche": "last night"},
+        {
+            "since": "desde/a_partir",
+            "before": "antes",
+            "until": "hasta",
+            "after": "despues",
+            "in": "en/durante/el/de/del",
+        },
+        (("entre", "y"), ("desde", "hasta"), ("de", "a"), ("del", "al")),
+        "principios/comienzos mediados finales/fines",
+        "el la los las de del ano dia",
+        "recientemente ultimamente",
+    ),
+    "fr": _Spaced(
+        "janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre",
+        "lundi mardi mercredi jeudi vendredi samedi dimanche",
+        "printemps ete automne hiver",
+        "jour/jours semaine/semaines week-end/weekend mois annee/an/ans/annees",
+        "un/une deux trois quatre cinq six sept huit neuf dix onze douze",
+        "dernier derniere passe passee",
+        "ce cet cette",
+        "prochain prochaine",
+        "il_y_a",
+        {"hier": "yesterday", "avant-hier": "day before yesterday", "aujourd'hui": "today", "demain": ""},
+        {
+            "since": "depuis/a_partir",
+            "before": "avant",
+            "until": "jusqu'a/jusqu'en/jusqu'au",
+            "after": "apres",
+            "in": "en/au/le/pendant/durant/l'/de/du",
+        },
+        (("entre", "et"), ("de", "a"), ("du", "au")),
+        "debut milieu/mi fin",
+        "le la les l' de du d' des annee mois",
+        "recemment",
+    ),
+    "it": _Spaced(
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+        "lunedi martedi mercoledi giovedi venerdi sabato domenica",
+        "primavera estate autunno inverno",
+        "giorno/giorni settimana/settimane fine_settimana/weekend mese/mesi anno/anni",
+        "un/uno/una due tre quattro cinque sei sette otto nove dieci undici dodici",
+        "scorso scorsa ultimo ultima passato passata",
+        "questo questa quest'",
+        "prossimo prossima",
+        "fa",
+        {"ieri": "yesterday", "l'altro ieri": "day before yesterday", "oggi": "today", "domani": ""},
+        {
+            "since": "da/dal/dall'",
+            "before": "prima",
+            "until": "fino_a/fino_al/entro",
+            "after": "dopo",
+            "in": "in/a/nel/nell'/il/l'/durante/di/del/dell'",
+        },
+        (("tra", "e"), ("fra", "e"), ("da", "a"), ("dal", "al")),
+        "inizio meta fine",
+        "il lo la l' i gli le di del dell' dello della anno mese",
+        "recentemente ultimamente",
+    ),
+    "pt": _Spaced(
+        "janeiro fevereiro marco abril maio junho julho agosto setembro outubro novembro dezembro",
+        "segunda-feira/segunda terca-feira/terca quarta-feira/quarta quinta-feira/quinta sexta-feira/sexta sabado"
+        " domingo",
+        "primavera verao outono inverno",
+        "dia/dias semana/semanas fim_de_semana mes/meses ano/anos",
+        "um/uma dois/duas tres quatro cinco seis sete oito nove dez onze doze",
+        "ultimo ultima passado passada",
+        "este esta neste nesta",
+        "proximo proxima",
+        "ha atras",
+        {"ontem": "yesterday", "anteontem": "day before yesterday", "hoje": "today", "amanha": ""},
+        {
+            "since": "desde/a_partir",
+            "before": "antes",
+            "until": "ate",
+            "after": "depois/apos",
+            "in": "em/no/na/durante/de/do/da",
+        },
+        (("entre", "e"), ("desde", "ate"), ("de", "a")),
+        "inicio/comeco meados fim/final",
+        "o a os as de do da no na ano dia",
+        "recentemente ultimamente",
+    ),
+    "ru": _Spaced(
+        "январь/января/январе/январем февраль/февраля/феврале/февралем март/марта/марте/мартом"
+        " апрель/апреля/апреле/апрелем маи/мая/мае/маем"
+        " июнь/июня/июне/июнем июль/июля/июле/июлем август/августа/августе/августом"
+        " сентябрь/сентября/сентябре/сентябрем октябрь/октября/октябре/октябрем"
+        " ноябрь/ноября/ноябре/ноябрем декабрь/декабря/декабре/декабрем",
+        "понедельник/понедельника вторник/вторника среда/среду/среды четверг/четверга пятница/пятницу/пятницы"
+        " суббота/субботу/субботы воскресенье/воскресенья",
+        "весна/весны/веснои лето/лета/летом осень/осени/осенью зима/зимы/зимои",
+        "день/дня/днеи неделя/неделю/недели/неделе/недель выходные/выходных месяц/месяца/месяцев/месяце"
+        " год/года/году/лет",
+        "один/одну/одна два/две три четыре пять шесть семь восемь девять десять одиннадцать двенадцать",
+        "прошлыи прошлую прошлое прошлои прошлом прошлого прошлые прошлых прошлым",
+        "этот эту это этои этом этого эти этих этим",
+        "следующии следующую следующем следующеи",
+        "назад",
+        {"вчера": "yesterday", "позавчера": "day before yesterday", "сегодня": "today", "завтра": ""},
+        {
+            "since": "с/со/начиная_с",
+            "before": "до",
+            "until": "вплоть_до",
+            "after": "после",
+            "in": "в/во/на/за/от",
+        },
+        (("между", "и"), ("с", "по"), ("с", "до")),
+        "начале/начала середине/середины конце/конца",
+        "года году г.",
+        "недавно",
+    ),
+}
+
+
+_HAN: Final = r"\d{1,2}|十[一二]?|[一二三四五六七八九两兩]"
+_HAN_DAY: Final = r"\d{1,2}|三十一?|二十[一二三四五六七八九]?|十[一二三四五六七八九]?|[一二三四五六七八九]"
+_ONE_TO_TEN: Final = "一二三四五六七八九十"
+_KOREAN_NUMBERS: Final = ["한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열", "열한", "열두"]
+_SINO_KOREAN: Final = ["일", "이", "삼", "사", "오", "육", "칠", "팔", "구", "십", "십일", "십이"]
+
+
+class _Unspaced(NamedTuple):
+    """The forms of a language that parts no words, and what stands behind a point and says how it is meant."""
+
+    points: tuple[tuple[str, str], ...]
+    behind: tuple[tuple[str, str], ...]
+    to: str
+    """Between two points."""
+    vague: str
+
+
+_DATE: Final = rf"(?P<year>\d{{4}})年(?P<month>{_HAN})月(?P<day>{_HAN_DAY})[日号號]"
+_CHINESE_WEEK: Final = "(?:周|週|星期|礼拜|禮拜)"
+_UNSPACED: Final = {
+    "zh": _Unspaced(
+        (
+            (_DATE, "{year}-{month:0>2}-{day:0>2}"),
+            (rf"(?P<year>\d{{4}})年(?P<month>{_HAN})月", "in {name} {year}"),
+            (rf"(?P<relative>[今去])年(?P<month>{_HAN})月", "in {name} of {which} year"),
+            (rf"(?P<month>{_HAN})月(?P<day>{_HAN_DAY})[日号號]", "on {day} {name}"),
+            (r"(?:(?P<year>\d{4})|(?P<relative>[今去]))年的?(?P<season>[春夏秋冬])(?:天|季)?", "in {season} {of}"),
+            (
+                rf"(?P<relative>[上这這本下])[个個]?{_CHINESE_WEEK}(?P<weekday>[一二三四五六日天])",
+                "on {weekday} of {which} week",
+            ),
+            (rf"(?P<relative>[上这這本下])[个個]?{_CHINESE_WEEK}末", "{which} weekend"),
+            (rf"上上[个個]?{_CHINESE_WEEK}", "the week before last"),
+            (r"上上[个個]?月", "the month before last"),
+            (rf"(?P<relative>[上这這本下])[个個]?{_CHINESE_WEEK}", "{which} week"),
+            (r"(?P<relative>[上这這本下])[个個]?月", "{which} month"),
+            (r"(?P<relative>[去今明])年", "{which} year"),
+            ("前年", "the year before last"),
+            ("昨[天日晚]", "yesterday"),
+            ("前天", "day before yesterday"),
+            ("今[天日]", "today"),
+            ("明天", ""),
+            (
+                rf"(?P<count>{_HAN})(?P<unit>天|日|[个個]?{_CHINESE_WEEK}|[个個]月|年)(?:[之以])?前",
+                "{count} {unit}s ago",
+            ),
+            (rf"(?P<month>{_HAN})月", "in {name}"),
+            (r"(?P<year>(?:19|20)\d\d)年", "in {year}"),
+            (rf"{_CHINESE_WEEK}(?P<weekday>[一二三四五六日天])", "on {weekday}"),
+        ),
+        (("(?:之|以)?前", "before"), ("(?:之|以)?[后後]", "after"), ("以来|以來|起|开始|開始", "since")),
+        "到|至",
+        "最近|前不久|以前|以后",
+    ),
+    "ja": _Unspaced(
+        (
+            (_DATE, "{year}-{month:0>2}-{day:0>2}"),
+            (rf"(?P<year>\d{{4}})年(?P<month>{_HAN})月", "in {name} {year}"),
+            (rf"(?P<relative>去|昨|今)年の?(?P<month>{_HAN})月", "in {name} of {which} year"),
+            (rf"(?P<month>{_HAN})月(?P<day>{_HAN_DAY})日", "on {day} {name}"),
+            (r"(?:(?P<year>\d{4})|(?P<relative>[今去昨]))年の?(?P<season>[春夏秋冬])", "in {season} {of}"),
+            (r"(?P<relative>[先今来])週の?(?P<weekday>[月火水木金土日])曜日?", "on {weekday} of {which} week"),
+            (r"(?P<relative>[先今来])週末", "{which} weekend"),
+            ("先々週", "the week before last"),
+            ("先々月", "the month before last"),
+            (r"(?P<relative>[先今来])週", "{which} week"),
+            (r"(?P<relative>[先今来])月", "{which} month"),
+            (r"一昨年|おととし", "the year before last"),
+            (r"一昨日|おととい", "day before yesterday"),
+            (r"(?P<relative>[去昨今来])年", "{which} year"),
+            ("昨日|きのう|昨夜|昨晩", "yesterday"),
+            ("今日|きょう", "today"),
+            ("明日|あした", ""),
+            (rf"(?P<count>{_HAN})(?P<unit>日|週間?|[かヶカケ箇]月|年)前", "{count} {unit}s ago"),
+            (rf"(?P<month>{_HAN})月", "in {name}"),
+            (r"(?P<year>(?:19|20)\d\d)年", "in {year}"),
+            (r"(?:この)?前の(?P<weekday>[月火水木金土日])曜日?", "last {weekday}"),
+            (r"(?P<weekday>[月火水木金土日])曜日?", "on {weekday}"),
+        ),
+        (("以前|より前|の?前", "before"), ("以降|以来|から", "since"), ("まで", "until"), ("以後|の?後", "after")),
+        "から|〜|～",
+        "最近|この間|先日|以前",
+    ),
+    "ko": _Unspaced(
+        (
+            (r"(?P<year>\d{4})년\s*(?P<month>\d{1,2})월\s*(?P<day>\d{1,2})일", "{year}-{month:0>2}-{day:0>2}"),
+            (r"(?P<year>\d{4})년\s*(?P<month>\d{1,2})월", "in {name} {year}"),
+            (r"(?P<relative>작년|지난해|올해)\s*(?P<month>\d{1,2})월", "in {name} of {which} year"),
+            (r"(?P<month>\d{1,2})월\s*(?P<day>\d{1,2})일", "on {day} {name}"),
+            (
+                r"(?:(?P<year>\d{4})년|(?P<relative>작년|지난해|올해))\s*(?P<season>봄|여름|가을|겨울)",
+                "in {season} {of}",
+            ),
+            (r"지난\s*(?P<season>봄|여름|가을|겨울)", "last {season}"),
+            (
+                r"(?P<relative>지난|저번|이번|다음)\s*주\s*(?P<weekday>[월화수목금토일])요일",
+                "on {weekday} of {which} week",
+            ),
+            (r"(?P<relative>지난|저번|이번|다음)\s*주말", "{which} weekend"),
+            (r"지지난\s*주", "the week before last"),
+            (r"지지난\s*달", "the month before last"),
+            (r"(?P<relative>지난|저번|이번|다음)\s*주", "{which} week"),
+            (r"(?P<relative>지난|저번|이번|다음)\s*달", "{which} month"),
+            (r"재작년", "the year before last"),
+            (r"(?P<relative>작년|지난해|올해|내년)", "{which} year"),
+            ("그저께|그제", "day before yesterday"),
+            ("어제|어젯밤", "yesterday"),
+            ("오늘", "today"),
+            ("내일", ""),
+            (
+                rf"(?P<count>\d{{1,2}}|{'|'.join(sorted((*_KOREAN_NUMBERS, *_SINO_KOREAN), key=len, reverse=True))})\s*"
+                r"(?P<unit>일|주일|주|개월|달|년)\s*전",
+                "{count} {unit}s ago",
+            ),
+            (r"지난\s*(?P<weekday>[월화수목금토일])요일", "last {weekday}"),
+            (r"(?P<month>\d{1,2})월", "in {name}"),
+            (r"(?P<year>(?:19|20)\d\d)년", "in {year}"),
+            (r"(?P<weekday>[월화수목금토일])요일", "on {weekday}"),
+        ),
+        ((r"\s*이전|\s*전에", "before"), (r"\s*이후", "after"), ("부터", "since"), ("까지", "until")),
+        r"부터\s*|에서\s*|~\s*",
+        "최근|요즘|얼마 전",
+    ),
+}
+_WHICH: Final = {
+    **dict.fromkeys(("上", "先", "去", "昨", "지난", "저번", "작년", "지난해"), "last"),
+    **dict.fromkeys(("这", "這", "本", "今", "이번", "올해"), "this"),
+    **dict.fromkeys(("下", "明", "来", "다음", "내년"), "next"),
+}
+_WEEKDAYS: Final = {
+    sign: DAYS[place]
+    for days in ("一二三四五六日", "一二三四五六天", "月火水木金土日", "월화수목금토일")
+    for place, sign in enumerate(days)
+}
+_SEASON_OF: Final = {
+    sign: _SEASONS[place]
+    for seasons in (tuple("春夏秋冬"), ("봄", "여름", "가을", "겨울"))
+    for place, sign in enumerate(seasons)
+}
+
+
+def phrases(question: str, language: str) -> list[Phrase]:
+    """The times that a question in a language names, in their order; empty for a language that has no table."""
+    folded = _folded(question)
+    if language in _SPACED:
+        return list(_scanned(folded, _grammar(language)))
+    return list(_scanned_unspaced(folded, language)) if language in _UNSPACED else []
+
+
+def _folded(question: str) -> str:
+    """The question without accents and in small letters, character by character."""
+    return "".join(_fold(character) for character in question)
+
+
+@lru_cache(maxsize=1024)
+def _fold(character: str) -> str:
+    if character in "’ʼ‘":
+        return "'"
+    if not ("\u3000" < character < "\ua000" or character >= "\uac00"):
+        character = unicodedata.normalize("NFD", character)[0]
+    else:
+        plain = unicodedata.normalize("NFKC", character)
+        character = plain if len(plain) == 1 else character
+    small = character.lower()
+    return small if len(small) == 1 else character
+
+
+class _Grammar(NamedTuple):
+    """The forms of a language: points, what may stand before or behind one, and English words for its own."""
+
+    points: tuple[tuple[re.Pattern[str], str], ...]
+    relations: tuple[tuple[re.Pattern[str], str], ...]
+    between: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
+    english: dict[str, str]
+    vague: re.Pattern[str]
+
+
+def _forms(words: str, english: Iterable[str]) -> dict[str, str]:
+    """The English for each form of each word."""
+    return {
+        form.replace("_", " "): word
+        for word, entry in zip(english, words.split(), strict=True)
+        for form in entry.split("/")
+    }
+
+
+def _any(words: Iterable[str]) -> str:
+    """Any of some words, the longest first; ``_`` stands for a space."""
+    return "|".join(re.escape(word).replace("_", r"\s+") for word in sorted(words, key=len, reverse=True))
+
+
+@cache
+def _grammar(language: str) -> _Grammar:
+    table = _SPACED[language]
+    months, days = _forms(table.months, MONTHS), _forms(table.days, DAYS)
+    seasons, units = _forms(table.seasons, _SEASONS), _forms(table.units, _UNITS)
+    numbers = _forms(table.numbers, map(str, range(1, 13)))
+    said = {which: f"(?:{_any(words.split())})" for which, words in zip(_WORDS, table[5:8], strict=True)}
+    small = rf"(?:(?:{_any(table.small.split())})(?:(?<=')|\s+))*"
+    month, unit = f"(?P<month>{_any(months)})", f"(?P<unit>{_any(units)})"
+    named = f"(?P<unit>{_any(units | days | months | seasons)})"
+    count = rf"(?P<count>\d{{1,3}}|{_any(numbers)})"
+    a_year = f"(?:{_any(form for form, word in units.items() if word == 'year')})"
+    last_year = rf"(?P<relative>{said['last']}\s+{a_year}|{a_year}\s+{said['last']})"
+    of_a_year = rf"(?:,?\s+{small}(?:{_YEAR}|{last_year})(?:\s+год[ау])?(?!\w))"
+    parts = _forms(table.parts, _PARTS)
+    part = rf"(?:(?P<part>{_any(parts)})\s+{small})?"
+    ago = [rf"{word.replace('_', ' ')}" for word in table.ago.split()]
+    points = (
+        (r"(?P<iso>\d{4}-\d\d-\d\d)(?!\d)", "{iso}"),
+        (r"(?P<day>\d{1,2})[./-](?P<number>\d{1,2})[./-](?P<year>\d{4})(?!\d)", "{year}-{number:0>2}-{day:0>2}"),
+        (rf"(?P<day>\d{{1,2}})(?:\.|er|º|o|-?го|-?е)?\s+{small}{month}(?!\w){of_a_year}?", "on {day} {month} {of}"),
+        (rf"{part}{month}{of_a_year}", "in {part} {month} {of}"),
+        *((rf"{words}\s+{named}(?!\w)", f"{which} {{unit}}") for which, words in said.items()),
+        *((rf"{named}\s+{words}(?!\w)", f"{which} {{unit}}") for which, words in said.items()),
+        (rf"{part}{month}(?!\w)", "in {part} {month}"),
+        (rf"(?P<season>{_any(seasons)})(?!\w){of_a_year}?", "in {season} {of}"),
+        *((rf"{word}\s+{count}\s+{unit}(?!\w)", "{count} {unit}s ago") for word in ago),
+        *((rf"{count}\s+{unit}\s+{word}(?!\w)", "{count} {unit}s ago") for word in ago),
+        (rf"(?P<near>{_any(table.near)})(?!\w)", "{near}"),
+        *((rf"{unit}\s+{word}(?!\w)", "1 {unit}s ago") for word in ago if language == "ru"),
+        (rf"(?P<weekday>{_any(set(days) - _ORDINAL_TOO)})(?!\w)", "on {weekday}"),
+        (rf"{part}{_YEAR}(?![\w.,:%-]|\s+{_COUNTED})(?:\s+год[ау]?(?!\w))?", "in {part} {year}"),
+    )
+    return _Grammar(
+        tuple((re.compile(form), into) for form, into in points),
+        tuple(
+            (re.compile(rf"(?:{_any(forms.split('/'))})(?:(?<=')|\s+){small}"), relation)
+            for relation, forms in table.relations.items()
+        ),
+        tuple(
+            (re.compile(rf"{first}\s+{small}"), re.compile(rf"\s+{then}\s+{small}")) for first, then in table.between
+        ),
+        months | days | seasons | units | numbers | parts | table.near,
+        re.compile(rf"(?:{_any(table.vague.split())})(?!\w)"),
+    )
+
+
+_WORDS: Final = ("last", "this", "next")
+_WORD_BEGIN: Final = re.compile(r"(?<![\w-])(?=[^\W_])")
+_ALONE: Final = re.compile(r"in (?:[a-z]+|\d{4})$")
+
+
+def _scanned(text: str, grammar: _Grammar) -> Iterator[Phrase]:
+    until = 0
+    for begin in (match.start() for match in _WORD_BEGIN.finditer(text)):
+        if begin < until:
+            continue
+        found = _between(text, begin, grammar) or _related(text, begin, grammar) or _alone(text, begin, grammar)
+        if found is not None:
+            yield found
+            until = found.end
+
+
+def _between(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
+    for first, then in grammar.between:
+        opening = first.match(text, begin)
+        one = None if opening is None else _point(text, opening.end(), grammar)
+        middle = None if one is None else then.match(text, one.end)
+        other = None if middle is None else _point(text, middle.end(), grammar)
+        if one is not None and other is not None and one.english and other.english:
+            return Phrase(begin, other.end, f"between {_dated(one, other)} and {_bare(other)}")
+    return None
+
+
+def _dated(one: Phrase, other: Phrase) -> str:
+    """The first of two days, with the year that stands with the second."""
+    year = re.search(r" \d{4}$", other.english)
+    has_none = one.english.startswith("on ") and not re.search(r" \d{4}$", one.english)
+    return _bare(one) + (year[0] if year and has_none else "")
+
+
+def _related(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
+    ago = _point(text, begin, grammar)
+    if ago is not None and ago.english.endswith(" ago"):
+        return ago
+    for form, relation in grammar.relations:
+        opening = form.match(text, begin)
+        point = None if opening is None else _point(text, opening.end(), grammar)
+        if point is not None:
+            english = point.english if relation == "in" else f"{relation} {_bare(point)}"
+            return Phrase(begin, point.end, english if point.english else "")
+    return None
+
+
+def _alone(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
+    """A point without a relation; a month or a year alone is none, since it may be a name or a number."""
+    point = _point(text, begin, grammar)
+    if point is not None:
+        return None if _ALONE.match(point.english) else point
+    vague = grammar.vague.match(text, begin)
+    return None if vague is None else Phrase(begin, vague.end(), "")
+
+
+def _bare(point: Phrase) -> str:
+    """The English of a point, for another relation than "in" or "on"."""
+    return re.sub("^(?:in|on) ", "", point.english)
+
+
+def _point(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
+    for form, into in grammar.points:
+        match = form.match(text, begin)
+        if match is None:
+            continue
+        said = {name: _in_english(word, grammar.english) for name, word in match.groupdict("").items()}
+        said["of"] = said.get("year") or ("of last year" if said.get("relative") else "")
+        return Phrase(begin, match.end(), " ".join(into.format(**said).split()) if said.get("near", "-") else "")
+    return None
+
+
+def _in_english(word: str, english: dict[str, str]) -> str:
+    return english.get(" ".join(word.split()), word)
+
+
+@cache
+def _unspaced(language: str) -> tuple[tuple[tuple[re.Pattern[str], str], ...], tuple[tuple[re.Pattern[str], str], ...]]:
+    table = _UNSPACED[language]
+    points = tuple((re.compile(form), into) for form, into in (*table.points, (table.vague, "")))
+    return points, tuple((re.compile(form), relation) for form, relation in table.behind)
+
+
+def _scanned_unspaced(text: str, language: str) -> Iterator[Phrase]:
+    points, behind = _unspaced(language)
+    to = re.compile(_UNSPACED[language].to)
+    begin = 0
+    while begin < len(text):
+        point = _point_unspaced(text, begin, points)
+        if point is None:
+            begin += 1
+            continue
+        middle = to.match(text, point.end)
+        other = None if middle is None else _point_unspaced(text, middle.end(), points)
+        if other is not None and other.english and point.english:
+            point = Phrase(begin, other.end, f"between {_bare(point)} and {_bare(other)}")
+        elif point.english:
+            for form, relation in behind:
+                said = form.match(text, point.end)
+                if said is not None:
+                    point = Phrase(begin, said.end(), f"{relation} {_bare(point)}")
+                    break
+        yield point
+        begin = point.end
+
+
+def _point_unspaced(text: str, begin: int, points: tuple[tuple[re.Pattern[str], str], ...]) -> Phrase | None:
+    if begin and text[begin].isdigit() and text[begin - 1].isdigit():
+        return None
+    for form, into in points:
+        match = form.match(text, begin)
+        if match is None:
+            continue
+        said = match.groupdict("")
+        for name in ("month", "day", "count"):
+            said[name] = _number(said.get(name, ""))
+        said["name"] = MONTHS[int(said["month"]) - 1] if said["month"] in _MONTH_NUMBERS else said["month"]
+        said["which"] = _WHICH.get(said.get("relative", ""), "")
+        said["of"] = said.get("year") or f"of {said['which']} year"
+        said["weekday"] = _WEEKDAYS.get(said.get("weekday", ""), "")
+        said["season"] = _SEASON_OF.get(said.get("season", ""), "")
+        said["unit"] = next((unit for signs, unit in _UNIT_SIGNS if re.search(signs, said.get("unit", ""))), "")
+        return Phrase(begin, match.end(), into.format(**said))
+    return None
+
+
+_MONTH_NUMBERS: Final = frozenset(map(str, range(1, 13)))
+_UNIT_SIGNS: Final = (
+    ("[周週]|星期|礼拜|禮拜|주", "week"),
+    ("月|달|개월", "month"),
+    ("年|년", "year"),
+    ("[天日]|일", "day"),
+)
+
+
+def _number(sign: str) -> str:
+    """A number up to 31 in figures."""
+    if not sign or sign[0].isdigit():
+        return sign.lstrip("0") or sign
+    for words in (_KOREAN_NUMBERS, _SINO_KOREAN):
+        if sign in words:
+            return str(words.index(sign) + 1)
+    tens, has_ten, ones = sign.replace("两", "二").replace("兩", "二").rpartition("十")
+    value = (10 * (_ONE_TO_TEN.index(tens) + 1 if tens else 1) if has_ten else 0) + (
+        _ONE_TO_TEN.index(ones) + 1 if ones else 0
+    )
+    return str(value)

@@ -1,0 +1,196 @@
+"""Times in questions of other languages than English: read as the English ones are, or said not to be."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import worlddb
+from worlddb.projections.indexes.analysis import language_of
+from worlddb.query.question.foreign_times import phrases
+from worlddb.query.question.question_dates import parse_times
+
+NOW = int(datetime(2024, 6, 12, 12, tzinfo=UTC).timestamp() * 1_000_000)
+"""A Wednesday."""
+
+SAID = {
+    "What happened in May 2024?": [
+        *("Was geschah im Mai 2024?", "¿Qué pasó en mayo de 2024?", "Qu'est-il arrivé en mai 2024 ?"),
+        *("Che cosa è successo a maggio 2024?", "O que aconteceu em maio de 2024?", "Что было в мае 2024 года?"),
+        *("2024年5月发生了什么？", "2024年5月に何がありましたか。", "2024년 5월에 무슨 일이 있었나요?"),
+    ],
+    "What happened on 3 May 2024?": [
+        *("Was geschah am 3. Mai 2024?", "¿Qué pasó el 3 de mayo de 2024?", "Qu'est-il arrivé le 3 mai 2024 ?"),
+        *(
+            "Che cosa è successo il 3 maggio 2024?",
+            "O que aconteceu em 3 de maio de 2024?",
+            "Что было 3 мая 2024 года?",
+        ),
+        *("2024年5月3日发生了什么？", "2024年5月3日に何がありましたか。", "2024년 5월 3일에 무슨 일이 있었나요?"),
+        *("Was geschah am 3.5.2024?", "¿Qué pasó el 03/05/2024?", "五月三日发生了什么？"),
+    ],
+    "What happened last Tuesday?": [
+        *("Was geschah letzten Dienstag?", "¿Qué pasó el martes pasado?", "Que s'est-il passé mardi dernier ?"),
+        *(
+            "Che cosa è successo martedì scorso?",
+            "O que aconteceu na última terça-feira?",
+            "Что было в прошлый вторник?",
+        ),
+        "지난 화요일에 무슨 일이 있었나요?",
+    ],
+    "What happened on Tuesday of last week?": [
+        "上周二发生了什么？",
+        "先週の火曜日に何がありましたか。",
+        "지난주 화요일에 뭐 했나요?",
+    ],
+    "What happened last week?": [
+        *("Was geschah letzte Woche?", "¿Qué pasó la semana pasada?", "Que s'est-il passé la semaine dernière ?"),
+        *(
+            "Che cosa è successo la settimana scorsa?",
+            "O que aconteceu na semana passada?",
+            "Что было на прошлой неделе?",
+        ),
+        *("上周发生了什么？", "先週は何をしましたか。", "지난주에 무엇을 했나요?"),
+    ],
+    "What happened yesterday?": [
+        *("Was geschah gestern?", "¿Qué pasó ayer?", "Que s'est-il passé hier ?", "Che cosa è successo ieri?"),
+        *(
+            "O que aconteceu ontem?",
+            "Что было вчера?",
+            "昨天发生了什么？",
+            "昨日は何をしましたか。",
+            "어제 무엇을 했나요?",
+        ),
+    ],
+    "What happened three weeks ago?": [
+        *("Was geschah vor drei Wochen?", "¿Qué pasó hace tres semanas?", "Que s'est-il passé il y a trois semaines ?"),
+        *("Che cosa è successo tre settimane fa?", "O que aconteceu há três semanas?", "Что было три недели назад?"),
+        *("三周前发生了什么？", "3週間前に何がありましたか。", "3주 전에 무엇을 했나요?"),
+    ],
+    "What happened since January?": [
+        *("Was geschah seit Januar?", "¿Qué pasó desde enero?", "Que s'est-il passé depuis janvier ?"),
+        *("Che cosa è successo da gennaio?", "O que aconteceu desde janeiro?", "Что было с января?"),
+        *("1月以来发生了什么？", "1月以降に何がありましたか。", "1월부터 무엇을 했나요?"),
+    ],
+    "What happened before May 2023?": [
+        *("Was geschah vor Mai 2023?", "¿Qué pasó antes de mayo de 2023?", "Que s'est-il passé avant mai 2023 ?"),
+        *(
+            "Che cosa è successo prima di maggio 2023?",
+            "O que aconteceu antes de maio de 2023?",
+            "Что было до мая 2023?",
+        ),
+        *("2023年5月之前发生了什么？", "2023年5月以前に何がありましたか。", "2023년 5월 이전에 무엇을 했나요?"),
+    ],
+    "What happened between March 2023 and June 2023?": [
+        *("Was geschah zwischen März und Juni 2023?", "¿Qué pasó entre marzo y junio de 2023?"),
+        *("Que s'est-il passé de mars à juin 2023 ?", "Che cosa è successo tra marzo e giugno 2023?"),
+        *("O que aconteceu entre março e junho de 2023?", "Что было с марта по июнь 2023 года?"),
+        *("2023年3月到6月发生了什么？", "2023年3月から6月まで何をしましたか。", "2023년 3월부터 6월까지 뭘 했나요?"),
+    ],
+    "What happened in the summer of last year?": [
+        *("Was geschah im Sommer letzten Jahres?", "¿Qué pasó en el verano del año pasado?"),
+        *("Que s'est-il passé l'été de l'année dernière ?", "Che cosa è successo nell'estate dell'anno scorso?"),
+        *(
+            "Что было летом прошлого года?",
+            "去年夏天发生了什么？",
+            "去年の夏に何がありましたか。",
+            "작년 여름에 무엇을 했나요?",
+        ),
+    ],
+    "What happened until the end of May?": [
+        *("Was geschah bis Ende Mai?", "¿Qué pasó hasta finales de mayo?", "Che cosa è successo fino a fine maggio?"),
+    ],
+}
+"""English, and what means the same."""
+
+
+@pytest.mark.parametrize(("english", "foreign"), [(one, other) for one, others in SAID.items() for other in others])
+def test_a_question_in_another_language_names_the_times_that_the_english_one_does(english: str, foreign: str) -> None:
+    meant, found = parse_times(english, NOW), parse_times(foreign, NOW)
+    assert meant.spans and found.spans == meant.spans
+    assert found.unresolved == ()
+    assert [time.is_bound for time in found.read] == [time.is_bound for time in meant.read]
+    assert all(time.words in " ".join(foreign.split()) for time in found.read), "the question's own words are shown"
+    assert found.rest == foreign or not any(time.words in found.rest for time in found.read)
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("Was machen wir nächste Woche?", "nächste Woche"),
+        ("Was war am Montag mit dem Chef?", "am Montag"),
+        ("Was hat sie neulich gesagt?", "neulich"),
+        ("¿Qué hacemos la próxima semana?", "próxima semana"),
+        ("Qu'a-t-elle dit récemment ?", "récemment"),
+        ("Что она недавно сказала?", "недавно"),
+        ("她最近说了什么？", "最近"),
+        ("来週は何をしますか。", "来週"),
+        ("다음 주에 무엇을 하나요?", "다음 주"),
+    ],
+)
+def test_what_cannot_be_read_is_said(question: str, told: str) -> None:
+    found = parse_times(question, NOW)
+    assert found.spans == () and found.unresolved == (told,)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where is the Mars rover that Mai and August built in Marburg?",
+        "Who wrote Die Zeit in May?",
+        "Où le film a-t-il été tourné ?",
+        "Wer zahlte 2000 Euro für den Mai Tai?",
+        "¿Quién pagó 2000 euros por la segunda mesa?",
+        "Was isst Julia im Restaurant?",
+        "マヤさんの電話番号は何番ですか。",
+        "小月喜欢什么？",
+        "한국어로 말할 수 있나요?",
+    ],
+)
+def test_names_and_numbers_are_no_times(question: str) -> None:
+    found = parse_times(question, NOW)
+    assert not [time for time in found.read if time.words != "in May"]
+    assert found.unresolved == ()
+
+
+def test_english_is_not_taken_for_another_language() -> None:
+    for question in (
+        "Was Anna in Die Hard in May?",
+        "What did Mai do last August?",
+        "die",
+        "",
+        "Who was it, de la Cruz?",
+    ):
+        assert language_of(question) == ""
+    assert [language_of(text) for text in ("gestern und heute", "昨日は雨", "昨天下雨", "어제", "вчера")] == [
+        *("de", "ja", "zh", "ko", "ru")
+    ]
+
+
+def test_a_day_that_no_calendar_has_is_not_read() -> None:
+    for question in ("Was war am 31. Februar 2024?", "2024年2月31日发生了什么？", "2024年13月1日に何がありましたか。"):
+        assert parse_times(question, NOW).spans == ()
+
+
+@given(st.text(st.sampled_from("年月日上下周前去今 12345三十vorim Mai.den의전주'/-二つ간\x00ß"), max_size=40))
+def test_any_text_is_read_without_an_error_and_its_phrases_lie_in_order(text: str) -> None:
+    for language in ("de", "es", "fr", "it", "pt", "ru", "zh", "ja", "ko"):
+        found = phrases(text, language)
+        assert [(each.start, each.end) for each in found] == sorted((each.start, each.end) for each in found)
+        assert all(each.start < each.end <= len(text) for each in found)
+    parse_times(text, NOW)
+
+
+def test_a_recall_ranks_by_the_time_that_a_german_question_names_and_says_so(tmp_path: Path) -> None:
+    clock = worlddb.ManualClock(NOW)
+    with worlddb.open(tmp_path / "store", clock=clock, embedder=None) as db:
+        for month in ("2023-05", "2024-05"):
+            db.create("Note", "", content="Anna traf Bruno am See.", valid_from=f"{month}-10")
+        asked = {text: db.view().recall(text) for text in ("Wen traf Anna im Mai 2023?", "Wen traf Anna im Mai 2024?")}
+    assert [found.hits[0].valid.start for found in asked.values()] == [
+        datetime(year, 5, 10, tzinfo=UTC).timestamp() * 1_000_000 for year in (2023, 2024)
+    ]
