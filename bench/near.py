@@ -16,6 +16,12 @@ asked for as near, then written too, without a word about the other, and the pai
 With --beam FILE also BEAM's questions of what changed and of what is contradicted, each conversation a store: of the
 messages that are evidence the share among the first 20 hits, and in how many answers with several of them the latest
 message comes before the others. Messages of a talk are never moved by the rules above, so this shows where they end.
+With --longmemeval FILE the same of its questions of what has changed, the turns with the answer being evidence.
+
+Of both also what becomes of them as statements, as an agent would write them: of the user's evidence the sentences in
+the first person, those of its last session against those of the ones before. written: the questions with such sentences
+on both sides; near: of these the share of which any of the earlier is given as near to one of the later; told: as a
+replacement or a contradiction; later_first: a later one stands before every earlier one among the first ten hits.
 
 Half of the pairs is held out: nothing was fitted to it, though the hand that wrote it wrote the rules too.
 """
@@ -25,18 +31,21 @@ from __future__ import annotations
 import lzma
 import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 import worlddb
+from bench import _haystacks
 from bench._report import ended, parser, report
-from worlddb import Database, ManualClock, StaticEmbedder
+from worlddb import Database, ManualClock, StaticEmbedder, Turn
+from worlddb.projections.indexes import analysis
 from worlddb.tools.agents import remember
 
 PAIRS: Final = Path(__file__).with_name("near_pairs.jsonl")
 EARLIER: Final = "2024-01-01"
 KINDS: Final = ("knowledge_update", "contradiction_resolution")
+UPDATED: Final = "knowledge-update"
 LATER: Final = "2025-06-01"
 NOW: Final = "2025-09-01T12:00:00Z"
 TOLD: Final = ("replacement", "contradiction", "same")
@@ -63,6 +72,7 @@ class Asked(msgspec.Struct):
 class Conversation(msgspec.Struct):
     """A conversation of BEAM's file."""
 
+    id: str
     size: str
     messages: list[Message]
     questions: list[Asked]
@@ -92,10 +102,10 @@ def main() -> None:
         if arguments.beam
         else []
     )
-    if beam:
-        result["beam"] = in_talks(beam, arguments.size)
-    rows = [(name, *(told[key] for key in KEYS)) for name, told in result.items() if name != "beam"]
-    notes = [f"{kind}: {told}" for kind, told in result.get("beam", {}).items()]
+    rows = [(name, *(told[key] for key in KEYS)) for name, told in result.items()]
+    talks = [in_talks(one) for one in (_of_beam(beam, arguments.size), _of_longmemeval(arguments.longmemeval)) if one]
+    result["talks"] = {kind: told for each in talks for kind, told in each.items()}
+    notes = [f"{kind}: {told}" for kind, told in result["talks"].items()]
     report(arguments, "near", result, ("half", *KEYS), rows, notes)
 
 
@@ -109,39 +119,108 @@ def _arguments() -> Any:
     arguments = parser(__doc__)
     arguments.add_argument("--held-out", action="store_true", help="also the half that is held out")
     arguments.add_argument("--beam", type=Path, help="BEAM's file, packed by xz")
+    arguments.add_argument("--longmemeval", type=Path, help="LongMemEval's file, packed or not")
     arguments.add_argument("--size", default="100K", help="which of BEAM's conversations (default: 100K)")
     return arguments.parse_args()
 
 
-def in_talks(conversations: list[Conversation], size: str) -> dict[str, Any]:
-    """How the evidence of BEAM's questions is ordered among the first hits, by kind of question."""
-    shares: dict[str, list[float]] = {kind: [] for kind in KINDS}
-    latest_first: dict[str, list[bool]] = {kind: [] for kind in KINDS}
-    for conversation in (one for one in conversations if one.size == size):
-        with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
-            turns = [
-                worlddb.Turn(speaker=each.role, text=each.content, session=str(each.session))
-                for each in conversation.messages
+class Talk(NamedTuple):
+    """A conversation: who said what in which session, by their ids in the order of time, and what is asked."""
+
+    turns: dict[int, Turn]
+    questions: list[Asked]
+
+
+def _of_beam(conversations: list[Conversation], size: str) -> list[Talk]:
+    return [
+        Talk(
+            {
+                each.id: Turn(speaker=each.role, text=each.content, session=str(each.session), source={"id": each.id})
+                for each in one.messages
                 if each.content.strip()
-            ]
-            db.ingest(turns, conversation="talk")
+            },
+            [each for each in one.questions if each.kind in KINDS and each.evidence],
+        )
+        for one in conversations
+        if one.size == size
+    ]
+
+
+def _of_longmemeval(path: Path | None) -> list[Talk]:
+    talks: list[Talk] = []
+    for record in [] if path is None else _haystacks.load(path):
+        if record.question_type != UPDATED or _haystacks.ABSTAINING in record.question_id:
+            continue
+        gold, turns, evidence = _haystacks.question(record).turns, dict[int, Turn](), list[int]()
+        for session in sorted(record.sessions, key=lambda each: each.at or 0):
+            for at, turn in enumerate(session.turns):
+                number = len(turns)
+                turns[number] = Turn(
+                    speaker=turn.role, text=turn.content, session=session.name, at=session.at, source={"id": number}
+                )
+                evidence += [number] if _haystacks.turn_id(session.name, at) in gold else []
+        talks.append(Talk(turns, [Asked(f"LongMemEval, {UPDATED}", record.question, evidence)]))
+    return talks
+
+
+def in_talks(talks: list[Talk]) -> dict[str, Any]:
+    """How the evidence of questions is ordered among the first hits, and as statements, by kind of question."""
+    found: dict[str, dict[str, list[Any]]] = {}
+    for talk in talks:
+        with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
+            db.ingest(list(talk.turns.values()), conversation="talk")
             db.embed()
-            places = {f"{each.role}: {each.content}": each.id for each in conversation.messages}
-            for asked in (one for one in conversation.questions if one.kind in KINDS and one.evidence):
+            for asked in talk.questions:
+                told = found.setdefault(asked.kind, {key: [] for key in ("share", "latest", *AS_STATEMENTS)})
                 hits = db.view().recall(asked.question, k=20)
-                found = [id for hit in hits if (id := places.get(hit.content)) in asked.evidence]
-                shares[asked.kind].append(len(set(found)) / len(set(asked.evidence)))
-                if len(found) > 1:
-                    latest_first[asked.kind].append(found[0] == max(found))
+                order = [id for hit in hits if (id := hit.source.get("id")) in asked.evidence]
+                told["share"].append(len(set(order)) / len(set(asked.evidence)))
+                told["latest"] += [order[0] == max(order)] if len(order) > 1 else []
+                for key, value in _as_statements(talk, asked).items():
+                    told[key].append(value)
     return {
         kind: {
-            "questions": len(shares[kind]),
-            "recall@20": round(sum(shares[kind]) / max(len(shares[kind]), 1), 3),
-            "with_several": len(latest_first[kind]),
-            "latest_first": _share(latest_first[kind]),
+            "questions": len(told["share"]),
+            "recall@20": round(sum(told["share"]) / max(len(told["share"]), 1), 3),
+            "with_several": len(told["latest"]),
+            "latest_first": _share(told["latest"]),
+            "written": len(told["near"]),
+            **{key: _share(told[key]) for key in AS_STATEMENTS},
         }
-        for kind in KINDS
+        for kind, told in found.items()
     }
+
+
+AS_STATEMENTS: Final = ("near", "told", "later_first")
+
+
+def _as_statements(talk: Talk, asked: Asked) -> dict[str, bool]:
+    """What becomes of the user's evidence that is written as statements; empty if there are not two sides of it."""
+    said = [
+        talk.turns[id] for id in sorted(set(asked.evidence)) if id in talk.turns and talk.turns[id].speaker == "user"
+    ]
+    last = said[-1].session if said else ""
+    earlier, later = (
+        [each for turn in said if (turn.session == last) == is_later for each in analysis.said(turn.text).statements]
+        for is_later in (False, True)
+    )
+    if not earlier or not later:
+        return {}
+    clock = ManualClock(worlddb.parse_time(NOW))
+    with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, clock=clock, embedder=StaticEmbedder()) as db:
+        for each in earlier:
+            remember(db, each, about="user", since=EARLIER)
+        db.embed()
+        near = [one for each in later for one in db.near(each, about="user", since=LATER) if one.text in earlier]
+        for each in later:
+            remember(db, each, about="user", since=LATER)
+        db.embed()
+        order = [hit.content for hit in db.view().recall(asked.question) if hit.content in (*earlier, *later)]
+        return {
+            "near": bool(near),
+            "told": any(one.relation in TOLD[:2] for one in near),
+            "later_first": bool(order) and order[0] in later,
+        }
 
 
 def measured(pairs: list[Pair]) -> dict[str, Any]:

@@ -116,6 +116,11 @@ _CHANGE: Final = _words(
     " finished sold broke-off back used-to formerly from-now-on these-days went-up went-down down given"
     " renamed"
 )
+ADDING: Final = _words("also too as-well besides additionally in-addition likewise")
+"""Words that say that something is so beside what was before."""
+_FURTHER: Final = _words("another other second third fourth further additional elder older younger")
+"""Words that tell a thing from the one that was spoken of, unless a word of change says that it took its place."""
+_LIKING: Final = _words("likes like enjoys enjoy loves love hates hate dislikes adores")
 _SAME_WORD: Final = {
     "kilo": "kg", "kilos": "kg", "kilogram": "kg", "kilograms": "kg", "kilometre": "km", "kilometres": "km",
     "kilometer": "km", "kilometers": "km", "metre": "m", "metres": "m", "meter": "m", "meters": "m", "euros": "euro",
@@ -167,6 +172,8 @@ _OLDEST: Final = 120
 """Years: "Elena is 35" tells an age."""
 
 _PHRASES: Final = {
+    "as well": "as-well",
+    "in addition": "in-addition",
     "no longer": "no-longer",
     "any more": "any-more",
     "not any more": "any-more",
@@ -227,6 +234,8 @@ class Frame(NamedTuple):
     """It says what was, or was done, once."""
     passive: bool
     wish: bool
+    adds: frozenset[str]
+    """The words by which it says that something is so beside what was before, or tells of another thing of the kind."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -257,6 +266,12 @@ def _attribute_stems() -> dict[str, frozenset[str]]:
         for each in {_stem(word), _stem(_SAME_WORD.get(word, word))}:
             found[each] = found.get(each, frozenset()).union(attributes)
     return found
+
+
+@cache
+def stems_of(attribute: str) -> frozenset[str]:
+    """The stems of the words that stand for an attribute."""
+    return frozenset(stem for stem, attributes in _attribute_stems().items() if attribute in attributes)
 
 
 def attributes_of(stemmed: Iterable[str]) -> frozenset[str]:
@@ -358,7 +373,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         head,
         stems(heavy),
         stems(word for word in said if word in _LIGHT_WORDS),
-        _attributes(tokens, rest, passive),
+        _attributes(tokens, rest, verb, passive),
         verb,
         _numbers(bare),
         frozenset(word for word in tokens if word in _TIMES),
@@ -367,6 +382,9 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         _is_past(tokens, verb),
         passive,
         bool(rest) and rest[0] in _WISHES,
+        frozenset(tokens) & ADDING
+        | frozenset(tokens[-1:]) & {"too"}
+        | (frozenset(tokens) & _FURTHER if not change else set()),
     )
 
 
@@ -432,7 +450,7 @@ def _is_past(tokens: list[str], verb: str) -> bool:
     return any(word in _PAST or (word.endswith("ed") and len(word) > 4) for word in tokens[:8])
 
 
-def _attributes(tokens: list[str], rest: list[str], passive: bool) -> frozenset[str]:
+def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) -> frozenset[str]:
     known = _attribute_words()
     found = {attribute for word in tokens for attribute in known.get(word, ())}
     if "years-old" in tokens or "age" in tokens or (rest and "turned" in rest[:2]):
@@ -448,6 +466,12 @@ def _attributes(tokens: list[str], rest: list[str], passive: bool) -> frozenset[
         found.add("schedule")
     if not passive:
         found.discard("origin")
+    if verb and not passive:
+        # Who speaks Dutch or drives a German car is of any nationality.
+        found.discard("nationality")
+    if rest and rest[0] in _LIKING:
+        # Who likes to cook is no cook.
+        found -= {"job", "residence"}
     if len(rest) == 2 and rest[0] in _COPULA and rest[1].isdecimal() and int(rest[1]) < _OLDEST:
         found.add("age")
     if rest and rest[0] in _WISHES:

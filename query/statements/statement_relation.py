@@ -63,9 +63,47 @@ def of_one_kind(cosine: float) -> Compared:
 def relate(earlier: Frame, later: Frame) -> Compared | None:
     """How a later statement relates to an earlier one about the same subject; ``None`` if they are not near."""
     found = _related(earlier, later)
+    if found is not None and found.relation in COMPETING and _holds_beside(earlier, later):
+        return _told(found.likeness, later, "beside what was said before", "compatible")
     if found is None or found.relation != "replacement" or not _is_of_one(earlier, later):
         return found
     return found._replace(is_of_one=True)
+
+
+def _holds_beside(earlier: Frame, later: Frame) -> bool:
+    """True if the later statement says that both hold, or tells of other times, or names no value of its own."""
+    if earlier.negated != later.negated or _once(earlier, later):
+        return False
+    if later.adds & frames.ADDING or later.adds - earlier.adds:
+        return True
+    if later.change:
+        return False
+    is_other = bool(earlier.content - later.content) and bool(later.content - earlier.content)
+    if earlier.times and later.times and earlier.times.isdisjoint(later.times) and is_other:
+        return True
+    if earlier.wish and later.wish and is_other:
+        return True
+    return _names_no_value(earlier, later) or _says_more_of_home(earlier, later)
+
+
+def _may_be_several(attribute: str, later: Frame) -> bool:
+    return frames.KIND_OF.get(attribute) == frames.MANY and not later.change
+
+
+def _says_more_of_home(earlier: Frame, later: Frame) -> bool:
+    """True if a later statement of where somebody lives names the same place, and more."""
+    if "residence" not in earlier.attributes & later.attributes or _changed_numbers(earlier, later):
+        return False
+    places = earlier.content - frames.stems_of("residence") - {earlier.verb}
+    return bool(places) and places <= later.content
+
+
+def _names_no_value(earlier: Frame, later: Frame) -> bool:
+    """True if one says only when, or how, what the other says of something: "runs every morning", "runs a bakery"."""
+    if earlier.numbers or later.numbers or earlier.head or later.head:
+        return False
+    own, other = earlier.content - {earlier.verb}, later.content - {later.verb}
+    return earlier.verb == later.verb != "" and (bool(own) != bool(other)) and bool(earlier.times | later.times)
 
 
 def _is_of_one(earlier: Frame, later: Frame) -> bool:
@@ -93,7 +131,8 @@ def _related(earlier: Frame, later: Frame) -> Compared | None:
     shared = _weight(earlier, later, common=True)
     overlap = shared / max(_weight(earlier, later, common=False), 0.1)
     units = _changed_numbers(earlier, later)
-    common = sorted(earlier.attributes & later.attributes)
+    # Of a thing that may be several nothing is replaced: who teaches physics may teach chemistry, too.
+    common = sorted(earlier.attributes & later.attributes, key=lambda each: (not _may_be_several(each, later), each))
     both = earlier.content & later.content
     is_denied = earlier.negated != later.negated
     differ = bool(earlier.content - later.content) and bool(later.content - earlier.content)
@@ -102,6 +141,8 @@ def _related(earlier: Frame, later: Frame) -> Compared | None:
     if is_denied and _denies(earlier, later, overlap, common):
         said = "one says it and the other denies it"
         return _told(0.6 + 0.4 * overlap, later, said, "replacement" if later.change else "contradiction")
+    if is_denied and _says_of_its_own(earlier, later):
+        return _told(0.3 + 0.4 * overlap, later, "both may hold", "compatible")
     if units and (both or common or earlier.verb == later.verb or earlier.head):
         return _numbered(earlier, later, overlap, units)
     if common and _adds(earlier, later) and not is_denied:
@@ -180,10 +221,24 @@ def _adds(earlier: Frame, later: Frame) -> bool:
 
 def _denies(earlier: Frame, later: Frame, overlap: float, common: list[str]) -> bool:
     both = earlier.content & later.content
+    if both and _says_of_its_own(earlier, later):
+        return False
     if both:
         least = min(len(earlier.content), len(later.content))
         return len(both) >= 0.5 * least or overlap >= _CLOSE
     return bool(common) and min(len(earlier.content), len(later.content)) <= 1
+
+
+def _says_of_its_own(earlier: Frame, later: Frame) -> bool:
+    """True if two statements have their verb in common and nothing else: who eats no meat may eat late."""
+    both = earlier.content & later.content
+    return (
+        bool(both)
+        and both <= {earlier.verb}
+        and both <= {later.verb}
+        and both < earlier.content
+        and both < later.content
+    )
 
 
 def _changed_numbers(earlier: Frame, later: Frame) -> str:

@@ -260,3 +260,47 @@ def test_words_of_what_was_compared_are_kept_within_a_bound_and_forgotten() -> N
     statement_relation.forget()
     caches = (statement_frame._stem, statement_frame.frame, statement_frame.leading_subject, statement_relation.relate)
     assert [each.cache_info().currsize for each in caches] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Nadia's sister lives in Leeds.", "Nadia's other sister lives in Hull."),
+        ("Vera's first book was about bees.", "Vera's second book is about ants."),
+        ("Lena teaches chemistry.", "Lena also teaches biology."),
+        ("Lena teaches chemistry at the evening school.", "Lena teaches physics at the evening school."),
+        ("Ines works as a nurse.", "Ines also works as a translator at weekends."),
+        ("Ines studies law.", "Ines studies Arabic as well."),
+        ("Ines manages the bookshop.", "Ines manages the café too."),
+        ("Vera lives in Gent.", "Vera also has a house in Paris."),
+        ("Tom wrote a novel.", "Tom also wrote a cookbook."),
+        ("Piet wants to learn Greek.", "Piet wants to learn the cello."),
+        ("Hugo likes to cook fish.", "Hugo likes to cook curry."),
+        ("Karl speaks Dutch.", "Karl is learning Polish."),
+        ("Karl prefers tea in the morning.", "Karl prefers wine in the evening."),
+        ("Tom runs every morning.", "Tom runs a bakery."),
+        ("Karl works in Bonn.", "Karl works on Saturdays."),
+        ("Karl has lived in Bonn for ten years.", "Karl has a flat in Bonn with three rooms."),
+        ("Vera eats no meat.", "Vera eats late."),
+    ],
+)
+def test_what_holds_beside_another_statement_is_not_told_as_taking_its_place(earlier: str, later: str) -> None:
+    """Addition, another thing of the kind, another time, a wish more, the same home: each was told as a replacement."""
+    assert relation(earlier, later) not in TOLD[:2]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Omar works at the port.", "Omar works at the airport now."),
+        ("Lena teaches chemistry at Elm School.", "Lena now teaches at Oak School."),
+        ("Piet wants a bicycle for his birthday.", "Piet no longer wants a bicycle."),
+        ("Vera lives in Gent.", "Vera lives in Paris."),
+        ("Karl prefers tea.", "Karl prefers wine."),
+        ("The library opens at nine.", "The library opens at ten."),
+        ("Omar does not work.", "Omar works at the port."),
+        ("Ada was French.", "Ada was Belgian."),
+    ],
+)
+def test_what_takes_the_place_of_a_statement_is_told_so(earlier: str, later: str) -> None:
+    assert relation(earlier, later) in TOLD[:2]
