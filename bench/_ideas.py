@@ -21,6 +21,11 @@ def _nothing_lent(*_: Any) -> dict[int, dict[int, float]]:
     return {}
 
 
+def _nobody_at_home(*_: Any) -> set[int]:
+    """No candidate lies where somebody is at home."""
+    return set()
+
+
 def _near_no_time(*_: Any) -> float:
     """Nothing is near the times that a question names."""
     return 0.0
@@ -51,6 +56,7 @@ _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
     "without times": partial(patch.object, ranking, "nearness", _near_no_time),
     "without the second look": partial(patch.object, ranking, "_rescored", _as_they_are),
     "without leaving names out": partial(patch.object, recall, "without_names", _all_of_it),
+    "without where names are at home": partial(patch.object, candidates, "at_home", _nobody_at_home),
     "without remarks": partial(patch.object, ranking, "proposed_by_meaning", _by_cosine),
     "without the newest first": partial(patch.object, retrieve, "newest_first", _as_ranked),
 }

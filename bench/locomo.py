@@ -5,6 +5,10 @@ recall@k is the share of its evidence turns (by `dia_id`) among the first k hits
 have no date and are asked when the conversation's last session began. Evidence that names no turn of it is left out,
 and so is a question that has no other; both are counted. All of the variants in bench/_retrieval.py and the
 baselines in bench/_baselines.py are asked the same questions in the same run. No model runs but the embedder.
+
+With --pooled questions are asked in the whole store, where the speakers of other conversations are strangers. Of the
+questions that name a speaker it is told at how many the first hit is said by one of them or names one, and at how many
+it lies in a conversation in which none of them speaks.
 """
 
 from __future__ import annotations
@@ -73,7 +77,10 @@ def main() -> None:
     rows.extend(
         (f"all, {name}", result["n"], told[key], _shown(told[f"{key}_95"])) for name, told in result["variants"].items()
     )
+    of = result["named"]
     notes = (
+        f"Of {of['questions']} questions that name a speaker, the first hit is of one for {of['named_first']:.1%},"
+        f" and of a conversation of strangers for {of['strangers_first']:.1%}.",
         f"{result['conversations']:,} conversations, {result['turns']:,} turns, ingested in"
         f" {result['ingest_s']:.2f} s.",
         f"Latency p50 {result['p50_ms']:.2f} ms, p95 {result['p95_ms']:.2f} ms.",
@@ -88,6 +95,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("file", type=Path, help="LoCoMo's JSON, compressed or not")
     arguments.add_argument("--lanes", nargs="+", choices=LANES, default=LANES)
     arguments.add_argument("-k", type=positive, default=10)
+    arguments.add_argument("--pooled", action="store_true", help="ask in the whole store, not in one conversation")
     add_argument(arguments)
     arguments.add_argument("--entities", action="store_true", help="also with what turns mention, by EntityExtractor")
     arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")
@@ -97,7 +105,7 @@ def _arguments() -> argparse.Namespace:
 def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Ingest the file, ask its questions, and sum up by category."""
     conversations = {found.name: found for found in locomo.read(arguments.file)}
-    questions, left_out, unknown = _questions(arguments.file, conversations)
+    questions, left_out, unknown = questions_of(arguments.file, conversations)
     if not questions:
         raise InputError(f"{arguments.file} has no question with evidence in what was said", "Name a file of LoCoMo")
     embedder, compared = embedder_named(arguments.embedder), variants(arguments)
@@ -111,22 +119,29 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         view = db.view()
         worlds = {name: _world(db, view, name) for name in {question.conversation for question in questions}}
         ends = {name: max(session.valid.start for session in view.children(world)) for name, world in worlds.items()}
-        peers = {
-            name: _baselines.built(_baselines.available(), texts_of(conversations[name]), embedder) for name in worlds
-        }
+        talks = {session.ref: name for name, world in worlds.items() for session in view.children(world)}
+        compared_with = () if arguments.pooled else _baselines.available()
+        peers = {name: _baselines.built(compared_with, texts_of(conversations[name]), embedder) for name in worlds}
+        speakers = {name: _speakers(found) for name, found in conversations.items()}
+        named: dict[str, list[tuple[bool, bool]]] = {"default": [], **{variant: [] for variant in compared}}
         scores: defaultdict[str, list[float]] = defaultdict(list)
         taken = []
         others: defaultdict[str, list[float]] = defaultdict(list)
         for question in questions:
-            where: dict[str, Any] = {"world": worlds[question.conversation], "asked": ends[question.conversation]}
+            where: dict[str, Any] = {"asked": ends[question.conversation]}
+            if not arguments.pooled:
+                where["world"] = worlds[question.conversation]
+            asked_of = _named_in(question.text, frozenset().union(*speakers.values()))
             began = perf_counter()
             found = view.recall(question.text, k=arguments.k, lanes=arguments.lanes, **where)
             taken.append(1000 * (perf_counter() - began))
-            scores[question.category].append(_share(question, found))
+            scores[question.category].append(_share(question, found, talks))
             for variant, options in compared.items():
                 with asked_as(variant):
                     asked = view.recall(question.text, k=arguments.k, **where, **options)
-                others[variant].append(_share(question, asked))
+                others[variant].append(_share(question, asked, talks))
+                if asked_of:
+                    named[variant].append(_of_whom(asked, asked_of, speakers, talks))
             for name, peer in peers[question.conversation].items():
                 others[name].append(
                     recall_share(peer.search(question.text, arguments.k), question.evidence, arguments.k)
@@ -137,7 +152,12 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         **summed(every),
         "by_category": {name: summed(scores[name]) for name in (*CATEGORIES.values(), OTHER) if scores[name]},
-        "variants": {variant: summed(found) for variant, found in others.items()},
+        "variants": {
+            variant: summed(found) | (_of_named(named[variant]) if variant in named else {})
+            for variant, found in others.items()
+        },
+        "named": _of_named(named["default"]),
+        "pooled": arguments.pooled,
         "p50_ms": round(p50(taken), 3),
         "p95_ms": round(p95(taken), 3),
         "conversations": len(conversations),
@@ -166,12 +186,40 @@ def texts_of(conversation: Conversation) -> dict[str, str]:
     return {turn.source["id"]: turn.text for session in conversation.sessions for turn in session.turns}
 
 
-def _share(question: Question, found: worlddb.Recall) -> float:
-    recalled = question.evidence & {hit.source.get("id", hit.name) for hit in found.hits}
+def _share(question: Question, found: worlddb.Recall, talks: Mapping[str, str]) -> float:
+    hits = (hit for hit in found.hits if talks.get(hit.world) == question.conversation)
+    recalled = question.evidence & {hit.source.get("id", hit.name) for hit in hits}
     return len(recalled) / len(question.evidence)
 
 
-def _questions(path: Path, conversations: Mapping[str, Conversation]) -> tuple[list[Question], int, int]:
+def _speakers(conversation: Conversation) -> frozenset[str]:
+    """Who speaks in a conversation."""
+    return frozenset(turn.speaker for session in conversation.sessions for turn in session.turns if turn.speaker)
+
+
+def _named_in(text: str, speakers: frozenset[str]) -> frozenset[str]:
+    """Those of some speakers whom a text names."""
+    return frozenset(name for name in speakers if re.search(rf"\b{re.escape(name)}\b", text))
+
+
+def _of_whom(
+    found: worlddb.Recall, named: frozenset[str], speakers: Mapping[str, frozenset[str]], talks: Mapping[str, str]
+) -> tuple[bool, bool]:
+    """Whether the first hit is of somebody who is named, and whether none of them speaks in its conversation."""
+    if not found.hits:
+        return False, False
+    first = found.hits[0]
+    around = speakers.get(talks.get(first.world, ""), named)
+    return bool(_named_in(f"{first.name}\n{first.content}", named)), around.isdisjoint(named)
+
+
+def _of_named(told: list[tuple[bool, bool]]) -> dict[str, Any]:
+    """How many questions name a speaker, and the two shares of them."""
+    shares = [round(sum(column) / max(len(told), 1), 4) for column in zip(*told, strict=True)] or [0.0, 0.0]
+    return {"questions": len(told), "named_first": shares[0], "strangers_first": shares[1]}
+
+
+def questions_of(path: Path, conversations: Mapping[str, Conversation]) -> tuple[list[Question], int, int]:
     """The questions with evidence, how many have none, and how many evidence ids name no turn."""
     questions = []
     left_out = unknown = 0

@@ -132,7 +132,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
         for number, asked in enumerate(_stores(questions, arguments.pooled)):
             with worlddb.open(Path(folder) / str(number), author="bench", embedder=embedder) as db:
-                _fill(db, asked, spent, worlddb.EntityExtractor() if arguments.entities else None)
+                fill(db, asked, spent, worlddb.EntityExtractor() if arguments.entities else None)
                 view = db.view()
                 peers = _baselines.built(_baselines.available(), texts([each.record for each in asked]), embedder)
                 for each in asked:
@@ -209,7 +209,7 @@ def _stores(questions: list[Question], pooled: bool) -> Iterator[list[Question]]
         yield from ([question] for question in questions)
 
 
-def _fill(db: Database, questions: list[Question], spent: dict[str, Any], extractor: worlddb.Extractor | None) -> None:
+def fill(db: Database, questions: list[Question], spent: dict[str, Any], extractor: worlddb.Extractor | None) -> None:
     """Take in the haystacks, a session that several of them have once."""
     began = perf_counter()
     held: set[str] = set()

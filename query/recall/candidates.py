@@ -343,6 +343,36 @@ def latest_referring(snapshot: visible.VisibleSnapshot, gate: Gate, entities: Se
     return sorted(sorted(found, key=lambda node: -found[node])[:most])
 
 
+MAX_HOMES: Final = 64
+"""A name that is at home in more worlds tells little of where an answer lies."""
+
+
+def at_home(snapshot: visible.VisibleSnapshot, inside: int, entities: Set[int], nodes: Iterable[int]) -> set[int]:
+    """The nodes that lie where an entity is at home: in a world that contains it directly.
+
+    None, if one of the entities is at home in the world that is searched or around it: then nothing there is strange.
+    """
+    homes = {place.source for entity in entities for place in snapshot.placings(entity)}
+    if not homes or len(homes) > MAX_HOMES or any(snapshot.scope(home).sees(inside) for home in homes):
+        return set()
+    strange: set[int] = set()
+    return {node for node in nodes if _lies_in(snapshot, homes, node, strange)}
+
+
+def _lies_in(snapshot: visible.VisibleSnapshot, homes: Set[int], node: int, strange: set[int]) -> bool:
+    """True if a node lies in one of the homes, at any depth; ``strange`` keeps what does not, nor contains them."""
+    passed, pending = {node}, [node]
+    for here in pending:
+        for place in snapshot.placings(here):
+            if place.source in homes:
+                return True
+            if place.source not in passed and place.source not in strange:
+                passed.add(place.source)
+                pending.append(place.source)
+    strange |= passed
+    return False
+
+
 LENT: Final = (0.7, 0.65)
 """What share of its evidence a turn lends the one after it, and the one after that."""
 LEADERS: Final = 16

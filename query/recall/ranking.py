@@ -176,7 +176,8 @@ def fused(
         if seen is not None:
             pool[node] = candidates.Passed(node, seen, 0.0)
     links = _Links(following, joined)
-    evidence = _evidence(snapshot, lanes._replace(vector=vector), request, proposed, pool, named, links)
+    weighing = lanes._replace(vector=vector)
+    evidence = _evidence(snapshot, weighing, request, proposed, pool, named, links, gate.inside)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
     if joined:
         ranks[EDGE] = _neighbours_in_order(
@@ -255,6 +256,7 @@ def _evidence(
     pool: dict[int, candidates.Passed],
     named: candidates.Named,
     links: _Links,
+    inside: int,
 ) -> dict[int, scoring.Evidence]:
     compared, times = request.compared_text, request.question.times
     missing = _begun(snapshot, lanes.text, compared, proposed.get(TEXT, []), pool)
@@ -265,6 +267,10 @@ def _evidence(
     texts = _texts(snapshot, lanes.text, compared, proposed.get(TEXT, []), missing, pool)
     alone = {node: own(texts.get(node, 0.0), cosines.get(node, middling)) for node in pool}
     before, edge = candidates.lent(alone, links.following), candidates.lent(alone, links.joined)
+    at_home = candidates.at_home(snapshot, inside, named.entities, pool)
+    if at_home:
+        # What refers to whom the question names is no stranger to them, wherever it lies.
+        at_home |= entities.keys()
     return {
         node: scoring.Evidence(
             texts.get(node, 0.0),
@@ -273,6 +279,7 @@ def _evidence(
             nearness(times, passed.seen.validity.start) if times else 0.0,
             before.get(node, 0.0),
             edge.get(node, 0.0),
+            float(node in at_home),
         )
         for node, passed in pool.items()
     }

@@ -1,10 +1,12 @@
 """Scores: how the evidence for a candidate becomes one number. Pure functions.
 
-The evidence of the lanes is fused first; then the form of a text adds to the score of the best candidates.
+The evidence of the lanes is fused first; then the form of a text adds to the score of the best candidates. Confidence
+is another number, from 0 to 1: how likely a hit is what answers, and how likely an answer has such a hit.
 """
 
 import re
 from collections.abc import Mapping, Sequence
+from math import exp
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -15,6 +17,7 @@ RRF_CONSTANT: Final = 60
 
 TEXT_WEIGHT: Final = 0.6
 ENTITY_WEIGHT: Final = 0.2
+HOME_WEIGHT: Final = 0.2
 WHEN_WEIGHT: Final = 0.2
 """Chosen on one half of the development questions and judged on the other; see docs/retrieval.md."""
 
@@ -28,7 +31,7 @@ class Evidence(NamedTuple):
     ``text`` is its BM25 score as a share of the most that the query could reach, ``vector`` the cosine of its vector
     with the query's, ``entity`` 1 if whom the question is about said it or is mentioned in it, ``when`` how near it is
     to the times that the question names (0 to 1), ``before`` what the turns before it lend it, ``edge`` what hits
-    lend it that an edge joins to it.
+    lend it that an edge joins to it, ``home`` 1 if it lies where somebody whom the question names is at home.
     """
 
     text: float
@@ -37,6 +40,7 @@ class Evidence(NamedTuple):
     when: float
     before: float = 0.0
     edge: float = 0.0
+    home: float = 0.0
 
 
 def own(text: float, vector: float) -> float:
@@ -46,8 +50,9 @@ def own(text: float, vector: float) -> float:
 
 def added_up(evidence: Evidence) -> float:
     """The score of a candidate whose evidence is added up: the sum of :func:`weighted`."""
-    text, vector, entity, when, before, edge = evidence
-    return sum((TEXT_WEIGHT * text, vector, ENTITY_WEIGHT * entity, WHEN_WEIGHT * when, before, edge))
+    text, vector, entity, when, before, edge, home = evidence
+    named = ENTITY_WEIGHT * entity + HOME_WEIGHT * home
+    return sum((TEXT_WEIGHT * text, vector, named, WHEN_WEIGHT * when, before, edge))
 
 
 def weighted(evidence: Evidence) -> dict[str, float]:
@@ -59,6 +64,7 @@ def weighted(evidence: Evidence) -> dict[str, float]:
         "when": WHEN_WEIGHT * evidence.when,
         "before": evidence.before,
         "edge": evidence.edge,
+        "home": HOME_WEIGHT * evidence.home,
     }
     return {lane: part for lane, part in parts.items() if part}
 
@@ -172,3 +178,86 @@ def _form_score(text: str, wanted: AnswerForm) -> float:
     age = wanted.age and _AGE.search(text) is not None
     money = wanted.money and _MONEY.search(text) is not None
     return NUMBER_WEIGHT * number + TIME_WEIGHT * time + AGE_WEIGHT * age + MONEY_WEIGHT * money
+
+
+# -- confidence
+
+
+class Fitted(NamedTuple):
+    """Coefficients of two logistic regressions (Cox 1958): a constant, then a weight for each of the evidence.
+
+    ``hit`` is for :func:`hit_evidence`, ``answer`` for :func:`answer_evidence`.
+    """
+
+    hit: tuple[float, ...]
+    answer: tuple[float, ...]
+
+
+WORDS_ALONE: Final = ""
+"""Stands for no model, where nothing is compared by meaning."""
+FITTED: Final[Mapping[str, Fitted]] = {
+    "wordllama/l2_supercat_256": Fitted((-7.29, 3.97, -3.8, 1.41, 1.68), (-6.53, 4.56, 1.9, 9.17, 1.08)),
+    WORDS_ALONE: Fitted((-6.76, 6.69, -13.06, 2.69, 1.65), (-5.79, 8.35, 2.38, 6.69, 1.15)),
+}
+"""By the model of an embedding space, as ``bench.confidence`` fits them on one half of the development questions."""
+WEAK_BELOW: Final = 0.12
+"""An answer of less confidence is weak: in no benchmark more than one of twenty that can be answered, on the half that
+was fitted."""
+FEWEST: Final = 100
+"""Where fewer worlds are searched than in any conversation of the fit, confidence alone makes no answer weak: of a few
+notes the right one is found though no word of the question is in it."""
+BY_CHANCE: Final = 0.02
+"""The most confidence in an answer whose hits are no nearer than unrelated texts come by chance."""
+LEAD: Final = 0.2
+"""Leads beyond this say no more."""
+_FIRST: Final = 5
+"""Of so many hits the share is taken that are of whom a question names."""
+_NEITHER: Final = 0.5
+"""Stands for being of whom a question names, where it names nobody."""
+
+
+class Shown(NamedTuple):
+    """What confidence goes by of a hit.
+
+    ``compared`` is what its meaning adds to its score, or where no meaning is compared its words, ``coverage`` the
+    share of the question's words that it has, ``is_of`` whether it is by or about whom the question names.
+    """
+
+    score: float
+    compared: float
+    coverage: float
+    is_of: bool
+
+
+def hit_evidence(hit: Shown, best: float, *, names: bool) -> tuple[float, ...]:
+    """What speaks for a hit: score, distance from the best one, coverage, and being of whom the question names.
+
+    ``names``: the question is about somebody who is known. It does not depend on how many hits are wanted.
+    """
+    return hit.score, best - hit.score, hit.coverage, float(hit.is_of) if names else _NEITHER
+
+
+def answer_evidence(hits: Sequence[Shown], *, names: bool, person: bool) -> tuple[float, ...]:
+    """What speaks for an answer: its best score, the most coverage, how those lead whom it names, and their share.
+
+    What was asked of one person and said by another has hits of the other that come nearer: they lead. ``person``: the
+    question names somebody, and is not about a participant by its words alone ("I", "you").
+    """
+    own = [hit.compared for hit in hits if hit.is_of]
+    others = [hit.compared for hit in hits if not hit.is_of]
+    lead = 0.0
+    if person:
+        lead = max(own, default=-LEAD) - max(others, default=0.0) if own and others else LEAD if own else -LEAD
+    first = hits[:_FIRST]
+    share = sum(hit.is_of for hit in first) / len(first) if names and first else _NEITHER
+    best, coverage = max(hit.score for hit in hits), max(hit.coverage for hit in hits)
+    return best, coverage, min(max(lead, -LEAD), LEAD), share
+
+
+def likelihood(weights: Sequence[float], evidence: Sequence[float]) -> float:
+    """The logistic function of weighed evidence, from 0 to 1."""
+    weighed = weights[0] + sum(weight * each for weight, each in zip(weights[1:], evidence, strict=True))
+    return 1 / (1 + exp(-min(max(weighed, -_STEEPEST), _STEEPEST)))
+
+
+_STEEPEST: Final = 30.0

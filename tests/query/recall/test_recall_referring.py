@@ -1,4 +1,4 @@
-"""Proposes the latest of those that refer to a named person where little else is told."""
+"""Recall prefers what is of somebody whom a question names, and proposes the latest where little else is told."""
 
 from __future__ import annotations
 
@@ -84,3 +84,60 @@ def test_who_had_few_references_at_another_valid_time_is_not_taken_for_crowded(d
             tx.unlink(edge.ref)
     after = db.view().recall("Ilse", lanes=["entity"], k=3)
     assert [hit.content for hit in after.hits] == ["note 0", "note 1", "note 2"]
+
+
+@pytest.fixture
+def talks() -> Iterator[Database]:
+    """Two conversations in one store; in that without Dave strangers say of themselves what is asked of him."""
+    with new_store() as store:
+        store.ingest(
+            [
+                Turn(text="Today I did buy two leashes for the dogs. What did you buy?", speaker="Audrey"),
+                Turn(text="I did buy a tent. I buy what I need.", speaker="Gina"),
+            ],
+            conversation="of dogs",
+            at="2025-03-01",
+        )
+        store.ingest(
+            [
+                Turn(text="Look, I got myself an old guitar at the market.", speaker="Dave"),
+                Turn(text="The market has great bargains, that one is a beauty.", speaker="Calvin"),
+            ],
+            conversation="of music",
+            at="2025-03-02",
+        )
+        store.embed()
+        yield store
+
+
+def test_of_whom_a_question_names_comes_before_what_strangers_say_who_are_still_found(talks: Database) -> None:
+    for exact in (False, True):
+        found = talks.view().recall("What did Dave buy?", exact=exact)
+        speakers = [hit.content.partition(":")[0] for hit in found.hits if hit.type == "Turn"]
+        assert speakers[0] == "Dave"
+        assert set(speakers) == {"Dave", "Calvin", "Audrey", "Gina"}
+        best = next(hit for hit in found.hits if hit.type == "Turn")
+        assert best.scores["home"] == pytest.approx(0.2)
+        assert "at home" in best.reason
+
+
+def test_nobody_is_a_stranger_where_whom_a_question_names_is_at_home_around_all(talks: Database) -> None:
+    (music,) = talks.view().find(name="of music")
+    for view in (talks.view(world=music.ref), talks.view()):
+        inside = view.recall("What did Dave buy?", world=music.ref)
+        assert inside.hits and not any("home" in hit.scores for hit in inside.hits)
+    talks.create("Entity", "Dave", resolve=False, anew=True)
+    (*_, newest) = talks.view().find(name="Dave")
+    talks.link(talks.create("Note", "", content="Dave called").ref, "refers_to", newest.ref)
+    everywhere = talks.view().recall("What did Dave buy?")
+    assert everywhere.hits and not any("home" in hit.scores for hit in everywhere.hits)
+
+
+def test_what_refers_to_whom_a_question_names_is_no_stranger_wherever_it_lies(talks: Database) -> None:
+    (dave,) = talks.view().find(name="Dave")
+    elsewhere = talks.create("Topic", "Elsewhere").ref
+    note = talks.create("Note", "", content="He buys old records too.", world=elsewhere)
+    talks.link(note.ref, "refers_to", dave.ref)
+    found = {hit.ref: hit for hit in talks.view().recall("What did Dave buy?").hits}
+    assert found[note.ref].scores["home"] == pytest.approx(0.2)
+    assert elsewhere not in found or "home" not in found[elsewhere].scores
