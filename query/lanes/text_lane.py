@@ -3,7 +3,7 @@
 It searches the present index, or a scratch index of precisely what a view sees.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import Executor
 from functools import lru_cache
 from typing import NamedTuple, Protocol
@@ -26,6 +26,24 @@ def matched(text: str, name: str, content: str) -> list[str]:
 def forget() -> None:
     """Forget all questions, as an erasure asks for."""
     _terms.cache_clear()
+    _asked.cache_clear()
+
+
+@lru_cache(maxsize=64)
+def _asked(text: str) -> tuple[int, int]:
+    """How many stems, and how many characters of unspaced script, a query looks for."""
+    terms = _terms(text)
+    single = (term for term in terms if term.field == analysis.GRAMS and len(term.text) == 1)
+    return sum(term.field == analysis.STEM for term in terms), sum(1 for _ in single)
+
+
+def coverage(text: str, words: Iterable[str]) -> float:
+    """The share of a query's words that :func:`matched` found; of unspaced script the share of characters."""
+    stems, characters = _asked(text)
+    if not stems + characters:
+        return 0.0
+    found = sum(len(word) if characters and not word.isascii() else 1 for word in words)
+    return min(1.0, found / (stems + characters))
 
 
 class TextLane(Protocol):

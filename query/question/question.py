@@ -414,6 +414,7 @@ class Request(NamedTuple):
     neighbours: int = 0
     min_trust: str | None = None
     trust_weight: float = 0.0
+    min_confidence: float | None = None
     filters: Any = None
     """The :class:`~worlddb.query.recall.filters.Filters` that were asked for, if any."""
 
@@ -452,6 +453,11 @@ class Request(NamedTuple):
                 f"There is no fusion {errors.shown(self.fusion)}", f"Name one of: {', '.join(FUSIONS)}"
             )
         checked_trust(self.min_trust)
+        least = self.min_confidence
+        if least is not None and (type(least) not in (int, float) or not 0 <= least <= 1):
+            raise errors.InputError(
+                f"min_confidence is {errors.shown(least)}, not a number from 0 to 1", "Give one, or leave it out"
+            )
         if type(self.trust_weight) not in (int, float) or not 0 <= self.trust_weight <= 1:
             raise errors.InputError(
                 f"trust_weight is {errors.shown(self.trust_weight)}, not a number from 0 to 1", "Give one"

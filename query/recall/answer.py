@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log, sqrt
 from typing import Final, TypedDict
 
+import msgspec
+
 from worlddb.log.model.ids import short
 from worlddb.log.model.times import ALWAYS, format_time
 from worlddb.projections.tables.reads import asof
-from worlddb.query.lanes.text_lane import matched
+from worlddb.query.lanes import text_lane
 from worlddb.query.question import question_dates
-from worlddb.query.question.question import COMBMAX, ENTITY, RRF, TEXT, VECTOR, Request
+from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Request
 from worlddb.query.reads import build
 from worlddb.query.reads.window import Window
-from worlddb.query.recall import ranking, retrieve, scoring
+from worlddb.query.recall import candidates, ranking, retrieve, scoring
 from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, provenance, visible
 from worlddb.query.snapshot.snapshot import Scope
@@ -29,12 +31,84 @@ _REASON_FROM: Final = {VECTOR: 0.1, "when": 0.1 * scoring.WHEN_WEIGHT}
 text is a little near every time."""
 
 
+LOOKED_AT: Final = 10
+"""Of so many of the hits that state something the confidence in an answer is judged."""
+
+
+class Judge:
+    """Judges each hit of an answer as it is made, and then the answer; see :class:`scoring.Fitted`.
+
+    It judges nothing where no coefficients were fitted: by another model than those, by one lane, by another fusion.
+    """
+
+    def __init__(
+        self, request: Request, lanes: Sequence[str], model: str, about: candidates.Named, best: float
+    ) -> None:
+        self._fitted: scoring.Fitted | None = None
+        if request.fusion == CONVEX and TEXT in lanes and (VECTOR in lanes or ENTITY in lanes):
+            self._fitted = scoring.FITTED.get(model if VECTOR in lanes else scoring.WORDS_ALONE)
+        self._lane = VECTOR if VECTOR in lanes else TEXT
+        self._names = ENTITY in lanes and bool(about.entities or about.sides)
+        self._person = self._names and not about.sides
+        self._text = request.question.text
+        self._best = best
+        self._shown: list[scoring.Shown] = []
+
+    def hit(self, found: ranking.Ranked, content: str, words: Sequence[str]) -> float | None:
+        """How likely a hit is what answers; ``words`` are those that it shares with the question."""
+        if self._fitted is None:
+            return None
+        parts = found.parts
+        covered = text_lane.coverage(self._text, words)
+        seen = scoring.Shown(bare(found), parts.get(self._lane, 0.0), covered, parts.get(ENTITY, 0.0) > 0)
+        if content and len(self._shown) < LOOKED_AT:
+            self._shown.append(seen)
+        return round(scoring.likelihood(self._fitted.hit, scoring.hit_evidence(seen, self._best, names=self._names)), 4)
+
+    def answer(self, *, by_chance: bool) -> float | None:
+        """How likely one of the hits is what answers, by those of them that state something.
+
+        ``by_chance``: they are no nearer than unrelated texts come by chance.
+        """
+        if self._fitted is None:
+            return None
+        if not self._shown:
+            return 0.0
+        evidence = scoring.answer_evidence(self._shown, names=self._names, person=self._person)
+        likely = scoring.likelihood(self._fitted.answer, evidence)
+        return round(min(likely, scoring.BY_CHANCE) if by_chance else likely, 4)
+
+
+def likely(
+    hits: tuple[records.Hit, ...], groups: tuple[records.Group, ...], least: float | None
+) -> tuple[tuple[records.Hit, ...], tuple[records.Group, ...], int]:
+    """The hits and groups without hits that are less likely than wanted, and how many were left out.
+
+    What was not judged stays. A group of which no hit is left is left out, too.
+    """
+    if least is None:
+        return hits, groups, 0
+
+    def kept(some: tuple[records.Hit, ...]) -> tuple[records.Hit, ...]:
+        return tuple(hit for hit in some if hit.confidence is None or hit.confidence >= least)
+
+    left = kept(hits)
+    cut = (msgspec.structs.replace(group, hits=kept(group.hits)) for group in groups)
+    return left, tuple(group for group in cut if group.hits), len(hits) - len(left)
+
+
+def bare(found: ranking.Ranked) -> float:
+    """A score without what tells strangers apart, which all that lies in one conversation has or has not."""
+    return found.score - found.parts.get("home", 0.0)
+
+
 def hit_of(
     window: Window,
     snapshot: visible.VisibleSnapshot,
     scope: Scope,
     request: Request,
     found: ranking.Ranked,
+    judge: Judge,
 ) -> records.Hit:
     """A ranked candidate as a record; its ``world`` is the first container that is searched."""
     node, seen, _ = found.passed
@@ -47,6 +121,7 @@ def hit_of(
     if others and request.least_trust and snapshot.says_trust:
         trust = provenance.trust_in(snapshot)
         others = [other for other in others if trust.is_at_least(node, other.row, request.least_trust)]
+    words = text_lane.matched(text, world.name, world.content) if TEXT in found.parts else []
     return records.Hit(
         ref=world.ref,
         version=world.version,
@@ -55,7 +130,7 @@ def hit_of(
         content=world.content,
         score=round(found.score, 6),
         lanes=found.ranks,
-        reason=_reason(text, world, found),
+        reason=_reason(words, found),
         world="" if container is None else snapshot.tables.node(container).lineage.hex(),
         valid=world.valid,
         seq=world.seq,
@@ -75,6 +150,7 @@ def hit_of(
         pinned=world.pinned,
         labels=world.labels,
         in_ended=build.in_ended(snapshot, node),
+        confidence=judge.hit(found, world.content, words),
     )
 
 
@@ -84,6 +160,7 @@ def group_of(
     scope: Scope,
     request: Request,
     found: retrieve.Grouped,
+    judge: Judge,
 ) -> records.Group:
     """A group as a record, named as in the version that the view shows, else in the newest."""
     tables, moment = snapshot.tables, window.place.moment
@@ -95,17 +172,17 @@ def group_of(
         name="" if body is None else body.name,
         score=round(found.score, 6),
         count=found.size,
-        hits=tuple(hit_of(window, snapshot, scope, request, hit) for hit in found.hits),
+        hits=tuple(hit_of(window, snapshot, scope, request, hit, judge) for hit in found.hits),
     )
 
 
-def _reason(text: str, world: records.World, found: ranking.Ranked) -> str:
+def _reason(words: Sequence[str], found: ranking.Ranked) -> str:
     """In words why a hit was found: the words that it shares, and what else spoke for it."""
-    words = matched(text, world.name, world.content) if TEXT in found.parts else []
     reasons = {
         TEXT: f"text: {', '.join(words)}" if words else "text",
         VECTOR: "close in meaning",
         ENTITY: "by or about whom the question is about",
+        "home": "kept where somebody whom the question names is at home",
         "when": "near the time that it names",
         "before": "after a turn that fits",
         retrieve.NEWER: "newer than a hit that it contradicts",
@@ -123,6 +200,15 @@ _UNKNOWN: Final = "nothing here is called {}, so nothing of that is found"
 _LOW_CONFIDENCE: Final = (
     "perhaps nothing here is about that: these are the nearest, but hardly a word of the question occurs in them, and"
     " unrelated texts come as near in meaning"
+)
+_SELDOM: Final = (
+    "perhaps nothing here answers that: such hits seldom do, since they are of others than whom the question names, or"
+    " have little of what it asks"
+)
+_LEFT: Final = "{:,} hits are left out that are less likely than {:g} to be what answers"
+_NOT_JUDGED: Final = (
+    "no hit is left out by min_confidence: how likely hits are is known for words and meaning together by the default"
+    " model, and for words and names"
 )
 _EARLIER: Final = 'the question asks for change ("{}"), so what was valid before is shown with what is valid now'
 _EARLIER_LEFT_OUT: Final = 'the question asks for change ("{}"), and what was valid before is left out here'
@@ -194,13 +280,17 @@ def notes_of(
     unknown: Sequence[str],
     *,
     weak: bool,
+    by_chance: bool,
+    left: int,
+    judged: bool,
     then: bool,
     at_present: bool,
     rivals: Sequence[records.Competing] = (),
 ) -> Notes:
     """The times that counted, the unresolved ones, and the notes of an answer in words.
 
-    ``unknown`` are the names of filters that nobody has.
+    ``unknown`` are the names of filters that nobody has. ``by_chance``: an unrelated question has hits as near.
+    ``left``: so many hits were less likely than wanted; ``judged``: it is known how likely they are.
     ``then``: something else held at the time that the question names. ``at_present``: term statistics are those of the
     present index. ``rivals`` are the hits that compete.
     """
@@ -211,7 +301,9 @@ def notes_of(
     is_refused = not choice.is_of_several and not choice.include_superseded and choice.period is None
     parts = (
         _UNKNOWN.format(", ".join(unknown)) if unknown else "",
-        _LOW_CONFIDENCE if weak else "",
+        (_LOW_CONFIDENCE if by_chance else _SELDOM) if weak else "",
+        _LEFT.format(left, request.min_confidence or 0.0) if left else "",
+        _NOT_JUDGED if request.min_confidence is not None and not judged else "",
         _EARLIER.format(question.wish) if choice.earlier and not choice.include_superseded else "",
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
@@ -263,7 +355,7 @@ def _is_meaningful(category: str) -> bool:
     return category[0] in "LN" or category == "So"
 
 
-def is_low_confidence(
+def is_by_chance(
     hits: Sequence[records.Hit], lanes: Sequence[str], fusion: str, model: str, searched: Callable[[], int]
 ) -> bool:
     """True if nothing speaks for any hit: no words, meaning, name or time beyond chance.

@@ -13,7 +13,7 @@ from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import ENTITY, TEXT, VECTOR, Request, without_names
 from worlddb.query.reads.window import Window
-from worlddb.query.recall import answer, candidates, ranking
+from worlddb.query.recall import answer, candidates, ranking, scoring
 from worlddb.query.recall.filters import Filter
 from worlddb.query.recall.retrieve import Found, begin, held_then, retrieve, searched_world
 from worlddb.query.records import records
@@ -95,9 +95,16 @@ def _answer(
         present = None if text is None else _present(window, snapshot, request, text, query)
         indexes = present or _exact(window, snapshot, request, subject)
         found = retrieve(window, snapshot, request, subject.about, indexes.lanes)
-        hits, groups = _shown(window, snapshot, request, found)
+        model = "" if query is None else query.model
+        best = max(map(answer.bare, found.shown()), default=0.0)
+        judge = answer.Judge(request, found.lanes, model, subject.about, best)
+        every, groups = _shown(window, snapshot, request, found, judge)
         searched = partial(_searched, window, snapshot, request)
-        weak = query is not None and answer.is_low_confidence(hits, found.lanes, request.fusion, query.model, searched)
+        rests_on_nothing = answer.is_by_chance(every, found.lanes, request.fusion, model, searched)
+        confidence = judge.answer(by_chance=rests_on_nothing)
+        unlikely = confidence is not None and confidence < scoring.WEAK_BELOW and VECTOR in found.lanes
+        weak = bool(every) and (rests_on_nothing or (unlikely and searched() >= scoring.FEWEST))
+        hits, groups, left = answer.likely(every, groups, request.min_confidence)
         rivals = answer.competing(snapshot, found.rivals)
         then = _held_then(window, snapshot, request, found)
         left_out = _left_out(window, snapshot, request, subject, present)
@@ -118,9 +125,20 @@ def _answer(
         space=query.name if query is not None and VECTOR in found.lanes else "",
         left_out=left_out,
         weak=weak,
+        confidence=confidence,
         competing=rivals,
         **answer.notes_of(
-            window.spec, request, found.lanes, unknown, weak=weak, then=then, at_present=at_present, rivals=rivals
+            window.spec,
+            request,
+            found.lanes,
+            unknown,
+            weak=weak,
+            by_chance=rests_on_nothing,
+            left=left,
+            judged=confidence is not None,
+            then=then,
+            at_present=at_present,
+            rivals=rivals,
         ),
     )
 
@@ -195,14 +213,14 @@ def _exact(window: Window, snapshot: visible.VisibleSnapshot, request: Request, 
 
 
 def _shown(
-    window: Window, snapshot: visible.VisibleSnapshot, request: Request, found: Found
+    window: Window, snapshot: visible.VisibleSnapshot, request: Request, found: Found, judge: answer.Judge
 ) -> tuple[tuple[records.Hit, ...], tuple[records.Group, ...]]:
     """The hits as records, and the groups of them, if groups are asked for."""
     scope = snapshot.scope(searched_world(window, snapshot, request))
     asked = (window, snapshot, scope, request)
     if found.groups is None:
-        return tuple(answer.hit_of(*asked, ranked) for ranked in found.ranked), ()
-    groups = tuple(answer.group_of(*asked, group) for group in found.groups)
+        return tuple(answer.hit_of(*asked, ranked, judge) for ranked in found.ranked), ()
+    groups = tuple(answer.group_of(*asked, group, judge) for group in found.groups)
     return tuple(hit for group in groups for hit in group.hits), groups
 
 

@@ -465,6 +465,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     ``others`` are the world's other versions that were valid in the span, newest first: the newest 20 of them, and
     ``others_left`` more. ``rests_on``, ``rests_on_more``, ``trust`` and ``stale`` are as those of a :class:`World`.
     ``in_ended`` is the nearest world around it that has ended, where all that contain it have, or lie in what has.
+    ``confidence``, from 0 to 1, is how likely it is what answers, as fitted; ``None`` where nothing was.
     """
 
     ref: str
@@ -494,6 +495,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: int | None = None
     pinned: bool = False
     labels: tuple[str, ...] = ()
+    confidence: float | None = None
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -549,9 +551,10 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     index, which had applied commits up to ``indexed``, and the rest was searched as a tail. ``lanes`` were asked,
     ``unavailable`` says of others why they were not. ``pending`` texts have no vector yet (counted up to 1,000) in
     ``space``, the embedding space whose vectors were compared; it is empty if none were. ``times`` are those that the
-    question names and that counted, ``unread`` its words that name one which was not understood. ``weak`` hits are the
-    nearest, and yet no nearer than to an unrelated question. ``note`` says in words what a reader should know of all
-    this. A question without a word asks no lane and has no hits.
+    question names and that counted, ``unread`` its words that name one which was not understood. ``confidence``, from 0
+    to 1, is how likely one of the hits answers, as fitted, and ``None`` where nothing was; it is of all hits, also of
+    those that ``min_confidence`` left out. A ``weak`` answer has little of it. ``note`` says in words what a reader
+    should know of all this. A question without a word asks no lane and has no hits.
 
     Where it was asked what was valid throughout a span, ``left_out`` are the references of those that would be among
     the best if it had been asked what was valid at some instant of it, best first.
@@ -573,6 +576,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     unread: tuple[str, ...] = ()
     weak: bool = False
     competing: tuple[Competing, ...] = ()
+    confidence: float | None = None
 
     def __iter__(self) -> Any:
         return iter(self.hits)

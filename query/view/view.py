@@ -551,6 +551,7 @@ class View:
         neighbours: int = 0,
         min_trust: str | None = None,
         trust_weight: float = 0.0,
+        min_confidence: float | None = None,
         about: Any = None,
         speaker: Any = None,
         type: str | Sequence[str] | None = None,
@@ -579,6 +580,7 @@ class View:
                 said (``db.trust``) of a world and of all that it rests on. What nothing was said of is fully trusted.
             trust_weight: how much of a hit's score a lack of trust takes away, from 0 to 1: all of it where there is no
                 trust, two thirds where it is low, one third where it is fair. Four times ``k`` hits are ranked by it.
+            min_confidence: leave out what is less likely than this (0 to 1) to answer, by the ``confidence`` of hits.
             about: only what refers to each of these persons and things (names or references), and they themselves.
             speaker: only what they said: turns of conversations.
             type, author: only worlds of one of these types, and what one of these wrote.
@@ -590,16 +592,15 @@ class View:
 
         Raises:
             InputError: ``k`` or ``group`` is not between 1 and 10,000, ``neighbours`` not between 0 and 10,000,
-                ``trust_weight`` not between 0 and 1, or there is no such lane, fusion or level of trust.
+                ``trust_weight`` or ``min_confidence`` not from 0 to 1, or there is no such lane, fusion or trust.
         """
         named = _lanes(lanes)
         question = Question(text, self.valid if asked is None else times.parse_time(asked, "asked"))
         choice = _choice(question, include_superseded, during, overlaps)
         limited = about, speaker, type, author, source, since, until, label
         filters = None if all(each is None for each in limited) else Filters.of(*limited)
-        request = Request(
-            question, world, k, exact, choice, named, fusion, group, neighbours, min_trust, trust_weight, filters
-        )
+        what = question, world, k, exact, choice, named, fusion, group, neighbours
+        request = Request(*what, min_trust, trust_weight, min_confidence, filters)
         return recall(self._showing(include_expired), request)
 
     def near(

@@ -73,6 +73,7 @@ class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="How many statements at most.")] = 5
     at: Annotated[Time | None, Meta(description="What was true at this time; now if left out.")] = None
     min_trust: tool_arguments.MinTrust = None
+    min_confidence: tool_arguments.MinConfidence = None
 
 
 class Forget(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -258,19 +259,21 @@ def recall(
     at: str | None = None,
     world: Any = None,
     min_trust: str | None = None,
+    min_confidence: float | None = None,
 ) -> answer_notes.ResultList[dict[str, Any]]:
     """Return the statements that answer a question best, with id, text, times and source.
 
     Each has its author and the reason why it was found, too, what it ``rests_on``, and the ``trust`` in all of that;
-    ``min_trust`` (``none``, ``low``, ``fair`` or ``full``) leaves out what is trusted less. ``notes`` of the list say
-    what may have been missed and why. With ``world``, nothing outside it is visible.
+    ``min_trust`` (``none``, ``low``, ``fair`` or ``full``) leaves out what is trusted less, ``min_confidence`` (0 to 1)
+    what is less likely to answer. ``notes`` of the list say what may have been missed and why. With ``world``, nothing
+    outside it is visible.
 
     Raises:
         InputError: an argument is not what it should be.
     """
     view, k = db.view(valid=at, world=world), max(limit, min(2 * limit + 8, _ASKED))
     while True:
-        found = view.recall(query, k=k, min_trust=min_trust)
+        found = view.recall(query, k=k, min_trust=min_trust, min_confidence=min_confidence)
         # Entities are found by name too, but state nothing: only hits with content are statements.
         said = [hit for hit in found if hit.content][:limit]
         if len(said) == limit or len(found) < k or k == _MOST:

@@ -178,7 +178,13 @@ def as_of(session: Session, given: tool_arguments.AsOf, call: Call) -> tool_resu
     found = None if known.valid.start > resumed.view.valid else resumed.view.get(known.ref)
     seen = [] if found is None else [tool_results.looked_up(found)]
     return tool_results.Recalled(
-        memories=seen, groups=[], notes=[], space=None, next_cursor=None, **session.moment(resumed.view)
+        memories=seen,
+        groups=[],
+        notes=[],
+        space=None,
+        confidence=None,
+        next_cursor=None,
+        **session.moment(resumed.view),
     )
 
 
@@ -195,6 +201,7 @@ class _Asked:
             self._asked["min_trust"] = given.min_trust
         if isinstance(given, tool_arguments.Recall):
             self._asked |= {"about": given.about, "type": given.type, "label": given.label}
+            self._asked["min_confidence"] = given.min_confidence
 
     def hits(self, wanted: int) -> list[Hit]:
         """Return at least ``wanted`` memories if there are as many, best first."""
@@ -222,6 +229,12 @@ class _Asked:
         return next((answer.space for answer in self._answers if answer.space), None)
 
     @property
+    def confidence(self) -> float | None:
+        """How likely one of the memories answers, by the scope that answers best."""
+        known = [answer.confidence for answer in self._answers if answer.confidence is not None]
+        return max(known, default=None)
+
+    @property
     def notes(self) -> list[str]:
         """Notes on the answer for its reader."""
         absent = [self._session.told_unknown(self._view, label) for label in self._missing]
@@ -245,6 +258,7 @@ def _recalled(
         groups=[],
         notes=asked.notes,
         space=asked.space,
+        confidence=asked.confidence,
         next_cursor=cursor,
         **session.moment(resumed.view),
     )
@@ -264,6 +278,7 @@ def _by_session(
         groups=[tool_results.session(group, sessions.world(group.key), most) for group in page],
         notes=asked.notes,
         space=asked.space,
+        confidence=asked.confidence,
         next_cursor=cursor,
         **session.moment(resumed.view),
     )

@@ -39,8 +39,12 @@ MinTrust = Annotated[
     Meta(description="Only what the operator trusts so far, with all that it rests on."),
 ]
 
+MinConfidence = Annotated[
+    Annotated[float, Meta(ge=0, le=1)] | None, Meta(description="Leave out what is less likely to answer.")
+]
 
 _WHOLE: Final = re.compile(r"-?[0-9]{1,9}\Z")
+_NUMBER: Final = re.compile(r"[01]?\.[0-9]{1,9}\Z|[01]\Z")
 _FLAGS: Final = {"true": True, "false": False}
 
 
@@ -66,7 +70,11 @@ class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         """
         texts = {name: value.strip() for name, value in given.items() if isinstance(value, str)}
         kinds = {field.name: _kinds_of(field.type) for field in msgspec.structs.fields(cls) if field.name in texts}
-        whole = {name: int(text) for name, text in texts.items() if int in kinds.get(name, ()) and _WHOLE.match(text)}
+        whole: dict[str, int | float] = {}
+        whole |= {name: int(text) for name, text in texts.items() if int in kinds.get(name, ()) and _WHOLE.match(text)}
+        whole |= {
+            name: float(text) for name, text in texts.items() if float in kinds.get(name, ()) and _NUMBER.match(text)
+        }
         flags = {name: _FLAGS.get(text.lower()) for name, text in texts.items() if bool in kinds.get(name, ())}
         plain = {name: flag for name, flag in flags.items() if flag is not None}
         return msgspec.convert({**given, **whole, **plain}, cls)
@@ -146,6 +154,7 @@ class Recall(Listed, kw_only=True):
         ),
     ] = 0
     min_trust: MinTrust = None
+    min_confidence: MinConfidence = None
     about: Annotated[Label | None, Meta(description="Only what is about this name.")] = None
     type: Annotated[Label | None, Meta(description="Only memories of this type.")] = None
     label: Label | None = None

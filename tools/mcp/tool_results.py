@@ -80,12 +80,13 @@ class Earlier(msgspec.Struct, kw_only=True):
 
 
 class Found(Memory):
-    """A recalled memory, and why.
+    """A recalled memory, and why; ``confidence`` is how likely it answers, null where nobody knows.
 
     If the question asks for change, ``earlier`` is what it said before, newest first; ``memory_history`` has all of it.
     """
 
     score: float
+    confidence: float | None
     reason: str
     earlier: list[Earlier]
 
@@ -119,13 +120,14 @@ class Recalled(msgspec.Struct, kw_only=True):
 
     They are true at ``valid`` and known at commit ``seq``. If it was asked for by session, ``groups`` come best first,
     and the memories are theirs. ``notes`` say what may have been missed and why; ``space`` is the embedding space that
-    was compared, null if none was, and where one world is served.
+    was compared, null if none was, and where one world is served. ``confidence`` is how likely one of them answers.
     """
 
     memories: list[Found]
     groups: list[Session]
     notes: list[str]
     space: str | None
+    confidence: float | None
     next_cursor: str | None
     seq: int | None
     valid: str | None
@@ -393,7 +395,8 @@ def hit(found: Hit, question: str) -> Found:
     """Return a hit with its reason; of a long text, the piece with most of the question's words."""
     earlier = [Earlier(**_cut(other.content), **_span(other.valid)) for other in found.others[:MAX_EARLIER]]
     fields = _fields(found) | {"text": around(found.content, question, SHOWN)}
-    return Found(**fields, score=found.score, reason=found.reason[:SHOWN], earlier=earlier)
+    why = found.reason[:SHOWN]
+    return Found(**fields, score=found.score, confidence=found.confidence, reason=why, earlier=earlier)
 
 
 def session(found: HitGroup, world: World | None, most: int) -> Session:
@@ -410,7 +413,7 @@ def session(found: HitGroup, world: World | None, most: int) -> Session:
 
 def looked_up(found: World) -> Found:
     """Return a world that was asked for by id, in the form of a hit."""
-    return Found(**_fields(found), score=1.0, reason="asked for by id", earlier=[])
+    return Found(**_fields(found), score=1.0, confidence=None, reason="asked for by id", earlier=[])
 
 
 def whole(found: World, scopes: list[str], offset: int, in_ended: str) -> Whole:

@@ -88,7 +88,7 @@ def test_what_is_weak_in_a_confined_view_depends_on_nothing_outside(db: Database
     before = [db.view(world=place).recall(question).weak for question in UNRELATED]
     with db.batch() as tx:
         for number in range(300):
-            tx.create("Note", "", content=f"note {number} about submarines and tungsten")
+            tx.create("Note", "", content=f"note {number} says how submarines dive")
     db.embed()
     assert [db.view(world=place).recall(question).weak for question in UNRELATED] == before == [True] * 3
     assert not db.view().recall("How do submarines dive?").weak

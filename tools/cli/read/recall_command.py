@@ -53,6 +53,12 @@ def _arguments(parser: base.Parser) -> None:
         default=0.0,
         help="how much of its score a hit loses that is not trusted at all, 0 to 1 (default: 0)",
     )
+    parser.add_argument(
+        "--min-confidence",
+        metavar="X",
+        type=float,
+        help="leave out hits that are less likely than this to be what answers, 0 to 1",
+    )
     for name, what in _FILTERS:
         parser.add_argument(f"--{name}", metavar=name.upper(), action="append", help=what)
     parser.add_argument(
@@ -101,6 +107,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             neighbours=args.neighbours,
             min_trust=args.min_trust,
             trust_weight=args.trust_weight,
+            min_confidence=args.min_confidence,
             about=args.about,
             speaker=args.speaker,
             type=args.type,
@@ -147,6 +154,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             "times": [wire.valid(span) for span in found.times],
             "unread": list(found.unread),
             "weak": found.weak,
+            "confidence": found.confidence,
             "space": found.space,
             "view": wire.view(view),
         }
@@ -205,10 +213,11 @@ def _write_hit(page: base.Page, view: View, question: str, lead: str, hit: Hit, 
         page.line(("trust: ", "dim"), hit.trust, indent=indent + 3)
     if explain:
         lanes = ", ".join(f"{lane} rank {rank}" for lane, rank in hit.lanes.items())
+        likely = "" if hit.confidence is None else f", confidence {hit.confidence:.2f}"
         parts = ", ".join(f"{part} {score:+.3f}" for part, score in hit.scores.items())
         page.fields(
             [
-                ("found by", [f"{hit.reason}; score {hit.score:g} ({lanes})"]),
+                ("found by", [f"{hit.reason}; score {hit.score:g}{likely} ({lanes})"]),
                 ("evidence", [parts]),
                 ("source", [wire.provenance(hit.source) or "none given"]),
                 ("written", [f"commit {hit.seq}, {wire.moment(hit.ingested_at)}, by {hit.author}"]),

@@ -1,0 +1,361 @@
+"""Confidence of recall: fit its coefficients on one half of the conversations, and judge them on the other.
+
+Questions of LoCoMo, BEAM and LongMemEval are asked where they belong, and once more where nobody could answer them, in
+the next conversation. A question can be answered unless its benchmark says otherwise: LoCoMo's adversarial questions
+ask of one speaker what the other said, those of BEAM and LongMemEval abstain. A hit is right if it is evidence, and an
+answer if one of its ten hits is. Two logistic regressions are fitted (``--fit`` prints them as query/recall/scoring.py
+has them) on what recall itself goes by, on the conversations of half 0: of LoCoMo the first two, of the others by a
+hash of their names. In each benchmark the questions that can be answered weigh as much as all others together, and of
+these the two kinds alike. All that is printed is of half 1, by the coefficients that the product has.
+
+- auc: how often a question that can be answered has more confidence than one that cannot, of all pairs;
+- flagged@x: of what cannot be answered, the share with less confidence than all but x % of what can be answered;
+- weak: the share of each kind whose answer the product calls weak;
+- curve: answers of at least some confidence, their share (coverage), and the share of them that are right (precision);
+  the same of hits, by ``min_confidence``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from unittest.mock import patch
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+import worlddb
+from bench import _haystacks
+from bench._report import ended, parser, report
+from bench.locomo import questions_of
+from bench.longmemeval import fill
+from bench.near import Conversation
+from worlddb import LANES, StaticEmbedder, Turn, View
+from worlddb.query.recall import scoring
+from worlddb.tools.importers import locomo
+from worlddb.tools.importers.run import ingest_files
+
+K: Final = 10
+FALSELY: Final = (1, 5, 10)
+"""Percent of what can be answered that may be flagged."""
+LEVELS: Final = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+MODEL: Final = StaticEmbedder().model
+MODES: Final = {MODEL: LANES, scoring.WORDS_ALONE: ("text", "entity")}
+FITTED_CONVERSATIONS: Final = 2
+ANSWERABLE: Final = "answerable"
+HERE: Final = "unanswerable"
+ELSEWHERE: Final = "of others"
+KINDS: Final = (ANSWERABLE, HERE, ELSEWHERE)
+_RIDGE: Final = 1e-3
+_STEPS: Final = 50
+
+Numbers = npt.NDArray[np.float64]
+
+
+class Asked(NamedTuple):
+    """A question as it was asked, and what recall went by."""
+
+    source: str
+    half: int
+    kind: str
+    mode: str
+    hits: list[tuple[float, ...]]
+    gold: list[bool]
+    answer: tuple[float, ...]
+    hit_confidence: list[float]
+    confidence: float
+    weak: bool
+
+    @property
+    def is_right(self) -> bool:
+        return any(self.gold)
+
+
+def main() -> None:
+    arguments = _arguments()
+    asked = list(gathered(arguments))
+    if not asked:
+        raise worlddb.InputError("No file of questions was named", "Give --locomo, --beam, --longmemeval, or several")
+    fitted = {
+        mode or "words alone": fit([each for each in asked if each.mode == mode and not each.half]) for mode in MODES
+    }
+    judged = [each for each in asked if each.half]
+    result = {
+        "fitted": {mode: {"hit": list(found.hit), "answer": list(found.answer)} for mode, found in fitted.items()},
+        **{mode or "words alone": summed([each for each in judged if each.mode == mode]) for mode in MODES},
+    }
+    rows = [
+        (mode or "words alone", source, kind, *(told[key] for key in ("n", "auc", *_FLAGGED, "weak")))
+        for mode in MODES
+        for source, kinds in result[mode or "words alone"]["sources"].items()
+        for kind, told in kinds.items()
+    ]
+    notes = [
+        f"{mode or 'words alone'}, {what} of at least {level:g}: coverage {told['coverage']:.1%},"
+        f" precision {told['precision']:.1%}, mean confidence {told['mean']:.1%}"
+        for mode in MODES
+        for what in ("answers", "hits")
+        for level, told in zip(LEVELS, result[mode or "words alone"][what], strict=True)
+    ]
+    if arguments.fit:
+        notes += [f"Fitted to half 0, {mode}: Fitted({found.hit}, {found.answer})" for mode, found in fitted.items()]
+    heads = ("compared", "questions", "kind", "n", "auc", *_FLAGGED, "weak")
+    report(arguments, "confidence", result, heads, rows, notes)
+
+
+_FLAGGED: Final = tuple(f"flagged@{falsely}" for falsely in FALSELY)
+
+
+def _arguments() -> argparse.Namespace:
+    arguments = parser(__doc__)
+    arguments.add_argument("--locomo", type=Path, help="LoCoMo's JSON, compressed or not")
+    arguments.add_argument("--beam", type=Path, help="BEAM's file, packed by xz")
+    arguments.add_argument("--longmemeval", type=Path, help="LongMemEval's JSON, compressed or not")
+    arguments.add_argument("--fit", action="store_true", help="also print the coefficients that half 0 gives")
+    return arguments.parse_args()
+
+
+# -- asking
+
+
+def gathered(arguments: argparse.Namespace) -> Iterator[Asked]:
+    """Every question of the files that were named, asked where it belongs and elsewhere, in both modes."""
+    if arguments.locomo:
+        yield from _locomo(arguments.locomo)
+    if arguments.beam:
+        yield from _beam(arguments.beam)
+    if arguments.longmemeval:
+        yield from _longmemeval(arguments.longmemeval)
+
+
+def ask(
+    view: View, source: str, half: int, kind: str, gold: Callable[[Any], bool], text: str, **where: Any
+) -> Iterator[Asked]:
+    """Ask a question in both modes, and keep what recall goes by."""
+    for mode, lanes in MODES.items():
+        kept: list[tuple[float, ...]] = []
+
+        def likelihood(weights: Sequence[float], evidence: tuple[float, ...], kept: list[Any] = kept) -> float:
+            kept.append(evidence)
+            return _likelihood(weights, evidence)
+
+        with patch.object(scoring, "likelihood", likelihood):
+            found = view.recall(text, k=K, lanes=lanes, **where)
+        if found.confidence is not None and len(kept) == len(found.hits) + 1:
+            yield Asked(
+                source,
+                half,
+                kind,
+                mode,
+                kept[:-1],
+                [kind == ANSWERABLE and gold(hit) for hit in found.hits],
+                kept[-1],
+                [hit.confidence or 0.0 for hit in found.hits],
+                found.confidence,
+                found.weak,
+            )
+
+
+_likelihood = scoring.likelihood
+
+
+def _locomo(path: Path) -> Iterator[Asked]:
+    conversations = {found.name: found for found in locomo.read(path)}
+    questions, _, _ = questions_of(path, conversations)
+    names = list(conversations)
+    with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
+        ingest_files(db, [path])
+        db.embed()
+        db.catch_up()
+        view = db.view()
+        worlds = {world.name: world.ref for world in view.children() if world.name in conversations}
+        ends = {name: max(each.valid.start for each in view.children(world)) for name, world in worlds.items()}
+        for question in questions:
+            place = names.index(question.conversation)
+            half = int(place >= FITTED_CONVERSATIONS)
+            kind = HERE if question.category == "adversarial" else ANSWERABLE
+            # The next conversation of the same half: nothing that is judged lies in what was fitted.
+            first, beyond = (FITTED_CONVERSATIONS, len(names)) if half else (0, FITTED_CONVERSATIONS)
+            other = names[first + (place - first + 1) % (beyond - first)]
+
+            def is_gold(hit: Any, evidence: frozenset[str] = question.evidence) -> bool:
+                return hit.source.get("id") in evidence
+
+            for told, name in ((kind, question.conversation), (ELSEWHERE, other)):
+                where: dict[str, Any] = {"world": worlds[name], "asked": ends[name]}
+                yield from ask(view, "LoCoMo", half, told, is_gold, question.text, **where)
+
+
+def _beam(path: Path) -> Iterator[Asked]:
+    conversations = msgspec.json.decode(lzma.decompress(path.read_bytes()), type=list[Conversation])
+    for half in (0, 1):
+        chosen = [one for one in conversations if _haystacks.half(one.id) == half]
+        for place, one in enumerate(chosen):
+            with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
+                said = [
+                    Turn(text=each.content, speaker=each.role, session=str(each.session), source={"id": each.id})
+                    for each in one.messages
+                    if each.content.strip()
+                ]
+                db.ingest(said, conversation="talk")
+                db.embed()
+                db.catch_up()
+                view = db.view()
+                for question in one.questions:
+                    kind = HERE if question.kind == "abstention" else ANSWERABLE
+
+                    def is_gold(hit: Any, evidence: list[int] = question.evidence) -> bool:
+                        return hit.source.get("id") in evidence
+
+                    if question.evidence or kind == HERE:
+                        yield from ask(view, "BEAM", half, kind, is_gold, question.question)
+                for question in chosen[(place + 1) % len(chosen)].questions:
+                    yield from ask(view, "BEAM", half, ELSEWHERE, _never, question.question)
+
+
+def _longmemeval(path: Path) -> Iterator[Asked]:
+    records = [_haystacks.question(record) for record in _haystacks.load(path)]
+    for half in (0, 1):
+        chosen = [each for each in records if _haystacks.half(each.record.question_id) == half]
+        for place, each in enumerate(chosen):
+            with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
+                fill(db, [each], {"turns": 0, "ingest_s": 0.0, "embed_s": 0.0}, None)
+                view = db.view()
+                kind = HERE if _haystacks.ABSTAINING in each.record.question_id else ANSWERABLE
+
+                def is_gold(hit: Any, evidence: frozenset[str] = each.turns) -> bool:
+                    return hit.source.get("id") in evidence
+
+                if each.turns or kind == HERE:
+                    yield from ask(
+                        view, "LongMemEval", half, kind, is_gold, each.record.question, asked=each.record.asked
+                    )
+                other = chosen[(place + 1) % len(chosen)].record
+                yield from ask(view, "LongMemEval", half, ELSEWHERE, _never, other.question, asked=each.record.asked)
+
+
+def _never(hit: Any) -> bool:
+    """Nothing is evidence where a question does not belong."""
+    return False
+
+
+# -- fitting and judging
+
+
+def fit(asked: Sequence[Asked]) -> scoring.Fitted:
+    """The coefficients of hits and of answers, by some questions."""
+    if not asked:
+        return scoring.Fitted((), ())
+    weights = shares(asked)
+    hits = [
+        (evidence, gold, weight)
+        for each, weight in zip(asked, weights, strict=True)
+        for evidence, gold in zip(each.hits, each.gold, strict=True)
+    ]
+    return scoring.Fitted(
+        regression([one[0] for one in hits], [one[1] for one in hits], [one[2] for one in hits]),
+        regression([each.answer for each in asked], [each.is_right for each in asked], weights),
+    )
+
+
+def shares(asked: Sequence[Asked]) -> list[float]:
+    """What each question weighs: half of every benchmark is what can be answered, and of the rest each kind as much."""
+    counts: dict[tuple[str, str], int] = {}
+    for each in asked:
+        counts[each.source, each.kind] = counts.get((each.source, each.kind), 0) + 1
+    return [(2.0 if each.kind == ANSWERABLE else 1.0) / counts[each.source, each.kind] for each in asked]
+
+
+def regression(rows: Sequence[Sequence[float]], right: Sequence[bool], weights: Sequence[float]) -> tuple[float, ...]:
+    """A logistic regression by Newton's method, with a little ridge: the constant, then a weight for each column."""
+    given, truth, share = np.asarray(rows, float), np.asarray(right, float), np.asarray(weights, float)
+    share = share * (len(share) / share.sum())
+    mean, spread = given.mean(0), given.std(0) + 1e-9
+    columns = np.c_[np.ones(len(given)), (given - mean) / spread]
+    found = np.zeros(columns.shape[1])
+    ridge = _RIDGE * len(given) * np.eye(len(found))
+    ridge[0, 0] = 0.0
+    for _ in range(_STEPS):
+        likely = _logistic(columns @ found)
+        slope = columns.T @ (share * (truth - likely)) - ridge @ found
+        bend = (columns.T * (share * likely * (1 - likely))) @ columns + ridge
+        step = np.linalg.solve(bend, slope)
+        found += step
+        if np.abs(step).max() < 1e-9:
+            break
+    slopes = found[1:] / spread
+    return tuple(round(float(each), 2) for each in (found[0] - slopes @ mean, *slopes))
+
+
+def _logistic(values: Numbers) -> Numbers:
+    return 1 / (1 + np.exp(-np.clip(values, -30, 30)))
+
+
+def auc(higher: Sequence[float], lower: Sequence[float]) -> float | None:
+    """Of all pairs the share in which the first is higher, ties as half (Mann and Whitney 1947)."""
+    if not len(higher) or not len(lower):
+        return None
+    one, other = np.asarray(higher)[:, None], np.sort(np.asarray(lower))
+    below = np.searchsorted(other, one, "left").sum() + np.searchsorted(other, one, "right").sum()
+    return round(float(below) / (2 * one.size * other.size), 3)
+
+
+def summed(asked: Sequence[Asked]) -> dict[str, Any]:
+    """What the docstring of this program has, of some questions."""
+    sources: dict[str, dict[str, dict[str, Any]]] = {}
+    for source in dict.fromkeys(each.source for each in asked):
+        mine = {kind: [each for each in asked if each.source == source and each.kind == kind] for kind in KINDS}
+        can = [each.confidence for each in mine[ANSWERABLE]]
+        sources[source] = {kind: _of_kind(can, found, kind) for kind, found in mine.items() if found}
+    weights = shares(asked)
+    every = [(each.confidence, each.is_right, weight) for each, weight in zip(asked, weights, strict=True)]
+    hits = [
+        (confidence, gold, weight)
+        for each, weight in zip(asked, weights, strict=True)
+        for confidence, gold in zip(each.hit_confidence, each.gold, strict=True)
+    ]
+    return {"sources": sources, "answers": curve(every), "hits": curve(hits)}
+
+
+def _of_kind(can: Sequence[float], found: Sequence[Asked], kind: str) -> dict[str, Any]:
+    told: dict[str, Any] = {"n": len(found), "weak": round(sum(each.weak for each in found) / len(found), 3)}
+    given = [each.confidence for each in found]
+    if kind == ANSWERABLE:
+        # Of what can be answered: whether the hits have the answer.
+        right = [each.confidence for each in found if each.is_right]
+        told["auc"] = auc(right, [each.confidence for each in found if not each.is_right])
+        return told | dict(zip(_FLAGGED, (round(each / 100, 2) for each in FALSELY), strict=True))
+    told["auc"] = auc(can, given)
+    for name, falsely in zip(_FLAGGED, FALSELY, strict=True):
+        level = np.quantile(can, falsely / 100) if can else 0.0
+        told[name] = round(float(np.mean(np.asarray(given) < level)), 3)
+    return told
+
+
+def curve(judged: Sequence[tuple[float, bool, float]]) -> list[dict[str, float]]:
+    """Coverage, precision and the mean confidence from each level on."""
+    confidence, right, weight = (np.asarray(column, float) for column in zip(*judged, strict=True))
+    found = []
+    for level in LEVELS:
+        kept = confidence >= level
+        share = weight[kept].sum()
+        told = share / weight.sum(), (weight * right)[kept].sum() / max(share, 1e-12)
+        mean = (weight * confidence)[kept].sum() / max(share, 1e-12)
+        found.append(
+            {
+                "level": level,
+                "coverage": round(float(told[0]), 4),
+                "precision": round(float(told[1]), 4),
+                "mean": round(float(mean), 4),
+            }
+        )
+    return found
+
+
+if __name__ == "__main__":
+    ended(main)
