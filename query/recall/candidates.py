@@ -7,6 +7,7 @@ what an edge joins to a good hit (Hydra DB §2.6.4): a note about a meeting find
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import islice
@@ -371,6 +372,17 @@ def _lies_in(snapshot: visible.VisibleSnapshot, homes: Set[int], node: int, stra
                 pending.append(place.source)
     strange |= passed
     return False
+
+
+def naming(snapshot: visible.VisibleSnapshot, names: Sequence[str], hits: Iterable[Passed]) -> set[int]:
+    """The nodes of those hits that have one of the names in their texts."""
+    sought = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", re.I)
+    found = set()
+    for hit in hits:
+        body = snapshot.body(hit.seen.row)
+        if body is not None and (sought.search(body.content) or sought.search(body.name)):
+            found.add(hit.node)
+    return found
 
 
 LENT: Final = (0.7, 0.65)

@@ -54,6 +54,8 @@ def _stands_out(found: list[candidates.Passed]) -> bool:
 DEPTH: Final = 64
 """How many candidates each lane proposes, or twice as many as hits are wanted; see :func:`depth_for`."""
 
+MAX_STRANGE: Final = 16
+"""Of what lies elsewhere than whom a question names so many are looked at for the name, those that fit best."""
 MAX_REFERRING: Final = 64
 """What refers to an entity is proposed if it is no more than this; of more, the latest where others propose too few."""
 WIDE: Final = 2
@@ -269,8 +271,10 @@ def _evidence(
     before, edge = candidates.lent(alone, links.following), candidates.lent(alone, links.joined)
     at_home = candidates.at_home(snapshot, inside, named.entities, pool)
     if at_home:
-        # What refers to whom the question names is no stranger to them, wherever it lies.
+        # What refers to whom the question names, or has the name, is no stranger to them, wherever it lies.
         at_home |= entities.keys()
+        strange = sorted((node for node in pool if node not in at_home), key=lambda node: (-alone[node], node))
+        at_home |= candidates.naming(snapshot, named.names, [pool[node] for node in strange[:MAX_STRANGE]])
     return {
         node: scoring.Evidence(
             texts.get(node, 0.0),

@@ -141,3 +141,10 @@ def test_what_refers_to_whom_a_question_names_is_no_stranger_wherever_it_lies(ta
     found = {hit.ref: hit for hit in talks.view().recall("What did Dave buy?").hits}
     assert found[note.ref].scores["home"] == pytest.approx(0.2)
     assert elsewhere not in found or "home" not in found[elsewhere].scores
+
+
+def test_what_has_the_name_is_no_stranger_wherever_it_lies(talks: Database) -> None:
+    talks.create("Fact", "", content="Dave does buy tubes for his amplifier.")
+    first = talks.view().recall("What does Dave buy?").hits[0]
+    assert first.content == "Dave does buy tubes for his amplifier."
+    assert first.scores["home"] == pytest.approx(0.2)
