@@ -19,9 +19,10 @@ message comes before the others. Messages of a talk are never moved by the rules
 With --longmemeval FILE the same of its questions of what has changed, the turns with the answer being evidence.
 
 Of both also what becomes of them as statements, as an agent would write them: of the user's evidence the sentences in
-the first person, those of its last session against those of the ones before. written: the questions with such sentences
-on both sides; near: of these the share of which any of the earlier is given as near to one of the later; told: as a
-replacement or a contradiction; later_first: a later one stands before every earlier one among the first ten hits.
+the first person, those of its last session (or message, if it is all one session) against those before. written: the
+questions with such sentences on both sides; near: of these the share of which any of the earlier is given as near to
+one of the later; told: as a replacement or a contradiction; later_first: a later one stands before every earlier one
+among the first ten hits.
 
 Half of the pairs is held out: nothing was fitted to it, though the hand that wrote it wrote the rules too.
 """
@@ -103,9 +104,9 @@ def main() -> None:
         else []
     )
     rows = [(name, *(told[key] for key in KEYS)) for name, told in result.items()]
-    talks = [in_talks(one) for one in (_of_beam(beam, arguments.size), _of_longmemeval(arguments.longmemeval)) if one]
-    result["talks"] = {kind: told for each in talks for kind, told in each.items()}
-    notes = [f"{kind}: {told}" for kind, told in result["talks"].items()]
+    talks = {"beam": _of_beam(beam, arguments.size), "longmemeval": _of_longmemeval(arguments.longmemeval)}
+    result |= {name: in_talks(given) for name, given in talks.items() if given}
+    notes = [f"{kind}: {told}" for name in talks for kind, told in result.get(name, {}).items()]
     report(arguments, "near", result, ("half", *KEYS), rows, notes)
 
 
@@ -159,7 +160,7 @@ def _of_longmemeval(path: Path | None) -> list[Talk]:
                     speaker=turn.role, text=turn.content, session=session.name, at=session.at, source={"id": number}
                 )
                 evidence += [number] if _haystacks.turn_id(session.name, at) in gold else []
-        talks.append(Talk(turns, [Asked(f"LongMemEval, {UPDATED}", record.question, evidence)]))
+        talks.append(Talk(turns, [Asked(UPDATED, record.question, evidence)]))
     return talks
 
 
@@ -199,10 +200,10 @@ def _as_statements(talk: Talk, asked: Asked) -> dict[str, bool]:
     said = [
         talk.turns[id] for id in sorted(set(asked.evidence)) if id in talk.turns and talk.turns[id].speaker == "user"
     ]
-    last = said[-1].session if said else ""
+    first = next((at for at, turn in enumerate(said) if turn.session == said[-1].session), 0) or len(said) - 1
     earlier, later = (
-        [each for turn in said if (turn.session == last) == is_later for each in analysis.said(turn.text).statements]
-        for is_later in (False, True)
+        [each for turn in turns for each in analysis.said(turn.text).statements]
+        for turns in (said[:first], said[first:])
     )
     if not earlier or not later:
         return {}

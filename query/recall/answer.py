@@ -182,7 +182,6 @@ def _reason(words: Sequence[str], found: ranking.Ranked) -> str:
         TEXT: f"text: {', '.join(words)}" if words else "text",
         VECTOR: "close in meaning",
         ENTITY: "by or about whom the question is about",
-        "home": "kept where somebody whom the question names is at home",
         "when": "near the time that it names",
         "before": "after a turn that fits",
         retrieve.NEWER: "newer than a hit that it contradicts",

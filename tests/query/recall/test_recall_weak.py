@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,8 @@ from tests.support.running import Here
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, Turn
 from worlddb.query.recall.answer import SCATTER, asks_something, chance_level
+from worlddb.tools import agents
+from worlddb.tools.mcp import tool_arguments
 from worlddb.tools.mcp.session import Session
 
 SAID = (
@@ -98,6 +101,95 @@ def test_by_chance_the_nearest_of_more_texts_is_nearer() -> None:
     levels = [chance_level(0.1, count) for count in (0, 1, 2, 8, 100, 3_000, 10**6)]
     assert levels == sorted(levels)
     assert levels[3] == pytest.approx(0.204, abs=0.001) and levels[5] == pytest.approx(0.400, abs=0.001)
+
+
+# -- confidence
+
+
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """A talk that is long enough for a fit to count, in which Dave says what somebody may ask of Calvin."""
+    said = [
+        f"The {place} was {way} on that day."
+        for place in ["harbour", "market", "tower", "garden"]
+        for way in ["busy", "calm", "closed", "open", "full", "grey", "loud", "warm"]
+    ]
+    turns = [
+        Turn(text=f"{text} Number {number}.", speaker=("Dave", "Calvin")[number % 2])
+        for number, text in enumerate(said * 4)
+    ]
+    bought = Turn(text="I bought a vintage guitar from a musician in Boston.", speaker="Dave")
+    path = tmp_path_factory.mktemp("talk") / "store"
+    with worlddb.open(path) as opened:
+        opened.ingest([*turns, bought], conversation="talk", at="2025-03-01")
+        opened.embed()
+        yield opened
+
+
+def test_hits_and_answers_have_a_confidence_that_what_is_asked_of_another_has_less_of(talk: Database) -> None:
+    asked, swapped = (talk.view().recall(f"Which guitar did {who} buy in Boston?") for who in ("Dave", "Calvin"))
+    assert asked.hits[0].content == swapped.hits[0].content
+    for found in (asked, swapped):
+        assert all(hit.confidence is not None and 0 <= hit.confidence <= 1 for hit in found.hits)
+    assert (asked.confidence or 0) > 0.5 and (swapped.confidence or 1) < 0.25
+    assert asked.hits[0].confidence > max(hit.confidence or 0 for hit in asked.hits[1:])  # type: ignore[operator]
+    nobody = talk.view().recall("Who paints the ceilings of churches?")
+    assert nobody.weak and (nobody.confidence or 0) < (asked.confidence or 0) and not asked.weak
+
+
+def test_what_is_less_likely_than_wanted_is_left_out_and_nothing_else_changes(talk: Database) -> None:
+    for options in ({}, {"exact": True}, {"group": 3}, {"lanes": ["text", "entity"]}, {"k": 3}):
+        question = "Which guitar did Dave buy in Boston?"
+        every = talk.view().recall(question, **options)
+        for least in (0, 0.05, 0.3, 1):
+            found = talk.view().recall(question, min_confidence=least, **options)
+            kept = [hit.ref for hit in every.hits if (hit.confidence or 0) >= least]
+            assert [hit.ref for hit in found.hits] == kept
+            assert [hit.ref for group in found.groups for hit in group.hits] == (kept if every.groups else [])
+            assert all(group.hits for group in found.groups)
+            assert (found.confidence, found.weak) == (every.confidence, every.weak)
+            assert ("left out that are less likely" in found.note) == (len(kept) < len(every.hits))
+
+
+def test_the_confidence_of_a_hit_does_not_depend_on_how_many_are_wanted(talk: Database) -> None:
+    question = "Which guitar did Dave buy in Boston?"
+    many = [(hit.ref, hit.confidence) for hit in talk.view().recall(question, k=20)]
+    for k in (1, 3, 10):
+        assert [(hit.ref, hit.confidence) for hit in talk.view().recall(question, k=k)] == many[:k]
+
+
+@pytest.mark.parametrize(
+    "options", [{"lanes": ["text"]}, {"lanes": ["vector"]}, {"fusion": "rrf"}, {"fusion": "combmax"}], ids=str
+)
+def test_where_nothing_was_fitted_nothing_is_cut_and_the_note_says_so(talk: Database, options: dict[str, Any]) -> None:
+    found = talk.view().recall("guitar", min_confidence=1, **options)
+    assert found.hits and found.confidence is None and {hit.confidence for hit in found.hits} == {None}
+    assert "no hit is left out by min_confidence" in found.note
+
+
+@pytest.mark.parametrize("least", [-0.1, 1.1, "0.5", True, float("nan")])
+def test_a_confidence_that_there_cannot_be_is_refused(db: Database, least: Any) -> None:
+    with pytest.raises(worlddb.InputError, match="min_confidence is"):
+        db.view().recall("tungsten", min_confidence=least)
+
+
+def test_every_surface_takes_the_least_confidence(db: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    question = "Where does Sarah live?"
+    every = db.view().recall(question, k=6)
+    least = sorted(hit.confidence or 0 for hit in every.hits)[-1]
+    assert [each["text"] for each in agents.recall(db, question, min_confidence=least)] == [SAID[0]]
+    assert [hit.content for hit in worlddb.memory(db).recall(question, min_confidence=least).hits] == [SAID[0]]
+    answer = call(Session(db), "memory_recall", query=question, min_confidence=least)
+    assert [each["text"] for each in answer["memories"]] == [SAID[0]]
+    assert answer["memories"][0]["confidence"] == least and answer["confidence"] is not None
+    for text, level in (("0.25", 0.25), (".5", 0.5), ("1", 1.0), ("0", 0.0)):
+        assert tool_arguments.Recall.taken({"query": "tea", "min_confidence": text}).min_confidence == level
+    with pytest.raises(msgspec.ValidationError):
+        tool_arguments.Recall.taken({"query": "tea", "min_confidence": "much"})
+    db.close()
+    told = Here(capsys, db.path).json("recall", question, "--min-confidence", str(least))
+    assert [hit["content"] for hit in told["hits"]] == [SAID[0]]
+    assert told["hits"][0]["confidence"] == least and 0 < told["confidence"] < 1
 
 
 # -- a question without a word

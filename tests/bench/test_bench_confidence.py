@@ -1,0 +1,74 @@
+"""The program that fits confidence: what it fits, how it counts, and that the product has what it fitted."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from bench import confidence
+from tests.bench.test_bench import LOCOMO, run
+from worlddb.query.recall import scoring
+
+
+def asked(kind: str, level: float, *, right: bool = False, half: int = 1, source: str = "one") -> confidence.Asked:
+    return confidence.Asked(source, half, kind, confidence.MODEL, [], [right], (), [level], level, level < 0.5)
+
+
+def test_a_regression_finds_the_coefficients_that_made_the_answers() -> None:
+    draw, true = Random(5), (-1.0, 2.0, -3.0)
+    rows = [(draw.gauss(0, 1), draw.gauss(0, 0.5)) for _ in range(8_000)]
+    right = [draw.random() < scoring.likelihood(true, row) for row in rows]
+    assert confidence.regression(rows, right, [1.0] * len(rows)) == pytest.approx(true, abs=0.15)
+    doubled = [2.0 if each else 1.0 for each in right]
+    assert confidence.regression(rows, right, doubled)[0] > -0.6
+
+
+def test_the_area_under_the_curve_counts_pairs_and_ties_as_half() -> None:
+    assert confidence.auc([3, 2], [1, 0]) == 1.0
+    assert confidence.auc([1, 1], [1]) == 0.5
+    assert confidence.auc([0.1, 0.9], [0.5, 0.5]) == 0.5
+    assert confidence.auc([], [1]) is None
+
+
+def test_what_can_be_answered_weighs_as_much_as_all_that_cannot_and_is_flagged_falsely_as_said() -> None:
+    can = [asked(confidence.ANSWERABLE, level / 100, right=level > 20) for level in range(100)]
+    cannot = [asked(confidence.HERE, 0.02)] * 3 + [asked(confidence.ELSEWHERE, 0.5)]
+    weights = confidence.shares([*can, *cannot])
+    assert sum(weights[:100]) == pytest.approx(2) and weights[100:] == pytest.approx([1 / 3] * 3 + [1.0])
+    told = confidence.summed([*can, *cannot])
+    kinds = told["sources"]["one"]
+    assert kinds[confidence.HERE]["flagged@5"] == 1.0 and kinds[confidence.HERE]["flagged@1"] == 0.0
+    assert kinds[confidence.ELSEWHERE]["flagged@10"] == 0.0
+    assert kinds[confidence.ANSWERABLE]["weak"] == 0.5
+    first, *_, last = told["answers"]
+    assert (first["coverage"], first["precision"]) == (1.0, pytest.approx(0.395))
+    assert last["precision"] == 1.0
+
+
+def test_questions_are_asked_where_they_belong_and_elsewhere_in_their_half(tmp_path: Path) -> None:
+    file = tmp_path / "conversations.json"
+    other = [{**each, "sample_id": f"{each['sample_id']}-{number}"} for number in range(2) for each in LOCOMO]
+    file.write_text(json.dumps(other))
+    found = list(confidence.gathered(Namespace(locomo=file, beam=None, longmemeval=None)))
+    assert {each.half for each in found} == {0, 1}
+    assert {each.mode for each in found} == set(confidence.MODES)
+    for each in found:
+        fitted = scoring.FITTED[each.mode]
+        assert each.confidence == pytest.approx(scoring.likelihood(fitted.answer, each.answer), abs=1e-3) or each.weak
+        assert [round(scoring.likelihood(fitted.hit, hit), 4) for hit in each.hits] == each.hit_confidence
+        assert each.is_right == any(each.gold) and not (each.is_right and each.kind != confidence.ANSWERABLE)
+    fitted = confidence.fit(found)
+    assert (len(fitted.hit), len(fitted.answer)) == (5, 5)
+
+
+def test_the_program_prints_its_tables(tmp_path: Path) -> None:
+    file = tmp_path / "conversations.json"
+    file.write_text(
+        json.dumps([{**each, "sample_id": f"{each['sample_id']}-{n}"} for n in range(3) for each in LOCOMO])
+    )
+    told = run("confidence", "--locomo", str(file), "--fit")
+    assert told.keys() >= {"fitted", confidence.MODEL, "words alone"}
