@@ -344,6 +344,8 @@ def latest_referring(snapshot: visible.VisibleSnapshot, gate: Gate, entities: Se
     return sorted(sorted(found, key=lambda node: -found[node])[:most])
 
 
+_FEW_HOMES: Final = 4
+"""Of so many homes the members are listed."""
 MAX_HOMES: Final = 64
 """A name that is at home in more worlds tells little of where an answer lies."""
 
@@ -356,6 +358,9 @@ def at_home(snapshot: visible.VisibleSnapshot, inside: int, entities: Set[int], 
     homes = {place.source for entity in entities for place in snapshot.placings(entity)}
     if not homes or len(homes) > MAX_HOMES or any(snapshot.scope(home).sees(inside) for home in homes):
         return set()
+    known = [snapshot.few_members(home, SMALL_WORLD) for home in homes] if len(homes) <= _FEW_HOMES else [None]
+    if None not in known:
+        return {node for node in nodes if any(node in members for members in known if members is not None)}
     strange: set[int] = set()
     return {node for node in nodes if _lies_in(snapshot, homes, node, strange)}
 

@@ -54,7 +54,7 @@ def _stands_out(found: list[candidates.Passed]) -> bool:
 DEPTH: Final = 64
 """How many candidates each lane proposes, or twice as many as hits are wanted; see :func:`depth_for`."""
 
-MAX_STRANGE: Final = 16
+MAX_STRANGE: Final = 8
 """Of what lies elsewhere than whom a question names so many are looked at for the name, those that fit best."""
 MAX_REFERRING: Final = 64
 """What refers to an entity is proposed if it is no more than this; of more, the latest where others propose too few."""

@@ -281,12 +281,20 @@ class InteriorCache:
         times for which that is known."""
         self.referred: dict[int, Referred] = {}
         """Worlds to which many refer."""
+        self.large: set[int] = set()
+        """Worlds that once had more members than were worth listing; they are looked into otherwise."""
 
     def keep_standing(self, world: int, seq: int, stretch: Stretch) -> None:
         """Keep of a world that it is valid, as all around it are."""
         if len(self.standing) >= MAX_STANDING:
             self.standing.clear()
         self.standing[world] = seq, stretch
+
+    def keep_large(self, world: int) -> None:
+        """Keep of a world that it has too many members to be listed."""
+        if len(self.large) >= MAX_STANDING:
+            self.large.clear()
+        self.large.add(world)
 
     def keep_referred(self, world: int, referred: Referred) -> None:
         """Keep of a world that many refer to it."""

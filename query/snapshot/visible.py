@@ -458,6 +458,19 @@ class VisibleSnapshot:
             return self._here.members(world)
         return None if self._interiors is None else self._interiors.at(self._snapshot, world, self.place.moment)
 
+    def few_members(self, world: int, most: int) -> fields.Nodes | None:
+        """Who lies inside a world at the moment, if they are known or no more than ``most``; listed once and kept."""
+        known = self.members_known(world)
+        kept = self._interiors
+        if known is not None or (kept is not None and world in kept.large):
+            return known
+        listed = Inhabitants(self.tables, world, self.place.moment)
+        if listed.listed(most) is not None:
+            return self.keep_members(world, listed)
+        if kept is not None:
+            kept.keep_large(world)
+        return None
+
     def keep_members(self, world: int, listed: Inhabitants) -> fields.Nodes:
         """Who was listed as inside a world, for this read and those that follow."""
         return fields.Nodes(frozenset(listed.found)) if self._interiors is None else self._interiors.keep(world, listed)
