@@ -306,13 +306,19 @@ class Memory:
     def forget_user(self, *, reason: str, everywhere: bool = False) -> Receipt:
         """Erase all that is the user's from every file, for good; see :meth:`Database.forget_user`.
 
+        That is what was written for this user here or by the MCP server: a world of type ``User`` is another's.
+
         Raises:
             InputError: this memory is of no user, or nothing of them is there.
         """
         self._check_present()
         if self.user is None:
             raise errors.InputError("This memory is of no user", "Open it with user=..., or call db.forget_user(name)")
-        return self.db.forget_user(self.user, reason=reason, everywhere=everywhere)
+        refs = [world.ref for world in self._scopes.ever(self.db.view(), cast(Label, self._label))]
+        if not refs:
+            raise errors.UnknownReference(f"There is no user {self.user!r:.80} here", "Give the name as it was written")
+        receipt: Receipt = self.db.erase(refs, reason=reason, members=True, everywhere=everywhere, turns=True)
+        return receipt
 
     # -- reading
 

@@ -41,7 +41,7 @@ from worlddb.store import (
     has_begun,
     open_environment,
 )
-from worlddb.writing import Batch, WriteCalls
+from worlddb.writing import Batch, WriteCalls, by_reference
 
 if TYPE_CHECKING:
     # What only some calls need is loaded by them: a program that asks one question does not wait for the rest.
@@ -292,16 +292,21 @@ class Database(WriteCalls):
 
     # -- writing; the single commands are in `WriteCalls`
 
-    def _named(self, ref: bytes | str) -> bytes | str:
-        if isinstance(ref, bytes) or ids.is_reference(ref):
-            return ref
-        return self.view().reference_of(ref)
+    def _named(self, text: str) -> str:
+        """The reference of the one world that is called so, or that a prefix stands for."""
+        return self.view().reference_of(text)
+
+    def _located(self, ref: Any) -> bytes | str | None:
+        """The reference of a world that was given by a reference or a name, if one was given."""
+        found = None if ref is None else ids.as_ref(ref)
+        return self._named(found) if isinstance(found, str) and not ids.is_reference(found) else found
 
     def _execute(
         self, commands: Sequence[cmd.Command], idempotency_key: str | None, progress: Progress | None = None
     ) -> outcome.Receipt:
         from worlddb.reconciler.pipeline import execute
 
+        commands = by_reference(commands, self._named, idempotency_key)
         receipt = self._nudged(execute(self._writer, commands, idempotency_key, progress))
         if any(type(each) is cmd.Erase for each in commands):
             with suppress(errors.WorldDBError):  # The erasure is done.
@@ -334,7 +339,7 @@ class Database(WriteCalls):
         the batch too. It holds up every other writer, so it should return at once.
         """
         limits.checked_callable(progress, "progress")
-        return Batch(partial(self._execute, progress=progress), self._named, self._ontology, idempotency_key)
+        return Batch(partial(self._execute, progress=progress), self._ontology, idempotency_key)
 
     def ingest(
         self,
@@ -388,7 +393,7 @@ class Database(WriteCalls):
             conversation,
             session,
             None if at is None else times.parse_time(at, "at"),
-            self._ref_if_any(into),
+            self._located(into),
             format,
             start,
             extractor,
@@ -1121,7 +1126,7 @@ class Database(WriteCalls):
         """
         from worlddb.reconciler.pipeline import execute
 
-        arrival = _arriving(path, self._ref_if_any(into), why, head, keys)._replace(
+        arrival = _arriving(path, self._located(into), why, head, keys)._replace(
             outside="allow" if allow_outside else "refuse"
         )
         return execute(self._writer, arrival, idempotency_key)
@@ -1139,7 +1144,7 @@ class Database(WriteCalls):
         from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, Rehearsed
         from worlddb.reconciler.pipeline import execute
 
-        arrival = _arriving(path, self._ref_if_any(into), "", head, keys)._replace(outside="rehearse")
+        arrival = _arriving(path, self._located(into), "", head, keys)._replace(outside="rehearse")
         world = arrival.contents.heading.world.hex()
         try:
             refused = execute(self._writer, arrival).outcome

@@ -5,12 +5,15 @@ The batch is here too: many commands as one commit.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.reconciler.commands import commands as cmd
@@ -26,11 +29,51 @@ class Pending(NamedTuple):
     position: int
 
 
+_NAMELESS: Final = (cmd.Erase, cmd.Accept, cmd.Reject, cmd.Undo, cmd.Unlink)
+"""Commands about what has no name, or for which a name is too little."""
+
+
+@functools.cache
+def _refs_of(kind: type[cmd.Command]) -> tuple[str, ...]:
+    """The fields of a command that hold one reference, or several."""
+    forms = (cmd.Ref, cmd.Ref | None, tuple[cmd.Ref, ...])
+    return tuple(field.name for field in msgspec.structs.fields(kind) if field.type in forms)
+
+
+def by_reference(
+    commands: Sequence[cmd.Command], find: Callable[[str], str], idempotency_key: str | None
+) -> Sequence[cmd.Command]:
+    """Put references in place of names.
+
+    Raises:
+        InputError: a name was given under an idempotency key: a retry could mean another world by it.
+        UnknownReference, AmbiguousReference: no world is called so; several are.
+    """
+    found: list[cmd.Command] | None = None
+    for at, command in enumerate(commands):
+        for field in () if isinstance(command, _NAMELESS) else _refs_of(type(command)):
+            value = getattr(command, field)
+            several = value if type(value) is tuple else (value,)
+            if not any(type(each) is str and not ids.is_reference(each) for each in several):
+                continue
+            if idempotency_key is not None:
+                raise errors.InputError(
+                    f"{field} is a name, and an idempotency key was given: a retry could mean another world",
+                    "Give the reference: db.view().reference_of('Alice')",
+                )
+            refs = tuple(find(each) if type(each) is str else each for each in several)
+            command = msgspec.structs.replace(command, **{field: refs if type(value) is tuple else refs[0]})
+            found = list(commands) if found is None else found
+            found[at] = command
+    return commands if found is None else found
+
+
 class WriteCalls(ABC):
     """Every command as a method, for an open store and for a batch.
 
     References may be receipts, records, hex ids, unique prefixes of 4 digits and more, or the exact name or an alias of
-    one world, as :meth:`View.reference_of` finds it when the call is made: none that the same batch begins.
+    one world, as :meth:`View.reference_of` finds it: none that the same batch begins. A text that may be a reference is
+    taken for one. Erasures take references only, and so does what is written under an idempotency key.
 
     Times are timezone-aware ``datetime``, ISO 8601 text, dates (first instant in UTC) or integer microseconds.
     """
@@ -52,11 +95,7 @@ class WriteCalls(ABC):
             raise errors.InputError(
                 "A pending reference was used outside of its batch", "Use tx.receipt.refs afterwards"
             )
-        return self._named(ids.as_ref(ref))
-
-    @abstractmethod
-    def _named(self, ref: bytes | str) -> bytes | str:
-        """The reference of the one world that a text names, unless it may be a reference itself."""
+        return ids.as_ref(ref)
 
     def _ref_if_any(self, ref: Any) -> cmd.Ref | None:
         return None if ref is None else self._ref(ref)
@@ -577,13 +616,11 @@ class Batch(WriteCalls):
     def __init__(
         self,
         execute: Execute,
-        named: Callable[[bytes | str], bytes | str],
         ontology: registry.Ontology,
         idempotency_key: str | None,
     ) -> None:
         self._receipt: outcome.Receipt | None = None
         self._commit = execute
-        self._find = named
         self._ontology = ontology
         self._idempotency_key = idempotency_key
         self._commands: list[cmd.Command] = []
@@ -617,9 +654,6 @@ class Batch(WriteCalls):
         self._commands.extend(commands)
         return Pending(id(self), len(self._commands) - 1)
 
-    def _named(self, ref: bytes | str) -> bytes | str:
-        return self._find(ref)
-
     def _execute_marked(
         self, command: cmd.Command, marks: Sequence[Callable[[cmd.Ref], cmd.Command]], idempotency_key: str | None
     ) -> Pending:
@@ -636,7 +670,7 @@ class Batch(WriteCalls):
                     "A pending reference of another batch was used", "Use that batch's receipt.refs"
                 )
             return ref.position
-        return self._named(ids.as_ref(ref))
+        return ids.as_ref(ref)
 
 
 def _deadline(expires_at: times.TimeLike | None, ttl: timedelta | float | None, why: str, ref: cmd.Ref) -> cmd.Expire:

@@ -333,8 +333,9 @@ _SCOPE: Final = "user:"
 def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, inside: int) -> list[records.World]:
     """The worlds that hold what is a user's, in log order, retired ones too.
 
-    These are the scopes ``user:NAME``, and the world of type ``User`` of this name. Any other world of the name, a
-    tenant's or a team's, is meant only by whoever gives its reference. Names are compared letter by letter.
+    These are the scopes ``user:NAME``, and the world of type ``User`` of this name. A name that is that of a scope
+    itself, ``user:ana``, means it, unless somebody's own name is that. Any other world of the name, a tenant's or a
+    team's, is meant only by whoever gives its reference. Names are compared letter by letter.
 
     Raises:
         UnknownReference: there is no such user; ``details["near"]`` has names that differ in case or blanks alone.
@@ -344,10 +345,10 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
     def called(text: str) -> list[records.World]:
         return list(find(snapshot, spec, Wanted(text, None, inside), include_superseded=True, period=None))
 
-    scopes = [world for world in called(f"{_SCOPE}{name.removeprefix(_SCOPE)}") if world.type == "Scope"]
     others = called(name)
+    scopes = [world for world in (*called(f"{_SCOPE}{name}"), *others) if world.type == "Scope"]
     typed = [world for world in others if world.type.casefold() == _USER]
-    own = [world for world in scopes if world.name.removeprefix(_SCOPE) == name.removeprefix(_SCOPE)]
+    own = [world for world in scopes if world.name in (f"{_SCOPE}{name}", name) and world.name.startswith(_SCOPE)]
     found = own + [world for world in typed if world.name == name]
     if not found:
         near = sorted({world.name.removeprefix(_SCOPE) for world in (*scopes, *typed)})
@@ -360,8 +361,8 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
             "Give the name as it was written, or the reference of the world that is theirs",
             near=near[:_SHOWN],
         )
-    places = {_containers_ever(snapshot, _node(snapshot, world)) for world in own}
-    if len(places) > 1 or len(found) > len(own) + 1:
+    places = {_containers_ever(snapshot, _node(snapshot, world)) for world in found}
+    if len(places) > 1 or len({world.name for world in own}) > 1 or len(found) > len(own) + 1:
         raise _ambiguous(name, found)
     return found
 

@@ -24,10 +24,23 @@ def test_a_name_or_an_alias_stands_for_the_one_world_that_is_called_so(db: world
     assert [edge.target for edge in db.view().edges(tx.receipt.refs[0], type="refers_to")] == [bob]
     assert db.ingest([{"speaker": "Ana", "text": "Hello."}], into="Bob").ref
     db.revise("n", content="coffee").raise_if_refused()
-    assert db.erasure_plan("n").worlds == (note,)
-    db.erase("n", reason="asked for")
-    erased = db.view().get(note, include_superseded=True)
-    assert erased is not None and erased.erased
+    db.create("Topic", "Shelf")
+    assert db.move(["n", tx.receipt.refs[0]], "shelf").ref == note
+    assert db.trust("low", world="Bob").ref == bob
+    assert db.retire("n").ref == note
+
+
+def test_what_a_retry_or_an_erasure_is_about_is_never_a_name(db: worlddb.Database) -> None:
+    """Another world could be called so by then, and would be meant in its place."""
+    bob = db.create("Entity", "Bob").ref
+    with pytest.raises(worlddb.InputError, match="world is a name, and an idempotency key was given"):
+        db.create("Note", "n", world="Bob", idempotency_key="k")
+    with pytest.raises(worlddb.InputError, match="ref is a name"), db.batch(idempotency_key="k") as tx:
+        tx.revise("Bob", content="tall")
+    assert db.create("Note", "n", world=bob[:8], idempotency_key="k").ref
+    for refuses in (lambda: db.erase("Bob", reason="r"), lambda: db.erasure_plan("Bob"), lambda: db.accept("Bob")):
+        with pytest.raises(worlddb.InputError, match="'Bob' is not a reference"):
+            refuses()
 
 
 def test_a_name_of_nobody_of_several_or_of_the_batch_itself_is_refused(db: worlddb.Database) -> None:

@@ -338,3 +338,33 @@ def test_the_command_asks_what_becomes_of_what_is_inside(tmp_path: Path, capsys:
     assert "with 1 world inside" in planned.out and "Day" in planned.out
     left = run("erase", "Knee", "--no-members", "--reason", "r", "--yes")
     assert left.code == 0 and "kept 1 world" in left.out and "Day" in left.out
+
+
+def test_a_memory_forgets_its_own_user_alone_whatever_they_are_called(tmp_path: Path) -> None:
+    """A name was looked up as an operator's, which may be that of a scope, or a reference."""
+    with worlddb.open(tmp_path / "store") as db:
+        ana = worlddb.memory(db, user="ana")
+        kept = ana.add("Ana's code is 1234.").id
+        (scope,) = db.view().find(name="user:ana", type="Scope")
+        for name in (kept, scope.ref, kept[:12], "user:bob"):
+            with pytest.raises(UnknownReference, match="There is no user"):
+                worlddb.memory(db, user=name).forget_user(reason="r")
+        eve = worlddb.memory(db, user="user:ana")
+        eve.add("Eve likes tea.")
+        with pytest.raises(AmbiguousReference):
+            db.forget_user("user:ana", reason="r")
+        eve.forget_user(reason="r")
+        assert [hit.content for hit in ana.recall("code")] == ["Ana's code is 1234."] and not eve.recall("tea").hits
+        assert [world.ref for world in db.view().worlds_of_user("user:ana")[:1]] == [scope.ref]
+
+
+def test_a_user_of_the_name_who_lies_elsewhere_is_another_one(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        bob = worlddb.memory(db, user="bob")
+        bob.add("Bob's code is 1234.")
+        other = db.create("User", "bob", world=db.create("Tenant", "Acme"))
+        theirs = db.create("Fact", "", content="Bob of Acme likes zebras.", world=other).ref
+        with pytest.raises(AmbiguousReference):
+            db.forget_user("bob", reason="r")
+        bob.forget_user(reason="r")
+        assert not bob.recall("code").hits and db.view().get(theirs) is not None
