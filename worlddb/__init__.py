@@ -44,6 +44,7 @@ else:
         "query.question.question": "FUSIONS LANES",
         "query.recall.near_statements": "ON_NEAR Near",
         "query.recall.reranking": "Reranker rerank",
+        "query.recall.filters": "Conditions",
         "query.recall.retrieve": "HitGroup group_hits",
         "query.records.records": (
             "Basis Bookmark Changes Competing Composed Edge EdgeType Erasure Group Held Hit Identity KnownFact "

@@ -204,6 +204,7 @@ class Memory:
         ttl: timedelta | float | None = None,
         labels: Sequence[str] = (),
         pinned: bool = False,
+        properties: Mapping[str, Any] | None = None,
     ) -> Added:
         """Write a statement, or the messages of a conversation, as one commit.
 
@@ -213,7 +214,8 @@ class Memory:
         it, and with ``supersede_same_subject`` by ``supersedes`` to what it replaces, if both are about one subject.
 
         From ``expires_at`` on, or ``ttl`` (seconds, or a ``timedelta``) after now, what was written is hidden: not
-        found any more, and no less true. ``labels`` are what reads may choose by, and what is ``pinned`` comes first.
+        found any more, and no less true. ``labels`` and ``properties`` are what reads may choose
+        by, and what is ``pinned`` comes first.
 
         Messages (``{"role": …, "content": …}``, or as LangChain and ShareGPT have them) are kept under the ``session``.
         One with an id, or with a time, that is there already is not written again, nor is the beginning of a list that
@@ -225,7 +227,8 @@ class Memory:
         """
         self._check_present()
         source = _checked_source(source)
-        marks = {"expires_at": expires_at, "ttl": ttl, "labels": labels, "pinned": pinned}
+        told = None if properties is None else dict(properties)
+        marks = {"expires_at": expires_at, "ttl": ttl, "labels": labels, "pinned": pinned, "properties": told}
         if isinstance(given, str):
             if not given.strip():
                 raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
@@ -752,6 +755,7 @@ def _mark_again(
     ttl: timedelta | float | None,
     labels: Sequence[str],
     pinned: bool,
+    properties: Any,
 ) -> None:
     """Mark what is said again: it is hidden when it is now said to be, and not at all if nothing is said of that."""
     if expires_at is not None or ttl is not None:
@@ -762,6 +766,8 @@ def _mark_again(
         tx.label(said.ref, *labels)
     if pinned:
         tx.pin(said.ref)
+    if properties and properties != said.properties:
+        tx.revise(said.ref, properties=properties)
 
 
 def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:

@@ -66,6 +66,7 @@ from worlddb.query.graph_query.query_value import Query, Stage, Subgraph
 from worlddb.query.history.journal import Entry
 from worlddb.query.history.lineage import Blame, BlamedEdge, BlamedField
 from worlddb.query.question.question import FUSIONS, LANES
+from worlddb.query.recall.filters import Conditions
 from worlddb.query.recall.near_statements import ON_NEAR, Near
 from worlddb.query.recall.reranking import Reranker, rerank
 from worlddb.query.recall.retrieve import HitGroup, group_hits
@@ -179,6 +180,7 @@ __all__ = [
     "Committed",
     "Competing",
     "Composed",
+    "Conditions",
     "Conflict",
     "Considered",
     "Contender",

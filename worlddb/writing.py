@@ -129,6 +129,7 @@ class WriteCalls(ABC):
         valid_from: times.TimeLike | None = None,
         valid_to: times.TimeLike | None = None,
         source: dict[str, Any] | None = None,
+        properties: dict[str, Any] | None = None,
         why: str = "",
         resolve: bool | str = "exact",
         revive: bool = False,
@@ -151,6 +152,8 @@ class WriteCalls(ABC):
         also by names that are spelled or sound alike, by texts that are near in meaning, and by the tiebreaker of
         ``open``, ``False`` not at all. They are proposed, never merged unasked.
 
+        ``properties`` are what reads may compare, such as ``{"priority": 2}``.
+
         ``expires_at`` or ``ttl``, ``labels`` and ``pinned`` mark it in the same commit: see :meth:`expire`,
         :meth:`label` and :meth:`pin`. Each counts as one more command, whose reference is that of the world again.
         """
@@ -164,6 +167,7 @@ class WriteCalls(ABC):
             valid_from=_time(valid_from, "valid_from"),
             valid_to=_time(valid_to, "valid_to"),
             source={} if source is None else source,
+            properties={} if properties is None else properties,
             why=why,
             resolve=True if resolve == "exact" else resolve,
             revive=revive,
@@ -189,6 +193,7 @@ class WriteCalls(ABC):
         valid_to: times.TimeLike | None = None,
         replace_later: bool = False,
         source: dict[str, Any] | None = None,
+        properties: dict[str, Any] | None = None,
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
@@ -197,7 +202,8 @@ class WriteCalls(ABC):
         The window is taken from whatever held there, and what lies before and behind stays. Without ``valid_to`` it
         ends where the next version begins whose start was stated, or where the world was retired; with
         ``replace_later``, which goes without ``valid_to``, it takes all that follows. What is not given stays as it
-        was at ``valid_from``. The receipt says in ``lost`` what earlier versions lost.
+        was at ``valid_from``, and so do the ``properties``; new ones take the place of all of them, and a value of
+        ``None`` says that there is none. The receipt says in ``lost`` what earlier versions lost.
         """
         command = cmd.Revise(
             ref=self._ref(ref),
@@ -208,6 +214,7 @@ class WriteCalls(ABC):
             valid_to=_time(valid_to, "valid_to"),
             replace_later=replace_later,
             source={} if source is None else source,
+            properties={} if properties is None else properties,
             why=why,
         )
         return self._execute([command], idempotency_key)

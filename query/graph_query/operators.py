@@ -16,7 +16,9 @@ from worlddb.projections.tables.reads.asof import SeenVersion, versions_as_of
 from worlddb.projections.tables.storage.schema import CONTAINS
 from worlddb.query.graph_query import query_steps, traversal
 from worlddb.query.history.lineage import is_learned
+from worlddb.query.reads import build
 from worlddb.query.reads.world_lookup import type_filter
+from worlddb.query.recall.filters import Conditions
 from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import Scope, containers_at
 
@@ -117,6 +119,8 @@ def apply(step: query_steps.Step, selection: Selection) -> str:
             return _traverse(step, selection)
         case query_steps.FilterType():
             return _filter_type(step, selection)
+        case query_steps.FilterProperties():
+            return _filter_properties(step, selection)
         case query_steps.FilterTime():
             return _filter_time(step, selection)
         case query_steps.FilterPeriod():
@@ -179,6 +183,16 @@ def _filter_type(step: query_steps.FilterType, selection: Selection) -> str:
         selection.unresolved += unknown_types(ground.snapshot, step.types, came)
     wider = [name for name in names if name not in step.types]
     return f"with {', '.join(wider)}" if wider else ""
+
+
+def _filter_properties(step: query_steps.FilterProperties, selection: Selection) -> str:
+    conditions, snapshot = Conditions(step.properties), selection.ground.snapshot
+
+    def fits(seen: SeenVersion) -> bool:
+        return conditions.fit(build.properties(snapshot.details(seen.row.seq, seen.row.details)))
+
+    selection.keep(lambda node, seen: seen if fits(seen) else None)
+    return ""
 
 
 def _filter_time(step: query_steps.FilterTime, selection: Selection) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from worlddb.log.model import errors, ids, limits, times
+from worlddb.query.recall.filters import Conditions
 from worlddb.query.snapshot.valid_period import RELATIONS, Span, span_of
 
 SpanValue: TypeAlias = tuple[int | None, int | None]
@@ -65,6 +66,19 @@ class FilterType(_Step, frozen=True, tag="filter_type"):
 
     def __str__(self) -> str:
         return f"filter_type {' or '.join(self.types)}"
+
+
+class FilterProperties(_Step, frozen=True, tag="filter_properties"):
+    """Keep worlds whose properties are as some conditions say."""
+
+    properties: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if not Conditions.of(self.properties).wanted:
+            raise errors.InputError("filter_properties names no property", "Name one or more")
+
+    def __str__(self) -> str:
+        return f"filter_properties {', '.join(self.properties)}"
 
 
 class FilterTime(_Step, frozen=True, tag="filter_time"):
@@ -196,6 +210,7 @@ class Facets(_Step, frozen=True, tag="facets"):
 Step: TypeAlias = (
     Traverse
     | FilterType
+    | FilterProperties
     | FilterTime
     | FilterPeriod
     | WhereConnected

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, Self
 
@@ -14,6 +14,7 @@ from worlddb.projections.indexes.composition import checked_pool
 from worlddb.query.graph_query import query_steps
 from worlddb.query.graph_query.query_steps import MAX_SHOWN_DIGITS
 from worlddb.query.question.question import DEFAULT_K, LANES, MAX_K, TEXT, checked_trust, least_trust
+from worlddb.query.recall.filters import Conditions
 from worlddb.query.records.records import Edge, World
 from worlddb.query.snapshot.valid_period import Span
 
@@ -139,6 +140,10 @@ class Chain:
     def filter_type(self, *types: str) -> Self:
         """Keep worlds of any of the types, with their subtypes and instances."""
         return self._then(query_steps.FilterType(types))
+
+    def filter_properties(self, properties: Mapping[str, Any]) -> Self:
+        """Keep worlds that have these properties, such as ``{"state": "open", "priority": {"$gte": 2}}``."""
+        return self._then(query_steps.FilterProperties(dict(Conditions.of(properties).wanted)))
 
     def filter_time(
         self, *, during: Span | None = None, overlaps: Span | None = None, between: Span | None = None

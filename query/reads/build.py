@@ -245,7 +245,14 @@ def world_of(
         expires_at=snapshot.deadline(node),
         pinned=snapshot.is_pinned(node),
         labels=labels(snapshot, node),
+        properties=properties(details),
     )
+
+
+def properties(details: blobs.Details) -> dict[str, Any]:
+    """The properties of a version: what has no value is none, and where it was imported from is no property."""
+    found = details.properties.items()
+    return {name: value for name, value in found if value is not None and name != blobs.IMPORTED}
 
 
 def labels(snapshot: visible.VisibleSnapshot, node: int) -> tuple[str, ...]:
@@ -404,6 +411,8 @@ def version(snapshot: visible.VisibleSnapshot, node: int, seen: asof.SeenVersion
         more["stale"] = provenance.stale(snapshot, node, row)
     if snapshot.says_again:
         more["restated"] = restated(snapshot, node, number)
+    if details.properties:
+        more["properties"] = properties(details)
     return structs.replace(found, **more) if more else found
 
 

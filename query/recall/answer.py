@@ -149,6 +149,7 @@ def hit_of(
         expires_at=world.expires_at,
         pinned=world.pinned,
         labels=world.labels,
+        properties=world.properties,
         in_ended=build.in_ended(snapshot, node),
         confidence=judge.hit(found, world.content, words),
     )

@@ -6,6 +6,7 @@ about somebody, or of a type, is looked up first if that is few: the lanes then 
 
 from collections.abc import Iterator, Mapping, Set
 from itertools import islice
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, limits, times
@@ -13,12 +14,73 @@ from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
-from worlddb.query.reads import world_lookup
+from worlddb.query.reads import build, world_lookup
 from worlddb.query.snapshot import edge_rules, visible
 
 MAX_LISTED: Final = 5_000
 """So many worlds are listed before the search; of more, each candidate is looked at by itself."""
 _REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
+
+
+_COMPARED: Final = {"$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
+"""The operators of conditions, as LangGraph's stores have them."""
+
+
+class Conditions(NamedTuple):
+    """What named values have to be: equal to something, or as operators say.
+
+    ``{"state": "open", "place.city": "Porto", "priority": {"$gte": 2, "$lt": 5}}``: a name with dots leads into what a
+    value holds, and of a mapping what is named in it counts. What cannot be compared does not fit.
+    """
+
+    wanted: Mapping[str, Any] = {}
+
+    @classmethod
+    def of(cls, given: Any, what: str = "properties") -> "Conditions":
+        """Check what a caller gave.
+
+        Raises:
+            InputError: it is no mapping of names, or has an operator that is not known.
+        """
+        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+            raise errors.InputError(
+                f"{what} is {errors.shown(given)}", 'Give names and values, such as {"state": "open"}'
+            )
+        for field, condition in given.items():
+            if isinstance(condition, Mapping):
+                unknown = [name for name in condition if str(name).startswith("$") and name not in _COMPARED]
+                mixed = any(name in _COMPARED for name in condition) and not all(
+                    name in _COMPARED for name in condition
+                )
+                if unknown or mixed:
+                    has = repr(unknown[0])[:80] if unknown else "operators beside other keys"
+                    raise errors.InputError(
+                        f"{what} of {field!r:.80} has {has}", f"Use {', '.join(_COMPARED)}, or a value to be equal to"
+                    )
+        return cls(given)
+
+    def fit(self, value: Mapping[str, Any]) -> bool:
+        """Return whether named values are as they have to be."""
+        return all(_fits(_inner(value, name), condition) for name, condition in self.wanted.items())
+
+
+def _inner(value: Any, name: str) -> Any:
+    if not isinstance(value, Mapping) or name in value:
+        return value.get(name) if isinstance(value, Mapping) else None
+    first, dot, rest = name.partition(".")
+    return _inner(value.get(first), rest) if dot else None
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    """Return whether a value satisfies a condition: operators, else equality; of a mapping, what is named in it."""
+    if isinstance(wanted, Mapping) and not (wanted and all(name in _COMPARED for name in wanted)):
+        return isinstance(value, Mapping) and all(_fits(value.get(name), each) for name, each in wanted.items())
+    if not isinstance(wanted, Mapping):
+        return bool(value == wanted)
+    try:
+        return all(_COMPARED[name](value, bound) for name, bound in wanted.items())
+    except TypeError:
+        return False
 
 
 class Filters(NamedTuple):
@@ -36,6 +98,7 @@ class Filters(NamedTuple):
     until: int | None = None
     labels: tuple[bytes, ...] = ()
     """Digests of labels, all of which a world has to have."""
+    properties: Conditions = Conditions()
 
     @classmethod
     def of(
@@ -48,6 +111,7 @@ class Filters(NamedTuple):
         since: times.TimeLike | None,
         until: times.TimeLike | None,
         label: Any = None,
+        properties: Any = None,
     ) -> "Filters":
         """Check what a caller gave.
 
@@ -65,6 +129,7 @@ class Filters(NamedTuple):
             None if since is None else times.parse_time(since, "since"),
             None if until is None else times.parse_time(until, "until"),
             label_digests(label),
+            Conditions.of({} if properties is None else properties),
         )
         if given.since is not None and given.until is not None and given.since >= given.until:
             raise errors.InvalidInterval("since is not before until", "Give until later than since")
@@ -127,10 +192,13 @@ class Filter:
             return False
         if not all(self._refers(node, group, "speaker") for group in self._speakers):
             return False
-        if not given.source:
+        if not (given.source or given.properties.wanted):
             return True
         # Fields of a source are compared as the log keeps them.
-        source = self._snapshot.details(row.seq, row.details).source
+        details = self._snapshot.details(row.seq, row.details)
+        source = details.source
+        if not given.properties.fit(build.properties(details)):
+            return False
         return all(name in source and source[name] == value for name, value in given.source.items())
 
     def _called(self, spec: edge_rules.Spec, given: Any) -> Iterator[int]:

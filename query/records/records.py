@@ -239,6 +239,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: int | None = None
     pinned: bool = False
     labels: tuple[str, ...] = ()
+    properties: dict[str, Any] = {}
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
@@ -328,6 +329,7 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
     start: str = ""
     stale: tuple[Stale, ...] = ()
     restated: tuple[Restatement, ...] = ()
+    properties: dict[str, Any] = {}
 
 
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
@@ -496,6 +498,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     pinned: bool = False
     labels: tuple[str, ...] = ()
     confidence: float | None = None
+    properties: dict[str, Any] = {}
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ from worlddb.query.reads.store_facts import bookmarks_known, tunings
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Wanted, find, named_node
 from worlddb.query.recall import near_statements
-from worlddb.query.recall.filters import Filters, label_digests
+from worlddb.query.recall.filters import Conditions, Filters, label_digests
 from worlddb.query.recall.recall import recall
 from worlddb.query.records import records
 from worlddb.query.snapshot import valid_period, visible
@@ -176,6 +176,7 @@ class View:
         name: str | None = None,
         type: str | None = None,
         label: str | Sequence[str] | None = None,
+        properties: Mapping[str, Any] | None = None,
         world: Any = None,
         limit: int | None = None,
         include_superseded: bool = False,
@@ -183,7 +184,7 @@ class View:
         during: valid_period.Span | None = None,
         overlaps: valid_period.Span | None = None,
     ) -> list[records.World]:
-        """Worlds by name or alias (case-folded), by type (with subtypes and instances), and by labels.
+        """Worlds by name or alias (case-folded), type (with subtypes and instances), labels and properties.
 
         They come in log order, without what a deadline hides unless ``include_expired`` asks for that, or
         ``include_superseded`` for all that is known.
@@ -198,10 +199,12 @@ class View:
         if limit is not None:
             limits.checked_number(limit, "limit", 0, LARGEST)
         period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
+        conditions = Conditions.of({} if properties is None else properties)
         with self._showing(include_expired).snapshot() as snapshot:
             wanted = Wanted(name, type, self._node(snapshot, world), label_digests(label))
             how = {"include_superseded": include_superseded, "unify": self.unify}
-            return list(islice(find(snapshot, self.spec, wanted, period=period, **how), limit))
+            found = find(snapshot, self.spec, wanted, period=period, **how)
+            return list(islice((each for each in found if conditions.fit(each.properties)), limit))
 
     def children(
         self,
@@ -561,6 +564,7 @@ class View:
         until: times.TimeLike | None = None,
         include_expired: bool = False,
         label: str | Sequence[str] | None = None,
+        properties: Mapping[str, Any] | None = None,
     ) -> records.Recall:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
@@ -585,6 +589,7 @@ class View:
             speaker: only what they said: turns of conversations.
             type, author: only worlds of one of these types, and what one of these wrote.
             source, label: only what came with these fields in its source, and what has all of these labels.
+            properties: only what has these; ``{"priority": {"$gte": 2}}`` compares.
             since, until: only what began to hold at ``since`` or later, and before ``until``.
             include_expired: also what a deadline hides.
 
@@ -597,7 +602,7 @@ class View:
         named = _lanes(lanes)
         question = Question(text, self.valid if asked is None else times.parse_time(asked, "asked"))
         choice = _choice(question, include_superseded, during, overlaps)
-        limited = about, speaker, type, author, source, since, until, label
+        limited = about, speaker, type, author, source, since, until, label, properties
         filters = None if all(each is None for each in limited) else Filters.of(*limited)
         what = question, world, k, exact, choice, named, fusion, group, neighbours
         request = Request(*what, min_trust, trust_weight, min_confidence, filters)

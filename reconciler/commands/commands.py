@@ -71,6 +71,7 @@ class Create(Command, frozen=True, kw_only=True):
     content: str = ""
     aliases: tuple[str, ...] = ()
     source: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     world: Ref | None = None
     key: str | BoundKey | KnownKey | None = None
     valid_from: int | None = None
@@ -84,7 +85,7 @@ class Create(Command, frozen=True, kw_only=True):
 
 
 class Revise(Command, frozen=True, kw_only=True):
-    """Give a world a new version in a window of valid time; what is ``None`` stays as it was there.
+    """Give a world a new version in a window of valid time; what is ``None``, or no properties, stay as they were.
 
     Without ``valid_to`` the version holds until the next one whose start was stated begins, or the next hole; with
     ``replace_later`` it takes all that follows.
@@ -96,6 +97,7 @@ class Revise(Command, frozen=True, kw_only=True):
     name: str | None = None
     content: str | None = None
     source: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     valid_from: int | None = None
     valid_to: int | None = None
     replace_later: bool = False

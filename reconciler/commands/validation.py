@@ -57,6 +57,7 @@ def _create(command: cmd.Create) -> None:
     if command.aliases:
         _aliases(command.aliases)
     _source(command.source)
+    _source(command.properties, "properties")
     _key(command.key)
     if command.world is not None:
         _ref(command.world, "world")
@@ -92,6 +93,7 @@ def _revise(command: cmd.Revise) -> None:
     if command.content is not None:
         _plain(command.content, "content", limits.MAX_CONTENT_BYTES)
     _source(command.source)
+    _source(command.properties, "properties")
     _times(command.valid_from, command.valid_to)
     limits.checked_flag(command.replace_later, "replace_later")
     if command.replace_later and command.valid_to is not None:
@@ -193,7 +195,7 @@ def _labels(labels: tuple[str, ...]) -> None:
     if len(labels) > limits.MAX_LABELS:
         raise errors.LimitExceeded(f"{len(labels)} labels, above the limit of {limits.MAX_LABELS}", "Give fewer")
     for label in labels:
-        limits.checked_text(label, "label", limits.MAX_LABEL_BYTES, empty=False)
+        _plain(label, "label", limits.MAX_LABEL_BYTES, empty=False)
         if not normalised(label):
             raise errors.InvalidText(f"The label {errors.shown(label)} has no visible character", "Give at least one")
 
@@ -380,12 +382,12 @@ def _record(record: object, what: str) -> None:
         limits.checked_record(record, what)
 
 
-def _source(source: dict[str, Any]) -> None:
-    _record(source, "source")
+def _source(source: dict[str, Any], what: str = "source") -> None:
+    _record(source, what)
     field = next((each for each in source if each == IMPORTED or each.startswith(f"{IMPORTED}.")), None)
     if field is not None:
         raise errors.InputError(
-            f"source has the field {field[:80]!r}, in which imports of bundles say where a text came from",
+            f"{what} has the field {field[:80]!r}, in which imports of bundles say where a text came from",
             "Leave it out, or give the field another name",
         )
 

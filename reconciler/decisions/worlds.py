@@ -73,6 +73,7 @@ def _found_again(ctx: context.Context, command: cmd.Create, node: int, details: 
         type=command.type,
         name=command.name,
         content=command.content,
+        properties=command.properties,
         valid_from=command.valid_from,
         valid_to=command.valid_to,
     )
@@ -105,6 +106,8 @@ def _say_what_stays(ctx: context.Context, command: cmd.Create, node: int, unchan
         number = holding[0].number if holding else ctx.tables.node(node).versions
         if command.source and ctx.source(node, number) not in (None, command.source):
             stays.append("source")
+        if command.properties and ctx.properties_of(node, number) != command.properties:
+            stays.append("properties")
         holds = [piece.span.end for piece in holding if piece.span.start <= unchanged_at]
         if not holds:
             stays.append("valid_from")
@@ -124,13 +127,14 @@ def _told_at(ctx: context.Context, node: int, at: int, *, may_follow: bool = Tru
 
     What begins later is given only if it ``may_follow``. ``None`` also if it is erased.
     """
+    number = _number_at(ctx, node, at) or (ctx.tables.node(node).versions if may_follow else 0)
+    return ctx.body(node, number) if number else None
+
+
+def _number_at(ctx: context.Context, node: int, at: int) -> int:
+    """The version that a lineage has at a time, else the last that it had before; 0 for none."""
     holding = windows.pieces_in(ctx.draft, node, times.Interval(at, at + 1))
-    if holding:
-        return ctx.body(node, holding[0].number)
-    begun = windows.last_begun(ctx.draft, node, at)
-    if begun:
-        return ctx.body(node, begun)
-    return ctx.body(node) if may_follow else None
+    return holding[0].number if holding else windows.last_begun(ctx.draft, node, at)
 
 
 def revise(ctx: context.Context, command: cmd.Revise, details: int) -> draft.Decision:
@@ -186,10 +190,13 @@ def _revised(
     """
     row = ctx.tables.node(node)
     number = holding[0].number if _begins_with(holding, window) else 0
-    told = newest
+    told, number = newest, number or _number_at(ctx, node, window.start) or row.versions
     if number != row.versions:
-        told = ctx.body(node, number) if number else _told_at(ctx, node, window.start)
+        told = ctx.body(node, number)
+        number = number if told is not None else row.versions
     before = told or newest or blobs.Body(b"", "", "", "")
+    if not command.properties and (properties := ctx.properties_of(node, number)):
+        details = ctx.draft.with_properties(details, properties)
     name = before.name if command.name is None else command.name
     content = before.content if command.content is None else command.content
     position = ctx.draft.add_body(before.type if command.type is None else command.type, name, content)

@@ -91,6 +91,13 @@ class Reading:
         found = self._blob(row.seq, row.details)
         return dict(found.source) if isinstance(found, blobs.Details) else None
 
+    def properties_of(self, node: int, number: int) -> dict[str, Any]:
+        """The properties of a version; none once they were erased."""
+        row = self.tables.version(node, number)
+        found = None if row.details == ev.NONE else self._blob(row.seq, row.details)
+        given = found.properties if isinstance(found, blobs.Details) else {}
+        return {name: value for name, value in given.items() if name != blobs.IMPORTED}
+
     def text(self, node: int) -> WorldText | None:
         """The newest text of a node; ``None`` once erased."""
         body = self.body(node)

@@ -131,6 +131,12 @@ class DraftBlobs:
         self._decoded.append(blob)
         return len(self.ids) - 1
 
+    def replace(self, position: int, blob: blobs.Blob) -> int:
+        """Keep another blob in the place of one, before anything is made of its id; the position."""
+        stored = codec.encode(blob)
+        self.stored[position], self.ids[position], self._decoded[position] = stored, blob_id(stored), blob
+        return position
+
     def drop_last(self, position: int) -> None:
         """Forget the blob that was added last."""
         assert position == len(self.ids) - 1
@@ -242,6 +248,16 @@ class Draft:
         copied = self.blobs.add(blobs.Details(self.nonce("details", said), *said))
         self.blobs.repeated.add(copied)
         return copied
+
+    def with_properties(self, position: int, properties: dict[str, Any]) -> int:
+        """Let details that this draft added say these properties too; the position of what says so."""
+        given = None if position == NONE else self.blobs.details(position)
+        if given is None:
+            made = self.add_details(properties=properties)
+        else:
+            said = given.aliases, given.why, given.source, properties
+            made = self.blobs.replace(position, blobs.Details(self.nonce("details", said), *said))
+        return made
 
     def drop_details(self, position: int) -> None:
         """Take back the details that were added last: no event refers to them."""

@@ -16,13 +16,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from operator import eq, ge, gt, le, lt, ne
 from typing import Any, Final, NamedTuple
 
 import msgspec
 from langgraph.store import base
 
-from worlddb import TRUST_LEVELS, Database, InputError, Recall, UnavailableError, View, World, checked_text
+from worlddb import TRUST_LEVELS, Conditions, Database, InputError, Recall, UnavailableError, View, World, checked_text
 from worlddb.tools.agents.langgraph_items import ITEM, NAMESPACE, Directory, Namespace, Uses, Vectors
 from worlddb.tools.mcp import tool_results
 from worlddb.tools.mcp.answer_notes import ResultList, recall_notes
@@ -39,7 +38,6 @@ _SEEN: Final = "LNPS"
 _FILLERS: Final = "\u115f\u1160\u3164\uffa0"
 """Letters that are blank all the same."""
 _REMEDY: Final = "Give a mapping of what JSON can hold: text, finite numbers, true, false, null, lists and mappings"
-_COMPARED: Final = {"$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 
 
 class WorldDBStore(base.BaseStore):
@@ -98,7 +96,8 @@ class WorldDBStore(base.BaseStore):
             if isinstance(op, base.PutOp):
                 _check_names(*op.namespace, op.key)
             elif isinstance(op, base.SearchOp):
-                _check_filter(op.filter or {})
+                Conditions.of(op.filter or {}, "filter")
+                _encoded(op.filter or {})
         view = self.db.view()
         if self._uses.is_due(view.valid):
             self._uses.record()
@@ -226,12 +225,12 @@ class WorldDBStore(base.BaseStore):
         answers: list[Recall] = []
         top = self._inside(view, ())
         places = dict(self._directory.items(view, top, op.namespace_prefix, hidden=not self._hides))
-        given = op.filter or {}
-        is_whole = bool(given) or (self._vectors is not None and bool(op.query))
+        given = Conditions.of(op.filter or {}, "filter")
+        is_whole = bool(given.wanted) or (self._vectors is not None and bool(op.query))
         fitting: Iterator[tuple[World, float | None]] = (
             each
             for each in self._candidates(view, inside, places, op.query, end, answers, is_whole=is_whole)
-            if (value := _value(each[0])) is not None and _fits_all(value, given)
+            if (value := _value(each[0])) is not None and given.fit(value)
         )
         if op.query and self._vectors is not None:
             fitting = iter(_by_score(self._vectors, op.query, [world for world, _ in fitting]))
@@ -595,44 +594,6 @@ def _value(world: World) -> dict[str, Any] | None:
 
 def _moment(micros: int) -> datetime:
     return datetime.fromtimestamp(micros / 1_000_000, tz=UTC)
-
-
-def _check_filter(wanted: Mapping[str, Any]) -> None:
-    """Refuse what no item can have and operators that no search knows: it would seem as if nothing were there."""
-    _encoded(wanted)
-    for field, condition in wanted.items():
-        if isinstance(condition, Mapping):
-            unknown = [name for name in condition if str(name).startswith("$") and name not in _COMPARED]
-            mixed = any(name in _COMPARED for name in condition) and not all(name in _COMPARED for name in condition)
-            if unknown or mixed:
-                raise InputError(
-                    f"The filter of {field!r:.80} has {unknown[0] if unknown else 'operators beside other keys'!r:.80}",
-                    f"Use {', '.join(_COMPARED)}, or a value to be equal to",
-                )
-
-
-def _fits_all(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Return whether an item's value satisfies a filter; a name with dots leads into what the value holds."""
-    return all(_fits(_inner(value, name), condition) for name, condition in wanted.items())
-
-
-def _inner(value: Any, name: str) -> Any:
-    if not isinstance(value, Mapping) or name in value:
-        return value.get(name) if isinstance(value, Mapping) else None
-    first, dot, rest = name.partition(".")
-    return _inner(value.get(first), rest) if dot else None
-
-
-def _fits(value: Any, wanted: Any) -> bool:
-    """Return whether a value satisfies a condition: operators, else equality; of a mapping, what is named in it."""
-    if isinstance(wanted, Mapping) and not (wanted and all(name in _COMPARED for name in wanted)):
-        return isinstance(value, Mapping) and all(_fits(value.get(name), each) for name, each in wanted.items())
-    if not isinstance(wanted, Mapping):
-        return bool(value == wanted)
-    try:
-        return all(_COMPARED[name](value, bound) for name, bound in wanted.items())
-    except TypeError:
-        return False
 
 
 def _by_score(vectors: Vectors, query: str, worlds: list[World]) -> list[tuple[World, float | None]]:

@@ -154,7 +154,7 @@ def erase(states: list[State], numbers: Iterable[int], erasure: Erasure, homes: 
 
 
 def _without_text(version: Version, erasure: Erasure) -> Version:
-    return version._replace(type="", name="", content="", why="", source={}, erasure=erasure)
+    return version._replace(type="", name="", content="", why="", source={}, properties={}, erasure=erasure)
 
 
 def _silent(edge: Edge) -> Edge:

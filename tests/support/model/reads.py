@@ -111,6 +111,7 @@ class Reads:
             "author": version.author,
             "why": version.why,
             "source": version.source,
+            "properties": version.properties,
             "erased": version.erasure is not None,
             "erasure": version.erasure,
         }

@@ -34,6 +34,7 @@ class Version(NamedTuple):
     why: str
     source: dict[str, Any]
     erasure: Erasure | None = None
+    properties: dict[str, Any] = {}
 
 
 class Restated(NamedTuple):

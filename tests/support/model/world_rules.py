@@ -48,6 +48,7 @@ class OfWorlds(Tuning):
         valid_from: int | None = None,
         valid_to: int | None = None,
         source: dict[str, Any] | None = None,
+        properties: dict[str, Any] | None = None,
         why: str = "",
         resolve: bool = True,
         revive: bool = False,
@@ -61,13 +62,14 @@ class OfWorlds(Tuning):
         handed_on = anew and before is not None and self._is_over(before) and (revive or not self._is_erased(before))
         if key is not None and before is not None and not handed_on:
             texts = Texts(type, name, content, aliases)
-            return self._found_again(before, texts, valid_from, valid_to, source, why, revive)
+            return self._found_again(before, texts, valid_from, valid_to, source, properties, why, revive)
         start = self.now if valid_from is None else valid_from
         end = FOREVER if valid_to is None else valid_to
         if end < start:
             raise Bad(InvalidInterval)
         stated = valid_from is not None
-        version = Version(type, name, content, start, stated, self.seq, self.now, self.author, why, source or {})
+        told = self.seq, self.now, self.author, why, source or {}
+        version = Version(type, name, content, start, stated, *told, properties=properties or {})
         made, aliases = self.new_number(), tuple(dict.fromkeys(aliases))
         line = lines.changed(lines.UNSAID, start, end, 1)
         self.state.worlds[made] = World(self.now, (version,), line, tuple(aliases), len(aliases))
@@ -107,6 +109,7 @@ class OfWorlds(Tuning):
         valid_from: int | None,
         valid_to: int | None,
         source: dict[str, Any] | None,
+        properties: dict[str, Any] | None,
         why: str,
         revive: bool,
     ) -> int:
@@ -127,7 +130,7 @@ class OfWorlds(Tuning):
             self.note("not_restored", number)
             return number
         window = self._window(number, valid_from, valid_to)
-        self._new_version(number, *texts[:3], window, valid_from is not None, source, why)
+        self._new_version(number, *texts[:3], window, valid_from is not None, source, properties, why)
         if is_erased:
             self._alias(Known(number), texts.aliases)
         return number
@@ -158,6 +161,7 @@ class OfWorlds(Tuning):
         valid_to: int | None = None,
         replace_later: bool = False,
         source: dict[str, Any] | None = None,
+        properties: dict[str, Any] | None = None,
         why: str = "",
     ) -> int:
         number = self.world(ref)
@@ -169,7 +173,7 @@ class OfWorlds(Tuning):
         window = self._window(number, valid_from, valid_to, replace_later)
         if known.ended and known.line[-1][0] <= window[0]:
             refuse("ended")
-        return self._new_version(number, type, name, content, window, valid_from is not None, source, why)
+        return self._new_version(number, type, name, content, window, valid_from is not None, source, properties, why)
 
     def _new_version(
         self,
@@ -180,6 +184,7 @@ class OfWorlds(Tuning):
         window: tuple[int, int],
         stated: bool,
         source: dict[str, Any] | None,
+        properties: dict[str, Any] | None,
         why: str,
     ) -> int:
         known, (start, end) = self.state.worlds[number], window
@@ -208,6 +213,7 @@ class OfWorlds(Tuning):
             self.author,
             why,
             source or {},
+            properties=properties or before.properties,
         )
         known = self.state.worlds[number]
         versions = (*known.versions, version)
@@ -305,7 +311,7 @@ class OfWorlds(Tuning):
             refuse("not_ended")
         if self.state.worlds[number].newest.erasure is not None:
             refuse("erased")
-        self._new_version(number, None, None, content, window, begins is not None, None, why)
+        self._new_version(number, None, None, content, window, begins is not None, None, None, why)
         ended = [member for member in self.state.members(number) if self.state.worlds[member].ended]
         if ended:
             self.note("members_ended", number, *ended)

@@ -6,6 +6,7 @@ Global options may stand before or after the command. Usage errors are raised as
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import sys
@@ -301,6 +302,38 @@ def check_place(file: str) -> None:
         raise InputError("The file to write has no name: it is empty", "Name one")
     if not folder.is_dir():
         raise MissingFile(f"There is no directory {str(folder)!r:.200} to write into", "Make it first, or name another")
+
+
+_AN_OBJECT: Final = """For example: --properties '{"role": "lead"}'"""
+
+
+def add_properties(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Add ``--properties``, a JSON object."""
+    parser.add_argument("--properties", metavar="JSON", type=json_object, help=meaning)
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Parse a JSON object.
+
+    Raises:
+        UsageError: it is none, or has a name twice.
+    """
+    try:
+        found = json.loads(text, object_pairs_hook=_each_name_once)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--properties is not JSON: {error}", _AN_OBJECT) from None
+    if not isinstance(found, dict):
+        raise UsageError("--properties is not a JSON object", _AN_OBJECT)
+    return found
+
+
+def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; of two values of one name the parser would drop one unseen."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        doubled = next(name for at, (name, _) in enumerate(pairs) if name in dict(pairs[:at]))
+        raise ValueError(f"it has {doubled!r:.80} twice")
+    return found
 
 
 def fields(given: Sequence[str] | None) -> dict[str, str] | None:

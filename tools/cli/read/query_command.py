@@ -62,6 +62,7 @@ def _add_operators(parser: base.Parser) -> None:
     edges = "TYPES[:DEPTH[:WAY]]"
     then("--traverse", edges, "along edges, such as causes:2 or any:1:both; WAY is out, in or both", type=_walk)
     then("--type", "TYPE", "keep these types, with their subtypes and instances", nargs="+")
+    then("--properties", "JSON", "keep what has these properties: a JSON object", type=arguments.json_object)
     then("--connected", "TYPE[:WAY[:WORLD]]", "keep what has such an edge, to or from a world if it is named")
     then("--not-connected", "TYPE[:WAY[:WORLD]]", "keep what has no such edge")
     then("--in-world", "WORLD", "keep what lies inside, and continue inside")
@@ -181,6 +182,7 @@ def _ordered(query: Query, text: str, named: Named) -> Query:
 _OPERATORS: Final[dict[str, Callable[[Query, Any, Named], Query]]] = {
     "traverse": lambda query, value, named: query.traverse(*value[0], depth=value[1], direction=value[2]),
     "type": lambda query, value, named: query.filter_type(*value),
+    "properties": lambda query, value, named: query.filter_properties(value),
     "connected": lambda query, value, named: _connected(query, value, named, absent=False),
     "not_connected": lambda query, value, named: _connected(query, value, named, absent=True),
     "in_world": lambda query, value, named: query.in_world(named(value)),

@@ -64,6 +64,7 @@ def _arguments(parser: base.Parser) -> None:
     parser.add_argument(
         "--source", metavar="FIELD=VALUE", action="append", help="only what came with this in its source; repeatable"
     )
+    arguments.add_properties(parser, 'only what has these properties; {"priority": {"$gte": 2}} compares')
     parser.add_argument("--since", metavar="TIME", help="only what began to hold then or later")
     parser.add_argument("--until", metavar="TIME", help="only what began to hold before then")
     parser.add_argument("--explain", action="store_true", help="show why each hit was found, and where it came from")
@@ -116,6 +117,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             since=args.since,
             until=args.until,
             label=args.label,
+            properties=args.properties,
             include_expired=args.include_expired,
             **stores.spans_of(args),
         )

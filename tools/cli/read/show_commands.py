@@ -161,6 +161,8 @@ def _fields(
         yield "trust", [world.trust]
     for name, line in wire.marks(world):
         yield name, [line]
+    if world.properties:
+        yield "properties", [wire.provenance(world.properties)]
 
 
 def _erased(erasure: Erasure) -> str:

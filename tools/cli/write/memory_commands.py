@@ -41,6 +41,7 @@ def _remember_arguments(parser: Parser) -> None:
         " replace what is about the same subject",
     )
     add_deadline(parser)
+    arguments.add_properties(parser, "its properties, as a JSON object")
     parser.add_argument("--label", metavar="LABEL", action="append", default=[], help="a label; several times")
     parser.add_argument("--pin", action="store_true", help="it comes first, and no deadline hides it")
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
@@ -72,6 +73,7 @@ def _remember(args: Namespace, out: Output) -> int:
             on_near=args.on_near,
             labels=args.label,
             pinned=args.pin,
+            properties=args.properties,
             **deadline,
         )
 

@@ -1,7 +1,6 @@
 """``worlddb create``, ``revise``, ``link`` and the other single writes, each one commit."""
 
-import json
-from typing import Any, Final, TypedDict
+from typing import Final, TypedDict
 
 import worlddb
 from worlddb import Database, Receipt
@@ -9,7 +8,6 @@ from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parse
 
 _FROM_STDIN: Final = "-"
 _RESOLVING: Final[dict[str, bool | str]] = {"exact": "exact", "all": "all", "none": False}
-_AN_OBJECT: Final = """For example: --properties '{"role": "lead"}'"""
 
 
 class Deadline(TypedDict):
@@ -62,6 +60,7 @@ def _create_arguments(parser: Parser) -> None:
     parser.add_argument("--alias", metavar="NAME", action="append", default=[], help="a further name; several times")
     parser.add_argument("--key", metavar="KEY", help="a key that finds the same world again; a changed text revises it")
     add_deadline(parser)
+    arguments.add_properties(parser, "its properties, as a JSON object")
     parser.add_argument("--label", metavar="LABEL", action="append", default=[], help="a label; several times")
     parser.add_argument("--pin", action="store_true", help="it comes first, and no deadline hides it")
     parser.add_argument(
@@ -87,6 +86,7 @@ def _create(args: Namespace, out: Output) -> int:
             world=world,
             key=args.key,
             resolve=_RESOLVING[args.resolve],
+            properties=args.properties,
             labels=args.label,
             pinned=args.pin,
             **deadline_of(args),
@@ -104,13 +104,16 @@ def _revise_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--replace-later", action="store_true", help="take all that follows too, also what was stated to begin later"
     )
+    arguments.add_properties(parser, "its new properties, in the place of all that it has (default: unchanged)")
     _add_text(parser)
     add_common(parser)
 
 
 def _revise(args: Namespace, out: Output) -> int:
-    if args.content is None and args.name is None and args.type is None:
-        raise arguments.UsageError("No new content, name or type was given", "Give --content, --name or --type")
+    if all(each is None for each in (args.content, args.name, args.type, args.properties)):
+        raise arguments.UsageError(
+            "No new content, name, type or properties were given", "Give --content, --name, --type or --properties"
+        )
     content = _content(args, out)
     with stores.existing(args, author=args.author) as db:
         receipt = db.revise(
@@ -119,6 +122,7 @@ def _revise(args: Namespace, out: Output) -> int:
             name=args.name,
             type=args.type,
             replace_later=args.replace_later,
+            properties=args.properties,
             why=args.why,
             idempotency_key=args.idempotency_key,
             **_times(args),
@@ -194,13 +198,13 @@ def _link_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--key", metavar="KEY", help="a key that finds the same edge again: linked twice, it is one edge"
     )
-    parser.add_argument("--properties", metavar="JSON", help="further properties, as a JSON object")
+    arguments.add_properties(parser, "further properties, as a JSON object")
     _add_validity(parser)
     add_common(parser)
 
 
 def _link(args: Namespace, out: Output) -> int:
-    properties = _properties(args.properties)
+    properties = args.properties
     with stores.existing(args, author=args.author) as db:
         view = db.view()
         receipt = db.link(
@@ -277,25 +281,6 @@ def _content(args: Namespace, out: Output) -> str | None:
     if not content:
         out.warn("Standard input held no text, so the content is empty.")
     return content
-
-
-def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; of two values of one name the parser would drop one unseen."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        doubled = next(name for at, (name, _) in enumerate(pairs) if name in dict(pairs[:at]))
-        raise ValueError(f"it has {doubled!r:.80} twice")
-    return found
-
-
-def _properties(text: str | None) -> dict[str, Any] | None:
-    try:
-        found = None if text is None else json.loads(text, object_pairs_hook=_each_name_once)
-    except (ValueError, RecursionError) as error:
-        raise arguments.UsageError(f"--properties is not JSON: {error}", _AN_OBJECT) from None
-    if found is not None and not isinstance(found, dict):
-        raise arguments.UsageError("--properties is not a JSON object", _AN_OBJECT)
-    return found
 
 
 def written(args: Namespace, db: Database, out: Output, receipt: Receipt, *, has_text: bool = False) -> int:
