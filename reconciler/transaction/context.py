@@ -662,7 +662,7 @@ class Context(Reading):
         node = self.tables.node_of(lineage)
         within = node_ref(self, key.world) if isinstance(key, commands.BoundKey) else None
         while node is not None:
-            if within is not None and not self._is_of(node, within):
+            if within is not None and not self._is_of(node, within, revive=revive):
                 lineage = hashing.keyed_lineage_within(self.secret, self.lineage(within), lineage)
                 node, ended = self.tables.node_of(lineage), b""
                 continue
@@ -675,19 +675,19 @@ class Context(Reading):
             lineage, node, ended = following, known, lineage
         return Keyed(lineage, node, ended)
 
-    def _is_of(self, node: int, world: int) -> bool:
+    def _is_of(self, node: int, world: int, *, revive: bool) -> bool:
         """True if a world is inside another; of the root, if it is, or was at first, in no world but that."""
         if world != schema.ROOT_NODE:
-            return self._is_found_in(node, world)
+            return self._is_found_in(node, world, revive=revive)
         placed = self.tables.incoming(node, schema.CONTAINS_CODE)
         first = min(placed, key=lambda each: each[1].seq, default=None)
         return first is None or first[0].source == world or world in self.containers(node)
 
-    def _is_found_in(self, node: int, world: int) -> bool:
-        """True if a world is inside another now, or is going to be; an erased one also if it was."""
+    def _is_found_in(self, node: int, world: int, *, revive: bool = False) -> bool:
+        """True if a world is inside another now, or is going to be; an erased one that stays so also if it was."""
         if not self.inside(node, world):
             return False
-        if world == schema.ROOT_NODE or self.body(node) is None:
+        if world == schema.ROOT_NODE or (not revive and self.body(node) is None):
             return True
         now, seen, pending = asof.Moment(self.draft.seq, self.now), {node}, [node]
         for here in pending:

@@ -488,6 +488,16 @@ def test_what_is_gone_does_not_come_back_when_the_messages_have_ids_or_times_by_
     assert mem.add(again).repeated == 7 and "zqnew" in db.view().find(type="Turn")[-1].content
 
 
+def test_a_session_that_left_and_lost_its_name_is_begun_anew(db: worlddb.Database) -> None:
+    mem = worlddb.memory(db, user="cleo", session="s")
+    mem.add(_said(2))
+    session = db.view().find(type="Session")[0].ref
+    db.retire(next(edge.ref for edge in db.view().edges(session, type="contains") if edge.target == session))
+    db.erase(session, reason="r", members=False)
+    mem.add([{"role": "user", "content": "zqnew"}])
+    assert ["zqnew" in hit.content for hit in mem.recall("zqnew")] == [True]
+
+
 def test_a_session_whose_own_name_was_erased_is_found_again(db: worlddb.Database) -> None:
     """The whole chat was written a second time."""
     mem = worlddb.memory(db, user="cleo", session="s")

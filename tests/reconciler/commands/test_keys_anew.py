@@ -130,6 +130,8 @@ def test_a_key_that_counts_within_a_world_leads_to_nothing_that_has_left_it(unti
         assert again[0].ref != made[0] and again[2].ref == made[2]
         assert again[1].ref == made[1] and [note.code for note in again[1].notes] == ["not_restored"]
         assert {world.content for world in db.view(world=mine).find(type="Note")} == {"2"}
+        back = db.create("Note", "b", key="b", key_within=mine, content="2", world=mine, revive=True)
+        assert back.ref != made[1] and db.view(world=mine).get(back.ref) is not None
         assert db.view(world=mine).keyed("a").ref == again[0].ref  # type: ignore[union-attr]
         assert db.create("Note", "d", key="d", key_within=mine, world=mine, valid_from=day(9)).ref == coming
         assert db.create("Note", "a", key="a", key_within=mine, content="3", world=mine).ref == again[0].ref
