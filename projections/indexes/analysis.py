@@ -300,29 +300,46 @@ def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
         # Most texts. Stemming changes the ends of words, so that most need not be stemmed to be told apart.
         every = dict.fromkeys(spaced.encode().translate(_LOWER_WORDS).decode("latin-1").split())
         words = [word for word in every if word[:2] in sought.beginnings and len(word) < MAX_TOKEN_BYTES]
-        stems = stem_analyzer(every=False).analyze(" ".join(words))
+        matched = sought.among(words)
     else:
-        words, stems = _words(spaced)
-    told = zip(words, stems, strict=True)
-    matched = dict.fromkeys(word for word, stem in told if stem in sought.stems or word in sought.words)
+        told = zip(*_words(spaced), strict=True)
+        found = (word for word, stem in told if stem in sought.stems or word in sought.words)
+        matched = list(dict.fromkeys(found))
     if not runs:
-        return list(matched)
+        return matched
     stretches = [part for run in runs for part in _stretches(run, sought.grams, 2)]
     if not stretches:
         stretches = [part for run in runs for part in _stretches(run, sought.grams, 1)]
     return [*matched, *dict.fromkeys(stretches)]
 
 
+_MOST_TOLD: Final = 4_096
+
+
 class _Sought(NamedTuple):
     """The words, stems and grams that a query looks for.
 
-    ``beginnings`` is what words begin with that it may find.
+    ``beginnings`` is what words begin with that it may find, ``told`` which words it does find: the hits of one recall
+    share most of those that are looked at.
     """
 
     words: frozenset[str]
     stems: frozenset[str]
     grams: frozenset[str]
     beginnings: frozenset[str]
+    told: dict[str, bool]
+
+    def among(self, words: list[str]) -> list[str]:
+        """Those of some ASCII words in lower case that the query finds."""
+        if len(self.told) > _MOST_TOLD:
+            self.told.clear()
+        found = {word: self.told.get(word) for word in words}
+        unknown = [word for word, is_sought in found.items() if is_sought is None]
+        if unknown:
+            stems = stem_analyzer(every=False).analyze(" ".join(unknown))
+            for word, stem in zip(unknown, stems, strict=True):
+                found[word] = self.told[word] = stem in self.stems or word in self.words
+        return [word for word, is_sought in found.items() if is_sought]
 
 
 @lru_cache(maxsize=16)
@@ -334,7 +351,7 @@ def _sought(terms: tuple[Term, ...]) -> _Sought:
     # The first two letters of a word are those of its stem, but for "dying" (die) and "oing" (o) and their like.
     beginnings = {word[:2] for word in words | stems}
     beginnings |= {stem + vowel for stem in stems if len(stem) == 1 for vowel in "ei"}
-    return _Sought(words, stems, some, frozenset(beginnings | {two.replace("i", "y") for two in beginnings}))
+    return _Sought(words, stems, some, frozenset(beginnings | {two.replace("i", "y") for two in beginnings}), {})
 
 
 @cache

@@ -6,7 +6,7 @@ erasure, and so that a view confined to a world learns nothing of others.
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import structs
 
@@ -36,9 +36,8 @@ def conflicts_of(
     """
     tables = snapshot.tables
     found: dict[int, tuple[EdgePlace, EdgeRow]] = {}
-    for type_name in sorted(spec.conflict_types):
-        code = tables.type_code(type_name)
-        if code is None or not snapshot.may_have_edges(node, code):
+    for type_name, code in _conflict_codes(snapshot, spec):
+        if not snapshot.may_have_edges(node, code):
             continue
         outgoing = tables.outgoing(node, code, known_by=moment.seq)
         for place, row in (*outgoing, *tables.incoming(node, code, known_after=moment.seq, known_by=moment.seq)):
@@ -47,6 +46,22 @@ def conflicts_of(
             ):
                 found[place.edge] = place, row
     return [found[edge] for edge in sorted(found)]
+
+
+class _ConflictCodes(NamedTuple):
+    """The edge types that record conflicts, each with its number, kept for one read."""
+
+    spec: Spec
+    codes: list[tuple[str, int]]
+
+
+def _conflict_codes(snapshot: visible.VisibleSnapshot, spec: Spec) -> list[tuple[str, int]]:
+    kept: _ConflictCodes | None = snapshot.kept.get(_ConflictCodes)
+    if kept is None or kept.spec is not spec:
+        known = ((name, snapshot.tables.type_code(name)) for name in sorted(spec.conflict_types))
+        kept = _ConflictCodes(spec, [(name, code) for name, code in known if code is not None])
+        snapshot.kept[_ConflictCodes] = kept
+    return kept.codes
 
 
 def _shown(
@@ -459,7 +474,8 @@ class _EndedAround(dict[int, int | None]):
 
 def in_ended(snapshot: visible.VisibleSnapshot, node: int) -> str:
     """The nearest world around one that has ended, if all that contain it have or lie in such; else empty."""
-    if any(snapshot.stands(place.source) for place in snapshot.placings(node)[:1]):
+    places = snapshot.placings(node)
+    if places and snapshot.stands(places[0].source):
         return ""
     kept = snapshot.kept.get(_EndedAround)
     if kept is None:

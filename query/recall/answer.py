@@ -179,20 +179,24 @@ def group_of(
 
 def _reason(words: Sequence[str], found: ranking.Ranked) -> str:
     """In words why a hit was found: the words that it shares, and what else spoke for it."""
-    reasons = {
-        TEXT: f"text: {', '.join(words)}" if words else "text",
-        VECTOR: "close in meaning",
-        ENTITY: "by or about whom the question is about",
-        "when": "near the time that it names",
-        "before": "after a turn that fits",
-        retrieve.NEWER: "newer than a hit that it contradicts",
-        retrieve.SUPERSEDED: "superseded by the hit before it",
-        retrieve.LATER: "later than a hit about the same subject that it competes with",
-        "told": "tells a number, a time, an age or a price, which fits the question",
-        ranking.EDGE: "joined by an edge to a hit",
-    }
+    shared = f"text: {', '.join(words)}" if words else "text"
     speaking = {lane for lane, part in found.parts.items() if part >= _REASON_FROM.get(lane, part)}
-    return "; ".join(said for lane, said in reasons.items() if lane in speaking) or "among the nearest"
+    said = [shared if lane == TEXT else reason for lane, reason in _REASONS.items() if lane in speaking]
+    return "; ".join(said) or "among the nearest"
+
+
+_REASONS: Final = {
+    TEXT: "text",
+    VECTOR: "close in meaning",
+    ENTITY: "by or about whom the question is about",
+    "when": "near the time that it names",
+    "before": "after a turn that fits",
+    retrieve.NEWER: "newer than a hit that it contradicts",
+    retrieve.SUPERSEDED: "superseded by the hit before it",
+    retrieve.LATER: "later than a hit about the same subject that it competes with",
+    "told": "tells a number, a time, an age or a price, which fits the question",
+    ranking.EDGE: "joined by an edge to a hit",
+}
 
 
 _NOTHING: Final = "nothing was asked: there is no word in the question"
