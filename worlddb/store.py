@@ -37,15 +37,14 @@ from worlddb.query.question import question_dates
 from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot
 from worlddb.query.statements import statement_relation
 from worlddb.reconciler.background import worker
+from worlddb.reconciler.embedding import vectors_of_texts
 from worlddb.reconciler.embedding.models import Models
-from worlddb.reconciler.embedding.vectors_of_texts import given_vector, query_vector, text_vectors
 from worlddb.reconciler.similarity import scores
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes import composed_vectors
     from worlddb.projections.indexes.vector_rows import Matrix
     from worlddb.reconciler.backup.backups import BackedUp
-    from worlddb.reconciler.embedding import nearest_texts
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 """How long a write waits for another process's."""
@@ -406,7 +405,7 @@ class StoreReader:
             try:
                 embedder = self._models.to_ask(space)
                 self._models.see_that_it_is_the_same(self.env, space, embedder)
-                vector = query_vector(embedder, space, text)
+                vector = vectors_of_texts.query_vector(embedder, space, text)
             except (errors.InputError, errors.ModelUnavailable) as error:
                 why = str(error)
             else:
@@ -416,7 +415,9 @@ class StoreReader:
     def vector_given(self, values: Sequence[float], spaces: Sequence[OpenSpace]) -> VectorQuery | str:
         """The caller's vector as one of the first of ``spaces``, or the reason why there is none."""
         for space in spaces[:1]:
-            return VectorQuery(space.number, space.row.dimension, given_vector(space, values), space.name, space.model)
+            return VectorQuery(
+                space.number, space.row.dimension, vectors_of_texts.given_vector(space, values), space.name, space.model
+            )
         return NOTHING_EMBEDDED
 
     def pending_vectors(self, snapshot: Snapshot, space: int | None) -> int:
@@ -457,16 +458,14 @@ class StoreReader:
             raise errors.ModelUnavailable(NOTHING_EMBEDDED)
         embedder = self._models.to_ask(space)
         self._models.see_that_it_is_the_same(self.env, space, embedder)
-        return text_vectors(embedder, space, texts)
+        return vectors_of_texts.text_vectors(embedder, space, texts)
 
-    def meaning_to_ask(self) -> nearest_texts.NearestTexts | None:
+    def meaning_to_ask(self) -> vectors_of_texts.NearestTexts | None:
         """As :meth:`meaning`, if this handle may have a model for it."""
         return self.meaning() if self._models.any else None
 
-    def meaning(self) -> nearest_texts.NearestTexts | None:
+    def meaning(self) -> vectors_of_texts.NearestTexts | None:
         """The embedding space that answers and its index, if texts have been embedded."""
-        from worlddb.reconciler.embedding import nearest_texts
-
         with self.snapshot() as snapshot:
             space = space_in_use(snapshot.log, snapshot.tables)
         if space is None:
@@ -474,7 +473,7 @@ class StoreReader:
         index = self.vectors(space.number, space.row.dimension)
         head = self.head()
         # What somebody says of themselves is not who they are: whole texts are compared.
-        return nearest_texts.NearestTexts(
+        return vectors_of_texts.NearestTexts(
             space.number,
             space.row.dimension,
             space.name,

@@ -24,7 +24,7 @@ from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.background.worker import background_lease
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions.configuration import ThresholdSetting, thresholds_for
-from worlddb.reconciler.embedding import nearest_texts
+from worlddb.reconciler.embedding import vectors_of_texts
 from worlddb.reconciler.entity_resolution import equivalence, namesakes, resolver
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.similarity.verdict import Ambiguous, Resolved, Tiebreaker, judge
@@ -225,7 +225,7 @@ class ComparedWorld(NamedTuple):
 
 def recluster(
     writer: Writer,
-    meaning: nearest_texts.NearestTexts | None,
+    meaning: vectors_of_texts.NearestTexts | None,
     *,
     after: int = 0,
     limit: int | None = None,
@@ -266,7 +266,7 @@ def _progress(writer: Writer) -> tuple[int, int]:
 
 
 def _look(
-    writer: Writer, meaning: nearest_texts.NearestTexts | None, after: int, head: int, *, every: bool
+    writer: Writer, meaning: vectors_of_texts.NearestTexts | None, after: int, head: int, *, every: bool
 ) -> tuple[list[ComparedWorld], int]:
     """The worlds around the next commits, compared, and the last of those commits."""
     with writer.env.read() as txn:
@@ -287,7 +287,7 @@ def reading(writer: Writer, txn: Any) -> context.Context:
 def _looks(
     ctx: context.Context,
     writer: Writer,
-    meaning: nearest_texts.NearestTexts | None,
+    meaning: vectors_of_texts.NearestTexts | None,
     nodes: Sequence[int],
     *,
     every: bool,
@@ -297,7 +297,7 @@ def _looks(
         if body is None:
             continue
         names = (body.name, *ctx.aliases(node))
-        if not nearest_texts.names_somebody(names) or nearest_texts.is_label(ctx, node):
+        if not vectors_of_texts.names_somebody(names) or vectors_of_texts.is_label(ctx, node):
             continue
         setting = thresholds_for(ctx, writer.resolving, body.type, node)
         thresholds = setting.thresholds
@@ -312,13 +312,13 @@ def _looks(
             for each in found
             if each.node in one
             or equivalence.is_settled(ctx, node, each.node)
-            or nearest_texts.is_label(ctx, each.node)
+            or vectors_of_texts.is_label(ctx, each.node)
         )
         yield ComparedWorld(ctx.lineage(node), held, setting, settled)
 
 
 def _near(
-    ctx: context.Context, candidate: namesakes.Candidate, meaning: nearest_texts.NearestTexts, least: float
+    ctx: context.Context, candidate: namesakes.Candidate, meaning: vectors_of_texts.NearestTexts, least: float
 ) -> dict[int, float]:
     """Worlds in scope whose newest text is near in meaning to that of a world's newest."""
     tables, node = ctx.tables, candidate.node
@@ -329,12 +329,12 @@ def _near(
     if not isinstance(vector, blobs.Vector):
         return {}
     whole = whole_text(vector.values, meaning.dimension)
-    hits = meaning.find(whole, nearest_texts.MAX_NEAR, nearest_texts.looked_in(ctx, candidate.world))
-    return {other: cosine for other, (_, cosine) in nearest_texts.near_worlds(ctx, hits, least, node).items()}
+    hits = meaning.find(whole, vectors_of_texts.MAX_NEAR, vectors_of_texts.looked_in(ctx, candidate.world))
+    return {other: cosine for other, (_, cosine) in vectors_of_texts.near_worlds(ctx, hits, least, node).items()}
 
 
 def _judged(
-    look: ComparedWorld, meaning: nearest_texts.NearestTexts | None, tiebreaker: Tiebreaker | None
+    look: ComparedWorld, meaning: vectors_of_texts.NearestTexts | None, tiebreaker: Tiebreaker | None
 ) -> Iterator[tuple[bytes, bytes, dict[str, Any]]]:
     """(later lineage, earlier lineage, evidence) of each pair to propose."""
     found = judge(look.held.considered, look.setting.thresholds, tiebreaker, looked_at=look.held.looked_at)

@@ -20,7 +20,7 @@ from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions import configuration
 from worlddb.reconciler.edge_types.registry import Ontology
-from worlddb.reconciler.embedding import nearest_texts
+from worlddb.reconciler.embedding import vectors_of_texts
 from worlddb.reconciler.entity_resolution import namesakes, resolver
 from worlddb.reconciler.similarity import thresholds, verdict
 from worlddb.reconciler.transaction import context, receipts
@@ -40,7 +40,7 @@ class Advisers:
 
     def __init__(
         self,
-        meaning: Callable[[], nearest_texts.NearestTexts | None],
+        meaning: Callable[[], vectors_of_texts.NearestTexts | None],
         embed: Callable[[Sequence[str]], Sequence[Any]],
         tiebreaker: verdict.Tiebreaker | None,
     ) -> None:
@@ -147,12 +147,12 @@ def _newcomers(ctx: context.Context, store: Store, commands: list[cmd.Command]) 
             continue
         scope = _node(ctx, commands, command.world if command.scope is None else command.scope)
         names = (command.name, *command.aliases)
-        if scope is None or not nearest_texts.names_somebody(names) or _keyed(ctx, command) is not None:
+        if scope is None or not vectors_of_texts.names_somebody(names) or _keyed(ctx, command) is not None:
             continue
         home = _node(ctx, commands, command.world)
         setting = configuration.thresholds_for(ctx, store.resolving, command.type, scope if home is None else home)
         candidate = namesakes.Candidate(names, command.type, scope)
-        inside = nearest_texts.looked_in(ctx, scope) if command.content else None
+        inside = vectors_of_texts.looked_in(ctx, scope) if command.content else None
         yield _Newcomer(at, candidate, setting.thresholds, command.content, inside)
 
 
@@ -186,7 +186,7 @@ def _is_known(ctx: context.Context, newcomer: _Newcomer) -> bool:
 
 
 def _hits(
-    advisers: Advisers, meaning: nearest_texts.NearestTexts | None, newcomers: Sequence[_Newcomer]
+    advisers: Advisers, meaning: vectors_of_texts.NearestTexts | None, newcomers: Sequence[_Newcomer]
 ) -> tuple[dict[int, Sequence[Any]], str]:
     """The nearest texts to that of each newcomer who has one, by the position of the command."""
     written = [each for each in newcomers if each.text]
@@ -197,15 +197,15 @@ def _hits(
     except (errors.ModelUnavailable, errors.InputError) as error:
         return {}, str(error)
     found = zip(written, vectors, strict=True)
-    return {each.at: meaning.find(vector, nearest_texts.MAX_NEAR, each.inside) for each, vector in found}, ""
+    return {each.at: meaning.find(vector, vectors_of_texts.MAX_NEAR, each.inside) for each, vector in found}, ""
 
 
 def _compared(
     ctx: context.Context, newcomer: _Newcomer, hits: Sequence[Any], *, every: bool
 ) -> tuple[_Newcomer, resolver.Comparisons, tuple[tuple[bytes, int, float], ...]]:
     """Compare a newcomer with those whom it may be; those of them that are near in meaning come with it."""
-    near = nearest_texts.near_worlds(ctx, hits, newcomer.thresholds.embedding)
-    cosines = {node: cosine for node, (_, cosine) in near.items() if not nearest_texts.is_label(ctx, node)}
+    near = vectors_of_texts.near_worlds(ctx, hits, newcomer.thresholds.embedding)
+    cosines = {node: cosine for node, (_, cosine) in near.items() if not vectors_of_texts.is_label(ctx, node)}
     held = resolver.considered(ctx, newcomer.candidate, newcomer.thresholds, cosines, every=every)
     kept = {each.node for each in held.considered if each.embedding}
     told = tuple((ctx.lineage(node), version, cosine) for node, (version, cosine) in near.items() if node in kept)
@@ -216,7 +216,7 @@ def _judged(
     newcomer: _Newcomer,
     held: resolver.Comparisons,
     near: tuple[tuple[bytes, int, float], ...],
-    meaning: nearest_texts.NearestTexts | None,
+    meaning: vectors_of_texts.NearestTexts | None,
     tiebreaker: verdict.Tiebreaker | None,
 ) -> cmd.ModelEvidence | None:
     """What models say of a newcomer; ``None`` if that is nothing."""

@@ -30,8 +30,8 @@ from worlddb.tools.mcp import (
     tool_arguments,
     tool_results,
 )
-from worlddb.tools.mcp import prompts as completing
-from worlddb.tools.mcp.prompts import PROMPTS, Prompt, prompt_text
+from worlddb.tools.mcp import resources as completing
+from worlddb.tools.mcp.resources import PROMPTS, Prompt, prompt_text
 from worlddb.tools.mcp.session import Call, Session
 
 

@@ -18,7 +18,7 @@ from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.background import reclustering
 from worlddb.reconciler.background.reclustering import MAX_EDGES, Surroundings
 from worlddb.reconciler.background.worker import background_lease
-from worlddb.reconciler.embedding.nearest_texts import LABELLED_TYPES
+from worlddb.reconciler.embedding.vectors_of_texts import LABELLED_TYPES
 from worlddb.tools.importers.run import ingest_files
 
 

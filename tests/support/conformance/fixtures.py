@@ -21,8 +21,7 @@ from worlddb import InputError
 from worlddb.tools.cli.main import main
 from worlddb.tools.mcp import catalogue
 from worlddb.tools.mcp.catalogue import Tool
-from worlddb.tools.mcp.prompts import Prompt
-from worlddb.tools.mcp.resources import JSON, TEXT, Content, Template, Variables
+from worlddb.tools.mcp.resources import JSON, TEXT, Content, Prompt, Template, Variables
 from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.session import Call, Session
 from worlddb.tools.mcp.tool_arguments import Arguments, Label

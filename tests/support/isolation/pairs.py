@@ -31,7 +31,7 @@ from worlddb.query.recall import answer, candidates, ranking, retrieve
 from worlddb.query.snapshot import provenance, snapshot, visible
 from worlddb.reconciler.background import reclustering
 from worlddb.reconciler.edge_types import supersession
-from worlddb.reconciler.embedding import nearest_texts
+from worlddb.reconciler.embedding import vectors_of_texts
 from worlddb.reconciler.entity_resolution import namesakes, resolver
 from worlddb.reconciler.similarity import verdict
 from worlddb.reconciler.transaction import interiors
@@ -62,7 +62,7 @@ LIMITS: Final[tuple[tuple[Any, str, int], ...]] = (
     (reclustering, "MAX_LEVELS", 2),
     (provenance, "MAX_SHOWN", 1),
     (provenance, "MAX_WEIGHED", 2),
-    (nearest_texts, "MAX_NEAR", 2),
+    (vectors_of_texts, "MAX_NEAR", 2),
     (visible, "FEW", 2),
     (visible, "LIKE_OTHERS", 1),
     (visible, "MOST_BODIES", 2),

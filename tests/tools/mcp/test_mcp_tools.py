@@ -26,8 +26,7 @@ from worlddb import InputError, UnknownReference
 from worlddb.memory_scopes import Label
 from worlddb.tools.mcp import catalogue
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.prompts import PROMPTS
-from worlddb.tools.mcp.resources import TEMPLATES
+from worlddb.tools.mcp.resources import PROMPTS, TEMPLATES
 from worlddb.tools.mcp.server import LAST_WORDS_SECONDS, MemoryServer
 from worlddb.tools.mcp.session import Call, Session
 from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES
