@@ -1,20 +1,10 @@
-"""The part of a snapshot that a view may see; this alone confines it to a world (law 7).
+"""The part of a snapshot that a view may see: every read of a view goes through it (law 7).
 
-Every read of a view goes through :class:`VisibleSnapshot`. In a confined view it has :class:`ConfinedTables` instead of
-the store's. They give out rows of what lies inside the world and nothing else, so what is built on them, records,
-lookups by prefix, counts and error messages, cannot tell that there is more.
-
-* A **node** is inside if it is the world itself or the world contains it at the view's moment, through whichever of its
-  containers. A lineage is inside with all of its versions.
-* An **edge** is inside if both of its ends and its home are.
-* A **proposal** is inside if the edge is that it would become.
+In a confined view it has :class:`.confined_tables.ConfinedTables` instead of the store's tables.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from functools import partial
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
-from zlib import crc32
 
 from worlddb.log.model import blobs, codec
 from worlddb.log.model.events import NONE, AnyEvent
@@ -22,10 +12,11 @@ from worlddb.projections.indexes import fields, kept_worlds, vector_rows, world_
 from worlddb.projections.tables.apply import log_marks, mark_rows, settings, trust_levels
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
-from worlddb.projections.tables.reads.table_reads import Scannable, Seekable, TableReads
-from worlddb.projections.tables.storage import proposal_rows, rows, schema, timeline_rows, transaction, write_buffer
+from worlddb.projections.tables.reads.table_reads import TableReads
+from worlddb.projections.tables.storage import schema
 from worlddb.query.records.records import Erasure
 from worlddb.query.snapshot import valid_period
+from worlddb.query.snapshot.confined_tables import ConfinedTables
 from worlddb.query.snapshot.erasure_notes import erasure_of
 from worlddb.query.snapshot.snapshot import (
     ALL_TIMES,
@@ -36,257 +27,11 @@ from worlddb.query.snapshot.snapshot import (
     Scope,
     Snapshot,
     Stretch,
-    containers_at,
     members_below,
     placings_at,
     standing_in,
     stretch_of,
 )
-
-FEW: Final = 32
-"""Of how many worlds with one name it is asked of each whether it is inside; if there are more, what is inside is
-listed, and each of that is asked for the name."""
-LIKE_OTHERS: Final = 4
-"""About so many worlds it is asked at least, whether they are inside: of a name that nobody has, about any others."""
-
-
-class ConfinedTables:
-    """The tables of a store as far as they are about one world and its interior at a moment.
-
-    What is asked about by number was given out by these tables before; asking for anything else is a mistake of the
-    caller, and raises as if it were not there.
-    """
-
-    def __init__(
-        self,
-        tables: TableReads,
-        world: int,
-        moment: asof.Moment,
-        known: dict[int, bool],
-        *,
-        whole: rows.Tables | None = None,
-    ) -> None:
-        """``whole`` are the same tables, if they are those of the whole store."""
-        self._tables = tables
-        self._world = world
-        self._moment = moment
-        self._known = known
-        self._scope = Scope(tables, world, moment, known)
-        self._holds: Callable[[int], bool] | None = None
-        self._list: Callable[[], list[int]] | None = None
-        self._listed: list[int] | None = None
-        self._whole = whole
-        self._nodes = 0
-        self.timelines: timeline_rows.Readable = tables.timelines
-        self.decisions: Seekable = tables.decisions
-        self.lineages: Scannable = _Seen(
-            tables.lineages, lambda number: self._sees(int.from_bytes(number, "big")), self._look_for_nobody
-        )
-        self.edges: Scannable = _Seen(
-            tables.edges,
-            lambda place: self._has(schema.EdgePlace._make(schema.EDGE_PLACE.unpack(place))),
-            self._look_for_no_edge,
-        )
-
-    # -- nodes and versions
-
-    def node_of(self, lineage: bytes) -> int | None:
-        node = self._tables.node_of(lineage)
-        if node is None:
-            self._look_for_nobody(lineage)
-            return None
-        return node if self._sees(node) else None
-
-    def node(self, node: int) -> schema.NodeRow:
-        return self._tables.node(self._inside(node))
-
-    def version(self, node: int, version: int) -> schema.VersionRow:
-        return self._tables.version(self._inside(node), version)
-
-    def version_rows(self, node: int) -> Iterator[tuple[int, schema.VersionRow]]:
-        return self._tables.version_rows(self._inside(node))
-
-    def aliases(self, node: int) -> Iterator[tuple[int, schema.AliasRow]]:
-        return self._tables.aliases(self._inside(node))
-
-    def restatements(self, node: int) -> Iterator[schema.RestatedRow]:
-        return self._tables.restatements(self._inside(node))
-
-    def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
-        return self._first_uses(digest, partial(self._tables.named, digest), nodes)
-
-    def typed(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
-        return self._first_uses(digest, partial(self._tables.typed, digest), nodes)
-
-    # -- edges
-
-    def type_code(self, name: str) -> int | None:
-        return self._tables.type_code(name)
-
-    def type_name(self, code: int) -> str:
-        return self._tables.type_name(code)
-
-    def place_of(self, edge: bytes) -> schema.EdgePlace | None:
-        place = self._tables.place_of(edge)
-        if place is None:
-            self._look_for_no_edge(edge)
-            return None
-        return place if self._has(place) else None
-
-    def edge(self, place: schema.EdgePlace) -> schema.EdgeRow:
-        row = self._tables.edge(place)
-        if not self._shows(place, row):
-            raise transaction.missing_row(f"edge {place.edge} from node {place.source}")
-        return row
-
-    def outgoing(
-        self, node: int, code: int | None = None, after: int = 0, *, known_by: int = schema.LIVE
-    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
-        found = self._tables.outgoing(self._inside(node), code, after, known_by=known_by)
-        return ((place, row) for place, row in found if self._shows(place, row))
-
-    def between(
-        self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = schema.LIVE
-    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
-        found = self._tables.between(map(self._inside, sources), code, targets, known_by=known_by)
-        return ((place, row) for place, row in found if self._shows(place, row))
-
-    def incoming(
-        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = schema.LIVE
-    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
-        found = self._tables.incoming(self._inside(node), code, known_after=known_after, known_by=known_by)
-        return ((place, row) for place, row in found if self._shows(place, row))
-
-    def latest_incoming(
-        self, node: int, code: int, *, known_by: int = schema.LIVE
-    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
-        found = self._tables.latest_incoming(self._inside(node), code, known_by=known_by)
-        return ((place, row) for place, row in found if self._shows(place, row))
-
-    # -- identity and hashes
-
-    def proposal(self, proposal: bytes) -> schema.ProposalRow | None:
-        row = self._tables.proposal(proposal)
-        if row is None:
-            self._look_for_nobody(proposal)
-            return None
-        return row if self._joins(row) else None
-
-    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[proposal_rows.Staged]:
-        nodes = self._interior() if nodes is None else [node for node in nodes if self._sees(node)]
-        for found in self._tables.staged(nodes):
-            row = self._tables.proposal(found.proposal)
-            if row is not None and self._joins(row):
-                yield found
-
-    def hash_row(self, node: int, seq: int) -> tuple[int, bytes] | None:
-        return self._tables.hash_row(self._inside(node), seq)
-
-    # -- what is inside
-
-    def know(self, holds: Callable[[int], bool], listed: Callable[[], list[int]]) -> None:
-        """Be told who lies inside, which saves walking up, and listing them."""
-        self._holds, self._list = holds, listed
-
-    def _sees(self, node: int) -> bool:
-        if self._holds is not None:
-            return node == self._world or self._holds(node)
-        return self._scope.sees(node)
-
-    def _interior(self) -> list[int]:
-        """All nodes inside, in ascending order."""
-        if self._listed is None and self._list is not None:
-            self._listed = sorted([*self._list(), self._world])
-        if self._listed is None:
-            inside = members_below(self._tables, self._world, self._moment) or set()
-            self._listed = sorted(inside | {self._world})
-        return self._listed
-
-    # Whether something is outside or nowhere must not show in how long it takes to find out. Of what is outside it is
-    # looked up what contains it, as far as the root; where nothing is found, the same is done for something else.
-
-    def _look_for_nobody(self, key: bytes) -> None:
-        """Walk up from some world, which the key chooses, whether it is inside or not."""
-        if self._whole is not None:
-            self._walk_up(self._any_node(self._whole, key))
-
-    def _look_for_no_edge(self, key: bytes) -> None:
-        """As :meth:`_look_for_nobody`, from an edge."""
-        if self._whole is not None:
-            node = self._any_node(self._whole, key)
-            for place, _ in islice(self._tables.incoming(node, schema.CONTAINS_CODE), 1):
-                self._walk_up(place.source)
-
-    def _any_node(self, whole: rows.Tables, key: bytes) -> int:
-        if not self._nodes:
-            self._nodes = whole.progress().next_node - 1
-        return 1 + crc32(key) % self._nodes
-
-    def _walk_up(self, node: int) -> None:
-        """As far as a walk from somewhere outside; what was passed is remembered, as such a walk is."""
-        while ~node not in self._known and self._known.get(node) is not False:
-            self._known[~node] = False
-            containers = containers_at(self._tables, node, self._moment)
-            if not containers:
-                return
-            node = containers[0]
-
-    def _first_uses(
-        self, digest: bytes, look: Callable[..., Iterator[tuple[int, int]]], nodes: Sequence[int] | None
-    ) -> Iterator[tuple[int, int]]:
-        """The visible rows that ``look`` finds.
-
-        Where others have many of a kind, to read theirs and walk up from each would take a time that tells how many
-        they are.
-        """
-        found = list(islice(look(), FEW + 1) if nodes is None else look(nodes=nodes))
-        if nodes is None and len(found) > FEW:
-            yield from look(nodes=self._interior())
-            return
-        seen = [(node, first) for node, first in found if self._sees(node)]
-        for number in range(len(found), LIKE_OTHERS if nodes is None else 0):
-            self._look_for_nobody(digest + bytes([number]))
-        yield from seen
-
-    def _inside(self, node: int) -> int:
-        if not self._sees(node):
-            raise transaction.missing_row(f"node {node}")
-        return node
-
-    def _shows(self, place: schema.EdgePlace, row: schema.EdgeRow) -> bool:
-        if not self._sees(place.source):
-            return False
-        if place.type == schema.CONTAINS_CODE and asof.edge_seen(self._tables, place, row, self._moment):
-            self._scope.admit(row.target)
-        return self._sees(row.target) and self._sees(row.home)
-
-    def _has(self, place: schema.EdgePlace) -> bool:
-        return self._shows(place, self._tables.edge(place))
-
-    def _joins(self, row: schema.ProposalRow) -> bool:
-        return self._sees(row.source) and self._sees(row.target) and self._sees(row.home)
-
-
-class _Seen:
-    """A table without the pairs whose value stands for something outside.
-
-    ``look`` takes as long as to find one of these.
-    """
-
-    def __init__(self, table: Scannable, sees: Callable[[bytes], bool], look: Callable[[bytes], None]) -> None:
-        self._table = table
-        self._sees = sees
-        self._look = look
-
-    def scan(self, prefix: bytes) -> Iterator[write_buffer.Pair]:
-        is_there = False
-        for key, value in self._table.scan(prefix):
-            is_there = True
-            if self._sees(value):
-                yield key, value
-        if not is_there:
-            self._look(prefix)
-
 
 SUMMARY_TYPE: Final = type_digest("Summary")
 """Of worlds that say in short what those say that they contain (paper §6)."""

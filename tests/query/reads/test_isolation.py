@@ -25,8 +25,9 @@ from worlddb.query.lanes.text_lane import ExactTextLane
 from worlddb.query.reads import store_facts
 from worlddb.query.reads.window import Window
 from worlddb.query.snapshot import snapshot as containment
+from worlddb.query.snapshot.confined_tables import ConfinedTables, SeenRows
 from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import ConfinedTables, VisibleSnapshot, _Seen
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 pytestmark = pytest.mark.long
 
@@ -221,7 +222,7 @@ def _one_side_will_do(self: ConfinedTables, row: ProposalRow) -> bool:
     return self._sees(row.source) or self._sees(row.target)
 
 
-def _prefixes_are_shared(self: _Seen, prefix: bytes) -> Any:
+def _prefixes_are_shared(self: SeenRows, prefix: bytes) -> Any:
     return self._table.scan(prefix)
 
 
@@ -267,7 +268,7 @@ LEAKS: dict[str, tuple[Any, str, Any]] = {
     "an edge from a world outside": (ConfinedTables, "_shows", _source_is_ignored),
     "a proposal about a world outside": (ConfinedTables, "_joins", _one_side_will_do),
     "that others have proposals": (ConfinedTables, "staged", _proposals_are_shared),
-    "prefixes of ids outside": (_Seen, "scan", _prefixes_are_shared),
+    "prefixes of ids outside": (SeenRows, "scan", _prefixes_are_shared),
     "names outside": (ConfinedTables, "named", _names_are_shared),
     "how rare a word is outside": (Window, "exact_lane", _statistics_are_shared),
     "events outside": (journal, "_shown", _events_are_shared),

@@ -18,7 +18,7 @@ import pytest
 import worlddb
 from tests.support.isolation.pairs import Store, lower_limits
 from worlddb.projections.tables.names import blocks
-from worlddb.query.snapshot.visible import ConfinedTables
+from worlddb.query.snapshot.confined_tables import ConfinedTables
 from worlddb.reconciler.background import reclustering
 from worlddb.reconciler.entity_resolution import namesakes, resolver
 from worlddb.reconciler.transaction.interiors import Interiors

@@ -28,7 +28,7 @@ from worlddb.projections.tables.reads import table_reads
 from worlddb.query.graph_query import operators
 from worlddb.query.reads import window, world_lookup
 from worlddb.query.recall import answer, candidates, ranking, retrieve
-from worlddb.query.snapshot import provenance, snapshot, visible
+from worlddb.query.snapshot import confined_tables, provenance, snapshot, visible
 from worlddb.reconciler.background import reclustering
 from worlddb.reconciler.edge_types import supersession
 from worlddb.reconciler.embedding import vectors_of_texts
@@ -63,8 +63,8 @@ LIMITS: Final[tuple[tuple[Any, str, int], ...]] = (
     (provenance, "MAX_SHOWN", 1),
     (provenance, "MAX_WEIGHED", 2),
     (vectors_of_texts, "MAX_NEAR", 2),
-    (visible, "FEW", 2),
-    (visible, "LIKE_OTHERS", 1),
+    (confined_tables, "FEW", 2),
+    (confined_tables, "LIKE_OTHERS", 1),
     (visible, "MOST_BODIES", 2),
     (window, "MAX_KEPT", 8),
     (snapshot, "MAX_WORLDS", 1),

@@ -12,7 +12,7 @@ import pytest
 
 from tests.tools.mcp.test_mcp_confined import SCRIPT, Side, two_sides
 from worlddb.projections.tables.storage.write_buffer import Table
-from worlddb.query.snapshot.visible import FEW
+from worlddb.query.snapshot.confined_tables import FEW
 
 ASKED: list[tuple[str, dict[str, Any]]] = [
     *(entry for entry in SCRIPT if entry[0] not in ("memory_purge_scope", "memory_retire_all")),
