@@ -189,18 +189,42 @@ LOOKED_THROUGH = {
         *("changes", "coalesced", "contradictions", "in_ended", "keyed", "near", "stale", "worlds_of_user"),
         "trusts",
         "tunings",
+        *("expired", "marks", "pinned", "revealing"),
     ),
 }
 """Every read of a view. One that is new has to be asked in ``tests/support/isolation`` before its name is put here.
 
 ``edge_types`` is asked in ``test_registration_confined.py``, ``tunings`` in ``test_tuning.py``, ``trusts`` in
-``test_recall_trust.py``."""
+``test_recall_trust.py``, marks below."""
 
 
 def test_every_read_of_a_view_is_looked_through() -> None:
     assert {name for name in dir(worlddb.View) if callable(getattr(worlddb.View, name)) and name[0] != "_"} == (
         LOOKED_THROUGH
     )
+
+
+def test_pins_deadlines_and_labels_tell_nothing_from_outside() -> None:
+    with new_store() as db:
+        homes = worlds(db, 2)
+        refs = {}
+        for number, home in enumerate(homes):
+            for name in ("pinned", "expired"):
+                refs[number, name] = db.create("Fact", f"{name} {number}", world=home, valid_from="2020-01-01").ref
+            db.pin(refs[number, "pinned"])
+            db.expire(refs[number, "expired"], expires_at="2021-01-01")
+            db.label(refs[number, "pinned"], f"label {number}")
+        for number, home in enumerate(homes):
+            view, other = db.view(world=home), 1 - number
+            assert [world.ref for world in view.pinned()] == [refs[number, "pinned"]]
+            assert [world.ref for world in view.expired()] == [refs[number, "expired"]]
+            shown = {world.ref for world in view.revealing().find(include_superseded=True)}
+            assert not shown & {homes[other], refs[other, "pinned"], refs[other, "expired"]}
+            assert refs[number, "expired"] in shown
+            assert view.marks(refs[number, "pinned"]) and view.marks(refs[number, "expired"])
+            for ask in (view.marks, view.revealing().get, view.pinned, view.expired):
+                with pytest.raises(worlddb.UnknownReference):
+                    ask(refs[other, "pinned"])
 
 
 # -- the canary: what leaks on purpose is caught
