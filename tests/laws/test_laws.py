@@ -20,7 +20,7 @@ from tests.support.faults.jobs import read_under_audit
 from tests.support.faults.remote import Remote
 from tests.support.tidy.tree import Source, repository_files, repository_sources
 
-COMMANDS = 260
+COMMANDS = 340
 QUERIES = ("team office", "engineering lead in Bern", "lamp")
 EVENTS = {"created", "revised", "closed", "ended", "named", "unnamed", "linked", "unlinked", "edge_closed"}
 PRODUCT = ("log", "projections", "reconciler", "query", "worlddb", "tools")
@@ -89,7 +89,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
         reading |= {"export", "export_jsonl", "export_lines", "check_world", "import_plan"}
         writing |= {"import_bundle", "embed", "reembed", "keep_up", "forget_user"}
         reading |= {"spaces", "background"}
-        others = {"batch", "signed", "ingest", "embed", "recluster", "background_error"}
+        others = {"batch", "signed", "ingest", "embed", "recluster", "background_error", "at_close"}
         assert public <= writing | keeping | reading | others
 
 
