@@ -387,6 +387,13 @@ class _Grammar(NamedTuple):
     between: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
     english: dict[str, str]
     vague: re.Pattern[str]
+    begins: re.Pattern[str]
+    """Any of all these: where it finds nothing, nothing need be looked for."""
+
+
+def _unnamed(forms: Iterable[str]) -> str:
+    """Any of some forms, of which no part has a name."""
+    return re.sub(r"\?P<\w+>", "?:", "|".join(forms))
 
 
 def _forms(words: str, english: Iterable[str]) -> dict[str, str]:
@@ -436,34 +443,34 @@ def _grammar(language: str) -> _Grammar:
         (rf"(?P<weekday>{_any(set(days) - _ORDINAL_TOO)})(?!\w)", "on {weekday}"),
         (rf"{part}{_YEAR}(?![\w.,:%-]|\s+{_COUNTED})(?:\s+год[ау]?(?!\w))?", "in {part} {year}"),
     )
+    relations = {
+        relation: rf"(?:{_any(forms.split('/'))})(?:(?<=')|\s+){small}" for relation, forms in table.relations.items()
+    }
+    between = [(rf"{first}\s+{small}", rf"\s+{then}\s+{small}") for first, then in table.between]
+    vague = rf"(?:{_any(table.vague.split())})(?!\w)"
+    begins = (*(form for form, _ in points), *relations.values(), *(first for first, _ in between), vague)
     return _Grammar(
         tuple((re.compile(form), into) for form, into in points),
-        tuple(
-            (re.compile(rf"(?:{_any(forms.split('/'))})(?:(?<=')|\s+){small}"), relation)
-            for relation, forms in table.relations.items()
-        ),
-        tuple(
-            (re.compile(rf"{first}\s+{small}"), re.compile(rf"\s+{then}\s+{small}")) for first, then in table.between
-        ),
+        tuple((re.compile(form), relation) for relation, form in relations.items()),
+        tuple((re.compile(first), re.compile(then)) for first, then in between),
         months | days | seasons | units | numbers | parts | table.near,
-        re.compile(rf"(?:{_any(table.vague.split())})(?!\w)"),
+        re.compile(vague),
+        re.compile(rf"(?<![\w-])(?:{_unnamed(begins)})"),
     )
 
 
 _WORDS: Final = ("last", "this", "next")
-_WORD_BEGIN: Final = re.compile(r"(?<![\w-])(?=[^\W_])")
 _ALONE: Final = re.compile(r"in (?:[a-z]+|\d{4})$")
 
 
 def _scanned(text: str, grammar: _Grammar) -> Iterator[Phrase]:
-    until = 0
-    for begin in (match.start() for match in _WORD_BEGIN.finditer(text)):
-        if begin < until:
-            continue
+    at = 0
+    while (there := grammar.begins.search(text, at)) is not None:
+        begin = there.start()
         found = _between(text, begin, grammar) or _related(text, begin, grammar) or _alone(text, begin, grammar)
         if found is not None:
             yield found
-            until = found.end
+        at = begin + 1 if found is None else found.end
 
 
 def _between(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
@@ -526,21 +533,26 @@ def _in_english(word: str, english: dict[str, str]) -> str:
     return english.get(" ".join(word.split()), word)
 
 
+_Compiled = tuple[tuple[re.Pattern[str], str], ...]
+
+
 @cache
-def _unspaced(language: str) -> tuple[tuple[tuple[re.Pattern[str], str], ...], tuple[tuple[re.Pattern[str], str], ...]]:
+def _unspaced(language: str) -> tuple[_Compiled, _Compiled, re.Pattern[str]]:
     table = _UNSPACED[language]
     points = tuple((re.compile(form), into) for form, into in (*table.points, (table.vague, "")))
-    return points, tuple((re.compile(form), relation) for form, relation in table.behind)
+    begins = re.compile(_unnamed(form for form, _ in (*table.points, (table.vague, ""))))
+    return points, tuple((re.compile(form), relation) for form, relation in table.behind), begins
 
 
 def _scanned_unspaced(text: str, language: str) -> Iterator[Phrase]:
-    points, behind = _unspaced(language)
+    points, behind, begins = _unspaced(language)
     to = re.compile(_UNSPACED[language].to)
-    begin = 0
-    while begin < len(text):
+    at = 0
+    while (there := begins.search(text, at)) is not None:
+        begin = there.start()
         point = _point_unspaced(text, begin, points)
         if point is None:
-            begin += 1
+            at = begin + 1
             continue
         middle = to.match(text, point.end)
         other = None if middle is None else _point_unspaced(text, middle.end(), points)
@@ -553,7 +565,7 @@ def _scanned_unspaced(text: str, language: str) -> Iterator[Phrase]:
                     point = Phrase(begin, said.end(), f"{relation} {_bare(point)}")
                     break
         yield point
-        begin = point.end
+        at = point.end
 
 
 def _point_unspaced(text: str, begin: int, points: tuple[tuple[re.Pattern[str], str], ...]) -> Phrase | None:
