@@ -74,6 +74,7 @@ else:
         "reconciler.erasure.erasure_preview": "ErasurePlan KeptWorld",
         "reconciler.ingest.chat_messages": "ChatMessage read_message",
         "reconciler.ingest.extraction": "Extraction Extractor Node Relation Turn",
+        "reconciler.ingest.model_extraction": "EXTRACTION_PROMPT=PROMPT EndpointExtractor ExtractedFact",
         "reconciler.ingest.mentions.mention_extractor": "EntityExtractor",
         "reconciler.ingest.mentions.surface_forms": "MENTION_KINDS=KINDS Mention",
         "reconciler.replay.event_comparison": "DecidedEvent Hypothesis Redecision",

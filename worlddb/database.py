@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from worlddb.reconciler.bundle_import.outside_effects import ImportPlan
     from worlddb.reconciler.embedding.spaces import EmbeddingSpace
     from worlddb.reconciler.erasure.erasure_preview import ErasurePlan
-    from worlddb.reconciler.ingest.extraction import Extractor, Turn
+    from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn
     from worlddb.reconciler.pipeline import Writer
     from worlddb.reconciler.replay import redecision
     from worlddb.reconciler.replay.redecision import Redecided
@@ -371,7 +371,9 @@ class Database(WriteCalls):
         if one is given, so the same input into the same world changes nothing, a longer one adds its tail, and changed
         text is a revision. In another world a conversation of the same name is another one.
 
-        ``extractor`` may add candidates; it is called before the store is locked. ``resolve`` says which tiers of the
+        ``extractor`` may add candidates; it is called before the store is locked. One that asks a model is called after
+        the turns are committed, and what it finds is a second commit, which the receipt is of; if the model fails, the
+        turns stay committed, and the receipt has a note. ``resolve`` says which tiers of the
         resolver run for speakers and candidates, as in :meth:`create`: all of them by default, so that texts are
         compared by meaning as far as there are vectors. What was erased stays out, unless ``revive`` lets it come back.
 
@@ -403,8 +405,39 @@ class Database(WriteCalls):
         )
         if limits.checked_flag(embed, "embed") and not self._models.any:
             raise errors.ModelUnavailable("The store was opened without an embedder", "Open it with embedder=...")
-        receipt = execute(self._writer, request, idempotency_key)
+        if getattr(extractor, "asks_a_model", False):
+            receipt = execute(self._writer, request._replace(extractor=None), idempotency_key)
+            receipt = self._extracted(request, receipt) if receipt else receipt
+        else:
+            receipt = execute(self._writer, request, idempotency_key)
         return self._kept_up(receipt) if embed and receipt else self._nudged(receipt)
+
+    def _extracted(self, request: Ingest, receipt: outcome.Receipt) -> outcome.Receipt:
+        """Write what a model finds in turns that are committed; they stay whatever becomes of it."""
+        from worlddb.reconciler.ingest.extraction import found_key
+        from worlddb.reconciler.pipeline import execute
+
+        turns = [turn if turn.at is not None else replace(turn, at=request.at) for turn in request.turns]
+        view, inside = self.view(world=request.into), request
+        if request.into is not None and (container := view.get(request.into)) is not None:
+            inside = request._replace(into=bytes.fromhex(container.ref))
+
+        def recorded(key: str) -> Any:
+            found = view.keyed(found_key(inside, key))
+            return None if found is None or found.erased else found.source.get("answer")
+
+        asked: Any = request.extractor
+        try:
+            asked = partial(asked, recorded=recorded)
+            found = execute(self._writer, request._replace(turns=turns, extractor=asked), None)
+        except (errors.UnavailableError, errors.InputError) as error:
+            return replace(receipt, notes=(*receipt.notes, outcome.Note("not_extracted", (str(error),))))
+        if not found:
+            return replace(receipt, notes=(*receipt.notes, outcome.Note("not_extracted", (str(found.outcome),))))
+        notes = tuple(dict.fromkeys((*receipt.notes, *found.notes)))
+        return replace(
+            found, events=receipt.events + found.events, revised=receipt.revised + found.revised, notes=notes
+        )
 
     # -- reading
 

@@ -133,6 +133,8 @@ from worlddb.reconciler.ingest.extraction import Extraction, Extractor, Node, Re
 from worlddb.reconciler.ingest.mentions.mention_extractor import EntityExtractor
 from worlddb.reconciler.ingest.mentions.surface_forms import KINDS as MENTION_KINDS
 from worlddb.reconciler.ingest.mentions.surface_forms import Mention
+from worlddb.reconciler.ingest.model_extraction import PROMPT as EXTRACTION_PROMPT
+from worlddb.reconciler.ingest.model_extraction import EndpointExtractor, ExtractedFact
 from worlddb.reconciler.replay.event_comparison import DecidedEvent, Hypothesis, Redecision
 from worlddb.reconciler.replay.redecision import Redecided
 from worlddb.reconciler.replay.replay import Replayed
@@ -145,6 +147,7 @@ from worlddb.writing import Batch, Pending
 __all__ = [
     "CHANGE_KINDS",
     "EMBEDDERS",
+    "EXTRACTION_PROMPT",
     "FOREVER",
     "FUSIONS",
     "HISTORY_RELATIONS",
@@ -197,6 +200,7 @@ __all__ = [
     "Embedding",
     "EmbeddingSpace",
     "EndpointEmbedder",
+    "EndpointExtractor",
     "EntityExtractor",
     "Entropy",
     "Entry",
@@ -206,6 +210,7 @@ __all__ = [
     "ErasureCheck",
     "ErasurePlan",
     "ErasureReceipt",
+    "ExtractedFact",
     "Extraction",
     "Extractor",
     "FastembedEmbedder",

@@ -89,6 +89,7 @@ NOTES = {
     "tunings_differ": "for {} other thresholds of the resolver hold here, and stay so; see view.tunings()",
     "stays_rejected": "{} was rejected here; what the bundle proposes about the same pair was left out",
     "not_embedded": "it is written, but its texts have no vectors yet and nobody was looked for by their meaning: {}",
+    "not_extracted": "it is written, but nothing was extracted from it: {}",
     "not_compared": "it is written, but nobody was looked for by the meaning of its texts: {}",
     "retry_not_compared": "the text that was written under this idempotency key is gone ({}), so nobody can tell"
     " whether this is the same: nothing was written. Use a new key for a new text",
@@ -98,7 +99,9 @@ NOTES = {
 }
 
 
-NAMING = frozenset({"types_registered", "types_differ", "not_embedded", "not_compared", "not_changed", "bytes_remain"})
+NAMING = frozenset(
+    ("types_registered", "types_differ", "not_embedded", "not_extracted", "not_compared", "not_changed", "bytes_remain")
+)
 """The notes whose ``refs`` are names, or a reason, also beside a reference."""
 
 

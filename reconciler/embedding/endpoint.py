@@ -1,4 +1,4 @@
-"""An embedder behind an HTTP endpoint that speaks OpenAI's protocol of embeddings.
+"""Models behind HTTP endpoints that speak OpenAI's protocol, and an embedder behind one.
 
 Every request has an end: connecting, waiting and reading are bounded in time and size.
 """
@@ -157,6 +157,75 @@ class _Answer(msgspec.Struct):
     data: list[_Row]
 
 
+class Endpoint:
+    """A model behind a URL; see :class:`EndpointEmbedder` for its arguments.
+
+    Raises:
+        InputError: an argument is not what it should be.
+    """
+
+    def __init__(self, url: str, model: str, *, key: str | None, timeout_seconds: float, retries: int) -> None:
+        self.address: Address = address_of(url)
+        self.model = checked_model(model)
+        if key is not None and not (key.isascii() and key.isprintable()):
+            raise errors.InputError(
+                "The endpoint's key has characters that no header may have", "Check it for line ends"
+            )
+        self._key = key
+        self._seconds = limits.checked_amount(timeout_seconds, "timeout_seconds")
+        if not self._seconds:
+            raise errors.InputError("timeout_seconds is 0", "Give the endpoint some time")
+        self.retries = limits.checked_number(retries, "retries", 0, MAX_RETRIES)
+
+    def asked(self, path: str, body: bytes, most_bytes: int) -> bytes:
+        """Post a body and return the answer; what failed and may succeed later is repeated.
+
+        Raises:
+            ModelUnavailable: the endpoint was not reached, did not answer in time, or refused.
+        """
+        wait = FIRST_WAIT_SECONDS
+        for attempt in range(self.retries + 1):
+            try:
+                reply = self._post(path, body, most_bytes)
+            except Unanswered as error:
+                told = f"did not answer: {error}"
+            else:
+                if reply.status == 200:
+                    return reply.body
+                told = f"answered with {reply.status}"
+                if reply.status not in _PASSING:
+                    self._refused(reply)
+                wait = _asked_wait(reply, wait)
+            if attempt < self.retries:
+                clock.pause(min(wait, LONGEST_WAIT_SECONDS))
+                wait *= 2
+        attempts = f"{self.retries + 1} attempts" if self.retries else "one attempt"
+        raise errors.ModelUnavailable(
+            f"The endpoint at {self.address.host} {told}, after {attempts}", "Try again later, or look at the endpoint"
+        )
+
+    def _post(self, path: str, body: bytes, most_bytes: int) -> Reply:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        return post(self.address, path, body, headers, seconds=self._seconds, most_bytes=most_bytes)
+
+    def _refused(self, reply: Reply) -> NoReturn:
+        if reply.status in (401, 403):
+            # What it says may hold a part of the key.
+            given = "the key that was given" if self._key else "a request without a key"
+            raise errors.ModelUnavailable(
+                f"The endpoint at {self.address.host} answered with {reply.status} to {given}", "Check the key"
+            )
+        said = " ".join(reply.body[:2_000].decode("utf-8", "replace").split())
+        if self._key:
+            said = said.replace(self._key, "***")
+        raise errors.ModelUnavailable(
+            f"The endpoint at {self.address.host} answered with {reply.status}: {said[:200]}",
+            f"Check its URL and that it has the model {self.model!r:.80}",
+        )
+
+
 class EndpointEmbedder(Adapter):
     """A model behind ``POST <url>/embeddings``, as OpenAI and most local servers have it.
 
@@ -179,18 +248,9 @@ class EndpointEmbedder(Adapter):
         retries: int = 2,
         batch_texts: int = 64,
     ) -> None:
-        self._address: Address = address_of(url)
-        self._name = checked_model(model)
+        self._endpoint = Endpoint(url, model, key=key, timeout_seconds=timeout_seconds, retries=retries)
+        self._name = self._endpoint.model
         super().__init__(f"endpoint/{self._name}", dimension)
-        if key is not None and not (key.isascii() and key.isprintable()):
-            raise errors.InputError(
-                "The endpoint's key has characters that no header may have", "Check it for line ends"
-            )
-        self._key = key
-        self._seconds = limits.checked_amount(timeout_seconds, "timeout_seconds")
-        if not self._seconds:
-            raise errors.InputError("timeout_seconds is 0", "Give the endpoint some time")
-        self._retries = limits.checked_number(retries, "retries", 0, MAX_RETRIES)
         self._batch = limits.checked_number(batch_texts, "batch_texts", 1, MAX_BATCH_TEXTS)
         self._given = dimension
 
@@ -219,7 +279,7 @@ class EndpointEmbedder(Adapter):
         return found
 
     def __repr__(self) -> str:
-        return f"<EndpointEmbedder {self._name!r} at {self._address.host}>"
+        return f"<EndpointEmbedder {self._name!r} at {self._endpoint.address.host}>"
 
     def _first(self, texts: Sequence[str]) -> list[list[float]]:
         return self._asked(texts)
@@ -227,47 +287,7 @@ class EndpointEmbedder(Adapter):
     def _asked(self, texts: Sequence[str]) -> list[list[float]]:
         body = msgspec.json.encode({"model": self._name, "input": [text[:MAX_CHARACTERS] for text in texts]})
         most = len(texts) * (limits.MAX_DIMENSION if self._given is None else self._given) * _BYTES_A_NUMBER + 65_536
-        wait = FIRST_WAIT_SECONDS
-        for attempt in range(self._retries + 1):
-            try:
-                reply = self._post(body, most)
-            except Unanswered as error:
-                told = f"did not answer: {error}"
-            else:
-                if reply.status == 200:
-                    return self._rows(reply.body, len(texts))
-                told = f"answered with {reply.status}"
-                if reply.status not in _PASSING:
-                    self._refused(reply)
-                wait = _asked_wait(reply, wait)
-            if attempt < self._retries:
-                clock.pause(min(wait, LONGEST_WAIT_SECONDS))
-                wait *= 2
-        attempts = f"{self._retries + 1} attempts" if self._retries else "one attempt"
-        raise errors.ModelUnavailable(
-            f"The endpoint at {self._address.host} {told}, after {attempts}", "Try again later, or look at the endpoint"
-        )
-
-    def _post(self, body: bytes, most_bytes: int) -> Reply:
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        return post(self._address, "/embeddings", body, headers, seconds=self._seconds, most_bytes=most_bytes)
-
-    def _refused(self, reply: Reply) -> NoReturn:
-        if reply.status in (401, 403):
-            # What it says may hold a part of the key.
-            given = "the key that was given" if self._key else "a request without a key"
-            raise errors.ModelUnavailable(
-                f"The endpoint at {self._address.host} answered with {reply.status} to {given}", "Check the key"
-            )
-        said = " ".join(reply.body[:2_000].decode("utf-8", "replace").split())
-        if self._key:
-            said = said.replace(self._key, "***")
-        raise errors.ModelUnavailable(
-            f"The endpoint at {self._address.host} answered with {reply.status}: {said[:200]}",
-            f"Check its URL and that it has the model {self._name!r:.80}",
-        )
+        return self._rows(self._endpoint.asked("/embeddings", body, most), len(texts))
 
     def _rows(self, body: bytes, count: int) -> list[list[float]]:
         try:
@@ -282,7 +302,7 @@ class EndpointEmbedder(Adapter):
 
     def _misunderstood(self, why: str) -> NoReturn:
         raise errors.ModelUnavailable(
-            f"The endpoint at {self._address.host} did not answer with embeddings: {why}",
+            f"The endpoint at {self._endpoint.address.host} did not answer with embeddings: {why}",
             "Check that its URL ends before /embeddings",
         )
 

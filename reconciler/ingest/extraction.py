@@ -107,7 +107,11 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Extractor(Protocol):
-    """Turns text into candidates: a program, a person, a model."""
+    """Turns text into candidates: a program, a person, a model.
+
+    One with ``asks_a_model = True`` is called once the turns are committed, with ``recorded``, a function that gives
+    what is kept under ``answer`` in the source of the node of a key.
+    """
 
     def __call__(self, turns: Sequence[Turn]) -> Extraction:
         """Find the candidates in the turns.
@@ -254,6 +258,12 @@ def _named(request: Ingest) -> tuple[Any, ...]:
     """What every key of a request begins with; only the container is a JSON object, and the root world is not named."""
     into = request.into.hex() if isinstance(request.into, bytes) else request.into
     return (request.format, request.conversation, *(() if into is None else ({"into": into},)))
+
+
+def found_key(request: Ingest, key: str) -> str:
+    """Return the key of what an extractor finds under a key of its own, in the world that the request goes into."""
+    found = _extracted_key("found", request, key)
+    return found.text if isinstance(found, BoundKey) else found
 
 
 def _extracted_key(kind: str, request: Ingest, *parts: object) -> str | BoundKey:

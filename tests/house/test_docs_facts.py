@@ -37,6 +37,7 @@ _PUBLIC = """
     Thresholds KeyPair Learned MAX_CHECKPOINT_BYTES MAX_PROOF_BYTES ProofCheck check_proof new_key sign_checkpoint
     group_hits
     EntityExtractor MENTION_KINDS Mention ChatMessage read_message
+    EXTRACTION_PROMPT EndpointExtractor ExtractedFact
     Step DecidedEvent Hypothesis HypotheticalStore Redecided Redecision
     Bundle ImportPlan InvalidBundle OutsideEffect UnprovedBundle check_bundle scratch_folder
     BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore
@@ -60,6 +61,7 @@ PLAIN_VALUES |= {
     "ON_NEAR",
     "TRUST_LEVELS",
     "MENTION_KINDS",
+    "EXTRACTION_PROMPT",
     "CHANGE_KINDS",
     "HISTORY_RELATIONS",
     "FUSIONS",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import worlddb
-from worlddb import Database, InputError, MalformedFile, Turn, View
+from worlddb import Database, Extractor, InputError, MalformedFile, Turn, View
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 if TYPE_CHECKING:
@@ -76,6 +77,12 @@ def _arguments(parser: Parser) -> None:
         action="store_true",
         help="also make worlds of names, dates, amounts and addresses that turns mention (default: of speakers only)",
     )
+    parser.add_argument(
+        "--extract",
+        metavar="MODEL@URL",
+        help="also ask a model behind an endpoint that speaks OpenAI's protocol what facts the turns state, once they"
+        " are written; a key is in $WORLDDB_EXTRACTOR_KEY",
+    )
     parser.add_argument("--restore-erased", action="store_true", help="write texts again that were erased")
     arguments.add_embedder(parser)
     arguments.add_author(parser)
@@ -83,14 +90,14 @@ def _arguments(parser: Parser) -> None:
 
 def take_in(args: Namespace, out: Output, files: list[str]) -> int:
     """Take in files with the options that another command has, and no others."""
-    unsaid = {"format": "auto", "conversation": None, "ignore_unknown": False, "entities": False}
+    unsaid = {"format": "auto", "conversation": None, "ignore_unknown": False, "entities": False, "extract": None}
     return _ingest(Namespace(**{**unsaid, "restore_erased": False, **vars(args), "files": files}), out)
 
 
 def _ingest(args: Namespace, out: Output) -> int:
     from worlddb.tools.importers import ingest_files
 
-    store = _MadeWhenWritten(args)
+    store, extractor = _MadeWhenWritten(args), _extractor_of(args)
     try:
         into = None
         if args.into is not None:
@@ -105,7 +112,7 @@ def _ingest(args: Namespace, out: Output) -> int:
                 ignore_unknown=args.ignore_unknown,
                 into=into,
                 restore_erased=args.restore_erased,
-                extractor=worlddb.EntityExtractor() if args.entities else None,
+                extractor=extractor,
                 progress=report,
             )
         db = store.opened()
@@ -140,6 +147,21 @@ def _ingest(args: Namespace, out: Output) -> int:
 
     out.answer(document, write)
     return DONE
+
+
+def _extractor_of(args: Namespace) -> Extractor | None:
+    if args.extract is None:
+        return worlddb.EntityExtractor() if args.entities else None
+    if args.entities:
+        raise arguments.UsageError(
+            "--entities and --extract were both given", "Take the files in twice, once with each"
+        )
+    model, at, url = args.extract.partition("@")
+    if not (model and at and url):
+        raise arguments.UsageError(
+            f"--extract names {args.extract[:80]!r}", "Give MODEL@URL, such as qwen3:8b@http://localhost:11434/v1"
+        )
+    return worlddb.EndpointExtractor(url, model, key=os.environ.get("WORLDDB_EXTRACTOR_KEY"))
 
 
 @contextmanager
@@ -198,6 +220,8 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
     for code, which in chats.items():
         if done.notes.get(code):
             page.line((f"left out {wire.counted(done.notes[code], 'message')} {which}", "dim"))
+    if done.notes.get("not_extracted"):
+        page.line(("the model failed, and nothing was extracted from some of it; again, and it is asked again", "warn"))
     if left_out:
         page.line(
             (f"left out {wire.counted(left_out, 'text')} erased before; --restore-erased lets them come back", "warn")
