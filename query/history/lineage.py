@@ -1,4 +1,4 @@
-"""The history of a world on both time axes, and its blame.
+"""The history of a world on both time axes, its blame, and all that is known of one identity.
 
 The history lists versions, and when each of their ends was learned. Blame names the commit that made each field and
 each edge what it is, with its author, time and reason.
@@ -17,9 +17,9 @@ from worlddb.log.model import blobs, errors, ids, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import schema, timeline_rows
-from worlddb.query.reads import build
+from worlddb.query.reads import adjacency, build, world_lookup
 from worlddb.query.records import records
-from worlddb.query.snapshot import valid_period, visible
+from worlddb.query.snapshot import edge_rules, valid_period, visible
 
 
 def history(
@@ -472,3 +472,52 @@ class _Blaming:
 
 def _same(one: blobs.Body | None, other: blobs.Body, field: str) -> bool:
     return one is not None and getattr(one, field) == getattr(other, field)
+
+
+def identity_document(
+    snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, node: int, *, unify: bool
+) -> records.Identity:
+    """All that a view knows of one identity, for an access request (paper §3.1): names, versions, sources and facts.
+
+    With ``unify`` the edges of each member are those of the whole class, and those that make it one are left out.
+    """
+    moment = snapshot.place.moment
+    members = world_lookup.class_of(snapshot, node, moment.seq, spec)
+    refs = {member: snapshot.tables.node(member).lineage.hex() for member in members}
+    worlds = [_newest(snapshot, member, spec) for member in members]
+    versions = {refs[member]: tuple(history(snapshot, member)) for member in members}
+    links: dict[str, records.Edge] = {}
+    facts: dict[str, records.KnownFact] = {}
+    every = adjacency.EdgeFilter(None, "both", include_superseded=True, period=None)
+    for member in members:
+        for edge in adjacency.edges_of(snapshot, members if unify else [member], every):
+            if adjacency.unifies(snapshot, spec, edge):
+                if not unify:
+                    links[edge.ref] = edge
+            elif edge.type != schema.CONTAINS:
+                other = edge.target if edge.source in versions else edge.source
+                known = None if other in versions else _world_of(snapshot, other, spec)
+                facts[edge.ref] = records.KnownFact(edge=edge, world=known)
+    shown = tuple(world for world in worlds if world is not None)
+    names = (name for world in shown for name in (*(each.name for each in versions[world.ref]), *world.aliases))
+    found = [version.source for known in versions.values() for version in known]
+    found += [fact.world.source for fact in facts.values() if fact.world is not None]
+    return records.Identity(
+        refs=tuple(refs.values()),
+        names=tuple(dict.fromkeys(filter(None, names))),
+        worlds=shown,
+        versions=versions,
+        links=tuple(links.values()),
+        facts=tuple(facts.values()),
+        sources=tuple(source for at, source in enumerate(found) if source and source not in found[:at]),
+    )
+
+
+def _world_of(snapshot: visible.VisibleSnapshot, ref: str, spec: edge_rules.Spec) -> records.World | None:
+    node = snapshot.tables.node_of(bytes.fromhex(ref))
+    return None if node is None else _newest(snapshot, node, spec)
+
+
+def _newest(snapshot: visible.VisibleSnapshot, node: int, spec: edge_rules.Spec) -> records.World | None:
+    """The record of a world, whether it is valid at the view's moment or no longer."""
+    return build.world(snapshot, node, snapshot.place.moment, spec, include_superseded=True)

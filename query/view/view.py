@@ -486,7 +486,7 @@ class View:
 
     def export_identity(self, ref: Any) -> records.Identity:
         """All that the view knows of one identity, as one document for an access request."""
-        from worlddb.query.history.identity_document import identity_document
+        from worlddb.query.history.lineage import identity_document
 
         with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
