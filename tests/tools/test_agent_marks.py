@@ -1,0 +1,141 @@
+"""Marks by every surface of an agent: the front door, the function for tool loops, MCP tools, the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from worlddb import Database, ManualClock, Memory
+from worlddb.tools.agents import remember
+from worlddb.tools.cli.main import main
+from worlddb.tools.mcp import tool_arguments, write_tools
+from worlddb.tools.mcp.session import Call, Session
+
+NOON = worlddb.parse_time("2025-06-01T12:00:00Z")
+HOUR = 3_600 * 1_000_000
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOON)
+
+
+@pytest.fixture
+def db(tmp_path: Path, clock: ManualClock) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", author="tutor", clock=clock, embedder=None) as opened:
+        yield opened
+
+
+@pytest.fixture
+def mem(db: Database) -> Memory:
+    return worlddb.memory(db, user="ana", agent="tutor", session="one")
+
+
+def contents(found: Any) -> list[str]:
+    return [each.content for each in found]
+
+
+def test_what_an_agent_adds_for_a_while_is_hidden_after_it(mem: Memory, clock: ManualClock) -> None:
+    code = mem.add("The gate code is 4711.", ttl=3_600, labels=["home"], properties={"kind": "code"})
+    mem.add([{"role": "user", "content": "The gate code works."}], expires_at=NOON + HOUR)
+    mem.add("The gate is green.", about="gate")
+    assert len(mem.recall("gate").hits) == 3
+    assert contents(mem.recall("gate", label="HOME")) == contents(mem.recall("gate", properties={"kind": "code"}))
+    assert contents(mem.recall("gate", label="home")) == ["The gate code is 4711."]
+    clock.advance(2 * HOUR)
+    assert contents(mem.recall("gate")) == ["The gate is green."] and "4711" not in mem.context("gate")
+    assert "4711" not in str(mem.profile()) and mem.profile().messages == 0
+    assert len(mem.recall("gate", include_expired=True).hits) == 3 and len(mem.history(code)) == 1
+    assert len(mem.as_of("2025-06-01T12:30:00Z").recall("gate").hits) == 3
+    mem.unexpire(code, why="still in use")
+    assert "4711" in mem.context("gate")
+    mem.expire(code, ttl=60)
+    clock.advance(HOUR)
+    assert "4711" not in mem.context("gate")
+
+
+def test_what_is_said_again_has_the_deadline_that_is_given_now(mem: Memory, clock: ManualClock) -> None:
+    first = mem.add("Ana likes tea.", about="Ana", ttl=60)
+    again = mem.add("Ana likes tea.", about="Ana", labels=["taste"], properties={"sure": True})
+    assert again.repeated == 1 and again.id == first.id
+    clock.advance(HOUR)
+    (hit,) = mem.recall("tea", k=1).hits
+    assert (hit.expires_at, hit.labels, hit.properties) == (None, ("taste",), {"sure": True})
+    assert mem.add("Ana likes tea.", about="Ana", ttl=60).repeated == 1
+    clock.advance(HOUR)
+    assert mem.recall("tea").hits == ()
+    # What is hidden is not repeated: it is remembered anew.
+    assert mem.add("Ana likes tea.", about="Ana").repeated == 0 and len(mem.recall("tea").hits) == 1
+
+
+def test_what_is_pinned_comes_first_whatever_is_asked(mem: Memory, clock: ManualClock) -> None:
+    rule = mem.add("Answer in Portuguese.", type="Rule", ttl=60, pinned=True)
+    for number in range(5):
+        mem.add(f"Ana has {number} boats.", since=f"2020-01-0{number + 1}")
+    clock.advance(HOUR)
+    lines = mem.context("how many boats?").splitlines()
+    assert "Portuguese" in lines[0] and sum("Portuguese" in line for line in lines) == 1 and len(lines) > 1
+    assert mem.context("nothing that is known", max_tokens=60).splitlines()[0] == lines[0]
+    profile = mem.profile()
+    assert contents(profile.pinned) == ["Answer in Portuguese."] == contents(mem.pinned())
+    assert "Rule" not in profile.kinds and str(profile).splitlines()[1] == "Pinned:"
+    other = worlddb.memory(mem.db, user="ben")
+    assert other.pinned() == [] and other.context("boats") == ""
+    mem.unpin(rule)
+    assert mem.pinned() == [] and "Portuguese" not in mem.context("boats")
+
+
+def test_a_tool_loop_remembers_for_a_while(db: Database, clock: ManualClock) -> None:
+    made = remember(db, "The train leaves at nine.", expires_at="2025-06-01T13:00:00Z")
+    assert db.view().get(made["id"]).expires_at == NOON + HOUR  # type: ignore[union-attr]
+    assert remember(db, "The train leaves at nine.")["restated"]
+    assert db.view().get(made["id"]).expires_at is None  # type: ignore[union-attr]
+
+
+def test_a_model_marks_a_memory_by_one_tool(db: Database, clock: ManualClock) -> None:
+    session, call = Session(db), Call("test", "memory_mark")
+    given = tool_arguments.Write(text="The gate code is 4711.", user_id="ana", expires_at="2025-06-01T13:00:00Z")
+    made = write_tools.write(session, given, call)
+    assert made.id is not None
+    write_tools.mark(session, tool_arguments.MarkMemory(id=made.id, pinned=True, add_labels=("home", "code")), call)
+    shown = db.view().get(made.id)
+    assert shown is not None and (shown.pinned, shown.labels, shown.expires_at) == (True, ("home", "code"), NOON + HOUR)
+    amended = write_tools.amend(session, tool_arguments.Amend(id=made.id, text="The gate code is 4712."), call)
+    kept = db.view().get(amended.id)
+    assert kept is not None and (kept.pinned, kept.labels, kept.expires_at) == (True, ("home", "code"), NOON + HOUR)
+    told = tool_arguments.MarkMemory(id=kept.ref, pinned=False, expires_at="never", remove_labels=("code",), why="x")
+    write_tools.mark(session, told, call)
+    shown = db.view().get(kept.ref)
+    assert shown is not None and (shown.pinned, shown.labels, shown.expires_at) == (False, ("home",), None)
+    with pytest.raises(worlddb.InputError, match="No mark was given"):
+        write_tools.mark(session, tool_arguments.MarkMemory(id=kept.ref), call)
+    with pytest.raises(worlddb.UnknownReference):
+        write_tools.mark(session, tool_arguments.MarkMemory(id="00000bad", pinned=True), call)
+
+
+def test_the_command_line_marks_and_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def ran(*words: str) -> Any:
+        assert main(["--store", str(tmp_path / "store"), "--json", *words]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    made = ran("create", "Fact", "", "--content", "gate code", "--label", "home", "--properties", '{"n": 2}')["ref"]
+    hits = ran("recall", "gate", "--label", "home", "--properties", '{"n": {"$gt": 1}}')["hits"]
+    assert [(hit["ref"], hit["labels"], hit["properties"]) for hit in hits] == [(made, ["home"], {"n": 2})]
+    ran("pin", made)
+    assert [world["ref"] for world in ran("marked", "--pinned")["worlds"]] == [made]
+    ran("pin", made, "--remove")
+    ran("expire", made, "--expires-at", "2025-01-01")
+    assert ran("recall", "gate")["hits"] == [] and main(["--store", str(tmp_path / "store"), "show", made]) == 1
+    assert "hidden since its deadline" in capsys.readouterr().err
+    assert ran("show", made, "--include-expired")["expires_at"] == "2025-01-01T00:00:00Z"
+    assert [world["ref"] for world in ran("marked", "--expired")["worlds"]] == [made]
+    assert [mark["kind"] for mark in ran("history", made)["marks"]] == ["labelled", "pinned", "unpinned", "expires"]
+    assert ran("sweep")["swept"] == [made] and ran("sweep")["swept"] == []
+    assert ran("label", made, "home", "--remove")["ref"] == made
+    said = ran("remember", "The train leaves at nine.", "--ttl", "60", "--pin")["ref"]
+    assert ran("expire", said, "--never")["events"] > 0
