@@ -529,12 +529,12 @@ def test_a_user_whose_scope_was_resumed_or_left_the_root_can_be_forgotten(db: wo
     around = next(edge for edge in db.view().edges(scope, type="contains") if edge.target == scope)
     db.retire(around.ref)
     mem.add("second zq")
-    db.create("Scope", "user:cleo", world=db.create("Tenant", "T").ref)
+    theirs = db.create("Scope", "user:cleo", world=db.create("Tenant", "T").ref).ref
     with pytest.raises(worlddb.AmbiguousReference):
-        mem.forget_user(reason="r")
-    db.erase(db.view().find(name="user:cleo", type="Scope")[-1].ref, reason="r", members=True)
+        db.forget_user("cleo", reason="r")
     mem.forget_user(reason="r")
     assert not db.view().find(type="Fact") and not mem.recall("zq").hits
+    assert [world.ref for world in db.view().find(name="user:cleo", type="Scope")] == [theirs]
 
 
 def test_a_scope_that_was_resumed_and_whose_name_was_erased_takes_nothing_that_nobody_finds(
