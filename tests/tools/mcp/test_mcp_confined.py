@@ -164,6 +164,11 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(("group", "neighbours"), st.sampled_from([1, 3])),
     "limit": st.sampled_from([1, 2, 10, 99]),
     "min_trust": st.sampled_from(["fair", "much"]),
+    "min_confidence": st.sampled_from([0.0, 0.2, 0.9]),
+    "expires_at": st.sampled_from(["never", "2020-01-01T00:00:00Z", "2099-01-01T00:00:00Z"]),
+    "pinned": st.booleans(),
+    "label": st.sampled_from(["kept", "draft"]),
+    **dict.fromkeys(("add_labels", "remove_labels"), st.lists(st.sampled_from(["kept", "draft"]), max_size=2)),
     "cursor": st.sampled_from(["CURSOR", "nonsense", Cursors().text(Cursors().place("AAAAAAAAAAMAAAAAAAAAAAAAAAE="))]),
     "offset": st.sampled_from([0, 3]),
     "kind": st.sampled_from(["user", "run", "planet"]),
@@ -257,6 +262,8 @@ SCRIPT: list[tuple[str, dict[str, Any]]] = [
     ("memory_verify", {}),
     ("memory_write", {"text": "Rex barks.", "user_id": "ada", "about": ["Rex", "Ada"]}),
     ("memory_write", {"text": "Rex is mute.", "user_id": "ada", "contradicts": ["THEIRS"]}),
+    ("memory_mark", {"id": (0, 32), "pinned": True, "add_labels": ["kept"]}),
+    ("memory_mark", {"id": "THEIRS", "pinned": True}),
     ("memory_retire", {"id": (0, 32)}),
     ("memory_retire", {"id": (0, 32)}),
     ("memory_retire_all", {"kind": "user", "scope_id": "ada"}),
@@ -280,7 +287,7 @@ def test_one_of_everything_is_answered_alike_and_is_answered() -> None:
 
     anyio.run(work)
     failed = [what for (what, _), told in zip(SCRIPT, answers, strict=True) if "Error" in told]
-    assert failed == ["memory_write", "memory_read", "memory_amend", "memory_write"]
+    assert failed == ["memory_write", "memory_read", "memory_amend", "memory_write", "memory_mark"]
 
 
 def _numbered(self: Session, seq: int) -> int:
