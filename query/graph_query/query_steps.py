@@ -76,6 +76,10 @@ class FilterProperties(_Step, frozen=True, tag="filter_properties"):
     def __post_init__(self) -> None:
         if not Conditions.of(self.properties).wanted:
             raise errors.InputError("filter_properties names no property", "Name one or more")
+        limits.checked_record(self.properties, "properties")
+
+    def __hash__(self) -> int:
+        return hash(msgspec.json.encode(self.properties, order="deterministic"))
 
     def __str__(self) -> str:
         return f"filter_properties {', '.join(self.properties)}"

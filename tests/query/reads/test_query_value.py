@@ -45,6 +45,7 @@ ADDED = [
     ),
     lambda query, draw: query.traverse(keep=True),
     lambda query, draw: query.filter_type(*draw(st.lists(types, min_size=1, max_size=2))),
+    lambda query, draw: query.filter_properties({"a.b": draw(st.integers(0, 9)), "c": {"$gte": 2, "$lt": 5.5}}),
     lambda query, draw: query.filter_time(during=(None, draw(times)), between=draw(spans)),
     lambda query, draw: query.filter_time(overlaps=(draw(times), None)),
     lambda query, draw: query.filter_period(draw(st.sampled_from(["precedes", "equals"])), draw(spans)),
