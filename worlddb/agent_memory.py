@@ -393,7 +393,7 @@ class Memory:
         """
         limits.checked_number(limit, "limit", 1, 10_000)
         views = self._views()
-        seen = {world.ref: (world, view) for view in views for world in view.find()}
+        seen = {world.ref: (world, view) for view in views for world in view.find() if not world.erased}
         kinds: dict[str, list[records.World]] = {}
         counted = {extraction.TURN: 0, extraction.SESSION: 0}
         people: dict[str, int] = {}

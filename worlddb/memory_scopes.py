@@ -61,7 +61,8 @@ class Scopes:
 
     def scopes(self, view: View, label: Label, *, include_retired: bool = False) -> list[World]:
         """Return the scope worlds of a label; retired ones only if asked for."""
-        found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired)
+        # A deadline hides what is said of a scope, and nothing in it.
+        found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired, include_expired=True)
         return [world for world in found if self.is_scope(view, world) and world.name == str(label)]
 
     def ever(self, view: View, label: Label) -> list[World]:
@@ -140,12 +141,13 @@ class Scopes:
     def write_entry(self, tx: Any, key: ScopeKey, scope: Any, name: str, source: dict[str, Any]) -> Any:
         """Create the entry of a person or thing at its first mention in a scope, and resolve it.
 
-        After a retired entry, a new one begins, and after one that was moved out of the scope, or the served world.
+        After a retired entry, a new one begins, and after one that was moved out of the scope, or the served world. One
+        that was erased gets its name back from this writer.
         """
         inside = msgspec.json.encode((*key, name)).decode()
         within = scope if self.world is None else self.world
         given = {"key": inside, "key_within": within, "world": scope, "source": source, "valid_from": BEGINNING}
-        return tx.create(ENTRY, name, **given, resolve="all", anew=True)
+        return tx.create(ENTRY, name, **given, resolve="all", anew=True, revive=True)
 
 
 def _written(key: ScopeKey) -> str:

@@ -116,12 +116,15 @@ class View:
             return build.marks(snapshot, self._named(snapshot, ref))
 
     def pinned(self, world: Any = None) -> list[records.World]:
-        """The pinned worlds that are valid in this view, inside ``world`` if one is given, in log order."""
+        """The pinned worlds that are valid in this view, inside ``world`` if one is given, in log order.
+
+        What was erased says nothing any more and is left out.
+        """
         with self._snapshot() as snapshot:
             scope = snapshot.scope(self._node(snapshot, world))
             nodes = (node for node in snapshot.pinned() if scope.holds(node))
             found = [build.world(snapshot, node, self.moment, self.spec) for node in nodes]
-            return [each for each in found if each is not None]
+            return [each for each in found if each is not None and not each.erased]
 
     def expired(self, world: Any = None) -> list[records.World]:
         """The worlds that a deadline hides and that are valid in this view all the same, in log order.

@@ -15,7 +15,7 @@ from worlddb.reconciler.transaction import context, draft
 
 def expire(ctx: context.Context, command: cmd.Expire, details: int) -> draft.Decision:
     """Hide a world from a time on, whether that has come already or not; of an ended one it says no more than that."""
-    node, lineage = _marked(ctx, command.ref)
+    node, lineage = _marked(ctx, command.ref, is_given=command.at is not None or bool(command.lasts))
     at = times.FOREVER if command.at is None else command.at
     if command.lasts:
         if command.at is not None:
@@ -51,9 +51,7 @@ def sweep(ctx: context.Context, command: cmd.Sweep, details: int) -> draft.Decis
 
 def label(ctx: context.Context, command: cmd.Label, details: int) -> draft.Decision:
     """Put labels on a world; one that it has already stays as it is."""
-    node, lineage = _marked(ctx, command.ref)
-    if ctx.body(node) is None:
-        ctx.refuse("erased", f"The text of {ids.short(lineage)} was erased", "Create another")
+    node, lineage = _marked(ctx, command.ref, is_given=True)
     for position, text in enumerate(command.labels):
         if mark_rows.has_labels(ctx.tables, node, [name_digest(text)], ctx.draft.seq):
             continue
@@ -84,14 +82,18 @@ def unlabel(ctx: context.Context, command: cmd.Unlabel, details: int) -> draft.D
 
 def pin(ctx: context.Context, command: cmd.Pin, details: int) -> draft.Decision:
     """Pin a world, or take the pin off."""
-    node, lineage = _marked(ctx, command.ref)
+    node, lineage = _marked(ctx, command.ref, is_given=command.is_pinned)
     if mark_rows.is_pinned(ctx.tables, node, ctx.draft.seq) != command.is_pinned:
         ctx.draft.emit(ev.Pinned(lineage, command.is_pinned, details))
     return draft.Decision(lineage)
 
 
-def _marked(ctx: context.Context, ref: cmd.Ref) -> tuple[int, bytes]:
+def _marked(ctx: context.Context, ref: cmd.Ref, *, is_given: bool = False) -> tuple[int, bytes]:
+    """Return the world that a command is about; an erased one is given no mark, and its own may be taken off."""
     node = context.node_ref(ctx, ref)
+    lineage = ctx.tables.node(node).lineage
     if node == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world takes no deadline, no pin and no label")
-    return node, ctx.tables.node(node).lineage
+    if is_given and ctx.body(node) is None:
+        ctx.refuse("erased", f"The text of {ids.short(lineage)} was erased", "Create another")
+    return node, lineage

@@ -573,3 +573,27 @@ def test_what_is_added_while_the_scope_is_ended_is_found_in_the_next_one(
     mem.add("zqnew" if given == "statement" else [{"role": "user", "content": "zqnew"}])
     assert ["zqnew" in hit.content for hit in mem.recall("zqnew")] == [True]
     assert [hit for hit in mem.recall("zqold") if "zqold" in hit.content] == []
+
+
+def test_a_user_who_comes_back_is_spoken_of_again(tmp_path: Path) -> None:
+    """What was said of them was linked to the entry that was erased, where nobody finds it."""
+    with worlddb.memory(tmp_path / "store", user="ana", session="s") as mem:
+        mem.add("Ana likes green tea.", about="Ana", pinned=True)
+        mem.add([{"role": "user", "content": "I have a dog", "id": "1"}])
+        mem.forget_user(reason="r")
+        assert mem.context("tea") == "" and not mem.profile().kinds and not mem.profile().pinned
+        mem.add("Ana likes black tea.", about="Ana")
+        mem.add([{"role": "user", "content": "I have a cat", "id": "2"}])
+        assert [hit.content for hit in mem.recall("tea", about="Ana", k=1).hits] == ["Ana likes black tea."]
+        assert [hit.content for hit in mem.recall("cat", speaker="ana").hits] == ["ana: I have a cat"]
+        profile = mem.profile()
+        assert profile.people == {"ana": 2} and list(profile.kinds) == ["Fact"] and not profile.pinned
+
+
+def test_a_scope_that_a_deadline_hides_still_holds_what_is_in_it(tmp_path: Path) -> None:
+    with worlddb.memory(tmp_path / "store", user="ana") as mem:
+        mem.add("Ana likes tea.")
+        (scope,) = mem.db.view().find(name="user:ana", type="Scope")
+        mem.db.expire(scope.ref, expires_at="2020-01-01")
+        assert not mem.add("Ana likes cake.").notes
+        assert {hit.content for hit in mem.recall("likes")} == {"Ana likes tea.", "Ana likes cake."}

@@ -232,7 +232,7 @@ def _named(db: Database, tx: Any, about: str, home: str | None, source: dict[str
     # A namesake that an earlier release made in a world, under a key without it, is that world's alone.
     within = next(db.log(1, 1)).data["root"] if home is None else home
     given: dict[str, Any] = {"key": key, "key_within": within, "world": home, "source": source}
-    return tx.create("Entity", about, **given, valid_from=_EVER, resolve="all", anew=True)
+    return tx.create("Entity", about, **given, valid_from=_EVER, resolve="all", anew=True, revive=True)
 
 
 def _is_called(db: Database, ref: str, type: str, name: str, world: Any) -> bool:

@@ -306,3 +306,14 @@ def test_a_retry_under_its_key_has_one_effect(db: Database, clock: ManualClock) 
         db.create("Fact", "", content=SAID, ttl=61, labels=["home"], pinned=True, idempotency_key="k")
     with pytest.raises(worlddb.IdempotencyConflict):
         db.create("Fact", "", content=SAID, ttl=60, labels=["house"], pinned=True, idempotency_key="k")
+
+
+def test_what_was_erased_takes_no_mark_and_is_pinned_no_more(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        ref = db.create("Fact", "", content="the code is 77", pinned=True).ref
+        db.erase(ref, reason="r")
+        assert db.view().pinned() == []
+        for mark in (lambda: db.pin(ref), lambda: db.expire(ref, ttl=60), lambda: db.label(ref, "codes")):
+            refused = mark().outcome
+            assert isinstance(refused, worlddb.Refused) and refused.code == "erased"
+        assert db.unpin(ref).events and db.unexpire(ref).seq

@@ -346,10 +346,12 @@ class OfWorlds(Tuning):
         self.changed = True
         return number
 
-    def _marked(self, ref: Any) -> tuple[int, World]:
+    def _marked(self, ref: Any, *, is_given: bool = False) -> tuple[int, World]:
         number = self.world(ref)
         if number == ROOT:
             refuse("root_is_permanent")
+        if is_given and self.state.worlds[number].newest.erasure is not None:
+            refuse("erased")
         return number, self.state.worlds[number]
 
     def _mark(self, number: int, **marks: Any) -> int:
@@ -359,7 +361,7 @@ class OfWorlds(Tuning):
         return number
 
     def _expire(self, ref: Any, expires_at: int | None = None, ttl: float | None = None, why: str = "") -> int:
-        number, _ = self._marked(ref)
+        number, _ = self._marked(ref, is_given=True)
         lasts = 0 if ttl is None else round(ttl * 1_000_000)
         return self._mark(number, deadline=(self.now + lasts if expires_at is None else expires_at, lasts))
 
@@ -378,15 +380,13 @@ class OfWorlds(Tuning):
         return number if not known.hidden(self.now) or known.ended else self._retire(Known(number), why=why)
 
     def _pin(self, ref: Any, why: str = "") -> int:
-        return self._mark(self._marked(ref)[0], pinned=True)
+        return self._mark(self._marked(ref, is_given=True)[0], pinned=True)
 
     def _unpin(self, ref: Any, why: str = "") -> int:
         return self._mark(self._marked(ref)[0], pinned=False)
 
     def _label(self, ref: Any, labels: tuple[str, ...], why: str = "") -> int:
-        number, known = self._marked(ref)
-        if known.newest.erasure is not None:
-            refuse("erased")
+        number, _ = self._marked(ref, is_given=True)
         for text in labels:
             held = self.state.worlds[number].labels
             if normal(text) not in map(normal, held):
