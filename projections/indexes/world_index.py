@@ -389,7 +389,9 @@ class WorldIndex:
             owners, seqs = space.lines.lines
             order = np.lexsort((names[1][owners], names[0][owners]))
             rows = np.concatenate(space.parts(len(owners)))[order]
-            found[f"vectors of space {number}"] = rows.tobytes() + names[:, owners[order]].tobytes() + seqs.tobytes()
+            found[f"vectors of space {number}"] = (
+                rows.tobytes() + names[:, owners[order]].tobytes() + seqs[order].tobytes()
+            )
         return found
 
     def _last_told(self, seq: int) -> int:

@@ -47,6 +47,18 @@ def answer(db: worlddb.Database, top: str, text: str = "tea zqxword3", **how: An
     return db.view(world=top, valid="2100-01-01").recall(text, **how)
 
 
+def test_what_came_in_out_of_order_is_what_the_log_says(folder: Path) -> None:
+    """The commits of vectors were compared in the order in which they arrived, which one made anew does not have."""
+    with worlddb.memory(folder, user="ana", session="s") as mem:
+        for number in range(6):
+            mem.add(f"a statement {number} of tea", about=f"P{number % 2}")
+            mem.add([{"role": "user", "content": f"a chat {number}"}])
+            mem.correct(mem.add(f"an old one {number}", about="Ana"), f"a corrected one {number}")
+            mem.recall("tea")
+        assert len(kept(folder)) == 1
+        assert mem.db.verify(deep=True).ok
+
+
 def test_no_word_of_an_erased_text_was_ever_in_a_file_and_the_file_goes(folder: Path) -> None:
     db, top, refs = filled(folder)
     with db:
