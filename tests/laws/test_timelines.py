@@ -257,6 +257,44 @@ def test_a_chain_of_six_corrections_comes_to_the_same_in_all_orders(shape: str) 
             assert not different, (worlds, len(different), different[0])
 
 
+def tree(seed: int, *, forward: bool) -> tuple[list[tuple[int, int | None]], list[tuple[int, int]]]:
+    """From when to when five worlds hold, and which replace which: a tree.
+
+    ``forward``: what replaces another begins later, or is written later and begins with it, and none has a stated end.
+    """
+    drawn = random.Random(seed)
+    starts = [drawn.randrange(9) for _ in range(5)]
+    ends = [None if forward or drawn.random() < 0.7 else start + drawn.randrange(1, 6) for start in starts]
+    pairs = [(number, drawn.randrange(number)) for number in range(1, 5)]
+    turned = [sorted(pair, key=lambda each: (starts[each], each), reverse=True) for pair in pairs]
+    links = [(one, other) if forward or drawn.random() < 0.5 else (other, one) for one, other in turned]
+    return list(zip(starts, ends, strict=True)), links
+
+
+def compare_orders_of_trees(seeds: Iterable[int], orders: int) -> int:
+    """Join trees in so many orders each; how many of those that are not ``forward`` came to different timelines."""
+    different = 0
+    for seed in seeds:
+        for forward in (True, False):
+            shape, links = tree(seed, forward=forward)
+            every = list(itertools.permutations(links))
+            with new_store() as db:
+                found = [joined(db, shape, order) for order in random.Random(seed).sample(every, orders)]
+            if forward:
+                assert all(held == found[0] for held in found), (shape, links)
+            different += any(held != found[0] for held in found)
+    return different
+
+
+def test_of_a_tree_of_corrections_at_most_one_holds_and_of_one_that_goes_forward_all_orders_agree() -> None:
+    compare_orders_of_trees(range(6), orders=5)
+
+
+@pytest.mark.soak
+def test_of_three_hundred_trees_at_most_one_holds_in_all_orders_and_those_that_go_forward_agree() -> None:
+    assert compare_orders_of_trees(range(300), orders=24) < 60, "few of those that go back differ, as the limit says"
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_of_worlds_that_are_joined_never_two_hold_whatever_is_taken_back(seed: int) -> None:
     drawn = random.Random(seed)
