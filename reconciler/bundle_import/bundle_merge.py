@@ -25,6 +25,7 @@ from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import proposal_rows, schema, timeline_rows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.bundle_import.import_blobs import IncomingBlobs
+from worlddb.reconciler.transaction import windows
 from worlddb.reconciler.transaction.draft import Draft
 
 
@@ -378,6 +379,9 @@ class BundleMerge:
         if [(row.body, row.valid_from) for row in known[: len(told)]] != told[: len(known)] or conflicts:
             self._gone_apart.add(lineage)
             return
+        if len(known) >= len(told):
+            # Of what went apart before, the edges have emptied it since, and say by whom.
+            holes = [hole for hole in holes if not self._is_empty(node, hole.span)]
         for ordinal, version in enumerate(world.versions[: len(known)], 1):
             before = asof.version_validity(self._tables, node, ordinal, known[ordinal - 1], self._draft.seq)
             later.extend(_losses(lineage, ordinal, before, held[ordinal - 1], version.by))
@@ -387,6 +391,11 @@ class BundleMerge:
             later.append(ev.Revised(lineage, body, ev.NONE, *born, self._stated(version)))
             later.extend(_losses(lineage, ordinal, born, held[ordinal - 1], version.by))
             later.extend(self._voids(lineage, holes, (ordinal,), told=False))
+
+    def _is_empty(self, node: int, span: times.Interval) -> bool:
+        """True if it was said here that a world holds nothing in a span."""
+        hole = windows.hole_at(self._draft, node, span.start)
+        return hole is not None and hole.span.covers(span)
 
     def _names_what_is_here(self, frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
         """Check that an edge end names a version that is here.

@@ -9,8 +9,8 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Final
 
+from worlddb.log.model import bundle, ids, times
 from worlddb.log.model import events as ev
-from worlddb.log.model import ids, times
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.bundle_import.bundle_merge import BundleMerge
 from worlddb.reconciler.edge_types import functional, handler, supersession
@@ -149,7 +149,7 @@ def _end_superseded(ctx: Context, edge: ev.Linked, merge: BundleMerge) -> None:
     elif any(
         (hole.by in (by, edge.source) or hole.span.start == begins)
         and hole.span.is_open
-        and hole.after < ctx.tables.node(target).versions
+        and _was_resumed(ctx, target, hole)
         for hole in told
     ):
         return
@@ -160,6 +160,12 @@ def _end_superseded(ctx: Context, edge: ev.Linked, merge: BundleMerge) -> None:
     if not ctx.has_ended(target) or (merge.went_apart(edge.target) and not _is_empty_from(ctx, target, begins)):
         # Of what went apart the same bundle would say it when it comes again, since nothing contradicts it then.
         ctx.draft.emit(ev.Ended(edge.target, begins, ev.NONE, by))
+
+
+def _was_resumed(ctx: Context, node: int, hole: bundle.Hole) -> bool:
+    """True if a world was resumed after it had ended: what was written then and begins before that end did not."""
+    versions = ctx.tables.version_rows(node)
+    return any(number > hole.after and row.valid_from >= hole.span.start for number, row in versions)
 
 
 def _is_empty_from(ctx: Context, node: int, at: int) -> bool:

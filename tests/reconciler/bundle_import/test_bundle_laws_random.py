@@ -139,6 +139,24 @@ def test_a_world_that_ended_in_both_stores_stays_ended_when_a_version_comes(tmp_
     assert met["imported"] and met["erased"], met
 
 
+@pytest.mark.parametrize("seed", [5222, 5572])
+def test_an_erased_world_that_went_apart_is_ended_once_by_each_of_two_that_replace_it(
+    tmp_path: Path, seed: int
+) -> None:
+    """Its edges ended it, as what the bundle says of its ends contradicted the versions that are here. That it holds no
+    more then contradicts nothing, and the same bundle said its ends again when it came again."""
+    met: Counter[str] = Counter()
+    exchange(tmp_path, seed, met)
+    assert met["imported"] and met["erased"], met
+
+
+def test_what_was_written_after_an_end_and_begins_before_it_resumes_nothing(tmp_path: Path) -> None:
+    """The world had ended later here, had one version more in front of that, and went on where the bundle ended it."""
+    met: Counter[str] = Counter()
+    exchange(tmp_path, 5480, met)
+    assert met["imported"] and met["erased"], met
+
+
 def run(runs: int, seed: int) -> Counter[str]:
     met: Counter[str] = Counter()
     for number in range(runs):
