@@ -256,11 +256,12 @@ def world_of(
         rests_on_more=more,
         trust=provenance.trust_in(snapshot).name(node, seen.row) if snapshot.says_trust else None,
         stale=stale,
-        restated=restated(snapshot, node, seen.number),
+        restated=restated(snapshot, node, seen.number) if snapshot.says_again else (),
         expires_at=snapshot.deadline(node),
         pinned=snapshot.is_pinned(node),
         labels=labels(snapshot, node),
         properties=properties(details),
+        in_ended=in_ended(snapshot, node),
     )
 
 
@@ -474,8 +475,7 @@ class _EndedAround(dict[int, int | None]):
 
 def in_ended(snapshot: visible.VisibleSnapshot, node: int) -> str:
     """The nearest world around one that has ended, if all that contain it have or lie in such; else empty."""
-    places = snapshot.placings(node)
-    if places and snapshot.stands(places[0].source):
+    if snapshot.is_in_standing(node):
         return ""
     kept = snapshot.kept.get(_EndedAround)
     if kept is None:
@@ -520,4 +520,5 @@ def _is_over(snapshot: visible.VisibleSnapshot, node: int) -> bool:
     tables, moment = snapshot.tables, snapshot.place.moment
     if node == ROOT_NODE or asof.version_at(tables, node, moment) is not None:
         return False
-    return any(seen.validity.start <= moment.valid for seen in asof.versions_as_of(tables, node, moment.seq))
+    known = (seen.validity for seen in asof.versions_as_of(tables, node, moment.seq))
+    return any(validity.start <= moment.valid and not validity.is_empty for validity in known)

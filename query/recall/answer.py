@@ -113,8 +113,8 @@ def hit_of(
     """A ranked candidate as a record; its ``world`` is the first container that is searched."""
     node, seen, _ = found.passed
     text, choice = request.question.text, request.choice
-    world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period)
     containers = [place.source for place in snapshot.placings(node)]
+    world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period)
     container = next(filter(scope.sees, containers), containers[0] if containers else None)
     each = choice.each(snapshot.tables, node, window.place.moment) if choice.is_of_several else ()
     others = [other for other in each if other.number != seen.number]
@@ -150,7 +150,7 @@ def hit_of(
         pinned=world.pinned,
         labels=world.labels,
         properties=world.properties,
-        in_ended=build.in_ended(snapshot, node),
+        in_ended=world.in_ended,
         confidence=judge.hit(found, world.content, words),
     )
 

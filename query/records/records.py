@@ -210,7 +210,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     ``rests_on`` is what it was made of, at any remove, the nearest first, and ``rests_on_more`` says that there is more
     than the 64 that are shown. ``trust`` is the least level of what is said of it and of that, ``None`` if nothing is.
     ``stale`` says of which of that it was made and holds no more, or says something else by now: what it says itself
-    may be wrong.
+    may be wrong. ``in_ended`` is the nearest world around it that has ended at the view's moment, if all that contain
+    it have, or lie in what has: a member of what was retired holds on, unless it was retired too.
     """
 
     ref: str
@@ -240,6 +241,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     pinned: bool = False
     labels: tuple[str, ...] = ()
     properties: dict[str, Any] = {}
+    in_ended: str = ""
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):

@@ -169,6 +169,17 @@ class VisibleSnapshot:
             self._interiors.keep_standing(each, seq, beyond)
         return True
 
+    def is_in_standing(self, node: int) -> bool:
+        """True if the first world that contains a node is known to stand: quick to say, and true of nearly all."""
+        if node in self._placings:
+            places = self._placings[node]
+            return bool(places) and self.stands(places[0].source)
+        if self._interiors is not None:
+            for place, row in self._snapshot.tables.placed(node):
+                if asof.edge_seen(self._snapshot.tables, place, row, self.place.moment):
+                    return place.source == schema.ROOT_NODE or self.stands(place.source)
+        return False
+
     def has_more(self, entity: int, most: int) -> bool:
         """True if it was kept that more than so many refer to an entity at the moment."""
         known = None if self._interiors is None else self._interiors.referred.get(entity)

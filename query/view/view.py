@@ -242,7 +242,7 @@ class View:
     def in_ended(self, ref: Any) -> str:
         """The nearest world around one that has ended, if all that contain it have or lie in such; else empty.
 
-        A member of what was retired holds on, unless it was retired too. Hits have this as ``in_ended``.
+        A member of what was retired holds on, unless it was retired too. Worlds and hits have this as ``in_ended``.
 
         Raises:
             UnknownReference: the view sees no such world.

@@ -40,7 +40,7 @@ def read(session: Session, given: tool_arguments.Read, call: Call) -> tool_resul
     # A memory that is still to come does not read as retired.
     then = session.later(view, found.valid.start)
     found = session.get(then, found.ref)
-    return tool_results.whole(found, session.scopes_of(view, found.ref), given.offset, then.in_ended(found.ref))
+    return tool_results.whole(found, session.scopes_of(view, found.ref), given.offset)
 
 
 def list_scopes(session: Session, given: tool_arguments.ListScopes, call: Call) -> tool_results.Scopes:

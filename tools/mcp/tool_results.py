@@ -354,13 +354,9 @@ def resting(found: World | Hit) -> dict[str, Any]:
 def _stale(found: World | Hit) -> list[str]:
     """Say why a world may hold no more, a sentence each."""
     told = [_why_stale(each) for each in found.stale[:BASES]]
-    if isinstance(found, Hit) and found.in_ended:
-        told.append(_lies_in(found.in_ended))
+    if found.in_ended:
+        told.append(f"it lies in {found.in_ended}, which has ended")
     return told
-
-
-def _lies_in(ended: str) -> str:
-    return f"it lies in {ended}, which has ended"
 
 
 def _why_stale(each: worlddb.Stale) -> str:
@@ -416,8 +412,8 @@ def looked_up(found: World) -> Found:
     return Found(**_fields(found), score=1.0, confidence=None, reason="asked for by id", earlier=[])
 
 
-def whole(found: World, scopes: list[str], offset: int, in_ended: str) -> Whole:
-    """Return a world with a long piece of its text; ``in_ended`` is the ended world that it lies in, if it does."""
+def whole(found: World, scopes: list[str], offset: int) -> Whole:
+    """Return a world with a long piece of its text."""
     end = offset + READ
     left = len(found.content) > end
     shown = {"text": found.content[offset:end], "truncated": left, "next_offset": end if left else None}
@@ -428,15 +424,12 @@ def whole(found: World, scopes: list[str], offset: int, in_ended: str) -> Whole:
         "erased": found.erased,
         "characters": len(found.content),
     }
-    fields = _fields(found) | shown | state
-    if in_ended:
-        fields["stale"] = [*fields["stale"], _lies_in(in_ended)]
-    return Whole(**fields)
+    return Whole(**(_fields(found) | shown | state))
 
 
-def inside(found: World, scopes: list[str], members: list[World], *, more: bool, in_ended: str) -> Inside:
+def inside(found: World, scopes: list[str], members: list[World], *, more: bool) -> Inside:
     """Return a world as a resource shows it."""
-    shown = whole(found, scopes, 0, in_ended)
+    shown = whole(found, scopes, 0)
     fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
     return Inside(**fields, members=[memory(member) for member in members], more_members=more)
 

@@ -188,6 +188,8 @@ def test_a_hit_or_a_world_inside_what_has_ended_says_so(db: Database) -> None:
         hits = seen.recall("what colour are the tiles and the gutter?")
         found = {hit.ref: hit.in_ended for hit in hits if hit.ref in (inside, both)}
         assert found == {ref: seen.in_ended(ref) for ref in (inside, both)}
+        listed = [*seen.children(week), *seen.find(type="Fact"), *(seen.get(ref) for ref in found)]
+        assert {world.ref: world.in_ended for world in listed if world is not None} == found
         return found
 
     assert told() == {inside: "", both: ""}

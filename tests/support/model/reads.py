@@ -55,7 +55,22 @@ class Reads:
             "expires_at": None if world.deadline is None else world.deadline[0],
             "pinned": world.pinned,
             "labels": world.labels,
+            "in_ended": self._in_ended(number),
         }
+
+    def _in_ended(self, number: int) -> str:
+        """The first world around that held before and holds no more, if each way up leads to such a one."""
+        around = self._over_around(number)
+        return "" if around is None else self.names.refs[around]
+
+    def _over_around(self, number: int) -> int | None:
+        edges = [edge for _, edge in self.state.edges_of("contains") if self._in_force(edge) and edge.target == number]
+        found = [each.source if self._is_over(each.source) else self._over_around(each.source) for each in edges]
+        return None if None in found or not found else found[0]
+
+    def _is_over(self, number: int) -> bool:
+        world = self.state.worlds[number]
+        return number != ROOT and self.version_at(number) is None and any(span.start <= self.valid for span in world.held)
 
     def _restated(self, number: int, at: int) -> tuple[Restatement, ...]:
         return tuple(

@@ -67,12 +67,9 @@ def why_stale(found: worlddb.World | worlddb.Hit | worlddb.Version) -> list[str]
         by = f" by {short(each.by)}" if each.by else ""
         way = f" by way of {', '.join(map(short, each.path[:-1]))}" if each.path[1:] else ""
         lines.append(f"{short(each.ref)} was {each.why}{by} {moment(each.since)}{way}".replace("was ended", "ended"))
-    return [*lines, *lies_in(found.in_ended)] if isinstance(found, worlddb.Hit) else lines
-
-
-def lies_in(ended: str) -> list[str]:
-    """Say in which world that has ended something lies, if it does."""
-    return [f"it lies in {short(ended)}, which has ended"] if ended else []
+    if not isinstance(found, worlddb.Version) and found.in_ended:
+        lines.append(f"it lies in {short(found.in_ended)}, which has ended")
+    return lines
 
 
 def proposal(found: worlddb.Proposal) -> dict[str, Any]:

@@ -59,7 +59,6 @@ def _show(args: Namespace, out: Output) -> int:
             "containers": [_brief(view, ref) for ref in containers],
             "edges": [wire.record(edge) for edge in edges],
             "hash": world_hash,
-            "in_ended": view.in_ended(world.ref),
             "view": wire.view(view),
         }
 
@@ -155,7 +154,7 @@ def _fields(
         yield "said again", [", ".join(part for part in (said, wire.provenance(again.source), again.why) if part)]
     for line in wire.bases(world):
         yield "rests on", [line]
-    for line in (*wire.why_stale(world), *wire.lies_in(view.in_ended(world.ref))):
+    for line in wire.why_stale(world):
         yield "stale", [(line, "warn")]
     if world.trust is not None:
         yield "trust", [world.trust]
