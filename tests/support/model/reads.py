@@ -69,8 +69,8 @@ class Reads:
         return None if None in found or not found else found[0]
 
     def _is_over(self, number: int) -> bool:
-        world = self.state.worlds[number]
-        return number != ROOT and self.version_at(number) is None and any(span.start <= self.valid for span in world.held)
+        held = self.state.worlds[number].held
+        return number != ROOT and self.version_at(number) is None and any(span.start <= self.valid for span in held)
 
     def _restated(self, number: int, at: int) -> tuple[Restatement, ...]:
         return tuple(
