@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import numbers
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -22,11 +23,13 @@ from worlddb.database import open as open_store
 from worlddb.log.model import errors, limits, times
 from worlddb.memory_scopes import (
     ENTRY,
+    HOLDERS,
     SCOPE,
     Label,
     ScopeKey,
     Scopes,
     check_statement_type,
+    hidden_still,
     left_out,
     notes_inside,
     to_link,
@@ -253,17 +256,24 @@ class Memory:
     ) -> Added:
         """Say what a memory says instead, from ``since`` (default: now) to ``until``; before, it says what it said.
 
-        If it never was as it said, give the time at which the memory itself begins. The id stays.
+        If it never was as it said, give the time at which the memory itself begins. The id stays, and so does a
+        deadline: a note says so if it has passed.
         """
         self._check_present()
-        ref = self._seen(id).ref
-        receipt = self.db.revise(ref, content=text, valid_from=since, valid_to=until, source=self._source({}), why=why)
-        return self._done(receipt, [ref])
+        said: Any = text
+        if not isinstance(said, str) or not said.strip():
+            raise errors.InputError(f"The text is {errors.shown(text)}", "Say what holds instead, or call forget")
+        found = self._memory(id)
+        receipt = self.db.revise(
+            found.ref, content=text, valid_from=since, valid_to=until, source=self._source({}), why=why
+        )
+        done = self._done(receipt, [found.ref])
+        return msgspec.structs.replace(done, notes=(*done.notes, *hidden_still(found, self.db.view().valid)))
 
     def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:
         """Record that two memories cannot both be true; both stay, and each is shown with the other."""
         self._check_present()
-        refs = [self._seen(each).ref for each in (one, other)]
+        refs = [self._memory(each).ref for each in (one, other)]
         return self._done(self.db.link(refs[0], "contradicts", refs[1], why=why), refs)
 
     def forget(self, id: Any, *, since: times.TimeLike | None = None, reason: str = "") -> Added:
@@ -272,7 +282,7 @@ class Memory:
         What must be gone from the files is erased: ``db.erase``, or :meth:`forget_user` for all of the user's.
         """
         self._check_present()
-        ref = self._seen(id).ref
+        ref = self._memory(id).ref
         return self._done(self.db.retire(ref, valid_from=since, why=reason), [ref])
 
     def expire(
@@ -369,7 +379,7 @@ class Memory:
         """
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")
-        tokens = count or (lambda text: -(-len(text.encode()) // _BYTES_A_TOKEN))
+        tokens = functools.partial(_counted, count or (lambda text: -(-len(text.encode()) // _BYTES_A_TOKEN)))
         found = self.recall(question, k=_CONTEXT, **asked)
         shown: dict[str, tuple[tuple[int, int, int], str]] = {}
         known = {hit.ref: hit for hit in found.hits}
@@ -471,7 +481,7 @@ class Memory:
         if on_near not in near_statements.ON_NEAR:
             known = ", ".join(near_statements.ON_NEAR)
             raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {known}")
-        ends = {kind: [self._seen(ref).ref for ref in _listed(refs)] for kind, refs in joined.items()}
+        ends = {kind: [self._memory(ref).ref for ref in _listed(refs)] for kind, refs in joined.items()}
         begun, begins = self._begun(), None if since is None else times.parse_time(since, "since")
         named, seeing = [self._own_name(each) for each in about], dict[str, View]()
         near = []
@@ -725,12 +735,21 @@ class Memory:
                 candidates=[*seen],
             )
         view, found = seen.popitem()[1]
-        if found.type in (SCOPE, extraction.SESSION):
+        if found.type in HOLDERS:
             raise errors.InputError(f"{found.ref} contains memories and is none", "Give the id of a memory")
         return view, found
 
     def _seen(self, id: Any) -> records.World:
         return self._located(id)[1]
+
+    def _memory(self, id: Any) -> records.World:
+        """Return a memory that says something, and is not the entry of a person or thing."""
+        found = self._seen(id)
+        if found.type == ENTRY and not found.content and not found.erased:
+            raise errors.InputError(
+                f"{found.ref} is the name of a person or thing, which says nothing", "Give the id of a memory"
+            )
+        return found
 
 
 def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -742,6 +761,19 @@ def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:
     if taken:
         raise errors.InputError(f"source has {taken[0]}, which the memory says itself", "Call the field otherwise")
     return source
+
+
+def _counted(count: Count, text: str) -> float:
+    """Return how many tokens a text has by a caller's count.
+
+    Raises:
+        InputError: the count returned no number of tokens.
+    """
+    given: Any = count(text)
+    number = float(given) if not isinstance(given, bool) and isinstance(given, numbers.Real) else -1.0
+    if not number >= 0:
+        raise errors.InputError(f"count returned {errors.shown(given)}", "Return how many tokens the text has")
+    return number
 
 
 def _listed(refs: Any) -> list[Any]:

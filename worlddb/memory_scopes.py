@@ -23,6 +23,8 @@ SCOPE: Final = "Scope"
 ENTRY: Final = "Entity"
 CONTAINERS: Final = frozenset(("scope", "user", extraction.SESSION.casefold(), extraction.TURN.casefold()))
 """Types, whatever their case, of worlds that hold memories or messages and are none themselves."""
+HOLDERS: Final = (SCOPE, extraction.SESSION)
+"""Types of worlds that contain memories and are none."""
 KINDS: Final = ("user", "agent", "app", "run")
 BEGINNING: Final = "0001-01-01"
 """Start of every scope, so that memories of earlier times are in it at those times too."""
@@ -176,6 +178,14 @@ def left_out(found: World, valid_from: int | None) -> list[str]:
         return []
     since = format_time(found.valid.start)
     return [f"The start {format_time(valid_from)} was left out: {found.ref} holds from {since} on already"]
+
+
+def hidden_still(found: World, valid: int) -> list[str]:
+    """Return a note if the deadline of a memory that was rewritten had passed, so that it stays hidden."""
+    if found.pinned or found.expires_at is None or found.expires_at > valid:
+        return []
+    since = format_time(found.expires_at)
+    return [f"{found.ref} is hidden since {since}, what it says now too: lift the deadline to have it found"]
 
 
 _BY_EDGES: Final = {"now_stale": "derived_from", "conflict_left": "contradicts"}

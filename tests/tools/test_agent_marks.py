@@ -139,3 +139,23 @@ def test_the_command_line_marks_and_lists(tmp_path: Path, capsys: pytest.Capture
     assert ran("label", made, "home", "--remove")["ref"] == made
     said = ran("remember", "The train leaves at nine.", "--ttl", "60", "--pin")["ref"]
     assert ran("expire", said, "--never")["events"] > 0
+
+
+def test_what_a_deadline_has_hidden_is_not_rewritten_in_silence(db: Database, mem: Memory, clock: ManualClock) -> None:
+    old = mem.add("The gate code is 4711.", ttl=60)
+    assert mem.correct(old, "The gate code is 4712.").notes == ()
+    clock.advance(HOUR)
+    told = mem.correct(old, "The gate code is 4713.").notes
+    assert contents(mem.recall("gate")) == [] and any("is hidden since 2025-06-01T12:01" in note for note in told)
+    span: dict[str, Any] = {"replaces": old.id, "since": "2025-05-01", "until": "2025-06-01"}
+    assert any("is hidden since" in note for note in remember(db, "The gate code is 1.", **span)["notes"])
+    session, call = Session(db), Call("test", "memory_amend")
+    done = write_tools.amend(session, tool_arguments.Amend(id=old.id, text="The gate code is 4714."), call)
+    assert contents(mem.recall("gate")) == ["The gate code is 4714."]
+    assert any("has no deadline" in note for note in done.notes)
+    found = db.view().get(done.id)
+    assert found is not None and found.expires_at is None
+    write_tools.mark(session, tool_arguments.MarkMemory(id=done.id or "", expires_at="2025-06-01T12:30:00Z"), call)
+    clock.advance(HOUR)
+    amended = tool_arguments.Amend(id=done.id or "", text="It is 5.", valid_from="2025-05-02", valid_to="2025-05-03")
+    assert any("is hidden since" in note for note in write_tools.amend(session, amended, call).notes)

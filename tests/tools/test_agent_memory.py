@@ -597,3 +597,33 @@ def test_a_scope_that_a_deadline_hides_still_holds_what_is_in_it(tmp_path: Path)
         mem.db.expire(scope.ref, expires_at="2020-01-01")
         assert not mem.add("Ana likes cake.").notes
         assert {hit.content for hit in mem.recall("likes")} == {"Ana likes tea.", "Ana likes cake."}
+
+
+@pytest.mark.parametrize("text", ["", "  \n", None])
+def test_a_correction_says_something(mem: worlddb.Memory, text: Any) -> None:
+    said = mem.add("Ana likes tea.")
+    with pytest.raises(worlddb.InputError, match="The text is"):
+        mem.correct(said, text)
+    assert texts(mem.recall("tea")) == ["Ana likes tea."] and len(mem.history(said)) == 1
+
+
+def test_a_person_is_no_memory_to_forget_correct_or_replace(mem: worlddb.Memory) -> None:
+    said = mem.add("Ben likes tea.", about="Ben")
+    head = mem.db.head()
+    for call in (
+        lambda: mem.forget("Ben"),
+        lambda: mem.correct("Ben", "Ben is gone."),
+        lambda: mem.add("Bread is nice.", replaces="Ben"),
+        lambda: mem.contradict(said, "Ben"),
+    ):
+        with pytest.raises(worlddb.InputError, match="name of a person or thing"):
+            call()
+    assert mem.db.head() == head and mem.profile().people == {"Ben": 1}
+
+
+@pytest.mark.parametrize("given", ["a", None, True, float("nan"), -1])
+def test_a_count_that_is_no_number_of_tokens_is_refused(mem: worlddb.Memory, given: Any) -> None:
+    mem.add("Ana likes tea.")
+    with pytest.raises(worlddb.InputError, match="count returned"):
+        mem.context("tea", count=lambda text: given)
+    assert mem.context("tea", count=lambda text: len(text.split())) == mem.context("tea")

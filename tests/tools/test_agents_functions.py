@@ -42,7 +42,7 @@ def test_whom_something_is_remembered_about_begins_anew_after_it_was_forgotten(d
         return db.view().edges(made, type="refers_to", direction="out")[0].target
 
     old = about("Ana lives in Lisbon.")
-    forget(db, old)
+    db.retire(old)
     new = about("Ana is the new neighbour.")
     assert new != old and about("Ana has a dog.") == new
     assert [world.ref for world in db.view().find(name="Ana")] == [new]
@@ -428,3 +428,20 @@ def test_what_a_rewritten_span_cannot_take_is_refused(db: Database) -> None:
     for other in ({"contradicts": [first]}, {"derived_from": [first]}, {"type": "Claim"}, {"name": "rate"}):
         with pytest.raises(InputError, match="was given with replaces and until"):
             remember(db, "The rate is 3 %.", replaces=first, since="2021-01-01", until="2022-01-01", **other)
+
+
+def test_only_statements_are_forgotten_and_replaced(db: Database) -> None:
+    tenant = db.create("Tenant", "Acme", content="All of Acme's.").ref
+    session = db.create("Session", "call", content="A call", world=tenant).ref
+    said = remember(db, "Ana of Acme likes tea.", about="Ana", world=tenant)
+    head = db.head()
+    for ref in ("Acme", tenant, "Ana", session):
+        for call_of in (
+            lambda ref=ref: forget(db, ref, world=tenant),
+            lambda ref=ref: remember(db, "Nothing.", replaces=ref, world=tenant),
+            lambda ref=ref: remember(db, "Nothing.", replaces=ref, since="2020", until="2021", world=tenant),
+        ):
+            with pytest.raises(InputError, match="is no statement"):
+                call_of()
+    assert db.head() == head and said["id"] in [hit["id"] for hit in recall(db, "tea", world=tenant)]
+    assert forget(db, said["id"], world=tenant)["id"] == said["id"]

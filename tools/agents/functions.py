@@ -22,11 +22,12 @@ from worlddb import (
     StoreError,
     UnavailableError,
     UnknownReference,
+    World,
     WorldDBError,
     checked_text,
     parse_time,
 )
-from worlddb.memory_scopes import check_statement_type, left_out, notes_inside, to_link
+from worlddb.memory_scopes import HOLDERS, check_statement_type, hidden_still, left_out, notes_inside, to_link
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 
 MAX_HITS: Final = 50
@@ -130,7 +131,7 @@ def remember(
     replaced = None
     if replaces is not None and until is not None:
         besides = {**joined, "type": type != "Fact", "name": name, "expires_at": expires_at}
-        return _rewritten(db, text, _seen(db, replaces, world), since, until, source, why, besides)
+        return _rewritten(db, text, _statement(db, replaces, world), since, until, source, why, besides)
     if replaces is not None:
         replaced, since, until = _replaceable(db, replaces, world, since)
     told = {replaced, *(ref for refs in ends.values() for ref in refs)}
@@ -160,7 +161,7 @@ def remember(
 def _rewritten(
     db: Database,
     text: str,
-    ref: str,
+    found: World,
     since: str | None,
     until: str,
     source: dict[str, Any] | None,
@@ -171,11 +172,12 @@ def _rewritten(
     given = [word for word, value in besides.items() if value]
     if given:
         raise InputError(f"{given[0]} was given with replaces and until", "Leave out until, or remember it apart")
-    receipt = db.revise(ref, content=text, valid_from=since, valid_to=until, source=source, why=why)
+    receipt = db.revise(found.ref, content=text, valid_from=since, valid_to=until, source=source, why=why)
     receipt.raise_if_refused()
     _keep_up(db)
     nothing: dict[str, Any] = {"proposals": [], "near": [], "restated": False}
-    return {"id": ref, "seq": receipt.seq, **nothing, "lost": _lost(receipt, ref)}
+    notes = hidden_still(found, db.view().valid)
+    return {"id": found.ref, "seq": receipt.seq, **nothing, "lost": _lost(receipt, found.ref), "notes": notes}
 
 
 def _listed(given: str | Sequence[str]) -> list[str]:
@@ -298,9 +300,10 @@ def forget(
 
     Raises:
         UnknownReference, AmbiguousReference: no statement in ``world`` has that id; several do.
+        InputError: it is ``world`` itself, a scope, a session, or the name of a person or thing: no statement.
         RefusedError: a rule of the engine forbids it; nothing was written.
     """
-    ref = _seen(db, id, world)
+    ref = _statement(db, id, world).ref
     receipt = db.retire(ref, valid_from=since, valid_to=until, why=why)
     receipt.raise_if_refused()
     told = list(receipt.notes)
@@ -452,9 +455,7 @@ def _replaceable(db: Database, ref: str, world: Any, since: str | None) -> tuple
 
     A statement that has ended by then cannot be replaced: two statements would hold in its place.
     """
-    view = db.view(world=world)
-    found = view.get(ref, include_superseded=True)
-    assert found is not None, "a known world has a newest version"
+    view, found = db.view(world=world), _statement(db, ref, world)
     since = answer_notes.start_of_successor(view, found, since)
     if not answer_notes.has_ended(view, found, since):
         return found.ref, since, answer_notes.end_of_successor(view, found)
@@ -493,6 +494,21 @@ def _seen(db: Database, ref: str, world: Any) -> str:
     found = db.view(world=world).get(ref, include_superseded=True)
     assert found is not None, "a known world has a newest version"
     return found.ref
+
+
+def _statement(db: Database, ref: str, world: Any) -> World:
+    """Return a statement visible inside ``world``, whether it holds or not.
+
+    Raises:
+        InputError: it says nothing: it is ``world`` itself, contains statements, or names a person or thing.
+    """
+    view = db.view(world=world)
+    found = view.get(ref, include_superseded=True)
+    assert found is not None, "a known world has a newest version"
+    is_home = world is not None and found.ref == db.view().reference_of(world)
+    if is_home or found.type in HOLDERS or not (found.content or found.erased):
+        raise InputError(f"{found.ref} is no statement", "Give the id of a statement")
+    return found
 
 
 def _keep_up(db: Database) -> None:

@@ -22,6 +22,7 @@ from worlddb import (
     View,
     World,
     format_time,
+    memory_scopes,
     parse_time,
 )
 from worlddb.memory_scopes import Label, Link, ScopeKey, check_statement_type, left_out, notes_inside, to_link
@@ -279,6 +280,8 @@ def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_res
     # For a memory still to come: its future containers and subjects.
     there = session.later(view, old.valid.start)
     first, *others = there.containers(old.ref) or [session.top]
+    begins = view.valid if since is None else max(view.valid, parse_time(since, "valid_from"))
+    is_over = old.expires_at is not None and old.expires_at <= begins
     with session.db.batch() as tx:
         made = tx.create(
             old.type,
@@ -290,7 +293,7 @@ def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_res
             source=call.source,
             why=given.why,
             resolve=False,
-            expires_at=old.expires_at,
+            expires_at=None if is_over else old.expires_at,
             labels=old.labels,
             pinned=old.pinned,
         )
@@ -305,6 +308,8 @@ def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_res
     done.notes.append(_closed(session, old))
     if until is not None:
         done.notes.append(f"It holds until {until}, when {old.ref} was to end")
+    if is_over:
+        done.notes.append(f"It has no deadline: that of {old.ref} will have passed, or has")
     done.notes.extend(_not_yet(session, done.id, since))
     return done
 
@@ -333,6 +338,7 @@ def _rewritten(session: Session, view: View, ref: str, given: tool_arguments.Ame
     session.embed_new()
     done = _done(session, receipt, ref)
     done.notes.extend(_lost(session, receipt))
+    done.notes.extend(memory_scopes.hidden_still(session.get(view, ref), view.valid))
     done.notes.extend(_not_yet(session, ref, given.valid_from))
     return done
 
