@@ -432,6 +432,9 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with worlddb.open(folder / "store", author="ada", embedder=LetterCounts()) as db:
         own = db.create("Note", "its own")
         db.restate(own, source={"file": "again.md"})
+        db.expire(own, ttl=60)
+        db.label(own, "draft")
+        db.pin(own)
         db.embed()
         assert db.verify(deep=True).findings == ()
     return folder / "store"

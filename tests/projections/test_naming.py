@@ -63,7 +63,7 @@ def test_a_name_of_several_is_an_error_that_lists_them_and_one_of_nobody_says_so
             with pytest.raises(InputError):
                 db.view().get(empty)
         with pytest.raises(InputError, match="not a reference"):
-            db.retire("Mercury")
+            db.erase("Mercury", reason="r")
 
 
 def test_a_reference_comes_before_a_name_that_looks_like_one() -> None:

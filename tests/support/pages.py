@@ -19,7 +19,7 @@ HOSTILE = (
     '" onmouseover="alert(1)" \'',
     "]]>--><!--",
     "&lt;b&gt; &amp;",
-    "\x1b[31mred\x1b[0m\x00 \u202egnp.exe",
+    "\x1b[31mred\x1b[0m\x01 \u202egnp.exe",
     "../../../../etc/passwd",
     "javascript:alert(1)",
 )

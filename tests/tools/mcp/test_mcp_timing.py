@@ -18,8 +18,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 import worlddb
 from worlddb.projections.tables.reads.asof import Moment
 from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.query.snapshot import confined_tables, visible
 from worlddb.query.snapshot import snapshot as containment
-from worlddb.query.snapshot import visible
 from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.session import Session
 
@@ -65,7 +65,7 @@ def walks(found: Stores, read: Any) -> int:
 
     with pytest.MonkeyPatch.context() as patched, suppress(worlddb.UnknownReference):
         patched.setattr(containment, "containers_at", counted)
-        patched.setattr(visible, "containers_at", counted)
+        patched.setattr(confined_tables, "containers_at", counted)
         read(found.db.view(world=found.mine))
     return asked[0]
 
