@@ -22,6 +22,7 @@ from worlddb.database import Database
 from worlddb.database import open as open_store
 from worlddb.log.model import errors, limits, times
 from worlddb.memory_scopes import (
+    BEGINNING,
     ENTRY,
     HOLDERS,
     SCOPE,
@@ -264,11 +265,13 @@ class Memory:
         if not isinstance(said, str) or not said.strip():
             raise errors.InputError(f"The text is {errors.shown(text)}", "Say what holds instead, or call forget")
         found = self._memory(id)
+        begins = None if since is None else times.parse_time(since, "since")
         receipt = self.db.revise(
             found.ref, content=text, valid_from=since, valid_to=until, source=self._source({}), why=why
         )
         done = self._done(receipt, [found.ref])
-        return msgspec.structs.replace(done, notes=(*done.notes, *hidden_still(found, self.db.view().valid)))
+        notes = (*hidden_still(found, self.db.view().valid), *self._not_before(found.ref, begins))
+        return msgspec.structs.replace(done, notes=(*done.notes, *notes))
 
     def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:
         """Record that two memories cannot both be true; both stay, and each is shown with the other."""
@@ -409,7 +412,8 @@ class Memory:
         people: dict[str, int] = {}
         for world, view in seen.values():
             if world.type in counted:
-                counted[world.type] += 1
+                is_begun = world.type == extraction.TURN or bool(view.find(world=world.ref, limit=1))
+                counted[world.type] += is_begun
             elif world.type == ENTRY and not world.content:
                 said = [edge.source in seen for edge in view.edges(world.ref, type=ABOUT, direction="in")]
                 people |= {world.name: people.get(world.name, 0) + sum(said)} if any(said) else {}
@@ -593,13 +597,17 @@ class Memory:
         """Write messages into their session as one commit; returns its receipt, and the places of their references."""
         with self.db.batch() as tx:
             key, home = self._home(tx)
+            within = _key("session", key, session)
+            known = [found for view in self._views() if (found := view.keyed(within)) is not None]
+            is_new = all(found.closed for found in known)
             where = tx.create(
                 extraction.SESSION,
                 session,
                 world=home,
-                key=_key("session", key, session),
+                key=within,
                 key_within=self._scopes.top if home is None else home,
-                valid_from=first,
+                # Messages of earlier times may come later, and are in it at their times.
+                valid_from=BEGINNING if is_new else first,
                 resolve=False,
                 source=self._source({}),
                 anew=True,
@@ -646,6 +654,16 @@ class Memory:
 
     def _scope_key(self) -> ScopeKey | tuple[str, ...]:
         return ("memory",) if self._label is None else self._scopes.key(self.db.view(), self._label)
+
+    def _not_before(self, ref: str, begins: int | None) -> list[str]:
+        """Return a note if a memory says something from a time on at which it does not lie in the user's world yet."""
+        if begins is None or self._label is None:
+            return []
+        edges = self.db.view().edges(ref, type="contains", direction="in", include_superseded=True)
+        first = min((edge.valid.start for edge in edges), default=begins)
+        if first <= begins:
+            return []
+        return [f"Before {times.format_time(first)} it is not found here, since it lies in {self._label} from then on"]
 
     def _entry(self, tx: Any, key: Any, home: Any, name: str) -> Any:
         """Return the entity of a name; a user goes by one name, however it is capitalised."""

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from worlddb.log.model import errors, limits
+from worlddb.log.model import errors, limits, times
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
@@ -51,8 +51,8 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     ``compatible``: of the same attribute, and both may hold. ``likeness`` is from 0 to 1. ``about`` are the
     references of the worlds that the statement refers to. ``is_later``: it began after the new one does.
     ``is_repeated``: the new one says it word for word, but for blanks, of the same subjects, and it lies directly
-    in the world that was looked in and held by then. ``is_of_one``: the new one has another value of the one attribute
-    of which the earlier one has a value, and the earlier one says nothing else.
+    in the world that was looked in, held by then, and has no end. ``is_of_one``: the new one has another value of the
+    one attribute of which the earlier one has a value, and the earlier one says nothing else.
     """
 
     ref: str
@@ -244,7 +244,7 @@ def _compared(
         is_later=is_later,
         is_of_one=alike.is_of_one,
         is_repeated=not is_later
-        and (since is None or since < seen.validity.end)
+        and seen.validity.end == times.FOREVER
         and statement_frame.folded(said) == statement_frame.folded(text)
         and subject.is_that_of(targets)
         and any(place.source == inside for place in snapshot.placings(node)),

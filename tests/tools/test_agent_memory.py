@@ -10,6 +10,7 @@ import pytest
 
 import worlddb
 from worlddb.reconciler.ingest import chat_messages
+from worlddb.tools.agents import remember
 
 
 @pytest.fixture
@@ -627,3 +628,31 @@ def test_a_count_that_is_no_number_of_tokens_is_refused(mem: worlddb.Memory, giv
     with pytest.raises(worlddb.InputError, match="count returned"):
         mem.context("tea", count=lambda text: given)
     assert mem.context("tea", count=lambda text: len(text.split())) == mem.context("tea")
+
+
+def test_what_is_said_without_an_end_is_no_repetition_of_what_ends(mem: worlddb.Memory) -> None:
+    short = mem.add("The sale is on.", until="2127-01-01")
+    long = mem.add("The sale is on.")
+    assert long.repeated == 0 and long.id != short.id
+    assert texts(mem.as_of("2128-01-01").recall("sale")) == ["The sale is on."]
+    assert mem.add("The sale is on.").ids == long.ids
+    told = remember(mem.db, "The shop is open.", until="2127-01-01")
+    assert not remember(mem.db, "The shop is open.")["restated"] and told["id"]
+    assert remember(mem.db, "The shop is open.")["restated"]
+
+
+def test_an_older_message_is_found_at_its_own_time_in_whatever_order_it_came(mem: worlddb.Memory) -> None:
+    for place, day in enumerate(("2026-11-22", "2024-01-01")):
+        mem.add([{"role": "user", "content": f"zebra {place}", "timestamp": f"{day}T10:00:00Z"}])
+    then = mem.as_of("2024-06-01")
+    assert texts(then.recall("zebra")) == ["ana: zebra 1"] and then.profile().sessions == 1
+    before = mem.as_of("2023-06-01").profile()
+    assert (before.messages, before.sessions, mem.profile().sessions) == (0, 0, 1)
+
+
+def test_a_correction_from_before_a_memory_began_says_where_it_is_not_found(mem: worlddb.Memory) -> None:
+    said = mem.add("Ana lives in Lisbon.", since="2024-01-01", about="Ana")
+    told = mem.correct(said, "Ana lives in Porto.", since="2020-01-01").notes
+    assert any(note.startswith("Before 2024-01-01") and "user:ana" in note for note in told)
+    assert texts(mem.as_of("2021-01-01").recall("where does Ana live?")) == []
+    assert mem.correct(said, "Ana lives in Faro.", since="2024-01-01").notes == ()
