@@ -220,7 +220,8 @@ def _check(request: Ingest) -> None:
             f"extractor is {type(request.extractor).__name__}, which cannot be called", "Give a function"
         )
     if request.title is not None and request.session is None:
-        raise errors.InputError(f"The title {request.title!r:.80} is of no session", "Name the session that it is of")
+        shown = errors.shown(request.title)
+        raise errors.InputError(f"The title {shown} is of no session", "Name the session that it is of")
     for what in ("format", "conversation", "session", "title"):
         if getattr(request, what) is not None or what not in ("session", "title"):
             limits.checked_text(getattr(request, what), what, limits.MAX_KEY_BYTES)
