@@ -385,7 +385,7 @@ class VisibleSnapshot:
     def hides_any(self) -> bool:
         """True if a deadline may hide anything of what is asked for."""
         if self._any_deadline is None:
-            self._any_deadline = not self.shows_hidden and self._is_marked(schema.DEADLINES)
+            self._any_deadline = not self.shows_hidden and self.has_marks and self._has_deadlines()
         return self._any_deadline
 
     def hides(self, node: int, period: valid_period.Period | None = None) -> bool:
@@ -404,12 +404,12 @@ class VisibleSnapshot:
     def has_marks(self) -> bool:
         """True if any world ever had a deadline, a label or a pin."""
         if self._any_mark is None:
-            self._any_mark = self._is_marked(b"")
+            self._any_mark = self._snapshot.tables.has_rows("marks")
         return self._any_mark
 
-    def _is_marked(self, prefix: bytes) -> bool:
-        """True if the whole store ever had a mark whose key begins so."""
-        return next(iter(self._snapshot.tables.marks.scan(prefix)), None) is not None
+    def _has_deadlines(self) -> bool:
+        """True if any world of the whole store ever had a deadline."""
+        return next(iter(self._snapshot.tables.marks.scan(schema.DEADLINES)), None) is not None
 
     def deadline(self, node: int) -> int | None:
         """The deadline of a world that is seen, as known at the moment."""

@@ -267,7 +267,8 @@ def run(examples: int, steps: int, *, shrink: bool = True, machine: type[EngineA
 def left_out() -> list[str]:
     """What the run has not done, of all that it should have."""
     enough = {
-        "methods": len(seen("", METHODS)) >= len(METHODS) - 1,
+        # Undoing and taking a label off need what was done before, so a run may do without.
+        "methods": set(METHODS) - seen("", METHODS) <= {"undo", "unlabel"},
         "batches and keeping": seen("", [*KEEPING, "refused in a batch"]) == {*KEEPING, "refused in a batch"},
         "errors": seen("error ", ERRORS) == set(ERRORS),
         "links": len(seen("link ", TYPES)) >= 8,
@@ -287,7 +288,7 @@ def test_the_engine_answers_as_the_model_says_at_every_moment_of_both_axes(root_
         if not left_out():
             break
         run(50, 40, machine=hypothesis.seed(root_seed + number)(type("Further", (EngineAndModel,), {})))
-    assert not left_out(), (left_out(), SEEN)
+    assert not left_out(), (left_out(), sorted(set(METHODS) - seen("", METHODS)), SEEN)
 
 
 FEW = st.integers(0, 6).map(lambda number: draw.Pick("world", 52 + 64 * number))

@@ -162,13 +162,14 @@ def test_spaces_tell_no_names_apart_and_revise_no_entry(db: worlddb.Database) ->
     assert [(entry.name, entry.number) for entry in db.view().find(type="Entity")] == [("Ada Lovelace", 1)]
 
 
-def test_whom_a_memory_is_about_may_have_been_erased(db: worlddb.Database) -> None:
+def test_whom_a_memory_is_about_may_have_been_erased_and_is_spoken_of_again(db: worlddb.Database) -> None:
     desk = Session(db)
     entry = edges(db, write(desk, "Rex limps.", about=["Rex"]), "refers_to")[0]
     db.erase(entry, reason="request 7")
     told = call(desk, "memory_write", text="Rex eats.", user_id="ada", about=["Rex"])
-    assert told["notes"] == [f"{entry} was erased and stays erased: the mention of it is kept, and its name is not"]
-    assert db.view().find(name="Rex") == []
+    assert edges(db, told["id"], "refers_to") == [entry] and not told["notes"]
+    assert [world.ref for world in db.view().find(name="Rex")] == [entry]
+    assert texts(call(desk, "memory_recall", query="what does he eat?", user_id="ada", about="Rex"))[0] == "Rex eats."
 
 
 @pytest.mark.parametrize("kind", ["derived_from", "contradicts"])

@@ -278,7 +278,7 @@ def test_what_rests_on_what_ended_says_so_everywhere(tmp_path: Path, capsys: pyt
         assert main(["--store", str(store), *argv]) == 0
         shown = capsys.readouterr().out
         assert told in shown, argv
-        assert (topic[:12] in shown and "which has ended" in shown) == (argv[0] in ("recall", "show"))
+        assert (topic[:12] in shown and "which has ended" in shown) == (argv[0] in ("recall", "show", "stale"))
     assert main(["--store", str(store), "stale", "--json"]) == 0
     (world,) = json.loads(capsys.readouterr().out)["stale"]
     assert world["stale"][0]["since"] == "2023-01-01T00:00:00Z" and world["stale"][0]["path"] == [base]

@@ -105,7 +105,7 @@ def test_what_a_bundle_does_outside_of_it_is_listed_refused_and_done_only_if_it_
     assert run.json("import", file, "--check")["outside"] == []
 
 
-@pytest.mark.parametrize("harm", ["cut", "changed", "empty", "a conversation", "missing"])
+@pytest.mark.parametrize("harm", ["cut", "changed", "empty", "missing"])
 def test_a_bundle_that_does_not_hold_makes_no_store(harm, run, tmp_path, capsys):
     file = tmp_path / "team.bundle"
     run.json("export", "--out", file)
@@ -114,7 +114,6 @@ def test_a_bundle_that_does_not_hold_makes_no_store(harm, run, tmp_path, capsys)
         "cut": whole[:-40],
         "changed": whole[:300] + b"!" + whole[301:],
         "empty": b"",
-        "a conversation": b'{"speaker": "Ann", "text": "hello"}\n',
     }
     file.unlink()
     if harm in harmed:
@@ -123,8 +122,17 @@ def test_a_bundle_that_does_not_hold_makes_no_store(harm, run, tmp_path, capsys)
         refused = Here(capsys, tmp_path / "new")(*argv, "--json")
         assert (refused.code, refused.error) == (2, "input" if harm == "missing" else "invalid_bundle")
         assert refused.json["error"]["remedy"]
-    assert ("worlddb ingest" in refused.err) == (harm in ("empty", "a conversation"))
+    assert ("worlddb ingest" in refused.err) == (harm == "empty")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_file_of_conversations_is_taken_in_and_not_with_what_is_for_bundles(run, tmp_path):
+    file = tmp_path / "chat.jsonl"
+    file.write_bytes(b'{"speaker": "Ann", "text": "hello"}\n')
+    for option in ("--check", "--allow-outside"):
+        refused = run("import", file, option)
+        assert refused.code == 2 and "for bundles" in refused.err
+    assert run.json("import", file)["turns"] == 1
 
 
 def test_no_file_that_a_command_writes_replaces_one_of_the_store(run, small):
