@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import worlddb
 from worlddb import Database, InputError
 
 memory = pytest.importorskip("langgraph.store.memory", reason="the extra langgraph is not installed")
+
+from langgraph.store import base  # noqa: E402
 
 from worlddb.tools.agents import ResultList, WorldDBStore  # noqa: E402
 
@@ -407,12 +410,86 @@ WRONG_INDEXES: list[Any] = [
     {"embed": letters},
     {"embed": letters, "dims": 9},
     {"embed": lambda texts: 5, "dims": 8},
+    {"embed": letters, "dims": 8, "distance_type": "hamming"},
 ]
 
 
-@pytest.mark.parametrize("index", WRONG_INDEXES, ids=["number", "nothing", "no dims", "other dims", "no vectors"])
+KINDS = ["number", "nothing", "no dims", "other dims", "no vectors", "distance"]
+
+
+@pytest.mark.parametrize("index", WRONG_INDEXES, ids=KINDS)
 def test_an_index_that_is_none_is_refused(db: Database, index: Any) -> None:
     with pytest.raises(InputError):
         store = WorldDBStore(db, index=index)
         store.put(("n",), "k", {"text": "x"})
         store.search(("n",), query="x")
+
+
+OPERATIONS: list[Any] = [
+    lambda path: base.GetOp(path, "key"),
+    lambda path: base.PutOp(path, "key", {"v": 2}),
+    lambda path: base.PutOp(path, "key", None),
+    base.SearchOp,
+    lambda path: base.ListNamespacesOp((base.MatchCondition("prefix", path),)),
+]
+
+
+@pytest.mark.parametrize("path", [("foo.bar",), ("foo", ""), ("foo", 1), ("foo", "a\0"), "foo"])
+def test_a_batch_with_a_namespace_that_is_none_is_refused_whole(db: Database, path: Any) -> None:
+    """As LangGraph's own stores do, with its error and with ours."""
+    store, head = WorldDBStore(db), db.head()
+    for operation in OPERATIONS:
+        given = [base.PutOp(("valid",), "key", {"v": 1}), operation(path)]
+        with pytest.raises(InputError) as refused:
+            store.batch(given)
+        assert isinstance(refused.value, base.InvalidNamespaceError)
+        with pytest.raises(base.InvalidNamespaceError):
+            asyncio.run(asyncio.wait_for(store.abatch(given), 20))
+    assert db.head() == head
+
+
+def test_a_namespace_may_be_a_list_and_a_key_has_to_be_text(db: Database) -> None:
+    store = WorldDBStore(db)
+    path: Any = ["users", "ana"]
+    asyncio.run(asyncio.wait_for(store.abatch([base.PutOp(path, "a", {"v": 1})]), 20))
+    store.put(path, "b", {"v": 2})
+    assert plain(store.get(path, "a")) == (("users", "ana"), "a", {"v": 1})
+    for prefix in (path, path[:1]):
+        assert [plain(item)[:2] for item in store.search(prefix)] == [(("users", "ana"), "a"), (("users", "ana"), "b")]
+        assert len(store.search(prefix, filter={"v": 1})) == 1
+    key: Any = 3
+    with pytest.raises(InputError, match="A key is int"):
+        store.batch([base.PutOp(("users",), key, {"v": 1})])
+
+
+def test_a_filter_compares_with_any_number(db: Database) -> None:
+    store = WorldDBStore(db)
+    for price in (10, 20, -10):
+        store.put(("items",), str(price), {"price": price})
+    for wanted, count in (
+        ({"$lt": math.inf}, 3),
+        ({"$gt": -math.inf, "$lt": 10**100}, 3),
+        ({"$eq": math.nan}, 0),
+        ({"$lt": 0}, 1),
+    ):
+        assert len(store.search(("items",), filter={"price": wanted})) == count, wanted
+    for kept_out in ({"price": math.inf}, {"price": {"$eq": b"10"}}):
+        with pytest.raises(InputError, match="A value"):
+            store.search(("items",), filter=kept_out)
+
+
+@pytest.mark.parametrize(("distance", "best"), [("cosine", 1.0), ("inner_product", 5 / 3), ("l2", -(2 / 3))])
+def test_the_score_is_by_the_distance_that_an_index_names(db: Database, distance: str, best: float) -> None:
+    index: Any = {
+        "embed": lambda texts: [{"ask": [1.0, 0.0], "a": [5 / 3, 0.0], "b": [0.0, 9.0]}[text] for text in texts],
+        "dims": 2,
+        "fields": ["text"],
+        "distance_type": distance,
+    }
+    store = WorldDBStore(db, index=index)
+    assert store.index_config is index and store.embeddings is not None
+    store.put(("docs",), "b", {"text": "b"})
+    store.put(("docs",), "a", {"text": "a"})
+    found = store.search(("docs",), query="ask")
+    assert [item.key for item in found] == ["a", "b"]
+    assert found[0].score == pytest.approx(best)

@@ -216,3 +216,14 @@ def test_the_async_store_is_awaited(db: Database, clock: ManualClock) -> None:
         assert await store.stop_ttl_sweeper(5) and future.done()
 
     asyncio.run(work())
+
+
+def test_whether_expired_items_are_omitted_can_be_set_later(db: Database, clock: ManualClock) -> None:
+    store = WorldDBStore(db, ttl={"default_ttl": 1})
+    store.put(NOTES, "a", {"v": 1})
+    clock.advance(100 * SECOND)
+    assert store.ttl_config is not None and store.get(NOTES, "a") is None
+    store.ttl_config["omit_expired"] = False
+    assert store.get(NOTES, "a", refresh_ttl=False) is not None and keys(store.search(NOTES)) == ["a"]
+    store.ttl_config["omit_expired"] = True
+    assert store.get(NOTES, "a") is None and store.list_namespaces() == []

@@ -76,11 +76,12 @@ class WorldDBStore(base.BaseStore):
         self._min_trust = min_trust
         self._world = None if world is None else db.view().reference_of(world)
         self.ttl_config = _checked_ttl(ttl)
-        self._hides = self.ttl_config is None or self.ttl_config.get("omit_expired") is not False
         self._uses = Uses(db)
         self._sweeper: _Sweeper | None = None
         self._directory = Directory(db)
         self._vectors = None if index is None else Vectors(index)
+        self.index_config = index
+        self.embeddings = None if self._vectors is None else self._vectors.embeddings
         self._waiting: dict[asyncio.AbstractEventLoop, list[_Asked]] = {}
         self._serving: dict[asyncio.AbstractEventLoop, asyncio.Task[None]] = {}
 
@@ -91,13 +92,7 @@ class WorldDBStore(base.BaseStore):
             InputError: an operation or a value is none that can be kept.
             RefusedError: a rule of the engine forbids what is put; nothing was written.
         """
-        given = list(ops)
-        for op in given:
-            if isinstance(op, base.PutOp):
-                _check_names(*op.namespace, op.key)
-            elif isinstance(op, base.SearchOp):
-                Conditions.of(op.filter or {}, "filter")
-                _encoded(op.filter or {})
+        given = [_checked(op) for op in ops]
         view = self.db.view()
         if self._uses.is_due(view.valid):
             self._uses.record()
@@ -117,7 +112,7 @@ class WorldDBStore(base.BaseStore):
     async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run :meth:`batch` on a worker thread, as one with what other tasks of the loop ask for meanwhile."""
         loop = asyncio.get_running_loop()
-        asked = _Asked(list(ops), loop.create_future())
+        asked = _Asked([_checked(op) for op in ops], loop.create_future())
         self._waiting.setdefault(loop, []).append(asked)
         if loop not in self._serving:
             self._serving[loop] = loop.create_task(self._serve(loop))
@@ -151,6 +146,11 @@ class WorldDBStore(base.BaseStore):
             return [found for asked in together for found in self._answer_all([asked])]
 
     # -- times to live
+
+    @property
+    def _hides(self) -> bool:
+        # A program may set this of its configuration later.
+        return self.ttl_config is None or self.ttl_config.get("omit_expired") is not False
 
     def sweep_ttl(self) -> int:
         """Retire the items whose time to live has passed; return how many. Their past stays."""
@@ -493,6 +493,53 @@ def _is_world(view: View, ref: str, wanted: str | None) -> bool:
         return ref == wanted
     found = view.get(ref)
     return found is not None and found.type == "Root" and not view.containers(ref)
+
+
+class _NamespaceError(InputError, base.InvalidNamespaceError):
+    """A namespace that is none; LangGraph's own error too."""
+
+
+def _checked(op: base.Op) -> base.Op:
+    """Return an operation with its namespaces as tuples, whoever made it.
+
+    Raises:
+        InputError: it has a name, a namespace or a filter that can be none.
+    """
+    if isinstance(op, base.PutOp | base.GetOp):
+        op = op._replace(namespace=_labels(op.namespace))
+        if not isinstance(op.key, str):
+            raise InputError(f"A key is {type(op.key).__name__}, not text", "Give it as str")
+        if isinstance(op, base.PutOp):
+            _check_names(*op.namespace, op.key)
+    elif isinstance(op, base.SearchOp):
+        op = op._replace(namespace_prefix=_labels(op.namespace_prefix))
+        Conditions.of(op.filter or {}, "filter")
+        _encoded({name: _without_bounds(wanted) for name, wanted in (op.filter or {}).items()})
+    elif isinstance(op, base.ListNamespacesOp):
+        for condition in op.match_conditions or ():
+            _labels(condition.path)
+    return op
+
+
+def _labels(given: Any) -> Namespace:
+    """Return a namespace as LangGraph's rules have it.
+
+    Raises:
+        InputError: it is no sequence of names, or a name is empty or has a dot or NUL.
+    """
+    labels = tuple(given) if isinstance(given, list | tuple) else None
+    if labels is None or not all(isinstance(each, str) and each and not {".", "\0"} & set(each) for each in labels):
+        raise _NamespaceError(
+            f"{given!r:.80} is no namespace", "Give a tuple of texts, none of them empty or with a dot or NUL"
+        )
+    return labels
+
+
+def _without_bounds(wanted: Any) -> Any:
+    """Return a condition of a filter without the numbers that it compares with: any will do, infinity too."""
+    if not isinstance(wanted, Mapping) or not all(str(name).startswith("$") for name in wanted):
+        return wanted
+    return {name: None if isinstance(bound, int | float) else bound for name, bound in wanted.items()}
 
 
 def _check_names(*names: str) -> None:

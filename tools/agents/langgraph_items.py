@@ -184,25 +184,32 @@ class Vectors:
     def __init__(self, index: Any) -> None:
         """``index`` has ``embed``, ``dims``, and ``fields`` if not the whole value is compared.
 
+        ``distance_type`` is ``cosine``, ``inner_product`` or ``l2``, as LangGraph's store for PostgreSQL takes it.
+
         Raises:
             InputError: it is no such mapping.
         """
         if not isinstance(index, Mapping) or index.get("embed") is None or not isinstance(index.get("dims"), int):
             raise InputError(f"index is {index!r:.80}", 'Give {"embed": function, "dims": number, "fields": [...]}')
+        self._distance = index.get("distance_type") or "cosine"
+        if self._distance not in ("cosine", "inner_product", "l2"):
+            raise InputError(f"distance_type is {self._distance!r:.80}", "Give cosine, inner_product or l2")
         self._dims = int(index["dims"])
         self._fields = tuple(index.get("fields") or ("$",))
-        self._embeddings = embed.ensure_embeddings(index["embed"])
+        self.embeddings = embed.ensure_embeddings(index["embed"])
         self._of: dict[tuple[str, str, tuple[str, ...]], Any] = {}
         self._lock = threading.Lock()
 
     def scores(self, query: str, items: Sequence[tuple[World, Any]]) -> list[float | None]:
-        """Return the best cosine of each item's texts to a question; None for one that is not compared.
+        """Return the best score of each item's texts to a question; None for one that is not compared.
+
+        It is the cosine, the inner product, or the distance below 0.
 
         ``items`` are worlds with the ``index`` of their put: None for the store's fields, False for none.
         """
         with self._lock:
             self._embed(items)
-            asked = self._checked([self._embeddings.embed_query(query)])[0]
+            asked = self._checked([self.embeddings.embed_query(query)])[0]
             return [self._best(asked, world, fields) for world, fields in items]
 
     def _paths_of(self, fields: Any) -> tuple[str, ...]:
@@ -210,7 +217,10 @@ class Vectors:
 
     def _best(self, asked: Any, world: World, fields: Any) -> float | None:
         vectors = self._of.get((world.ref, world.version, self._paths_of(fields)))
-        return None if vectors is None or not len(vectors) else float(np.max(vectors @ asked))
+        if vectors is None or not len(vectors):
+            return None
+        near = -np.linalg.norm(vectors - asked, axis=1) if self._distance == "l2" else vectors @ asked
+        return float(np.max(near))
 
     def _embed(self, items: Iterable[tuple[World, Any]]) -> None:
         """Embed the texts that are new, each once; those of earlier versions are forgotten."""
@@ -221,14 +231,14 @@ class Vectors:
             if key not in self._of:
                 said = list(_texts(world.content, key[2]))
                 wanted[key] = [texts.setdefault(text, len(texts)) for text in said]
-        vectors = self._checked(self._embeddings.embed_documents(list(texts)) if texts else [])
+        vectors = self._checked(self.embeddings.embed_documents(list(texts)) if texts else [])
         renewed = {ref for ref, _, _ in wanted}
         self._of = {key: each for key, each in self._of.items() if key[0] not in renewed}
         for key, places in wanted.items():
             self._of[key] = vectors[places]
 
     def _checked(self, vectors: Any) -> Any:
-        """Return vectors of length 1.
+        """Return vectors, of length 1 if the cosine is asked for.
 
         Raises:
             InputError: they have another dimension, or are none.
@@ -241,6 +251,8 @@ class Vectors:
             raise InputError(
                 f"The embedding function gave {given.shape[1]} numbers, not {self._dims}", "Correct dims of index"
             )
+        if self._distance != "cosine":
+            return given
         lengths = np.linalg.norm(given, axis=1, keepdims=True)
         return np.divide(given, lengths, out=np.zeros_like(given), where=lengths > 0)
 
