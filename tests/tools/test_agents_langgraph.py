@@ -434,7 +434,7 @@ OPERATIONS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("path", [("foo.bar",), ("foo", ""), ("foo", 1), ("foo", "a\0"), "foo"])
+@pytest.mark.parametrize("path", [("foo.bar",), ("foo", ""), ("foo", 1), ("foo", "a\0"), "foo.bar"])
 def test_a_batch_with_a_namespace_that_is_none_is_refused_whole(db: Database, path: Any) -> None:
     """As LangGraph's own stores do, with its error and with ours."""
     store, head = WorldDBStore(db), db.head()
@@ -457,6 +457,8 @@ def test_a_namespace_may_be_a_list_and_a_key_has_to_be_text(db: Database) -> Non
     for prefix in (path, path[:1]):
         assert [plain(item)[:2] for item in store.search(prefix)] == [(("users", "ana"), "a"), (("users", "ana"), "b")]
         assert len(store.search(prefix, filter={"v": 1})) == 1
+    last: Any = "ana"
+    assert store.batch([base.ListNamespacesOp((base.MatchCondition("suffix", last),))]) == [[("users", "ana")]]
     key: Any = 3
     with pytest.raises(InputError, match="A key is int"):
         store.batch([base.PutOp(("users",), key, {"v": 1})])

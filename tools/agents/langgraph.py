@@ -516,8 +516,10 @@ def _checked(op: base.Op) -> base.Op:
         Conditions.of(op.filter or {}, "filter")
         _encoded({name: _without_bounds(wanted) for name, wanted in (op.filter or {}).items()})
     elif isinstance(op, base.ListNamespacesOp):
-        for condition in op.match_conditions or ():
-            _labels(condition.path)
+        given: tuple[Any, ...] = tuple(op.match_conditions or ())
+        # LangGraph's own tests give a text where a path of one name is meant.
+        paths = ((each, (each.path,) if isinstance(each.path, str) else each.path) for each in given)
+        op = op._replace(match_conditions=tuple(each._replace(path=_labels(path)) for each, path in paths))
     return op
 
 
