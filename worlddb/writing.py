@@ -35,9 +35,10 @@ _NAMELESS: Final = (cmd.Erase, cmd.Accept, cmd.Reject, cmd.Undo, cmd.Unlink)
 
 @functools.cache
 def _refs_of(kind: type[cmd.Command]) -> tuple[str, ...]:
-    """The fields of a command that hold one reference, or several."""
+    """The fields of a command that hold one reference, or several, which may be names."""
     forms = (cmd.Ref, cmd.Ref | None, tuple[cmd.Ref, ...])
-    return tuple(field.name for field in msgspec.structs.fields(kind) if field.type in forms)
+    fields = msgspec.structs.fields(kind)
+    return () if issubclass(kind, _NAMELESS) else tuple(field.name for field in fields if field.type in forms)
 
 
 def by_reference(
@@ -51,8 +52,10 @@ def by_reference(
     """
     found: list[cmd.Command] | None = None
     for at, command in enumerate(commands):
-        for field in () if isinstance(command, _NAMELESS) else _refs_of(type(command)):
+        for field in _refs_of(type(command)):
             value = getattr(command, field)
+            if value is None or type(value) in (bytes, int):
+                continue
             several = value if type(value) is tuple else (value,)
             if not any(type(each) is str and not ids.is_reference(each) for each in several):
                 continue
