@@ -26,6 +26,8 @@ _SAME_FROM: Final = 0.72
 _FIRST_YEAR: Final = 1_000
 _LAST_YEAR: Final = 2_100
 """Numbers between these are years."""
+_MONTHS: Final = "january february march april may june july august september october november december"
+_CALENDAR: Final = frozenset(f"{_MONTHS} monday tuesday wednesday thursday friday saturday sunday".split())
 _CLOSE: Final = 0.5
 _TOUCHING: Final = 0.25
 _LIGHT_WEIGHT: Final = 0.35
@@ -81,6 +83,8 @@ def _holds_beside(earlier: Frame, later: Frame) -> bool:
     is_other = bool(earlier.content - later.content) and bool(later.content - earlier.content)
     if earlier.times and later.times and earlier.times.isdisjoint(later.times) and is_other:
         return True
+    if _of_other_days(earlier, later) and (is_other or _undated(earlier) != _undated(later)):
+        return True
     if earlier.wish and later.wish and is_other:
         return True
     return _names_no_value(earlier, later) or _says_more_of_home(earlier, later)
@@ -110,8 +114,15 @@ def _is_of_one(earlier: Frame, later: Frame) -> bool:
     """True if the earlier statement says nothing but a value of an attribute that the later one speaks of, too.
 
     Words in common do not make an attribute. Where no word stands for one, it is what belongs to the subject ("Ana's
-    rent"), or all that is said but for a number or a denial.
+    rent"), or all that is said but for a number or a denial. What differs in more than one place, or in its day, may be
+    the value of another thing ("the bank's password is …"): nothing is ended by that unless a word tells of a change.
     """
+    own, other = earlier.content - later.content, later.content - earlier.content
+    if not later.change:
+        if min(len(own), len(other)) > 1 or (own and other and _changed_numbers(earlier, later)):
+            return False
+        if _of_other_days(earlier, later) and "schedule" not in earlier.attributes & later.attributes:
+            return False
     if earlier.attributes:
         common = earlier.attributes & later.attributes
         return bool(common) and earlier.attributes - common <= _OF_PLACES
@@ -277,6 +288,29 @@ def _numbered(earlier: Frame, later: Frame, overlap: float, unit: str) -> Compar
 def _is_year(value: str) -> bool:
     """True if a number may be a year; an address or a release such as 1.2.3 is none."""
     return value.count(".") == 1 and _FIRST_YEAR <= float(value) <= _LAST_YEAR
+
+
+def _days(one: Frame) -> frozenset[str]:
+    """The months, weekdays, years and days of a month that a statement names, and the parts of dates in digits."""
+    named = {word for word in one.times if word in _CALENDAR}
+    dated = {f"{value} {unit}" for value, unit in one.numbers if unit in _CALENDAR or unit.isdecimal()}
+    return frozenset(named | dated | {value for value in _values(one) if _is_year(value)})
+
+
+def _of_other_days(earlier: Frame, later: Frame) -> bool:
+    """True if both say of which day, month or year they tell, and not of the same."""
+    before, after = _days(earlier), _days(later)
+    return bool(before) and bool(after) and before != after
+
+
+def _undated(one: Frame) -> frozenset[tuple[str, str]]:
+    """The numbers of a statement that are no part of a date."""
+    is_in_digits = any(unit.isdecimal() for _, unit in one.numbers)
+    return frozenset(
+        (value, unit)
+        for value, unit in one.numbers
+        if not (unit in _CALENDAR or unit.isdecimal() or _is_year(value) or (is_in_digits and not unit))
+    )
 
 
 def _units(one: Frame) -> frozenset[str]:

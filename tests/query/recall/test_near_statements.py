@@ -304,3 +304,41 @@ def test_what_holds_beside_another_statement_is_not_told_as_taking_its_place(ear
 )
 def test_what_takes_the_place_of_a_statement_is_told_so(earlier: str, later: str) -> None:
     assert relation(earlier, later) in TOLD[:2]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Kai ran 5 km on 2026-10-03.", "Kai ran 8 km on 2026-10-04."),
+        ("Kai ran 5 km on 3 October.", "Kai ran 8 km on 4 October."),
+        ("Kai slept 7 hours on Monday.", "Kai slept 6 hours on Tuesday."),
+        ("Kai's rent for March is 900 euros.", "Kai's rent for April is 950 euros."),
+        ("Kai's budget for 2025 is 50000 euros.", "Kai's budget for 2026 is 60000 euros."),
+    ],
+)
+def test_what_tells_of_another_day_holds_beside(earlier: str, later: str) -> None:
+    assert relation(earlier, later) == "compatible"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Kai's bank password is hunter2.", "Kai's gym password is zebra9."),
+        ("Kai's manager is Paul.", "Kai works at Globex as a data analyst."),
+        ("Kai has a shift on Monday.", "Kai has a shift on Friday."),
+        ("Kai's flat costs 900 euros.", "Kai's garage costs 100 euros."),
+    ],
+)
+def test_what_may_be_the_value_of_another_thing_ends_nothing(db: Database, earlier: str, later: str) -> None:
+    say(db, earlier)
+    assert all(near.edge_type("supersede_same_subject", 1) == "" for near in db.view().near(later, about="Kai"))
+
+
+def test_another_value_of_one_attribute_still_takes_the_place_of_the_one_before(db: Database) -> None:
+    for earlier, later in (
+        ("Kai lives in Lisbon.", "Kai lives in Porto."),
+        ("Kai's rent is 3 %.", "Kai's rent is 4 %."),
+    ):
+        said = say(db, earlier)
+        (near,) = db.view().near(later)
+        assert (near.ref, near.edge_type("supersede_same_subject", 1)) == (said, "supersedes")
