@@ -302,13 +302,19 @@ class Database(WriteCalls):
         return self._named(found) if isinstance(found, str) and not ids.is_reference(found) else found
 
     def _execute(
-        self, commands: Sequence[cmd.Command], idempotency_key: str | None, progress: Progress | None = None
+        self,
+        commands: Sequence[cmd.Command],
+        idempotency_key: str | None,
+        progress: Progress | None = None,
+        *,
+        has_texts: bool = True,
     ) -> outcome.Receipt:
         from worlddb.reconciler.pipeline import execute
 
-        commands = by_reference(commands, self._named, idempotency_key)
+        if has_texts:
+            commands = by_reference(commands, self._named, idempotency_key)
         receipt = self._nudged(execute(self._writer, commands, idempotency_key, progress))
-        if any(type(each) is cmd.Erase for each in commands):
+        if commands and type(commands[0]) is cmd.Erase:
             with suppress(errors.WorldDBError):  # The erasure is done.
                 self._reader.see_erasures()
         return receipt

@@ -617,7 +617,7 @@ def _texts(values: Sequence[str], what: str) -> tuple[str, ...]:
     return tuple(values if isinstance(values, list | tuple) else islice(values, limits.MAX_ALIASES + 1))
 
 
-Execute = Callable[[Sequence[cmd.Command], str | None], outcome.Receipt]
+Execute = Callable[..., outcome.Receipt]
 
 
 class Batch(WriteCalls):
@@ -634,6 +634,8 @@ class Batch(WriteCalls):
         self._ontology = ontology
         self._idempotency_key = idempotency_key
         self._commands: list[cmd.Command] = []
+        self._has_texts = False
+        """Whether a reference was given as a text, which may be a name."""
         self._ended = False
 
     def __enter__(self) -> Batch:
@@ -644,7 +646,7 @@ class Batch(WriteCalls):
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         self._ended = True
         if kind is None:
-            self._receipt = self._commit(self._commands, self._idempotency_key)
+            self._receipt = self._commit(self._commands, self._idempotency_key, has_texts=self._has_texts)
             self._receipt.raise_if_refused()
 
     @property
@@ -680,7 +682,9 @@ class Batch(WriteCalls):
                     "A pending reference of another batch was used", "Use that batch's receipt.refs"
                 )
             return ref.position
-        return ids.as_ref(ref)
+        found = ids.as_ref(ref)
+        self._has_texts |= type(found) is str
+        return found
 
 
 def _deadline(expires_at: times.TimeLike | None, ttl: timedelta | float | None, why: str, ref: cmd.Ref) -> cmd.Expire:

@@ -45,9 +45,11 @@ def check(commands: Sequence[cmd.Command]) -> None:
 
 def _plain(text: object, what: str, max_bytes: int, *, empty: bool = True) -> None:
     """Check a text as it is stored. Logs of earlier releases may hold a NUL, so replays and bundles do not ask this."""
-    at = limits.checked_text(text, what, max_bytes, empty=empty).find("\0")
-    if at >= 0:
-        raise errors.InvalidText(f"{what} has a NUL at character {at}", "Leave it out: no text has one")
+    checked = limits.checked_text(text, what, max_bytes, empty=empty)
+    if "\0" in checked:
+        raise errors.InvalidText(
+            f"{what} has a NUL at character {checked.index(chr(0))}", "Leave it out: no text has one"
+        )
 
 
 def _create(command: cmd.Create) -> None:

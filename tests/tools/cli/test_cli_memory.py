@@ -58,6 +58,9 @@ def test_every_read_takes_a_user_and_shows_nothing_of_another(run: Here) -> None
         told = run(*command, "--user", "ana").out
         assert "Ana likes tea." in told and "Ben" not in told
     assert run("recall", "tea", "--user", "anna").code == 1
+    for command in (["context", "tea"], ["profile"]):
+        assert "nothing was written for the user 'anna' before" in run(*command, "--user", "anna").out
+        assert run.json(*command, "--user", "ana")["note"] == ""
     assert run("recall", "tea", "--user", "ana", "--confine", "user:ben").code == 2
 
 

@@ -117,6 +117,13 @@ def _memory(db: worlddb.Database, args: Namespace) -> worlddb.Memory:
     return memory.as_of(args.valid, known=known)
 
 
+def _note(db: worlddb.Database, args: Namespace) -> str:
+    """Return a note if nothing was ever written for a user, whose name may be misspelt."""
+    if args.user is None or db.view().find(name=f"user:{args.user}", type="Scope", include_superseded=True):
+        return ""
+    return f"nothing was written for the user {args.user!r} before"
+
+
 def _context_arguments(parser: Parser) -> None:
     parser.add_argument("question", metavar="QUESTION", nargs="+", help="what the model is about to answer")
     parser.add_argument(
@@ -128,15 +135,17 @@ def _context_arguments(parser: Parser) -> None:
 
 def _context(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
-        text = _memory(db, args).context(" ".join(args.question), max_tokens=args.max_tokens)
+        text, note = _memory(db, args).context(" ".join(args.question), max_tokens=args.max_tokens), _note(db, args)
 
         def write(page: Page) -> None:
             for line in text.splitlines():
                 page.line(line)
             if not text:
                 page.line("Nothing is known for that.")
+            if note:
+                out.hint(f"note: {note}")
 
-        out.answer({"context": text}, write)
+        out.answer({"context": text, "note": note}, write)
     return DONE
 
 
@@ -147,7 +156,7 @@ def _profile_arguments(parser: Parser) -> None:
 
 def _profile(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
-        found = _memory(db, args).profile(limit=args.limit)
+        found, note = _memory(db, args).profile(limit=args.limit), _note(db, args)
 
         def write(page: Page) -> None:
             for line in str(found).splitlines():
@@ -155,9 +164,11 @@ def _profile(args: Namespace, out: Output) -> int:
             page.line(
                 (f"{wire.counted(found.messages, 'message')} in {wire.counted(found.sessions, 'session')}", "dim")
             )
+            if note:
+                out.hint(f"note: {note}")
 
         kinds: dict[str, Any] = {kind: [wire.record(world) for world in worlds] for kind, worlds in found.kinds.items()}
-        out.answer(wire.record(found) | {"at": wire.time(found.at), "kinds": kinds}, write)
+        out.answer(wire.record(found) | {"at": wire.time(found.at), "kinds": kinds, "note": note}, write)
     return DONE
 
 
