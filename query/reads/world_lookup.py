@@ -278,7 +278,7 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
         raise _ambiguous(given, found)
     if found:
         return table_reads.find_node(snapshot.tables, bytes.fromhex(found[0].ref), snapshot.place.moment.seq)
-    if _is_outermost(snapshot, spec, given):
+    if _is_outermost(snapshot, given):
         return snapshot.place.top
     if isinstance(no_reference, errors.UnknownReference):
         raise no_reference
@@ -378,10 +378,15 @@ def _node(snapshot: VisibleSnapshot, world: records.World) -> int:
     return table_reads.find_node(snapshot.tables, bytes.fromhex(world.ref), snapshot.place.moment.seq)
 
 
-def _is_outermost(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str) -> bool:
+def _is_outermost(snapshot: VisibleSnapshot, name: str) -> bool:
     """The outermost world is inside of nothing that is seen, so no lookup by name finds it."""
-    top = build.world(snapshot, snapshot.place.top, snapshot.place.moment, spec, include_superseded=True)
-    return top is not None and normalised(name) in {normalised(text) for text in (top.name, *top.aliases)}
+    # Not as a record, which says in what it lies: whether that was looked up before would tell what else is there.
+    node, moment = snapshot.place.top, snapshot.place.moment
+    seen = next(valid_period.versions_in(snapshot.tables, node, moment, None), None)
+    seen = asof.newest_version(snapshot.tables, node, moment.seq) if seen is None else seen
+    body = None if seen is None else snapshot.body(seen.row)
+    names = () if body is None else (body.name, *build.aliases(snapshot, node, moment.seq))
+    return normalised(name) in map(normalised, names)
 
 
 def _ambiguous(name: str, found: list[records.World]) -> errors.AmbiguousReference:
