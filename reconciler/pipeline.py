@@ -21,7 +21,7 @@ from worlddb.projections.tables.apply.log_marks import add_commit, refuse_suppos
 from worlddb.projections.tables.storage import rows, schema, transaction
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome, validation
-from worlddb.reconciler.decisions import bulk, configuration, model_evidence
+from worlddb.reconciler.decisions import bulk, configuration, model_evidence, worlds
 from worlddb.reconciler.dispatch import decide
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.entity_resolution import equivalence, namesakes
@@ -52,7 +52,8 @@ Request = Ingest | inputs.Arrival | Sequence[cmd.Command]
 class Task(NamedTuple):
     """A request once its text became commands, ready for the store to be locked.
 
-    ``progress`` is called for each command that was decided; ``guard`` has what an extractor's turns were chosen by.
+    ``progress`` is called for each command that was decided; ``guard`` has what an extractor's turns were chosen by,
+    ``look`` what the caller had seen.
     """
 
     commands: list[cmd.Command]
@@ -60,6 +61,7 @@ class Task(NamedTuple):
     arriving: inputs.Arrival | None
     progress: runner.Progress | None
     guard: extraction_guard.ExtractionGuard | None
+    look: inputs.Look | None = None
 
 
 class Writer(NamedTuple):
@@ -83,11 +85,16 @@ class Writer(NamedTuple):
 
 
 def execute(
-    writer: Writer, request: Request, idempotency_key: str | None = None, progress: runner.Progress | None = None
+    writer: Writer,
+    request: Request,
+    idempotency_key: str | None = None,
+    progress: runner.Progress | None = None,
+    look: inputs.Look | None = None,
 ) -> outcome.Receipt:
     """Decide a request as one commit, or refuse it whole.
 
     ``progress`` is told how many commands of how many are decided; what it raises ends the work with nothing written.
+    With a ``look`` it is refused if what it says again, joins or begins is otherwise by now than it was then.
 
     Raises:
         InputError: a value in it is wrong; nothing was written.
@@ -96,12 +103,16 @@ def execute(
     """
     for _ in range(EXTRACTIONS):
         with suppress(extraction_guard.ErasedMeanwhile):
-            return _execute_once(writer, request, idempotency_key, progress)
+            return _execute_once(writer, request, idempotency_key, progress, look)
     raise errors.UnavailableError("Texts were erased while others were being extracted, again and again", "Try again")
 
 
 def _execute_once(
-    writer: Writer, request: Request, idempotency_key: str | None, progress: runner.Progress | None
+    writer: Writer,
+    request: Request,
+    idempotency_key: str | None,
+    progress: runner.Progress | None,
+    look: inputs.Look | None,
 ) -> outcome.Receipt:
     arriving = request if isinstance(request, inputs.Arrival) else None
     guard = extraction_guard.ExtractionGuard(writer.env, idempotency_key) if isinstance(request, Ingest) else None
@@ -109,7 +120,7 @@ def _execute_once(
     if writer.advisers is not None and any(type(each) is cmd.Create and each.resolve == "all" for each in commands):
         store = model_evidence.Store(writer.env, writer.ontology, writer.resolving, FreshNonces(writer.entropy))
         commands, failure = model_evidence.advised(store, writer.advisers, commands, idempotency_key)
-    receipt = _execute_task(writer, Task(commands, idempotency_key, arriving, progress, guard))
+    receipt = _execute_task(writer, Task(commands, idempotency_key, arriving, progress, guard, look))
     if failure and receipt:
         return replace(receipt, notes=(*receipt.notes, outcome.Note("not_compared", (failure,))))
     return receipt
@@ -342,8 +353,11 @@ def _decide(writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task) -> ou
     if erasures:
         ctx.erasure = erasure_plan.plan(log, tables, erasures)
     plain = bulk.BulkDecider(ctx) if len(commands) >= PLAIN_BATCH else None
+    meanwhile = None if task.look is None else worlds.Meanwhile(ctx, task.look)
     for position, command in enumerate(commands):
         try:
+            if meanwhile is not None:
+                meanwhile.refuse(command)
             if plain is None or not plain.decide(command):
                 reconcile(ctx, command, resolve(ctx, command, writer.resolving))
         except outcome.Refusal as refusal:

@@ -32,6 +32,7 @@ from worlddb.memory_scopes import (
     check_statement_type,
     hidden_still,
     left_out,
+    looked,
     notes_inside,
     to_link,
 )
@@ -231,20 +232,22 @@ class Memory:
         """
         self._check_present()
         source = _checked_source(source)
-        told = None if properties is None else dict(properties)
-        marks = {"expires_at": expires_at, "ttl": ttl, "labels": labels, "pinned": pinned, "properties": told}
+        compared = None if properties is None else dict(properties)
+        marks = {"expires_at": expires_at, "ttl": ttl, "labels": labels, "pinned": pinned, "properties": compared}
         if isinstance(given, str):
             if not given.strip():
                 raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
             joined = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
             names = [limits.checked_text(name, "about", limits.MAX_NAME_BYTES) for name in _listed(about)]
-            return self._state(given, names, joined, type, name, since, until, source, why, on_near, marks)
+            told = given, names, joined, type, name, since, until, source, why, on_near, marks
+            return looked(lambda: self._state(*told))
         given_besides = (about, name, until, contradicts, derived_from, replaces)
         if any(given_besides) or type != "Fact":
             raise errors.InputError(
                 "A statement's arguments were given with messages", "Add the statement with a call of its own"
             )
-        return self._converse(chat_messages.messages_of(given), since, source, why, marks)
+        messages = chat_messages.messages_of(given)
+        return looked(lambda: self._converse(messages, since, source, why, marks))
 
     def correct(
         self,
@@ -485,6 +488,7 @@ class Memory:
         if on_near not in near_statements.ON_NEAR:
             known = ", ".join(near_statements.ON_NEAR)
             raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {known}")
+        look = self.db.view()
         ends = {kind: [self._memory(ref).ref for ref in _listed(refs)] for kind, refs in joined.items()}
         begun, begins = self._begun(), None if since is None else times.parse_time(since, "since")
         named, seeing = [self._own_name(each) for each in about], dict[str, View]()
@@ -500,7 +504,7 @@ class Memory:
         if said is not None and (said.type, said.name) == (type, name):
             others = tuple(each for each in near if each.ref != said.ref)
             asked = ((each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others)
-            with self.db.batch() as tx:
+            with self.db.batch(seen=look) as tx:
                 tx.restate(said.ref, source=self._source(source), why=why)
                 _mark_again(tx, said, **marks)
                 for kind, ref, reason in to_link(seeing[said.ref], said.ref, (link for link in asked if link[0])):
@@ -512,7 +516,7 @@ class Memory:
             kind = found.edge_type(on_near, len(about))
             if kind and found.ref not in told:
                 ends.setdefault(kind, []).append(found.ref)
-        with self.db.batch() as tx:
+        with self.db.batch(seen=look) as tx:
             key, home = self._home(tx)
             made = tx.create(
                 type,
@@ -553,11 +557,12 @@ class Memory:
         speakers = {chat_messages.USER: self.user or "", chat_messages.ASSISTANT: self.agent or ""}
         speakers = {role: name for role, name in speakers.items() if name}
         session = self.session or extraction.DEFAULT_SESSION
-        known = self._held(session, said)
+        look = self.db.view()
+        known, homes = self._held(session, said)
         begun, fallback = self._begun(), None if at is None else times.parse_time(at, "since")
         first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
         said = [each for place, each in enumerate(said) if place not in known]
-        told = source, fallback, first, why, marks
+        told = source, fallback, first, why, marks, look, homes
         for attempt in range(MAX_SESSIONS_MOVED):
             try:
                 receipt, made = self._write_turns(said, speakers, session, attempt, *told)
@@ -572,15 +577,17 @@ class Memory:
         done = self._done(receipt, refs, begun)
         return msgspec.structs.replace(done, repeated=again, notes=(*notes, *done.notes))
 
-    def _held(self, session: str, said: Sequence[chat_messages.ChatMessage]) -> set[int]:
-        """Return the places of messages in a list that the session holds in one of the user's worlds, or held once."""
-        known, views = set[int](), self._views()
+    def _held(self, session: str, said: Sequence[chat_messages.ChatMessage]) -> tuple[set[int], list[str]]:
+        """Return the places of messages that the session holds in the user's worlds, or held once, and the sessions."""
+        known, homes, views = set[int](), list[str](), self._views()
         scope = self._scope_key() if views else ()
         keys = [None if own is None else _key("message", scope, session, *own) for own in map(identity, said)]
         for view in views:
             home = repeated_messages.session_in(view, session, _key("session", scope, session))
-            known |= set() if home is None else repeated_messages.held_before(view, home, said, self.db, keys)
-        return known
+            if home is not None:
+                known |= repeated_messages.held_before(view, home, said, self.db, keys)
+                homes.append(home.ref)
+        return known, homes
 
     def _write_turns(
         self,
@@ -593,9 +600,11 @@ class Memory:
         first: int | None,
         why: str,
         marks: Mapping[str, Any],
+        look: View,
+        homes: Sequence[str],
     ) -> tuple[Any, list[int]]:
         """Write messages into their session as one commit; returns its receipt, and the places of their references."""
-        with self.db.batch() as tx:
+        with self.db.batch(seen=look, rests_on=homes) as tx:
             key, home = self._home(tx)
             within = _key("session", key, session)
             known = [found for view in self._views() if (found := view.keyed(within)) is not None]

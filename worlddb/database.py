@@ -307,13 +307,14 @@ class Database(WriteCalls):
         idempotency_key: str | None,
         progress: Progress | None = None,
         *,
+        look: inputs.Look | None = None,
         has_texts: bool = True,
     ) -> outcome.Receipt:
         from worlddb.reconciler.pipeline import execute
 
         if has_texts:
             commands = by_reference(commands, self._named, idempotency_key)
-        receipt = self._nudged(execute(self._writer, commands, idempotency_key, progress))
+        receipt = self._nudged(execute(self._writer, commands, idempotency_key, progress, look))
         if commands and type(commands[0]) is cmd.Erase:
             with suppress(errors.WorldDBError):  # The erasure is done.
                 self._reader.see_erasures()
@@ -334,7 +335,14 @@ class Database(WriteCalls):
         self._reader.vector_indexes()
         return receipt
 
-    def batch(self, *, idempotency_key: str | None = None, progress: Progress | None = None) -> Batch:
+    def batch(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        progress: Progress | None = None,
+        seen: View | None = None,
+        rests_on: Sequence[Any] = (),
+    ) -> Batch:
         """Write many commands as one commit: ``with db.batch() as tx: ...``.
 
         ``tx.receipt`` is there afterwards. Calls on ``tx`` return pending references that later calls in the batch may
@@ -343,9 +351,21 @@ class Database(WriteCalls):
 
         ``progress(done, total)`` is called as the commands are decided, when the block has ended; what it raises aborts
         the batch too. It holds up every other writer, so it should return at once.
+
+        ``seen`` is the view by which the batch was made up. It is refused if other writes changed what it rests on
+        since then: what it says again or joins, or what is listed in ``rests_on``, says something else or lies
+        elsewhere by now (``changed_meanwhile``), or what it writes without a key was written into the same world
+        (``said_meanwhile``). Look again then.
         """
         limits.checked_callable(progress, "progress")
-        return Batch(partial(self._execute, progress=progress), self._ontology, idempotency_key)
+        look = None
+        if seen is not None:
+            from worlddb.reconciler.transaction import inputs
+
+            if not isinstance(seen, View):
+                raise errors.InputError(f"seen is {type(seen).__name__}, not a view", "Give db.view() of the look")
+            look = inputs.Look(seen.seq, seen.valid, self._refs(list(rests_on)))
+        return Batch(partial(self._execute, progress=progress, look=look), self._ontology, idempotency_key)
 
     def ingest(
         self,

@@ -6,13 +6,13 @@ tells inside of one world.
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from worlddb.database import Database
 from worlddb.log.model import limits
-from worlddb.log.model.errors import InputError, UnknownReference
+from worlddb.log.model.errors import InputError, RefusedError, UnavailableError, UnknownReference
 from worlddb.log.model.times import TimeLike, format_time
 from worlddb.query.records.records import World
 from worlddb.query.view.view import View
@@ -29,8 +29,15 @@ KINDS: Final = ("user", "agent", "app", "run")
 BEGINNING: Final = "0001-01-01"
 """Start of every scope, so that memories of earlier times are in it at those times too."""
 
+MOST_LOOKS: Final = 16
+"""How often a write looks again that others came before."""
+_MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
+
 ScopeKey: TypeAlias = tuple[str, str, str, str, str]
 """``mcp``, the served world, the scope's kind and id, and the number of purged scopes of that id."""
+
+
+Written = TypeVar("Written")
 
 
 class Label(NamedTuple):
@@ -41,6 +48,21 @@ class Label(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.id}"
+
+
+def looked(write: Callable[[], Written]) -> Written:
+    """Return what a write comes to that looks first; it looks again where others came between look and lock.
+
+    Raises:
+        UnavailableError: they did so time and again; nothing was written.
+    """
+    for _ in range(MOST_LOOKS):
+        try:
+            return write()
+        except RefusedError as error:
+            if error.details.get("reason") not in _MEANWHILE:
+                raise
+    raise UnavailableError("Others write the same, or change what it is about, again and again", "Try again")
 
 
 def check_statement_type(type: str) -> None:

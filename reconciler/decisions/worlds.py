@@ -3,22 +3,26 @@
 A world that moves takes along the interior edges whose both ends move.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NoReturn
 
 from worlddb.log.model import blobs, errors, ids, limits, times
 from worlddb.log.model import events as ev
+from worlddb.projections.tables.apply import mark_rows
+from worlddb.projections.tables.apply.apply import erasure_of
 from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import timeline_rows
-from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
+from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE, EdgePlace, EdgeRow
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types import supersession
 from worlddb.reconciler.edge_types.handler import HandledEdge, WorldText
 from worlddb.reconciler.entity_resolution.namesakes import Resolution
-from worlddb.reconciler.transaction import context, draft, windows
+from worlddb.reconciler.transaction import context, draft, inputs, windows
 
 DERIVED_FROM: Final = "derived_from"
+MOST_READ: Final = 4_096
+"""How many commits, of as many events each, are read through for what was said since a look."""
 MOST_TOLD: Final = 20
 """How many worlds that a retirement or a resumption touches are named in the receipt, of each kind."""
 
@@ -456,3 +460,88 @@ def _carry_edges(ctx: context.Context, moved: set[int], left: set[int], to: int)
         ctx.note("edges_carried", *carried)
     if behind:
         ctx.note("edges_left_behind", *behind)
+
+
+class Meanwhile:
+    """What others wrote between a caller's look at the store and the lock: whoever looked is refused what rests on it.
+
+    They look again then. A statement that is said again, or joined to another one, says what it said, and lies and is
+    hidden where it was. A text that is written without a key was not written by somebody else in the same place.
+    """
+
+    def __init__(self, ctx: context.Context, look: inputs.Look) -> None:
+        self._ctx = ctx
+        self._look = look
+        self._head = ctx.draft.head.seq
+        self._written: set[int] | None = None
+        if not all(self._is_as_it_was(ref, is_placed=True) for ref in look.rests_on):
+            self._refuse("changed_meanwhile", "What it rests on, or where that lies, was changed by another write")
+
+    def refuse(self, command: cmd.Command) -> None:
+        """Refuse a command that is about to be decided, if others changed what it rests on."""
+        match command:
+            case cmd.Restate() if not self._is_as_it_was(command.ref, is_placed=True):
+                self._refuse("changed_meanwhile", "What it says, or where it lies, was changed by another write")
+            case cmd.Link() if not all(map(self._is_as_it_was, (command.source_ref, command.target_ref))):
+                self._refuse("changed_meanwhile", "What an end of the edge says was changed by another write")
+            case cmd.Create(key=None) if command.content and self._head > self._look.seq and self._is_said(command):
+                self._refuse("said_meanwhile", "Another write says the same in the same world")
+            case _:
+                pass
+
+    def _refuse(self, code: str, reason: str) -> NoReturn:
+        self._ctx.refuse(code, f"{reason} since commit {self._look.seq}", "Look again, and decide by what holds now")
+
+    def _is_as_it_was(self, ref: cmd.Ref, *, is_placed: bool = False) -> bool:
+        if isinstance(ref, int):
+            return True
+        ctx, head, seq = self._ctx, self._head, self._look.seq
+        node = context.node_ref(ctx, ref)
+        now, then = asof.Moment(head, ctx.now), asof.Moment(seq, self._look.valid)
+        above = [node] if node != ROOT_NODE else []
+        for each in above:
+            one, other = (asof.version_at(ctx.tables, each, moment) for moment in (now, then))
+            erasure = erasure_of(ctx.tables, each)
+            is_erased = erasure is not None and seq < erasure.seq <= head
+            if is_erased or (one and one.number) != (other and other.number):
+                return False
+            if is_placed:
+                placed = [(place.source, row) for place, row in self._placed(each)]
+                if any(seq < commit <= head for _, row in placed for commit in (row.seq, row.closed, row.unlinked)):
+                    return False
+                above += [source for source, _ in placed if source not in above and source != ROOT_NODE]
+        deadlines = (mark_rows.deadline_at(ctx.tables, node, known) for known in (head, seq))
+        return not is_placed or len({None if each is None else each.at for each in deadlines}) == 1
+
+    def _placed(self, node: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        """The edges by which others contain a node, or did when they were looked at."""
+        tables = self._ctx.tables
+        return tables.incoming(node, tables.type_code(CONTAINS), known_after=self._look.seq, known_by=self._head)
+
+    def _is_said(self, command: cmd.Create) -> bool:
+        ctx = self._ctx
+        home = ROOT_NODE if command.world is None else context.node_ref(ctx, command.world)
+        for node in self._written_since():
+            said = ctx.body(node) if home in ctx.containers(node) else None
+            if said is not None and (said.type, said.name, said.content) == (
+                command.type,
+                command.name,
+                command.content,
+            ):
+                return True
+        return False
+
+    def _written_since(self) -> set[int]:
+        """The worlds that were written, revised or put somewhere since the look."""
+        if self._written is None:
+            ctx, self._written = self._ctx, set()
+            since = range(self._look.seq + 1, self._head + 1)
+            if len(since) > MOST_READ or any(ctx.draft.log.header(seq).event_count > MOST_READ for seq in since):
+                self._refuse("said_meanwhile", "More was written than can be read through")
+            for event in (each for seq in since for each in ctx.draft.log.events(seq).events):
+                lineage = event.lineage if isinstance(event, ev.Created | ev.Revised) else None
+                if isinstance(event, ev.Linked) and event.type == CONTAINS:
+                    lineage = event.target
+                node = None if lineage is None else ctx.tables.node_of(ids.Lineage(lineage))
+                self._written |= set() if node is None else {node}
+        return self._written

@@ -1,13 +1,13 @@
 """What a request brings into its transaction beside its commands.
 
-That is an arriving bundle or a planned erasure.
+That is an arriving bundle, a planned erasure, or the moment at which its caller looked.
 """
 
 from typing import Literal, NamedTuple
 
 from worlddb.log.model.checkpoint import Checkpoint
 from worlddb.log.store.bundle_contents import Contents
-from worlddb.reconciler.commands.commands import Import
+from worlddb.reconciler.commands.commands import Import, Ref
 
 Outside = Literal["refuse", "allow", "rehearse"]
 """What becomes of an import that does something to worlds outside of its bundle; a rehearsal writes nothing at all."""
@@ -23,6 +23,17 @@ class Arrival(NamedTuple):
     contents: Contents
     head: Checkpoint | None
     outside: Outside = "refuse"
+
+
+class Look(NamedTuple):
+    """The moment of the view by which a request was made up: its commit and its valid time.
+
+    ``rests_on`` are worlds that it is to find as they were, beside those that its commands name.
+    """
+
+    seq: int
+    valid: int
+    rests_on: tuple[Ref, ...] = ()
 
 
 BlobPlace = tuple[int, int]

@@ -1,7 +1,7 @@
 """The front door for an agent: what it writes, finds, repeats, keeps apart and refuses."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -656,3 +656,83 @@ def test_a_correction_from_before_a_memory_began_says_where_it_is_not_found(mem:
     assert any(note.startswith("Before 2024-01-01") and "user:ana" in note for note in told)
     assert texts(mem.as_of("2021-01-01").recall("where does Ana live?")) == []
     assert mem.correct(said, "Ana lives in Faro.", since="2024-01-01").notes == ()
+
+
+def before_the_next_batch(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Have something happen between the look of the next write and its lock, as another process would do it."""
+    batch = worlddb.Database.batch
+
+    def first(db: worlddb.Database, **options: Any) -> Any:
+        monkeypatch.setattr(worlddb.Database, "batch", batch)
+        act()
+        return batch(db, **options)
+
+    monkeypatch.setattr(worlddb.Database, "batch", first)
+
+
+SAID = "Ana likes green tea."
+OTHERS: dict[str, Callable[[worlddb.Memory, worlddb.Added], object]] = {
+    "correct": lambda other, said: other.correct(said, "Ana likes coffee."),
+    "move": lambda other, said: other.db.move(said.id, other.db.create("Topic", "elsewhere")),
+    "move all": lambda other, said: other.db.move(other.db.view().find(name="user:ana"), other.db.create("Topic", "x")),
+    "expire": lambda other, said: other.expire(said, expires_at="2020-01-01"),
+    "forget": lambda other, said: other.forget(said),
+    "replace": lambda other, said: other.add("Ana hates tea.", about="Ana", replaces=said),
+    "erase": lambda other, said: other.db.erase(said.id, reason="r"),
+    "forget_user": lambda other, said: other.forget_user(reason="r"),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_what_another_process_changes_between_the_look_and_the_write_is_not_taken_for_said(
+    mem: worlddb.Memory, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    said = mem.add(SAID, about="Ana")
+    before_the_next_batch(monkeypatch, lambda: OTHERS[what](worlddb.memory(mem.db, user="ana"), said))
+    again = mem.add(SAID, about="Ana")
+    assert SAID in texts(mem.recall("green tea"))
+    assert (again.repeated, again.id != said.id) == (0, True)
+    assert mem.db.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("what", ["correct", "move", "expire", "forget"])
+def test_an_agents_function_looks_again_where_another_process_came_before(
+    mem: worlddb.Memory, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    mem.add("Ana has a dog.")
+    (scope,) = mem.db.view().find(name="user:ana")
+    first = remember(mem.db, SAID, about="Ana", world=scope.ref)
+    said = worlddb.Added(ids=(first["id"],), seq=first["seq"])
+    before_the_next_batch(monkeypatch, lambda: OTHERS[what](worlddb.memory(mem.db, user="ana"), said))
+    assert not remember(mem.db, SAID, about="Ana", world=scope.ref)["restated"]
+    assert SAID in texts(mem.recall("green tea"))
+
+
+def test_what_another_process_says_between_the_look_and_the_write_is_said_again_and_not_twice(
+    mem: worlddb.Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mem.add("Ana has a dog.")
+    other = worlddb.memory(mem.db, user="ana", agent="other", session="call")
+    before_the_next_batch(monkeypatch, lambda: other.add(SAID, about="Ana"))
+    assert mem.add(SAID, about="Ana").repeated == 1
+    chat = [{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}]
+    before_the_next_batch(monkeypatch, lambda: other.add(chat))
+    assert mem.add(chat).repeated == 2
+    found = texts(mem.recall("tea one two", k=20))
+    assert (found.count(SAID), len([text for text in found if "one" in text])) == (1, 1)
+    # A chat of which a part was there: with its session it went, and is written whole.
+    longer = [*chat, {"role": "user", "content": "three"}]
+    (session,) = mem.db.view().find(type="Session")
+    before_the_next_batch(monkeypatch, lambda: mem.db.move(session, mem.db.create("Topic", "x")))
+    assert mem.add(longer).repeated == 0
+    assert [text.endswith(("one", "two", "three")) for text in texts(mem.recall("one two three", k=3))] == [True] * 3
+
+
+def test_many_tasks_that_say_the_same_at_once_make_one_memory(mem: worlddb.Memory) -> None:
+    async def all_at_once() -> list[Any]:
+        chat = [{"role": "user", "content": "list one"}, {"role": "assistant", "content": "list two"}]
+        return [*await asyncio.gather(*(mem.aadd(given) for _ in range(3) for given in (SAID, chat)))]
+
+    assert sum(added.repeated for added in asyncio.run(all_at_once())) == 2 + 2 * 2
+    found = texts(mem.recall("green tea list one two", k=20))
+    assert len(found) == len(set(found)) == 3

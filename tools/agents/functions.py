@@ -22,12 +22,13 @@ from worlddb import (
     StoreError,
     UnavailableError,
     UnknownReference,
+    View,
     World,
     WorldDBError,
     checked_text,
     parse_time,
 )
-from worlddb.memory_scopes import HOLDERS, check_statement_type, hidden_still, left_out, notes_inside, to_link
+from worlddb.memory_scopes import HOLDERS, check_statement_type, hidden_still, left_out, looked, notes_inside, to_link
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 
 MAX_HITS: Final = 50
@@ -124,8 +125,44 @@ def remember(
     if not text.strip():
         raise InputError("text is blank", "Give one statement, understandable by itself")
     check_statement_type(type)
-    names = _names(about)
-    home = None if world is None else db.view().reference_of(world)
+    given = (
+        about,
+        since,
+        until,
+        replaces,
+        contradicts,
+        derived_from,
+        type,
+        name,
+        why,
+        expires_at,
+        world,
+        source,
+        on_near,
+    )
+    return looked(lambda: _remembered(db, text, *given))
+
+
+def _remembered(
+    db: Database,
+    text: str,
+    about: str | Sequence[str],
+    since: str | None,
+    until: str | None,
+    replaces: str | None,
+    contradicts: str | Sequence[str],
+    derived_from: str | Sequence[str],
+    type: str,
+    name: str,
+    why: str,
+    expires_at: str | None,
+    world: Any,
+    source: dict[str, Any] | None,
+    on_near: str,
+) -> dict[str, Any]:
+    """Look what a statement is near, and write it, or that it was said again."""
+    names, look = _names(about), db.view()
+    home = None if world is None else look.reference_of(world)
     joined = {"contradicts": _listed(contradicts), "derived_from": _listed(derived_from)}
     ends = {kind: [_seen(db, ref, world) for ref in refs] for kind, refs in joined.items()}
     replaced = None
@@ -138,13 +175,13 @@ def remember(
     near = [found for found in _near(db, text, names, since, world, on_near) if found[0].ref not in told]
     again = [each.ref for each, _ in near if each.is_repeated and _is_called(db, each.ref, type, name, world)]
     if again and until is None and told == {None}:
-        return _said_again(db, again[0], near, since, world, source, why, expires_at)
+        return _said_again(db, look, again[0], near, since, world, source, why, expires_at)
     if replaced is not None:
         ends["supersedes"] = [replaced]
     links = [(kind, ref, why) for kind, refs in ends.items() for ref in refs]
     links += [(edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in near if edge_type]
     told_too: dict[str, Any] = {"source": source, "why": why, "resolve": "all" if name else False}
-    with db.batch() as tx:
+    with db.batch(seen=look) as tx:
         made = tx.create(
             type, name, content=text, world=world, valid_from=since, valid_to=until, expires_at=expires_at, **told_too
         )
@@ -195,6 +232,7 @@ def _names(about: str | Sequence[str]) -> list[str]:
 
 def _said_again(
     db: Database,
+    look: View,
     said: str,
     near: list[tuple[Near, str]],
     since: str | None,
@@ -207,7 +245,7 @@ def _said_again(
     view, others = db.view(world=world), [(other, edge_type) for other, edge_type in near if other.ref != said]
     asked = ((edge_type, other.ref, f"by on_near: {other.reason}") for other, edge_type in others if edge_type)
     links = {ref: (edge_type, reason) for edge_type, ref, reason in to_link(view, said, asked)}
-    with db.batch() as tx:
+    with db.batch(seen=look) as tx:
         tx.restate(said, source=source, why=why)
         tx.unexpire(said) if expires_at is None else tx.expire(said, expires_at=expires_at)
         for ref, (edge_type, reason) in links.items():

@@ -25,7 +25,7 @@ from worlddb import (
     memory_scopes,
     parse_time,
 )
-from worlddb.memory_scopes import Label, Link, ScopeKey, check_statement_type, left_out, notes_inside, to_link
+from worlddb.memory_scopes import Label, Link, ScopeKey, check_statement_type, left_out, looked, notes_inside, to_link
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session
 
@@ -51,6 +51,13 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
     _check_labels(labels)
     _check_text(given.text)
     check_statement_type(given.type)
+    return looked(lambda: _looked_and_written(session, labels, given, call))
+
+
+def _looked_and_written(
+    session: Session, labels: list[Label], given: tool_arguments.Write, call: Call
+) -> tool_results.Saved:
+    """Look what a memory is near, and write it, or that it was said again."""
     view = session.view()
     joined = _joined(session, view, given)
     known = [session.scopes(view, label, include_retired=True) for label in labels]
@@ -65,14 +72,15 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
     named = {ref for refs in joined.values() for ref in refs}
     links = _links(given, [each for each in near if each.ref not in named])
     try:
-        receipt = _written(session, given, call, keys, joined, links)
+        receipt = _written(session, view, given, call, keys, joined, links)
     except IdempotencyConflict as error:
         # A scope that was purged since has another key now, and other memories may be near: what was written then?
         then = session.db.view(seq=error.details["seq"], world=session.world)
         before, linked = [session.key(then, label) for label in labels], _links_of(session, then.seq, named)
         if (before, linked) == (keys, links):
             raise
-        receipt, is_purged, links = _written(session, given, call, before, joined, linked), before != keys, linked
+        receipt = _written(session, view, given, call, before, joined, linked)
+        is_purged, links = before != keys, linked
     if receipt.seq <= view.seq:
         then = session.db.view(seq=receipt.seq - 1, valid=receipt.ingest_time, world=session.world)
         near = _near(then, given, [scope.ref for label in labels for scope in session.scopes(then, label)])
@@ -125,12 +133,12 @@ def _restated(
     others = [each for each in near if each.ref != ref]
     links = to_link(view, ref, _links(given, others))
     try:
-        receipt = _said_again(session, given, call, ref, links)
+        receipt = _said_again(session, view, given, call, ref, links)
     except IdempotencyConflict as error:
         # The same call may have linked what is linked by now.
         links = _links_of(session, error.details["seq"], set())
         try:
-            receipt = _said_again(session, given, call, ref, links)
+            receipt = _said_again(session, view, given, call, ref, links)
         except IdempotencyConflict:
             return None
     receipt.raise_if_refused()
@@ -142,9 +150,11 @@ def _restated(
     return tool_results.Saved(**msgspec.structs.asdict(done), near=_told(others, {}, links))
 
 
-def _said_again(session: Session, given: tool_arguments.Write, call: Call, ref: str, links: list[Link]) -> Receipt:
+def _said_again(
+    session: Session, view: View, given: tool_arguments.Write, call: Call, ref: str, links: list[Link]
+) -> Receipt:
     """Record that a memory was said again, and link it to what is near, in one commit."""
-    with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key)) as tx:
+    with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
         tx.restate(ref, source=call.source, why=given.why)
         if given.expires_at is None:
             tx.unexpire(ref)
@@ -178,6 +188,7 @@ def _told(near: list[Near], joined: dict[str, list[str]], links: list[Link]) -> 
 
 def _written(
     session: Session,
+    view: View,
     given: tool_arguments.Write,
     call: Call,
     keys: list[ScopeKey],
@@ -185,7 +196,7 @@ def _written(
     links: list[Link],
 ) -> Receipt:
     """Write a memory into the scopes of some keys; the receipt of the first time if the call is made again."""
-    with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key)) as tx:
+    with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
         first, *others = [session.write_scope(tx, key) for key in keys]
         made = tx.create(
             given.type,
@@ -266,6 +277,11 @@ def mark(session: Session, given: tool_arguments.MarkMemory, call: Call) -> tool
 def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
     """``memory_amend``."""
     _check_text(given.text)
+    return looked(lambda: _amended(session, given, call))
+
+
+def _amended(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
+    """Look what holds, and write what holds in its place."""
     view = session.view()
     old = session.memory(view, given.id)
     if old.erased:
@@ -282,7 +298,7 @@ def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_res
     first, *others = there.containers(old.ref) or [session.top]
     begins = view.valid if since is None else max(view.valid, parse_time(since, "valid_from"))
     is_over = old.expires_at is not None and old.expires_at <= begins
-    with session.db.batch() as tx:
+    with session.db.batch(seen=view) as tx:
         made = tx.create(
             old.type,
             old.name,

@@ -146,3 +146,46 @@ def test_a_store_decided_again_says_it_again(db: Database, tmp_path: Path) -> No
     db.replay(tmp_path / "copy")
     with worlddb.open(tmp_path / "copy", embedder=None) as copy:
         assert copy.view().get(fact).restated == db.view().get(fact).restated  # type: ignore[union-attr]
+
+
+def test_a_batch_that_was_made_up_by_a_view_is_refused_if_others_changed_what_it_rests_on(db: Database) -> None:
+    home, said = db.create("Topic", "home"), db.create("Fact", "", content=SAID)
+    other, key = db.create("Fact", "", content="Ana likes tea."), "call-1"
+
+    def outcome(write: Any, *, between: Any = None, rests_on: Any = (), key: str | None = None) -> str:
+        seen = db.view()
+        if between is not None:
+            between()
+        try:
+            with db.batch(seen=seen, rests_on=rests_on, idempotency_key=key) as tx:
+                write(tx)
+        except RefusedError as error:
+            return str(error.details["reason"])
+        return "committed"
+
+    def again(tx: Any) -> Any:
+        return tx.restate(said)
+
+    assert outcome(again) == "committed"
+    assert outcome(again, between=lambda: db.create("Fact", "", content="Another.")) == "committed"
+    assert outcome(again, between=lambda: db.restate(said, source={"n": 1})) == "committed"
+    assert outcome(again, between=lambda: db.revise(said, content="Ana lives in Porto.")) == "changed_meanwhile"
+    assert outcome(again, between=lambda: db.expire(said, ttl=60)) == "changed_meanwhile"
+    assert outcome(again, between=lambda: db.move(said, home)) == "changed_meanwhile"
+    assert outcome(again, between=lambda: db.revise(home, content="It lies in there.")) == "changed_meanwhile"
+    assert outcome(again, between=lambda: db.retire(said)) == "changed_meanwhile"
+    joined: Any = {"write": lambda tx: tx.link(said, "contradicts", other)}
+    assert outcome(**joined, between=lambda: db.revise(other, content="Ana likes milk.")) == "changed_meanwhile"
+    made: Any = {"write": lambda tx: tx.create("Fact", "", content=SAID, world=home), "rests_on": [other]}
+    assert outcome(**made, between=lambda: db.create("Fact", "", content=SAID, world=home)) == "said_meanwhile"
+    assert outcome(**made, between=lambda: db.create("Fact", "", content=SAID)) == "committed"
+    assert outcome(**made, between=lambda: db.create("Fact", "other", content=SAID, world=home)) == "committed"
+    assert outcome(**made, between=lambda: db.erase(other, reason="r")) == "changed_meanwhile"
+    # A call that is made again under its key gets its first receipt, whatever came between.
+    assert outcome(made["write"], key=key) == "committed"
+    last = db.head().seq
+    assert outcome(made["write"], key=key, between=lambda: db.revise(home, content="Other.")) == "committed"
+    assert db.head().seq == last + 1
+    with pytest.raises(worlddb.InputError, match="not a view"):
+        db.batch(seen=3)  # type: ignore[arg-type]
+    assert db.verify(deep=True).ok

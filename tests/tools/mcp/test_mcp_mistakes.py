@@ -462,3 +462,26 @@ def test_another_text_under_the_key_of_an_erased_one_is_told_as_not_written(
     assert again["id"] == old and db.head() == head
     (note,) = again["notes"]
     assert note.startswith(f"{old} was written under this idempotency_key and erased since") and "nothing was" in note
+
+
+@pytest.mark.parametrize("tool", ["memory_write", "memory_amend"])
+@pytest.mark.parametrize("confined", [False, True])
+def test_what_another_server_changed_between_the_look_and_the_write_is_looked_at_again(
+    db: worlddb.Database, monkeypatch: pytest.MonkeyPatch, confined: bool, tool: str
+) -> None:
+    desk = Session(db, db.create("Topic", "mine").ref if confined else None)
+    old = write(desk, "Ada lives in Riga.", about=["Ada"])
+    batch = worlddb.Database.batch
+
+    def first(db: worlddb.Database, **options: Any) -> Any:
+        monkeypatch.setattr(worlddb.Database, "batch", batch)
+        call(desk, "memory_amend", id=old, text="Ada lives in Oslo.")
+        return batch(db, **options)
+
+    monkeypatch.setattr(worlddb.Database, "batch", first)
+    if tool == "memory_write":
+        assert write(desk, "Ada lives in Riga.", about=["Ada"]) != old
+        assert set(texts(call(desk, "memory_list", user_id="ada"))) >= {"Ada lives in Riga.", "Ada lives in Oslo."}
+    else:
+        with pytest.raises(InputError, match="took its place"):
+            call(desk, "memory_amend", id=old, text="Ada lives in Rome.")
