@@ -6,6 +6,7 @@
 #   make bench                the benchmark programs in turn       (SEED=N, BENCHES="load replay")
 #   make house                the size and shape of the code: modules, imports, circles, files that a call enters
 #   make soak                 the tests that take minutes          (SEED=N, SEEDS=N simulated, KILLS=N, TESTS=FILE…)
+#   make frameworks           the pages of agent frameworks, run; makes an environment of 500 MB, .venv/frameworks
 #   make conformance          the MCP server before the protocol's own tools; needs npm, and fetches them into .venv/npm
 #   make format               write the code as `make check` wants it
 #   make site                 the documentation as pages for a browser, in build/site/
@@ -33,17 +34,18 @@ STAMP := .venv/worlddb-installed
 DEV_STAMP := .venv/worlddb-dev-installed
 DOCS_STAMP := .venv/worlddb-docs-installed
 BENCH_STAMP := .venv/worlddb-bench-installed
+FRAMEWORKS := .venv/frameworks
 
 # pip warns of much that no user can mend, so its output is shown only when it fails. Python compiles what it imports.
 comma := ,
-install = @said=$$($(PY) -m pip install --quiet --no-compile --editable '.$(1)' 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
+install = @said=$$($(or $(2),$(PY)) -m pip install --quiet --no-compile --editable '.$(1)' 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 
 # These read a file that is not in the repository and are run by hand.
 BENCHES_OF_FILES := longmemeval locomo locomo_plus latency vectors
 BENCHES ?= $(sort $(filter-out _% $(BENCHES_OF_FILES),$(basename $(notdir $(wildcard bench/*.py)))))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench house soak conformance format site links clean anew
+.PHONY: help demo test check bench house soak frameworks conformance format site links clean anew
 
 help:
 	@awk '!/^#/ { exit } { sub(/^# ?/, ""); print }' Makefile
@@ -57,6 +59,11 @@ test: $(DEV_STAMP)
 soak: $(DEV_STAMP)
 	@$(PY) -m pytest -m soak $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) \
 		$(if $(KILLS),--kills $(KILLS)) $(TESTS)
+
+# Warnings and what is left open are the frameworks' own.
+frameworks: $(FRAMEWORKS)/worlddb-installed
+	@$(FRAMEWORKS)/bin/python -c 'import agents, llama_index.core, pydantic_ai'
+	@$(FRAMEWORKS)/bin/python -m pytest -rs -p no:unraisableexception tests/tools/test_frameworks.py
 
 # By version: a newer suite has further scenarios, and what is expected of them is a change of its own.
 conformance: $(DEV_STAMP)
@@ -113,6 +120,12 @@ $(STAMP): pyproject.toml
 $(DEV_STAMP): $(STAMP)
 	@echo "Installing the tests, the checkers and what they need into .venv ..."
 	$(call install,[dev])
+	@touch $@
+
+$(FRAMEWORKS)/worlddb-installed: $(STAMP)
+	@echo "Installing agent frameworks into $(FRAMEWORKS) ..."
+	@$(PYTHON) -m venv $(FRAMEWORKS)
+	$(call install,[frameworks],$(FRAMEWORKS)/bin/python)
 	@touch $@
 
 $(DOCS_STAMP): $(STAMP)

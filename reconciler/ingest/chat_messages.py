@@ -1,12 +1,13 @@
 """Reads messages of chats, in the shapes in which models and frameworks exchange them, as turns.
 
 These are role and content (OpenAI, Anthropic), from and value (ShareGPT), LangChain's objects and what it writes of
-them (``messages_to_dict``, ``dumpd``, ``model_dump``), and messages of the exports of ChatGPT (author and content) and
-Claude (sender and text). Nothing is guessed: a message that cannot be read is refused with its position.
+them (``messages_to_dict``, ``dumpd``, ``model_dump``), the items of OpenAI's responses and agents SDK, the messages of
+Pydantic AI and LlamaIndex, and those of the exports of ChatGPT (author and content) and Claude (sender and text).
+Nothing is guessed: a message that cannot be read is refused with its position.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
@@ -32,7 +33,13 @@ _TOLD_IN: Final = ("parts", "thoughts", "text", "result", "content", "summary")
 """Where ChatGPT's contents have their texts; the first that is there counts."""
 _TIMES: Final = ("timestamp", "created_at", "create_time", "createdAt", "time", "date", "at")
 _IDS: Final = ("id", "uuid", "message_id")
-_TEXTS: Final = ("text", "input_text", "output_text", "refusal", "thinking")
+_NO_ID: Final = "__fake_id__"
+"""What OpenAI's agents SDK writes as the id of every message of a model that gives none."""
+_TEXTS: Final = ("text", "input_text", "output_text", "summary_text", "refusal", "thinking")
+_RUN: Final = ("request", "response")
+"""Kinds of Pydantic AI's messages, each with the parts that several said."""
+_PARTS: Final = {"system-prompt": "system", "user-prompt": USER}
+"""Who says a part of a request; all others are answers of tools."""
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 MAX_PARTS_DEEP: Final = 8
 """Parts of a content inside one another, such as the texts of a tool's result."""
@@ -70,18 +77,23 @@ class ChatMessage(NamedTuple):
 
 def is_message(given: object) -> bool:
     """Return whether a value has the shape of a message, and not that of a turn."""
+    if _of_run(given):
+        return True
     if isinstance(given, Mapping):
         return _plain(given) is not None
-    return isinstance(getattr(given, "type", None), str) and hasattr(given, "content")
+    kind = getattr(given, "type", None) or getattr(given, "role", None)
+    return isinstance(kind, str) and hasattr(given, "content")
 
 
 def as_turns(given: object) -> object:
     """Return a list with its messages as turns, and all else as it was given."""
     if not isinstance(given, list | tuple):
         return given
-    return [
-        read_message(each, f"turns[{place}]").turn({}) if is_message(each) else each for place, each in enumerate(given)
-    ]
+    found: list[object] = []
+    for place, each in enumerate(given):
+        read = is_message(each)
+        found += (said.turn({}) for said in _read(each, f"turns[{place}]")) if read else [each]
+    return found
 
 
 def messages_of(given: object) -> list[ChatMessage]:
@@ -96,7 +108,7 @@ def messages_of(given: object) -> list[ChatMessage]:
         raise errors.InputError(
             f"{errors.shown(given)} is no list of messages", 'Give messages such as {"role": "user", "content": "…"}'
         )
-    return [read_message(each, f"messages[{position}]") for position, each in enumerate(listed)]
+    return [said for position, each in enumerate(listed) for said in _read(each, f"messages[{position}]")]
 
 
 def read_message(given: Any, place: str = "message") -> ChatMessage:
@@ -106,16 +118,21 @@ def read_message(given: Any, place: str = "message") -> ChatMessage:
         InputError: it is no message, or has a content that nobody can read.
         InvalidTime: it has a time that cannot be read, or one without an offset.
     """
+    if _of_run(given):
+        said = _read(given, place)
+        if len(said) != 1:
+            raise errors.InputError(f"{place} is {len(said)} messages in one", "Give it in a list, to add or ingest")
+        return said[0]
     if not isinstance(given, Mapping) and is_message(given):
-        fields = ("type", "role", "content", "tool_calls", "name", *_TIMES, *_IDS)
-        given = {name: getattr(given, name) for name in fields if getattr(given, name, None) is not None}
+        fields = ("type", "role", "content", "blocks", "tool_calls", "name", *_TIMES, *_IDS)
+        given = {name: _written(getattr(given, name)) for name in fields if getattr(given, name, None) is not None}
     plain = _plain(given) if isinstance(given, Mapping) else None
     if plain is None:
         raise errors.InputError(f"{place} is {errors.shown(given)}", 'Give {"role": "user", "content": "…"}')
     role = plain.get("role", plain.get("from", plain.get("type")))
     if not isinstance(role, str) or not role.strip():
         raise errors.InputError(f"{place}.role is {errors.shown(role)}", f"Give {USER!r} or {ASSISTANT!r}")
-    content = plain.get("content", plain.get("value"))
+    content = plain.get("blocks") or plain.get("content", plain.get("value"))
     parts = [*_texts(content, f"{place}.content")]
     calls = plain.get("tool_calls") or ()
     if not isinstance(calls, list | tuple):
@@ -131,7 +148,7 @@ def read_message(given: Any, place: str = "message") -> ChatMessage:
     known = _ROLES.get(known, known)
     if isinstance(content, Mapping) and content.get("content_type") in _SETTINGS:
         known = INSTRUCTIONS[0]
-    own = limits.checked_text(str(found), f"{place}.id", limits.MAX_TYPE_BYTES)
+    own = limits.checked_text("" if found == _NO_ID else str(found), f"{place}.id", limits.MAX_TYPE_BYTES)
     name = plain.get("name") if known in (USER, ASSISTANT) and isinstance(plain.get("name"), str) else ""
     name = limits.checked_text(str(name).strip(), f"{place}.name", limits.MAX_TYPE_BYTES)
     return ChatMessage(known, text, _time(plain, place), own, name)
@@ -155,7 +172,61 @@ def _plain(given: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
     inner, path = given.get("kwargs"), given.get("id")
     if "lc" in given and isinstance(inner, Mapping) and "content" in inner and isinstance(path, list) and path:
         return {**inner, "type": inner.get("type", path[-1])}
+    if isinstance(kind, str) and "content" not in given and kind.endswith(("_call", "_call_output", "reasoning")):
+        # An item of OpenAI's responses beside the messages.
+        return {**given, "role": "tool" if kind.endswith("_output") else ASSISTANT, "content": [given]}
     return given if "content" in given and isinstance(kind, str) and kind.lower() in _KNOWN else None
+
+
+def _read(given: Any, place: str) -> list[ChatMessage]:
+    """Read a message, or those that lie in one of Pydantic AI's."""
+    return [read_message(each, place) for each in (_said_in_run(given, place) if _of_run(given) else [given])]
+
+
+def _of_run(given: object) -> bool:
+    """Return whether a value is a message of Pydantic AI, or what it writes of one."""
+    parts = _field(given, "parts") if _field(given, "kind") in _RUN else None
+    return isinstance(parts, list | tuple) and all(isinstance(_field(part, "part_kind"), str) for part in parts)
+
+
+def _said_in_run(given: Any, place: str) -> Iterator[dict[str, Any]]:
+    """Yield what was said in a message of Pydantic AI: a request has parts of several, a response is the model's."""
+    parts, at = _field(given, "parts"), _field(given, "timestamp")
+    if _field(given, "kind") == "response":
+        yield {"role": ASSISTANT, "content": [_of_model(part) for part in parts], "timestamp": at}
+        return
+    for part in parts:
+        content, role = _field(part, "content"), _PARTS.get(_field(part, "part_kind"), "tool")
+        listed = content if isinstance(content, list | tuple) else [content]
+        if role == "tool":
+            content = _encoded(content, place)
+        else:
+            content = [each if isinstance(each, str) else _of_user(each) for each in listed]
+        yield {"role": role, "content": content, "timestamp": _field(part, "timestamp") or at}
+
+
+def _of_model(part: Any) -> dict[str, Any]:
+    kind, content = _field(part, "part_kind"), _field(part, "content")
+    if kind == "tool-call":
+        return {"type": "tool_use", "name": _field(part, "tool_name"), "input": _field(part, "args") or {}}
+    return {"type": str(kind).replace("-", "_"), "text": content if isinstance(content, str) else None}
+
+
+def _of_user(content: Any) -> dict[str, Any]:
+    kind, text = _field(content, "kind"), _field(content, "content")
+    return {"type": str(kind or "file").replace("-", "_"), "text": text if isinstance(text, str) else None}
+
+
+def _field(given: object, name: str) -> Any:
+    return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
+
+
+def _written(given: Any) -> Any:
+    """Return objects of a framework as the mappings that it writes of them."""
+    if isinstance(given, list | tuple):
+        return [_written(each) for each in given]
+    dump = None if isinstance(given, Mapping) else getattr(given, "model_dump", None)
+    return dump(exclude_none=True) if callable(dump) else given
 
 
 def _file(given: Any) -> str:
@@ -191,18 +262,21 @@ def _held(content: Mapping[str, Any]) -> Any:
 def _part(part: Any, place: str, depth: int) -> list[str]:
     if isinstance(part, str):
         return [part]
-    if isinstance(part, Mapping) and "type" not in part:
+    if isinstance(part, Mapping) and "type" not in part and "block_type" not in part:
         if "content_type" in part:
             text = part.get("text")
             return [text if isinstance(text, str) else f"[{str(part['content_type']).partition('_')[0]}]"]
         if isinstance(part.get("content", part.get("summary")), str):  # A thought.
             return [each for name in ("summary", "content") if isinstance(each := part.get(name), str)]
-    kind = part.get("type") if isinstance(part, Mapping) else None
+    part = _written(part)
+    kind = part.get("type", part.get("block_type")) if isinstance(part, Mapping) else None
     if not isinstance(kind, str):
         raise errors.InputError(f"{place} is {errors.shown(part)}", 'Give a part such as {"type": "text", "text": "…"}')
     if kind in _TEXTS:
-        return _texts(part.get("text", part.get(kind)), f"{place}.text", depth)
-    if kind in ("tool_use", "function_call"):
+        return _texts(part.get("text", part.get(kind, part.get("content"))), f"{place}.text", depth)
+    if kind == "reasoning":
+        return _texts(part.get("summary"), f"{place}.summary", depth)
+    if kind in ("tool_use", "tool_call", "function_call"):
         return [_called(part, place)]
     if kind in ("tool_result", "function_call_output"):
         return _texts(part.get("content", part.get("output")), f"{place}.content", depth)
@@ -211,16 +285,21 @@ def _part(part: Any, place: str, depth: int) -> list[str]:
 
 def _called(call: Any, place: str) -> str:
     """Return the call of a tool as a text."""
+    call = _written(call)
     if not isinstance(call, Mapping):
         raise errors.InputError(f"{place} is {errors.shown(call)}", "Give the calls as the model's answer has them")
     function = call.get("function")
     named = function if isinstance(function, Mapping) else call
-    given = named.get("arguments", named.get("input", named.get("args", "")))
+    given = named.get("arguments", named.get("input", named.get("args", named.get("tool_kwargs", ""))))
+    return f"[calls {named.get('name', named.get('tool_name', 'a tool'))}({_encoded(given, place)})]"
+
+
+def _encoded(given: Any, place: str) -> str:
+    """Return what a tool was given, or answered, as a text."""
     try:
-        written = given if isinstance(given, str) else _JSON.encode(given)
+        return given if isinstance(given, str) else _JSON.encode(_written(given))
     except (TypeError, ValueError, RecursionError) as error:
-        raise errors.InputError(f"{place} has arguments that JSON cannot hold: {error}", "Give them as text") from None
-    return f"[calls {named.get('name', 'a tool')}({written})]"
+        raise errors.InputError(f"{place} has values that JSON cannot hold: {error}", "Give them as text") from None
 
 
 def _time(given: Mapping[str, Any], place: str) -> times.TimeLike | None:

@@ -58,7 +58,7 @@ def agrees(printed: str, expected: str) -> bool:
 def run_python(block: Block, page: str, names: dict[str, Any]) -> str:
     said = io.StringIO()
     with redirect_stdout(said):
-        exec(compile("\n" * block.line + block.body, page, "exec"), names)
+        exec(compile("\n" * block.line + block.body, page, "exec", dont_inherit=True), names)
     return said.getvalue()
 
 
@@ -75,9 +75,9 @@ def run_commands(block: Block) -> Iterator[tuple[str, int, int, str]]:
             yield line, int(wanted[1]) if wanted else 0, code, said.getvalue()
 
 
-def run(text: str, page: str) -> Iterator[str]:
-    """What does not hold about a page's examples."""
-    names: dict[str, Any] = {"__name__": "documentation"}
+def run(text: str, page: str, **given: Any) -> Iterator[str]:
+    """What does not hold about a page's examples; ``given`` are names that the page takes for granted."""
+    names: dict[str, Any] = {"__name__": "documentation", **given}
     for block in blocks(text):
         if block.kind == "python":
             printed = run_python(block, page, names)
@@ -89,7 +89,14 @@ def run(text: str, page: str) -> Iterator[str]:
                     yield f"{page}:{block.line}: `{line}` ended with {code}, not {wanted}\n{said}"
 
 
-RUNNABLE = [page for page in PAGES if any(block.kind in ("python", "sh") for block in blocks(text_of(page)))]
+FRAMEWORK_PAGES = {
+    "docs/howto/use-with-openai-agents.md": "agents",
+    "docs/howto/use-with-pydantic-ai.md": "pydantic_ai",
+    "docs/howto/use-with-llamaindex.md": "llama_index",
+}
+"""Pages whose examples need a framework, by its module: tests/tools/test_frameworks.py runs them."""
+EXAMPLES = [page for page in PAGES if any(block.kind in ("python", "sh") for block in blocks(text_of(page)))]
+RUNNABLE = [page for page in EXAMPLES if page not in FRAMEWORK_PAGES]
 
 
 @pytest.mark.parametrize("page", RUNNABLE)

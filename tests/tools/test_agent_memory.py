@@ -145,6 +145,55 @@ def test_messages_of_other_shapes_are_read_alike() -> None:
     assert told == ['[calls f({"a":1})]', "42", '[calls f({"a":1})]']
 
 
+def test_messages_of_agent_frameworks_are_read_as_they_keep_them() -> None:
+    """What a run of OpenAI's SDK or Pydantic AI had said was refused, and LlamaIndex's was left out as without text."""
+    called, answered = ("assistant", '[calls f({"a":1})]'), ("tool", "42")
+    at = "2026-11-23T13:11:32Z"
+    request: dict[str, Any] = {
+        "kind": "request",
+        "timestamp": at,
+        "parts": [{"part_kind": "system-prompt", "content": "Be kind."}],
+    }
+    request["parts"] += [{"part_kind": "user-prompt", "content": ["Hi", {"kind": "image-url", "url": "…"}]}]
+    back = {"kind": "request", "parts": [{"part_kind": "tool-return", "content": 42, "timestamp": at}]}
+    asked = SimpleNamespace(part_kind="tool-call", tool_name="f", args={"a": 1})
+    block = SimpleNamespace(
+        model_dump=lambda **_: {"block_type": "tool_call", "tool_name": "f", "tool_kwargs": {"a": 1}}
+    )
+    runs: list[tuple[list[Any], list[tuple[str, str]]]] = [
+        (
+            [
+                {"type": "function_call", "name": "f", "arguments": '{"a":1}', "call_id": "c"},
+                {"type": "function_call_output", "call_id": "c", "output": "42"},
+                {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "So."}]},
+                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is 42."}]},
+            ],
+            [called, answered, ("assistant", "So."), ("assistant", "It is 42.")],
+        ),
+        (
+            [request, SimpleNamespace(kind="response", parts=[asked], timestamp=at), back],
+            [("system", "Be kind."), ("user", "Hi\n[image]"), called, answered],
+        ),
+        (
+            [
+                {"role": "user", "blocks": [{"block_type": "text", "text": "Hi"}]},
+                SimpleNamespace(role="assistant", content=None, blocks=[block]),
+            ],
+            [("user", "Hi"), called],
+        ),
+    ]
+    for given, told in runs:
+        assert [(each.role, each.text) for each in chat_messages.messages_of(given)] == told
+    assert [each.at for each in chat_messages.messages_of([request, back])] == [worlddb.parse_time(at)] * 3
+    no_id = [{"role": "assistant", "content": text, "id": "__fake_id__"} for text in ("One.", "Two.")]
+    assert [each.id for each in chat_messages.messages_of(no_id)] == ["", ""], "of every model that gives none"
+    for wrong in ({"kind": "request", "parts": [7]}, {"kind": "request", "parts": [{"part_kind": 7}]}):
+        with pytest.raises(worlddb.InputError, match="messages"):
+            chat_messages.messages_of([wrong])
+    with pytest.raises(worlddb.InputError, match="JSON cannot hold"):
+        chat_messages.messages_of([{"kind": "request", "parts": [{"part_kind": "tool-return", "content": {1, 2}}]}])
+
+
 def test_what_was_forgotten_corrected_or_erased_does_not_come_back_with_the_whole_conversation(
     mem: worlddb.Memory,
 ) -> None:
