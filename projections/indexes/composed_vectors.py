@@ -11,6 +11,7 @@ import json
 import os
 import threading
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -37,6 +38,11 @@ FORMAT: Final = 2
 """Raised with any change of the file, or of how worlds are composed: one of another format is made anew."""
 
 _FILE: Final = "composed.npz"
+_UNREADABLE: Final = (
+    *(ValueError, KeyError, TypeError, AttributeError, EOFError, RuntimeError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+"""What a changed byte of the file may raise: it may say that it is encrypted, too, or packed in an unknown way."""
 
 
 class Kept(NamedTuple):
@@ -55,6 +61,21 @@ class Kept(NamedTuple):
 
 def load(folder: Path, dimension: int, secret: bytes = witness.NO_SECRET) -> Kept | None:
     """Load the composition in a folder; ``None`` if there is none that can be read and was sealed under the secret."""
+    found = _read(folder, dimension, secret)
+    return found if isinstance(found, Kept) else None
+
+
+def is_damaged(folder: Path, dimension: int, secret: bytes) -> bool:
+    """Return whether there is a file of this format, and it is not as it was written under the secret."""
+    return _read(folder, dimension, secret) is None
+
+
+class _Passed(NamedTuple):
+    """A file that is not used, and need not be: there is none, or it is of another format."""
+
+
+def _read(folder: Path, dimension: int, secret: bytes) -> Kept | _Passed | None:
+    """The composition in a folder; ``None`` if it is not as it was written under the secret."""
     import numpy as np
 
     try:
@@ -63,16 +84,20 @@ def load(folder: Path, dimension: int, secret: bytes = witness.NO_SECRET) -> Kep
             nodes, filled, matrix, turns = (stored[name] for name in ("nodes", "filled", "matrix", "turns"))
         marker = fields.Marker(bytes.fromhex(told["store"]), int(told["seq"]), bytes.fromhex(told["chain"]))
         whole = nodes.shape == filled.shape and matrix.shape == (int(filled.sum()), dimension)
+        if told["format"] != FORMAT:
+            return _Passed()
         if told["seal"] != _seal(secret, told, nodes, filled, matrix, turns):
             return None
-        if told["format"] != FORMAT or not whole or matrix.dtype != np.float32 or turns.shape[1:] != (2,):
+        if not whole or matrix.dtype != np.float32 or turns.shape[1:] != (2,):
             return None
         rows = iter(matrix)
         effective = {
             node: next(rows) if has else None for node, has in zip(nodes.tolist(), filled.tolist(), strict=True)
         }
         return Kept(marker, int(told["valid"]), effective, [(time, node) for time, node in turns.tolist()])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile):
+    except OSError:
+        return _Passed()
+    except _UNREADABLE:
         return None
 
 

@@ -82,21 +82,19 @@ def index_findings(env: Environment, *, deep: bool) -> list[IndexFinding]:
             folder = env.folder / INDEX_FOLDER / f"composed-{number}-{pool}"
             found += _composed(env, folder, secret, number, dimension, pool)
     if deep:
-        found += _worlds(env, env.folder / INDEX_FOLDER / kept_worlds.FOLDER, secret)
+        for file in kept_worlds.files_in(env.folder / INDEX_FOLDER / kept_worlds.FOLDER):
+            found += _settled(partial(_world, env, file, secret))
     return found
 
 
-def _worlds(env: Environment, folder: Path, secret: bytes) -> list[IndexFinding]:
-    """What is wrong with what is kept of worlds that are asked from inside; one that does not fit is not used."""
-    found = []
-    for file in kept_worlds.files_in(folder):
-        with env.read() as txn:
-            differing = kept_worlds.faults(LmdbLog(txn), Tables(txn), file, secret)
-        if differing:
-            what = f"what is kept of the world {file.stem[:12]}"
-            fault = Fault(f"is not what the log says of its {', '.join(differing)}")
-            found.append(IndexFinding(file, "text", _told(env, what, "text", fault)))
-    return found
+def _world(env: Environment, file: Path, secret: bytes) -> tuple[list[IndexFinding], bool]:
+    """What is wrong with what is kept of a world that is asked from inside; one that does not fit is not used."""
+    stamp = kept_worlds.stamp_of(file)
+    with env.read() as txn:
+        faults = kept_worlds.faults(LmdbLog(txn), Tables(txn), file, secret)
+    what = f"what is kept of the world {file.stem[:12]}"
+    found = [IndexFinding(file, "text", _told(env, what, "text", Fault(fault))) for fault in faults]
+    return found, stamp != kept_worlds.stamp_of(file)
 
 
 def _settled(look: Callable[[], tuple[list[IndexFinding], bool]]) -> list[IndexFinding]:
@@ -199,8 +197,11 @@ def _composed(
 ) -> list[IndexFinding]:
     """Compose the vectors of worlds with members once more, of the moment that those on the disk are of.
 
-    A file that is not sealed under the store's secret answers nothing, and is made anew.
+    A file that is not sealed under the store's secret answers nothing, and is told.
     """
+    what = f"the composed embeddings of space {space}"
+    if composed_vectors.is_damaged(folder, dimension, secret):
+        return [IndexFinding(folder, "vectors", _told(env, what, "vectors", Fault("are not as they were written")))]
     kept = composed_vectors.load(folder, dimension, secret)
     if kept is None or not _is_ours(env, kept.marker):
         return []
@@ -217,7 +218,7 @@ def _composed(
     if not unlike and anew.turns() == sorted(kept.turns):
         return []
     fault = Fault("are not what the vectors of the log come to", {(node, kept.marker.seq) for node in unlike})
-    return [IndexFinding(folder, "vectors", _told(env, f"the composed embeddings of space {space}", "vectors", fault))]
+    return [IndexFinding(folder, "vectors", _told(env, what, "vectors", fault))]
 
 
 def _vector_faults(base: vector_base.Base, rows: Iterator[vector_rows.VectorRow], dimension: int) -> list[Fault]:

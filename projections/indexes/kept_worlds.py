@@ -220,10 +220,17 @@ class Worlds:
 
 
 def faults(log: LmdbLog, tables: Tables, file: Path, secret: bytes) -> list[str]:
-    """In what a file differs from what the log says; nothing of one that is not used."""
-    stored = load(file, secret)
-    if stored is None or tables.node_of(bytes.fromhex(file.stem)) != stored.told["node"]:
+    """What is wrong with a file that is in the place of one that a store wrote.
+
+    Nothing of one of another format or history, which is made anew as a matter of course.
+    """
+    stored = _read(file, secret)
+    if stored is None:
+        return ["is not as it was written"]
+    if not isinstance(stored, Stored):
         return []
+    if file.name != f"{tables.node(stored.told['node']).lineage.hex()}{_SUFFIX}":
+        return ["is of another world"]
     marker = int(stored.told["seq"]), bytes.fromhex(stored.told["chain"])
     if marker[0] > log.head().seq or not _is_of(log, marker):
         return []
@@ -235,7 +242,8 @@ def faults(log: LmdbLog, tables: Tables, file: Path, secret: bytes) -> list[str]
     for number, space in kept.spaces.items():
         anew.space(log, tables, number, space.dimension)
     one, other = kept.told(), anew.told()
-    return [what for what in {**one, **other} if one.get(what) != other.get(what)]
+    differing = [what for what in {**one, **other} if one.get(what) != other.get(what)]
+    return [f"is not what the log says of its {', '.join(differing)}"] if differing else []
 
 
 def _is_of(log: LmdbLog, marker: tuple[int, bytes]) -> bool:
@@ -249,6 +257,15 @@ def files_in(folder: Path) -> list[Path]:
         return [file for file in folder.iterdir() if file.suffix == _SUFFIX]
     except OSError:
         return []
+
+
+def stamp_of(file: Path) -> tuple[int, int] | None:
+    """A stamp that changes whenever another file is put in the place of one."""
+    try:
+        looks = file.stat()
+    except OSError:
+        return None
+    return looks.st_ino, looks.st_mtime_ns
 
 
 class Stored(NamedTuple):
@@ -330,17 +347,29 @@ def write(file: Path, index: world_index.WorldIndex, store_id: bytes, secret: by
 
 def load(file: Path, secret: bytes) -> Stored | None:
     """What is in a file; ``None`` if there is none that can be read and is as it was written under the secret."""
+    found = _read(file, secret)
+    return found if isinstance(found, Stored) else None
+
+
+class _Passed(NamedTuple):
+    """A file that is not used, and need not be: there is none, or it is of another format."""
+
+
+def _read(file: Path, secret: bytes) -> Stored | _Passed | None:
+    """What is in a file; ``None`` if it is not as it was written under the secret."""
     import numpy as np
 
     try:
         with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            head = mapped[:16]
-            size, length = int.from_bytes(head[:8], "big"), int.from_bytes(head[8:], "big")
+            head = mapped[:_ALIGNED]
+            size, length = int.from_bytes(head[:8], "big"), int.from_bytes(head[8:16], "big")
             told = json.loads(mapped[_ALIGNED + size : _ALIGNED + size + length])
-            if told["format"] != FORMAT or told["analysis"] != analysis.FORMAT or told["bytes"] != size:
+            if len(mapped) != _ALIGNED + size + length or any(head[16:]) or told["bytes"] != size:
                 return None
             if told["seal"] != _seal(secret, told):
                 return None
+            if told["format"] != FORMAT or told["analysis"] != analysis.FORMAT:
+                return _Passed()
         payload = np.memmap(file, dtype=np.uint8, mode="r", offset=_ALIGNED, shape=(size,))
         found = blake3(max_threads=blake3.AUTO)
         found.update(memoryview(payload))  # type: ignore[arg-type]
@@ -352,7 +381,9 @@ def load(file: Path, secret: bytes) -> Stored | None:
             width = np.dtype(kind).itemsize * int(np.prod(shape))
             arrays[name] = plain[at : at + width].view(kind).reshape(shape)
         return Stored(told, arrays)
-    except (OSError, ValueError, KeyError, TypeError, IndexError, UnicodeDecodeError):
+    except OSError:
+        return _Passed()
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError):
         return None
 
 

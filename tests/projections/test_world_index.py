@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 import worlddb
+from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes import kept_worlds, tail, text_index, text_snapshot, world_index
+from worlddb.projections.tables.storage.rows import Tables
 
 TEXTS = 40
 
@@ -163,6 +165,28 @@ def test_a_file_that_somebody_altered_is_not_used(folder: Path, monkeypatch: pyt
     file.write_bytes(stored)
     with worlddb.open(folder) as db:
         assert answer(db, top, k=TEXTS) == expected and loaded[-1]
+
+
+def test_the_deep_check_tells_of_every_byte_of_a_file_that_was_changed(folder: Path) -> None:
+    db, top, _ = filled(folder)
+    with db:
+        expected = answer(db, top, k=TEXTS)
+        (file,) = kept(folder)
+        stored = file.read_bytes()
+        step = len(stored) // 60
+        flips = [stored[:at] + bytes([stored[at] ^ 1]) + stored[at + 1 :] for at in range(0, len(stored), step)]
+        for altered in (b"", stored[:-1], stored + b"\0", b"{}", *flips):
+            file.write_bytes(altered)
+            with db._env.read() as txn:
+                told = kept_worlds.faults(LmdbLog(txn), Tables(txn), file, db._reader._secret)
+            assert told == ["is not as it was written"]
+        assert "rebuild text" in str(db.verify(deep=True).findings) and db.verify().ok
+        assert "index_damaged" in {each.code for each in worlddb.diagnose(folder, deep=True).symptoms if each.wrong}
+        file.rename(file.with_name("another.bin"))
+        file.with_name("another.bin").write_bytes(stored)
+        assert "is of another world" in str(db.verify(deep=True).findings)
+        db.rebuild("text")
+        assert db.verify(deep=True).ok and answer(db, top, k=TEXTS) == expected
 
 
 def test_a_file_of_another_store_or_history_is_not_used(folder: Path, memory: Path) -> None:
