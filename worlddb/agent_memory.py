@@ -30,6 +30,7 @@ from worlddb.memory_scopes import (
     ScopeKey,
     Scopes,
     check_statement_type,
+    erase_found,
     hidden_still,
     left_out,
     looked,
@@ -333,11 +334,13 @@ class Memory:
         self._check_present()
         if self.user is None:
             raise errors.InputError("This memory is of no user", "Open it with user=..., or call db.forget_user(name)")
+        return erase_found(self.db, self._every_scope, reason=reason, everywhere=everywhere, turns=True)
+
+    def _every_scope(self) -> list[str]:
         refs = [world.ref for world in self._scopes.ever(self.db.view(), cast(Label, self._label))]
         if not refs:
             raise errors.UnknownReference(f"There is no user {self.user!r:.80} here", "Give the name as it was written")
-        receipt: Receipt = self.db.erase(refs, reason=reason, members=True, everywhere=everywhere, turns=True)
-        return receipt
+        return refs
 
     # -- reading
 

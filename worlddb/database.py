@@ -1281,9 +1281,25 @@ class Database(WriteCalls):
             UnknownReference: there is no such user, or nothing of them is left.
             AmbiguousReference: several are called so.
         """
-        refs = self.refs_of_user(name, world=world)
-        receipt: outcome.Receipt = self.erase(refs, reason=reason, members=True, everywhere=everywhere, turns=True)
-        return receipt
+        look = partial(self.refs_of_user, name, world=world)
+        return self._erase_found(look, reason=reason, everywhere=everywhere, turns=True)
+
+    def _erase_found(
+        self, look: Callable[[], list[str]], *, reason: str, everywhere: bool = False, turns: bool = False
+    ) -> outcome.Receipt:
+        """Erase the worlds that a look finds, with all in them, as they are when nobody else can write.
+
+        It looks once more under the lock: what another process began in between is erased, too.
+
+        Raises:
+            UnavailableError: each look found something else; nothing was erased.
+        """
+        for _ in range(MOST_LOOKS):
+            refs = look()
+            given: dict[str, Any] = {"why": reason, "members": True, "everywhere": everywhere, "turns": turns}
+            with suppress(_FoundOthers):
+                return self._execute([cmd.Erase(ref=ref, **given) for ref in refs], None, _same(look, refs))
+        raise errors.UnavailableError("Others begin what is to be erased, again and again", "Try again")
 
     def refs_of_user(self, name: Any, *, world: Any = None) -> list[str]:
         """The references of the worlds that :meth:`forget_user` erases, with all in them."""
@@ -1338,6 +1354,22 @@ class Database(WriteCalls):
         return finish_erasures(self._env, wait_seconds=wait_seconds)
 
 
+class _FoundOthers(Exception):
+    """What is to be erased is not what was found before the lock."""
+
+
+def _same(look: Callable[[], list[str]], refs: list[str]) -> Progress:
+    """Return what looks again at the first step of the work, which is done under the lock."""
+
+    def looked(done: int, total: int) -> None:
+        if done == 1 and look() != refs:
+            raise _FoundOthers
+
+    return looked
+
+
+MOST_LOOKS: Final = 16
+"""How often something that another process changed meanwhile is looked at again."""
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
 _DAY: Final = 86_400_000_000
 

@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from worlddb.database import Database
+from worlddb.database import MOST_LOOKS, Database
 from worlddb.log.model import limits
 from worlddb.log.model.errors import InputError, RefusedError, UnavailableError, UnknownReference
 from worlddb.log.model.times import TimeLike, format_time
 from worlddb.query.records.records import World
 from worlddb.query.view.view import View
-from worlddb.reconciler.commands.outcome import Note
+from worlddb.reconciler.commands.outcome import Note, Receipt
 from worlddb.reconciler.ingest import extraction
 
 SCOPE: Final = "Scope"
@@ -29,8 +29,6 @@ KINDS: Final = ("user", "agent", "app", "run")
 BEGINNING: Final = "0001-01-01"
 """Start of every scope, so that memories of earlier times are in it at those times too."""
 
-MOST_LOOKS: Final = 16
-"""How often a write looks again that others came before."""
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 
 ScopeKey: TypeAlias = tuple[str, str, str, str, str]
@@ -63,6 +61,15 @@ def looked(write: Callable[[], Written]) -> Written:
             if error.details.get("reason") not in _MEANWHILE:
                 raise
     raise UnavailableError("Others write the same, or change what it is about, again and again", "Try again")
+
+
+def erase_found(db: Database, look: Callable[[], list[str]], **how: Any) -> Receipt:
+    """Erase the worlds that a look finds, with all in them; it looks once more when nobody else can write.
+
+    Raises:
+        UnavailableError: each look found something else; nothing was erased.
+    """
+    return db._erase_found(look, **how)
 
 
 def check_statement_type(type: str) -> None:

@@ -476,18 +476,16 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
         )
     label = Label("user", given.user_id)
     view = session.view()
-    scopes = session.ever(view, label)
-    if not scopes:
-        raise UnknownReference(f"There is no scope {mcp_wording.named(str(label))}", "See memory_list_scopes")
+    refs = _scopes_ever(session, label)
     if given.confirm != str(label):
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",
             f"This erases all that is theirs, for good. To go on, give confirm={str(label)!r}",
         )
-    refs = [scope.ref for scope in scopes]
     kept = session.db.erasure_plan(refs, members=True).kept
     shown = [(each, view.get(each.ref, include_superseded=True)) for each in kept]
-    receipt = session.db.erase(refs, reason=given.reason, members=True)
+    look = partial(_scopes_ever, session, label)
+    receipt = memory_scopes.erase_found(session.db, look, reason=given.reason)
     receipt.raise_if_refused()
     proof = session.db.erasure_receipt(receipt)
     return tool_results.Forgotten(
@@ -502,6 +500,13 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
         ],
         receipt=msgspec.to_builtins(proof),
     )
+
+
+def _scopes_ever(session: Session, label: Label) -> list[str]:
+    refs = [scope.ref for scope in session.ever(session.view(), label)]
+    if not refs:
+        raise UnknownReference(f"There is no scope {mcp_wording.named(str(label))}", "See memory_list_scopes")
+    return refs
 
 
 def decide(session: Session, given: tool_arguments.Decide, call: Call) -> tool_results.Done:

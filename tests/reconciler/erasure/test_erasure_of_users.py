@@ -14,6 +14,7 @@ from tests.support.faults.traces import traces
 from tests.support.running import Here
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import AmbiguousReference, Database, InputError, MembersNotSaid, UnknownReference
+from worlddb.log.store.environment import Environment
 from worlddb.tools.agents import recall, remember
 from worlddb.tools.mcp import catalogue
 from worlddb.tools.mcp.session import Call, Session
@@ -368,3 +369,31 @@ def test_a_user_of_the_name_who_lies_elsewhere_is_another_one(tmp_path: Path) ->
             db.forget_user("bob", reason="r")
         bob.forget_user(reason="r")
         assert not bob.recall("code").hits and db.view().get(theirs) is not None
+
+
+@pytest.mark.parametrize("how", ["memory", "store", "server"])
+def test_what_another_process_begins_for_a_user_while_they_are_forgotten_is_erased_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    with worlddb.memory(tmp_path / "store", user="ana", embedder=None) as mem:
+        mem.add("Ana's first tortoise.")
+        locked, db = Environment.write, mem.db
+
+        def late(env: Environment, *given: Any, **named: Any) -> Any:
+            monkeypatch.setattr(Environment, "write", locked)
+            db.retire(db.view().find(name="user:ana")[0], members=True)
+            mem.add("Ana's second one, a zebra.")
+            return locked(env, *given, **named)
+
+        monkeypatch.setattr(Environment, "write", late)
+        if how == "memory":
+            mem.forget_user(reason="request 17")
+        elif how == "store":
+            db.forget_user("ana", reason="request 17")
+        else:
+            (tool,) = catalogue.tools_of("operator")
+            given = {"user_id": "ana", "reason": "request 17", "confirm": "user:ana"}
+            tool.run(Session(db), msgspec.convert(given, tool.takes), Call("a client", tool.name))
+        assert mem.recall("zebra").hits == () and len(db.erasure_receipt(db.head().seq).worlds) == 4
+        assert not [each for each in db.view().find(include_superseded=True) if "Ana's" in each.content]
+        assert db.finish_erasures(wait_seconds=5) and traces(db.path, ["zebra", "tortoise"]) == []

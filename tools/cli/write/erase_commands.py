@@ -189,7 +189,7 @@ def _forget(args: Namespace, out: Output) -> int:
         told = _forgotten(db, plan)
         with _receipt_file(args.receipt) as file:
             with out.progress("Erasing"):
-                receipt = db.erase(refs, reason=args.reason, members=True, turns=True, everywhere=args.everywhere)
+                receipt = db.forget_user(args.name, reason=args.reason, world=args.world, everywhere=args.everywhere)
                 receipt.raise_if_refused()
             done = _Done(db, receipt, file)
 
