@@ -412,6 +412,31 @@ class WriteCalls(ABC):
         """Take the pin off a world."""
         return self._execute([cmd.Pin(ref=self._ref(ref), is_pinned=False, why=why)], idempotency_key)
 
+    def deprecate(self, ref: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Leave a world out of what is looked at, now and in views of any time, unless it is asked for.
+
+        Attention, not truth: it stays as true as it was, nothing ends, and nothing is deleted.
+        """
+        return self._execute([cmd.Deprecate(ref=self._ref(ref), why=why)], idempotency_key)
+
+    def undeprecate(self, ref: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Take back that a world is deprecated."""
+        return self._execute([cmd.Deprecate(ref=self._ref(ref), is_deprecated=False, why=why)], idempotency_key)
+
+    def tag(
+        self, ref: Any, tag: str, *, version: int | None = None, why: str = "", idempotency_key: str | None = None
+    ) -> Any:
+        """Let ``tag`` stand for a version of a world, by its number; by default for the one that holds now.
+
+        A tag is moved by setting it again, and what it stood for is kept. ``current`` stands for whatever holds at a
+        view's valid time, and cannot be set. Tags are compared as names are, so that case does not matter.
+        """
+        return self._execute([cmd.Tag(ref=self._ref(ref), labels=(tag,), version=version, why=why)], idempotency_key)
+
+    def untag(self, ref: Any, tag: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Let a tag of a world stand for nothing any more; views of earlier commits still see it."""
+        return self._execute([cmd.Untag(ref=self._ref(ref), labels=(tag,), why=why)], idempotency_key)
+
     def erase(
         self,
         refs: Any,

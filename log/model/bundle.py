@@ -156,6 +156,21 @@ class PinFrame(Frame, frozen=True, tag="pin"):
     seq: int
 
 
+class TagFrame(Frame, frozen=True, tag="tag"):
+    """The tag that is the first name in ``details`` stands for version ``number`` of the world."""
+
+    number: int
+    details: bytes
+    seq: int
+
+
+class DeprecatedFrame(Frame, frozen=True, tag="deprecated"):
+    """The world is deprecated."""
+
+    details: bytes
+    seq: int
+
+
 class EndedFrame(Frame, frozen=True, tag="ended"):
     """The world was retired or superseded, and not resumed.
 
@@ -314,6 +329,8 @@ AnyFrame = (
     | DeadlineFrame
     | LabelFrame
     | PinFrame
+    | TagFrame
+    | DeprecatedFrame
     | EndedFrame
     | VoidedFrame
     | ProposalFrame

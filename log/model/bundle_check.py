@@ -213,7 +213,17 @@ class BundleCheck:
     def pin(self, frame: fr.PinFrame) -> None:
         self._mark(frame)
 
-    def _mark(self, frame: fr.DeadlineFrame | fr.LabelFrame | fr.PinFrame) -> None:
+    def deprecated(self, frame: fr.DeprecatedFrame) -> None:
+        self._mark(frame)
+
+    def tag(self, frame: fr.TagFrame) -> None:
+        if not self._given.aliases_in(frame.details):
+            bundle_values.refuse(f"there is no tag in {ids.short(frame.details)}")
+        bundle_values.check_number(frame.number, "a version", 1)
+        self._given.has_versions(self._open_group().lineage, frame.number)
+        self._mark(frame)
+
+    def _mark(self, frame: fr.DeadlineFrame | fr.LabelFrame | fr.PinFrame | fr.TagFrame | fr.DeprecatedFrame) -> None:
         self._open_group().add_mark(type(frame))
         self._given.details(frame.details)
         self._given.commit(frame.seq)
@@ -361,6 +371,8 @@ _TAKE: Final[dict[type[fr.Frame], Callable[[BundleCheck, Any], None]]] = {
     fr.DeadlineFrame: BundleCheck.deadline,
     fr.LabelFrame: BundleCheck.label,
     fr.PinFrame: BundleCheck.pin,
+    fr.TagFrame: BundleCheck.tag,
+    fr.DeprecatedFrame: BundleCheck.deprecated,
     fr.EndedFrame: BundleCheck.ended,
     fr.VoidedFrame: BundleCheck.voided,
     fr.ProposalFrame: BundleCheck.proposal,

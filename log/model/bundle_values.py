@@ -366,9 +366,9 @@ class Group:
             refuse(f"{ids.short(self.lineage)} has more than {limits.MAX_ALIASES} aliases")
 
     def add_mark(self, kind: type[fr.Frame]) -> None:
-        """Another label, or the one deadline or pin that stands."""
+        """Another label or tag, or the one deadline, pin or deprecation that stands."""
         self._marks[kind] += 1
-        most = limits.MAX_LABELS if kind is fr.LabelFrame else 1
+        most = {fr.LabelFrame: limits.MAX_LABELS, fr.TagFrame: limits.MAX_TAGS}.get(kind, 1)
         if self._marks[kind] > most:
             refuse(f"{ids.short(self.lineage)} has more than {most} marks of one kind")
 

@@ -492,6 +492,26 @@ class Unlabelled(Event, frozen=True, tag="unlabelled"):
     details: int
 
 
+class Tagged(Event, frozen=True, tag="tagged"):
+    """The lineage's tag number ``tag`` (1 is the first) stands for version ``version``; 0: for nothing any more.
+
+    Its name is the first one in ``details``.
+    """
+
+    lineage: bytes
+    tag: int
+    version: int
+    details: int
+
+
+class Deprecated(Event, frozen=True, tag="deprecated"):
+    """A lineage was deprecated, or is not any more: what is deprecated is not looked at unless it is asked for."""
+
+    lineage: bytes
+    is_deprecated: bool
+    details: int
+
+
 class Pinned(Event, frozen=True, tag="pinned"):
     """A lineage was pinned, or is not any more: what is pinned comes first, and no deadline hides it."""
 
@@ -540,4 +560,6 @@ AnyEvent = (
     | Labelled
     | Unlabelled
     | Pinned
+    | Tagged
+    | Deprecated
 )

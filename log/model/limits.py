@@ -26,6 +26,8 @@ MAX_ALIASES: Final = 256
 MAX_LABELS: Final = 256
 """How many labels one world may ever have been given."""
 MAX_LABEL_BYTES: Final = 256
+MAX_TAGS: Final = 256
+"""How many tags of different names one world may ever have been given; a name is as long as a label at most."""
 MAX_LISTED: Final = 1_024
 """How many values an argument may list for which no other limit is set, such as the keys that signed a head."""
 MAX_AUTHOR_BYTES: Final = 256

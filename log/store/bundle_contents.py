@@ -187,6 +187,8 @@ class BundledWorld(NamedTuple):
     deadlines: list[fr.DeadlineFrame]
     labels: list[fr.LabelFrame]
     pins: list[fr.PinFrame]
+    tags: list[fr.TagFrame]
+    deprecated: list[fr.DeprecatedFrame]
 
 
 class Contents(NamedTuple):
@@ -249,6 +251,10 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
                 worlds[-1].labels.append(frame)
             case fr.PinFrame():
                 worlds[-1].pins.append(frame)
+            case fr.TagFrame():
+                worlds[-1].tags.append(frame)
+            case fr.DeprecatedFrame():
+                worlds[-1].deprecated.append(frame)
             case fr.EndedFrame():
                 worlds[-1].ended.append(frame)
             case fr.VoidedFrame():

@@ -292,15 +292,23 @@ class _Group:
         if deadline is not None:
             details = self._blob(deadline.seq, deadline.details)
             self._said.append(fr.DeadlineFrame(deadline.at, deadline.lasts, details, self._commit(deadline.seq)))
-        for _, label in mark_rows.labels_of(tables, node):
+        for _, label in mark_rows.names_of(tables, mark_rows.LABELS, node):
             if asof.alias_known(label, seq) and self._snapshot.log.blob(label.seq, label.details) is not None:
                 details = self._blob(label.seq, label.details)
                 self._said.append(fr.LabelFrame(details, label.position, self._commit(label.seq)))
         pinned = [each for each in mark_rows.pinnings(tables, node) if each.seq <= seq][-1:]
         for pinning in pinned:
-            if pinning.is_pinned:
+            if pinning.is_set:
                 details = self._blob(pinning.seq, pinning.details)
                 self._said.append(fr.PinFrame(details, self._commit(pinning.seq)))
+        for said in [each for each in mark_rows.deprecations(tables, node) if each.seq <= seq][-1:]:
+            if said.is_set:
+                self._said.append(fr.DeprecatedFrame(self._blob(said.seq, said.details), self._commit(said.seq)))
+        for number, _ in mark_rows.names_of(tables, mark_rows.TAGS, node):
+            for each in [each for each in mark_rows.assignments(tables, node, number) if each.seq <= seq][-1:]:
+                if each.version and self._snapshot.log.blob(each.seq, each.details) is not None:
+                    details = self._blob(each.seq, each.details)
+                    self._said.append(fr.TagFrame(each.version, details, self._commit(each.seq)))
 
     def _is_told(self, again: schema.RestatedRow) -> bool:
         """True if the source of a restatement was not erased."""

@@ -94,6 +94,8 @@ def _world(snapshot: VisibleSnapshot, node: int, within: Container[int]) -> Line
         "expires_at": None if (deadline := snapshot.deadline(node)) is None else _time(deadline),
         "pinned": snapshot.is_pinned(node),
         "labels": list(build.labels(snapshot, node)),
+        "deprecated": snapshot.is_deprecated(node),
+        "tags": build.tags(snapshot, node),
         "rests_on": [_record(basis, ("trust",)) for basis in bases],
         "rests_on_more": more,
         "versions": [_record(version, ("erased", "erasure", "stale")) for version in versions],

@@ -260,6 +260,8 @@ def world_of(
         expires_at=snapshot.deadline(node),
         pinned=snapshot.is_pinned(node),
         labels=labels(snapshot, node),
+        deprecated=snapshot.is_deprecated(node),
+        tags=tags(snapshot, node),
         properties=properties(details),
         in_ended=in_ended(snapshot, node),
     )
@@ -280,8 +282,18 @@ def labels(snapshot: visible.VisibleSnapshot, node: int) -> tuple[str, ...]:
     return tuple(found)
 
 
+def tags(snapshot: visible.VisibleSnapshot, node: int) -> dict[str, int]:
+    """The tags of a world at the moment, each with the number of the version that it stands for."""
+    found = {}
+    for number, row in snapshot.tag_rows(node):
+        version = snapshot.assigned(node, number)
+        if version and (text := _label(snapshot, row)):
+            found[text] = version
+    return found
+
+
 def _label(snapshot: visible.VisibleSnapshot, row: AliasRow) -> str:
-    """The text of a label; empty once it is erased."""
+    """The text of a label or a tag; empty once it is erased."""
     texts = snapshot.details(row.seq, row.details).aliases
     return texts[row.position] if row.position < len(texts) else ""
 
@@ -307,7 +319,13 @@ def marks(snapshot: visible.VisibleSnapshot, node: int) -> list[records.Mark]:
             ttl=ttl,
         )
     for pinning in snapshot.pinnings(node):
-        add("pinned" if pinning.is_pinned else "unpinned", pinning.seq, pinning.details)
+        add("pinned" if pinning.is_set else "unpinned", pinning.seq, pinning.details)
+    for said in snapshot.deprecations(node):
+        add("deprecated" if said.is_set else "undeprecated", said.seq, said.details)
+    for number, row in snapshot.tag_rows(node):
+        name = _label(snapshot, row)
+        for each in snapshot.assignments(node, number):
+            add("tagged" if each.version else "untagged", each.seq, each.details, tag=name, version=each.version)
     lineage = snapshot.tables.node(node).lineage
     for number, row in snapshot.label_rows(node):
         text = _label(snapshot, row)

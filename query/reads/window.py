@@ -100,10 +100,10 @@ class Window:
         spec: edge_rules.Spec,
         *,
         unify: bool = False,
-        shows_hidden: bool = False,
+        shows: visible.Shown = visible.BY_DEFAULT,
     ) -> None:
-        self.shows_hidden = shows_hidden
-        """True if what a deadline hides is seen."""
+        self.shows = shows
+        """What is seen that reads leave out by default."""
         self.reader = reader
         self.place = place
         self.spec = spec
@@ -126,15 +126,16 @@ class Window:
         place = self.place._replace(moment=self.place.moment._replace(valid=valid))
         return self._like(place)
 
-    def revealing(self) -> Window:
-        """The same window, through which what a deadline hides is seen too."""
-        shown = self._like(self.place, shows_hidden=True)
+    def revealing(self, *, expired: bool = True, deprecated: bool = False) -> Window:
+        """The same window, through which what a deadline hides is seen too, or what is deprecated."""
+        before = self.shows
+        shown = self._like(self.place, visible.Shown(before.expired or expired, before.deprecated or deprecated))
         shown._also_at = self._also_at
         return shown
 
-    def _like(self, place: visible.Place, *, shows_hidden: bool | None = None) -> Window:
-        shows = self.shows_hidden if shows_hidden is None else shows_hidden
-        return Window(self.reader, place, self._built_in, self.spec, unify=self.unify, shows_hidden=shows)
+    def _like(self, place: visible.Place, shows: visible.Shown | None = None) -> Window:
+        shown = self.shows if shows is None else shows
+        return Window(self.reader, place, self._built_in, self.spec, unify=self.unify, shows=shown)
 
     def at(self, moment: Moment) -> Window:
         """The same window at an earlier moment. Of a confined one, as much of it as is seen at both."""
@@ -157,7 +158,7 @@ class Window:
                 self._inside,
                 also_at=self._also_at,
                 interiors=interiors,
-                shows_hidden=self.shows_hidden,
+                shows=self.shows,
             )
 
     def present_lane(self, head: int) -> PresentTextLane:

@@ -55,6 +55,28 @@ def stale_inside(snapshot: VisibleSnapshot, spec: edge_rules.Spec, world: int) -
                 yield found
 
 
+CURRENT: Final = name_digest("current")
+"""What the tag is compared by that stands for the version that holds."""
+
+
+def tagged(snapshot: VisibleSnapshot, spec: edge_rules.Spec, digest: bytes, world: int) -> Iterator[records.World]:
+    """The worlds inside one that have a tag, each in the version that it stands for, in log order."""
+    scope = snapshot.scope(world)
+    for node in snapshot.tagged(digest):
+        if scope.holds(node):
+            found = tagged_version(snapshot, spec, digest, node)
+            if found is not None:
+                yield found
+
+
+def tagged_version(snapshot: VisibleSnapshot, spec: edge_rules.Spec, digest: bytes, node: int) -> records.World | None:
+    """A world in the version that a tag of it stands for at the moment, unless it is hidden."""
+    moment = snapshot.place.moment
+    version = next((snapshot.assigned(node, at) for at, row in snapshot.tag_rows(node) if row.name == digest), 0)
+    seen = asof.version_known(snapshot.tables, node, version, moment.seq) if version else None
+    return None if seen is None or snapshot.hides(node) else build.world_of(snapshot, node, seen, moment, spec)
+
+
 class Classes:
     """The identities that a read has met, as far as it can see and as known at its moment."""
 

@@ -145,6 +145,15 @@ def label_digests(label: Any) -> tuple[bytes, ...]:
     return tuple(name_digest(limits.checked_text(each, "label", limits.MAX_LABEL_BYTES)) for each in _several(label))
 
 
+def tag_digest(tag: Any) -> bytes:
+    """What a tag is compared by.
+
+    Raises:
+        InputError: it is no text.
+    """
+    return name_digest(limits.checked_text(tag, "tag", limits.MAX_LABEL_BYTES))
+
+
 def _several(given: Any) -> tuple[Any, ...]:
     listed = isinstance(given, list | tuple | set | frozenset)
     return () if given is None else tuple(limits.checked_list(list(given), "a filter")) if listed else (given,)

@@ -128,7 +128,8 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     """Something that was marked on a world in commit ``seq``: attention, never truth.
 
     ``kind`` is ``expires`` (hidden from ``expires_at`` on; ``ttl`` seconds if a refresh moves that), ``unexpires``,
-    ``labelled`` or ``unlabelled`` (with the ``label``, which is empty once it is erased), ``pinned`` or ``unpinned``.
+    ``labelled`` or ``unlabelled`` (with the ``label``, which is empty once it is erased), ``pinned`` or ``unpinned``,
+    ``deprecated`` or ``undeprecated``, ``tagged`` (the ``tag`` stands for ``version`` from then on) or ``untagged``.
     """
 
     kind: str
@@ -139,6 +140,8 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: int | None = None
     ttl: float | None = None
     label: str = ""
+    tag: str = ""
+    version: int = 0
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
@@ -242,6 +245,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
     properties: dict[str, Any] = {}
     in_ended: str = ""
+    deprecated: bool = False
+    tags: dict[str, int] = {}
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):

@@ -40,6 +40,18 @@ MOST_BODIES: Final = 64
 """How many bodies are kept for as long as one read takes."""
 
 
+class Shown(NamedTuple):
+    """What a view shows that reads leave out by default: what a deadline hides, and what is deprecated."""
+
+    expired: bool = False
+    deprecated: bool = False
+
+
+BY_DEFAULT: Final = Shown()
+_HIDING: Final = schema.DEADLINES, schema.DEPRECATIONS
+"""What the marks begin with that hide worlds, in the order of :class:`Shown`."""
+
+
 class Place(NamedTuple):
     """The place of a view: its moment, and its outermost world (the root, unless confined)."""
 
@@ -57,8 +69,8 @@ class VisibleSnapshot:
 
     __slots__ = (
         *("_also_at", "_bodies", "_derived", "_edged", "_here", "_interiors", "_placings"),
-        *("_any_deadline", "_any_mark", "_says_again", "_says_trust", "_snapshot"),
-        *("kept", "place", "shows_hidden", "tables"),
+        *("_any_hidden", "_any_mark", "_says_again", "_says_trust", "_snapshot"),
+        *("kept", "place", "shows", "tables"),
     )
 
     def __init__(
@@ -69,15 +81,15 @@ class VisibleSnapshot:
         *,
         also_at: asof.Moment | None = None,
         interiors: InteriorCache | None = None,
-        shows_hidden: bool = False,
+        shows: Shown = BY_DEFAULT,
     ) -> None:
         """Confine a snapshot to what a place may see.
 
         ``also_at``: of what is confined, show only what is inside at this moment too. ``interiors`` are kept of the
-        whole store, and of use to nobody who sees a part of it. ``shows_hidden``: also what a deadline hides.
+        whole store, and of use to nobody who sees a part of it. ``shows``: also what is hidden otherwise.
         """
-        self.shows_hidden = shows_hidden
-        self._any_deadline: bool | None = None
+        self.shows = shows
+        self._any_hidden: bool | None = None
         self._any_mark: bool | None = None
         self._snapshot = snapshot
         self._also_at = also_at
@@ -383,33 +395,38 @@ class VisibleSnapshot:
 
     @property
     def hides_any(self) -> bool:
-        """True if a deadline may hide anything of what is asked for."""
-        if self._any_deadline is None:
-            self._any_deadline = not self.shows_hidden and self.has_marks and self._has_deadlines()
-        return self._any_deadline
+        """True if a deadline, or that it is deprecated, may hide anything of what is asked for."""
+        if self._any_hidden is None:
+            kinds = [kind for kind, is_shown in zip(_HIDING, self.shows, strict=True) if not is_shown]
+            self._any_hidden = self.has_marks and any(map(self._has_marks_of, kinds))
+        return self._any_hidden
 
     def hides(self, node: int, period: valid_period.Period | None = None) -> bool:
-        """True if a deadline hides a world that is seen: at the moment, at some instant of a period, or in all of it.
+        """True if a world that is seen is deprecated, or a deadline hides it: at the moment, or somewhere in a period.
 
         A world that has to hold throughout a period has to be shown throughout it as well.
         """
         if not self.hides_any:
             return False
         seq, valid = self.place.moment
+        if not self.shows.deprecated and self.is_deprecated(node):
+            return True
+        if self.shows.expired:
+            return False
         if period is not None:
             valid = period.span.end - 1 if period.throughout else period.span.start
         return mark_rows.is_hidden(self._snapshot.tables, node, seq, valid)
 
     @property
     def has_marks(self) -> bool:
-        """True if any world ever had a deadline, a label or a pin."""
+        """True if any world ever had a mark."""
         if self._any_mark is None:
             self._any_mark = self._snapshot.tables.has_rows("marks")
         return self._any_mark
 
-    def _has_deadlines(self) -> bool:
-        """True if any world of the whole store ever had a deadline."""
-        return next(iter(self._snapshot.tables.marks.scan(schema.DEADLINES)), None) is not None
+    def _has_marks_of(self, kind: bytes) -> bool:
+        """True if any world of the whole store ever had a mark of a kind."""
+        return next(iter(self._snapshot.tables.marks.scan(kind)), None) is not None
 
     def deadline(self, node: int) -> int | None:
         """The deadline of a world that is seen, as known at the moment."""
@@ -425,6 +442,15 @@ class VisibleSnapshot:
         nodes = mark_rows.pinned_ever(self._snapshot.tables) if self.has_marks else ()
         return [node for node in nodes if self._is_inside(node) and self.is_pinned(node)]
 
+    def is_deprecated(self, node: int) -> bool:
+        """Whether a world that is seen is deprecated, as known at the moment."""
+        return self.has_marks and mark_rows.is_deprecated(self._snapshot.tables, node, self.place.moment.seq)
+
+    def deprecated(self) -> list[int]:
+        """The worlds that are seen and deprecated, in log order."""
+        nodes = mark_rows.deprecated_ever(self._snapshot.tables) if self.has_marks else ()
+        return [node for node in nodes if self._is_inside(node) and self.is_deprecated(node)]
+
     def hidden(self) -> list[int]:
         """The worlds that are seen and whose deadline has passed, in log order."""
         nodes = mark_rows.hidden_since(self._snapshot.tables, *self.place.moment) if self.has_marks else ()
@@ -432,22 +458,50 @@ class VisibleSnapshot:
 
     def label_rows(self, node: int) -> list[tuple[int, schema.AliasRow]]:
         """Every label that a world that is seen was ever given, by its number, as known at the moment."""
-        rows = mark_rows.labels_of(self._snapshot.tables, node) if self.has_marks else ()
+        return self._named_marks(mark_rows.LABELS, node)
+
+    def tag_rows(self, node: int) -> list[tuple[int, schema.AliasRow]]:
+        """Every tag that a world that is seen was ever given, by its number, as known at the moment."""
+        return self._named_marks(mark_rows.TAGS, node)
+
+    def _named_marks(self, kind: mark_rows.Names, node: int) -> list[tuple[int, schema.AliasRow]]:
+        rows = mark_rows.names_of(self._snapshot.tables, kind, node) if self.has_marks else ()
         return [each for each in rows if each[1].seq <= self.place.moment.seq]
+
+    def assigned(self, node: int, tag: int) -> int:
+        """The number of the version that a tag of a world that is seen stands for at the moment; 0 for none."""
+        return mark_rows.assigned(self._snapshot.tables, node, tag, self.place.moment.seq)
+
+    def assignments(self, node: int, tag: int) -> list[mark_rows.Assignment]:
+        """Every version that a tag of a world that is seen stood for, as known at the moment, in log order."""
+        rows = mark_rows.assignments(self._snapshot.tables, node, tag)
+        return [each for each in rows if each.seq <= self.place.moment.seq]
 
     def deadlines_set(self, node: int) -> list[mark_rows.Deadline]:
         """Every deadline that a world that is seen was given, as known at the moment, in log order."""
         rows = mark_rows.deadlines_set(self._snapshot.tables, node) if self.has_marks else ()
         return [each for each in rows if each.seq <= self.place.moment.seq]
 
-    def pinnings(self, node: int) -> list[mark_rows.Pinning]:
+    def deprecations(self, node: int) -> list[mark_rows.Switch]:
+        """Every time that a world that is seen was deprecated, or that was taken back, in log order."""
+        rows = mark_rows.deprecations(self._snapshot.tables, node) if self.has_marks else ()
+        return [each for each in rows if each.seq <= self.place.moment.seq]
+
+    def pinnings(self, node: int) -> list[mark_rows.Switch]:
         """Every time that a world that is seen was pinned, or its pin taken off, as known at the moment."""
         rows = mark_rows.pinnings(self._snapshot.tables, node) if self.has_marks else ()
         return [each for each in rows if each.seq <= self.place.moment.seq]
 
     def labelled(self, digest: bytes) -> Iterator[int]:
         """Every world of the whole store that had a label by the moment's commit."""
-        found = mark_rows.labelled(self._snapshot.tables, digest) if self.has_marks else ()
+        return self._holders(mark_rows.LABELS, digest)
+
+    def tagged(self, digest: bytes) -> list[int]:
+        """The worlds that are seen and ever had a tag, in log order."""
+        return [node for node in self._holders(mark_rows.TAGS, digest) if self._is_inside(node)]
+
+    def _holders(self, kind: mark_rows.Names, digest: bytes) -> Iterator[int]:
+        found = mark_rows.holders(self._snapshot.tables, kind, digest) if self.has_marks else ()
         return (node for node, first in found if first <= self.place.moment.seq)
 
     def has_labels(self, node: int, digests: Sequence[bytes]) -> bool:

@@ -22,7 +22,7 @@ from worlddb.query.reads.store_facts import bookmarks_known, tunings
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Wanted, find, named_node
 from worlddb.query.recall import near_statements
-from worlddb.query.recall.filters import Conditions, Filters, label_digests
+from worlddb.query.recall.filters import Conditions, Filters, label_digests, tag_digest
 from worlddb.query.recall.recall import recall
 from worlddb.query.records import records
 from worlddb.query.snapshot import valid_period, visible
@@ -102,12 +102,15 @@ class View:
             world = None if top == ROOT_NODE else snapshot.tables.node(top).lineage.hex()
         return View(self._window.narrowed(top), self.ingested, world)
 
-    def revealing(self) -> View:
-        """The same view, in which what a deadline hides is shown too: see :meth:`worlddb.Database.expire`."""
-        return View(self._window.revealing(), self.ingested, self.world)
+    def revealing(self, *, expired: bool = True, deprecated: bool = False) -> View:
+        """The same view, in which what a deadline hides is shown too, or what is deprecated.
+
+        See :meth:`worlddb.Database.expire` and :meth:`worlddb.Database.deprecate`.
+        """
+        return View(self._showing(expired, deprecated), self.ingested, self.world)
 
     def marks(self, ref: Any) -> list[records.Mark]:
-        """What was marked on a world and taken off, oldest first: deadlines, pins and labels.
+        """What was marked on a world and taken off, oldest first: deadlines, pins, labels, tags and deprecations.
 
         Raises:
             UnknownReference: the view sees no such world.
@@ -125,6 +128,31 @@ class View:
             nodes = (node for node in snapshot.pinned() if scope.holds(node))
             found = [build.world(snapshot, node, self.moment, self.spec) for node in nodes]
             return [each for each in found if each is not None and not each.erased]
+
+    def deprecated(self, world: Any = None) -> list[records.World]:
+        """The deprecated worlds that are valid in this view all the same, inside ``world`` if given, in log order."""
+        with self.revealing(deprecated=True)._snapshot() as snapshot:
+            scope = snapshot.scope(self._node(snapshot, world))
+            nodes = (node for node in snapshot.deprecated() if scope.holds(node))
+            found = [build.world(snapshot, node, self.moment, self.spec) for node in nodes]
+            return [each for each in found if each is not None]
+
+    def tagged(self, tag: str, world: Any = None) -> list[records.World]:
+        """Each world that has a tag, inside ``world`` if one is given, in the version that it stands for, in log order.
+
+        What is deprecated or hidden by a deadline is left out. The version may hold no more: ``closed`` says so.
+        """
+        with self._snapshot() as snapshot:
+            return list(world_lookup.tagged(snapshot, self.spec, tag_digest(tag), self._node(snapshot, world)))
+
+    def tag_history(self, ref: Any, tag: str) -> list[records.Mark]:
+        """Every version that a tag of a world stood for, and when it was taken off, oldest first.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        digest = tag_digest(tag)
+        return [mark for mark in self.marks(ref) if mark.tag and tag_digest(mark.tag) == digest]
 
     def expired(self, world: Any = None) -> list[records.World]:
         """The worlds that a deadline hides and that are valid in this view all the same, in log order.
@@ -149,26 +177,32 @@ class View:
         *,
         include_superseded: bool = False,
         include_expired: bool = False,
+        include_deprecated: bool = False,
         during: valid_period.Span | None = None,
         overlaps: valid_period.Span | None = None,
+        tag: str | None = None,
     ) -> records.World | None:
         """The world of a reference or a name, or ``None`` if no version of it is valid in this view.
 
-        ``None`` also if a deadline hides it by the view's valid time, unless ``include_expired`` asks for that too.
+        ``None`` also if a deadline hides it by the view's valid time, or it is deprecated, unless ``include_expired``
+        or ``include_deprecated`` asks for that too.
         ``include_superseded`` gives the newest version of what holds no more, hidden or not.
 
         Wherever a view takes a world, its exact name or an alias does as well as a reference, if one world has it.
 
         ``during=(a, b)`` asks for a version that is valid throughout ``[a, b)`` instead, ``overlaps=(a, b)`` for the
-        newest that is valid at some instant of it; :meth:`history` gives all of them.
+        newest that is valid at some instant of it; :meth:`history` gives all of them. ``tag`` asks for the version that
+        a tag stands for, whether it holds or not, and gives ``None`` if the world has none such.
 
         Raises:
             UnknownReference: the view knows nothing under the reference or the name.
             AmbiguousReference: a prefix or a name fits several worlds.
         """
         period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
-        with self._showing(include_expired).snapshot() as snapshot:
+        with self._showing(include_expired, include_deprecated).snapshot() as snapshot:
             node = self._named(snapshot, ref)
+            if tag is not None and (digest := tag_digest(tag)) != world_lookup.CURRENT:
+                return world_lookup.tagged_version(snapshot, self.spec, digest, node)
             return build.world(
                 snapshot, node, self.moment, self.spec, include_superseded=include_superseded, period=period
             )
@@ -184,13 +218,14 @@ class View:
         limit: int | None = None,
         include_superseded: bool = False,
         include_expired: bool = False,
+        include_deprecated: bool = False,
         during: valid_period.Span | None = None,
         overlaps: valid_period.Span | None = None,
     ) -> list[records.World]:
         """Worlds by name or alias (case-folded), type (with subtypes and instances), labels and properties.
 
-        They come in log order, without what a deadline hides unless ``include_expired`` asks for that, or
-        ``include_superseded`` for all that is known.
+        They come in log order, without what a deadline hides unless ``include_expired`` asks for that, without what is
+        deprecated unless ``include_deprecated`` does, or ``include_superseded`` for all that is known.
 
         With ``world``, only what that world contains at any depth. With ``during`` or ``overlaps`` as :meth:`get` has
         them, but of each world every version that fits, oldest first; what lies inside ``world`` stays a matter of the
@@ -203,7 +238,7 @@ class View:
             limits.checked_number(limit, "limit", 0, LARGEST)
         period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
         conditions = Conditions.of({} if properties is None else properties)
-        with self._showing(include_expired).snapshot() as snapshot:
+        with self._showing(include_expired, include_deprecated).snapshot() as snapshot:
             wanted = Wanted(name, type, self._node(snapshot, world), label_digests(label))
             how = {"include_superseded": include_superseded, "unify": self.unify}
             found = find(snapshot, self.spec, wanted, period=period, **how)
@@ -215,19 +250,20 @@ class View:
         *,
         include_superseded: bool = False,
         include_expired: bool = False,
+        include_deprecated: bool = False,
         during: valid_period.Span | None = None,
         overlaps: valid_period.Span | None = None,
     ) -> Iterator[records.World]:
         """The members of a world (default: the outermost one), in the order in which they joined.
 
-        Without what a deadline hides, as :meth:`find`.
+        Without what is hidden or deprecated, as :meth:`find`.
 
         With ``during`` or ``overlaps`` as :meth:`get` has them: those that were members, and valid, throughout the
         span, or together at some instant of it. Read in pages, so a world of any size costs little memory and no long
         transaction.
         """
         period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
-        return adjacency.members(self._showing(include_expired), ref, include_superseded, period)
+        return adjacency.members(self._showing(include_expired, include_deprecated), ref, include_superseded, period)
 
     def stale(self, world: Any = None) -> list[records.World]:
         """The worlds, inside ``world`` if one is given, that rest on what holds no more, in log order.
@@ -566,6 +602,7 @@ class View:
         since: times.TimeLike | None = None,
         until: times.TimeLike | None = None,
         include_expired: bool = False,
+        include_deprecated: bool = False,
         label: str | Sequence[str] | None = None,
         properties: Mapping[str, Any] | None = None,
     ) -> records.Recall:
@@ -594,7 +631,7 @@ class View:
             source, label: only what came with these fields in its source, and what has all of these labels.
             properties: only what has these; ``{"priority": {"$gte": 2}}`` compares.
             since, until: only what began to hold at ``since`` or later, and before ``until``.
-            include_expired: also what a deadline hides.
+            include_expired, include_deprecated: also what a deadline hides, and what is deprecated.
 
         What ``about`` to ``until`` ask for has to hold for every hit: ``k`` are found if there are as many.
 
@@ -602,14 +639,13 @@ class View:
             InputError: ``k`` or ``group`` is not between 1 and 10,000, ``neighbours`` not between 0 and 10,000,
                 ``trust_weight`` or ``min_confidence`` not from 0 to 1, or there is no such lane, fusion or trust.
         """
-        named = _lanes(lanes)
         question = Question(text, self.valid if asked is None else times.parse_time(asked, "asked"))
         choice = _choice(question, include_superseded, during, overlaps)
         limited = about, speaker, type, author, source, since, until, label, properties
         filters = None if all(each is None for each in limited) else Filters.of(*limited)
-        what = question, world, k, exact, choice, named, fusion, group, neighbours
+        what = question, world, k, exact, choice, _lanes(lanes), fusion, group, neighbours
         request = Request(*what, min_trust, trust_weight, min_confidence, filters)
-        return recall(self._showing(include_expired), request)
+        return recall(self._showing(include_expired, include_deprecated), request)
 
     def near(
         self,
@@ -717,9 +753,13 @@ class View:
         """The transaction of one read; it ends with it."""
         return self._window.snapshot()
 
-    def _showing(self, include_expired: bool) -> Window:
-        """The window of a read that may ask for what a deadline hides."""
-        return self._window.revealing() if limits.checked_flag(include_expired, "include_expired") else self._window
+    def _showing(self, include_expired: bool, include_deprecated: bool) -> Window:
+        """The window of a read that may ask for what a deadline hides, and for what is deprecated."""
+        expired = limits.checked_flag(include_expired, "include_expired")
+        deprecated = limits.checked_flag(include_deprecated, "include_deprecated")
+        if not (expired or deprecated):
+            return self._window
+        return self._window.revealing(expired=expired, deprecated=deprecated)
 
     def _node(self, snapshot: visible.VisibleSnapshot, ref: Any) -> int:
         """The node that a reference stands for; by default the outermost world that the view sees."""

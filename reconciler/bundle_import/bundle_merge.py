@@ -459,10 +459,7 @@ class BundleMerge:
             here[row.name].append((number, row.removed == schema.LIVE))
         met: Counter[bytes] = Counter()
         for alias in world.aliases:
-            stored = self.blobs.text(alias.details)
-            details = None if stored is None else codec.decode_blob(stored, alias.seq)
-            assert isinstance(details, blobs.Details), "the bundle was checked"
-            digest = name_digest(details.aliases[alias.position])
+            digest = self._name_digest(alias, alias.position)
             given = here[digest]
             met[digest] += 1
             if met[digest] > len(given):
@@ -476,27 +473,47 @@ class BundleMerge:
             self.conflicts.append(f"{short(world.frame.lineage)} would have more than {limits.MAX_ALIASES} aliases")
 
     def _marks(self, world: BundledWorld, node: int | None) -> Iterator[ev.AnyEvent]:
-        """Add marks: of two deadlines the later stands, and what was ever labelled or pinned here stays as it is."""
+        """Add marks: of two deadlines the later stands, and what was ever marked otherwise here stays as it is."""
         lineage = world.frame.lineage
         for deadline in world.deadlines:
             known = None if node is None else next(iter([*mark_rows.deadlines_set(self._tables, node)][-1:]), None)
             if known is None or known.at < deadline.at:
                 yield ev.Expires(lineage, deadline.at, deadline.lasts, self.blobs.position(deadline.details))
-        given = set() if node is None else {row.name for _, row in mark_rows.labels_of(self._tables, node)}
-        number = 0 if node is None else mark_rows.labels_given(self._tables, node)
+        given, number = self._given(node, mark_rows.LABELS)
         for label in world.labels:
-            stored = self.blobs.text(label.details)
-            details = None if stored is None else codec.decode_blob(stored, label.seq)
-            assert isinstance(details, blobs.Details), "the bundle was checked"
-            digest = name_digest(details.aliases[label.position])
+            digest = self._name_digest(label, label.position)
             if digest not in given and number < limits.MAX_LABELS:
                 given.add(digest)
                 number += 1
                 yield ev.Labelled(lineage, self.blobs.position(label.details), label.position)
+        given, number = self._given(node, mark_rows.TAGS)
+        for tag in world.tags:
+            digest = self._name_digest(tag, 0)
+            if digest not in given and number < limits.MAX_TAGS:
+                given.add(digest)
+                number += 1
+                yield ev.Tagged(lineage, number, tag.number, self.blobs.position(tag.details))
         was_pinned = node is not None and any(True for _ in mark_rows.pinnings(self._tables, node))
         for pin in world.pins:
             if not was_pinned:
                 yield ev.Pinned(lineage, True, self.blobs.position(pin.details))
+        was_deprecated = node is not None and any(True for _ in mark_rows.deprecations(self._tables, node))
+        for said in world.deprecated:
+            if not was_deprecated:
+                yield ev.Deprecated(lineage, True, self.blobs.position(said.details))
+
+    def _given(self, node: int | None, kind: mark_rows.Names) -> tuple[set[bytes], int]:
+        """The digests of the labels, or tags, that a world here was ever given, and how many those are."""
+        if node is None:
+            return set(), 0
+        names = {row.name for _, row in mark_rows.names_of(self._tables, kind, node)}
+        return names, mark_rows.names_given(self._tables, kind, node)
+
+    def _name_digest(self, frame: fr.AliasFrame | fr.LabelFrame | fr.TagFrame, position: int) -> bytes:
+        stored = self.blobs.text(frame.details)
+        details = None if stored is None else codec.decode_blob(stored, frame.seq)
+        assert isinstance(details, blobs.Details), "the bundle was checked"
+        return name_digest(details.aliases[position])
 
     def _restated(self, world: BundledWorld, node: int | None) -> Iterator[ev.AnyEvent]:
         """Add the times that versions were said again, unless they are known by the commit that said so first."""

@@ -4,7 +4,7 @@ Times are integer microseconds; ``None`` means the default. A reference is a ful
 position of an earlier command of the same batch (int).
 """
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -242,6 +242,35 @@ class Pin(Command, frozen=True, kw_only=True):
     is_pinned: bool = True
 
 
+CURRENT_TAG: Final = "current"
+"""The tag of the version that holds at a view's valid time; it is derived, and nobody sets it."""
+
+
+class Tag(Command, frozen=True, kw_only=True):
+    """Let a tag, the one of ``labels``, stand for a version of a world; ``None``: for the one that holds now."""
+
+    CODE: ClassVar[str] = "tag"
+    ref: Ref
+    labels: tuple[str, ...]
+    version: int | None = None
+
+
+class Untag(Command, frozen=True, kw_only=True):
+    """Let a tag of a world, the one of ``labels``, stand for nothing any more."""
+
+    CODE: ClassVar[str] = "untag"
+    ref: Ref
+    labels: tuple[str, ...]
+
+
+class Deprecate(Command, frozen=True, kw_only=True):
+    """Deprecate a world, or take that back."""
+
+    CODE: ClassVar[str] = "deprecate"
+    ref: Ref
+    is_deprecated: bool = True
+
+
 class Erase(Command, frozen=True, kw_only=True):
     """Remove the texts of a world for good.
 
@@ -448,4 +477,7 @@ ALL: tuple[type[Command], ...] = (
     Label,
     Unlabel,
     Pin,
+    Tag,
+    Untag,
+    Deprecate,
 )

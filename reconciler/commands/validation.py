@@ -193,18 +193,37 @@ def _labelling(command: cmd.Label | cmd.Unlabel) -> None:
     _labels(command.labels)
 
 
-def _labels(labels: tuple[str, ...]) -> None:
+def _labels(labels: tuple[str, ...], what: str = "label") -> None:
     if len(labels) > limits.MAX_LABELS:
-        raise errors.LimitExceeded(f"{len(labels)} labels, above the limit of {limits.MAX_LABELS}", "Give fewer")
+        raise errors.LimitExceeded(f"{len(labels)} {what}s, above the limit of {limits.MAX_LABELS}", "Give fewer")
     for label in labels:
-        _plain(label, "label", limits.MAX_LABEL_BYTES, empty=False)
+        _plain(label, what, limits.MAX_LABEL_BYTES, empty=False)
         if not normalised(label):
-            raise errors.InvalidText(f"The label {errors.shown(label)} has no visible character", "Give at least one")
+            raise errors.InvalidText(f"The {what} {errors.shown(label)} has no visible character", "Give at least one")
 
 
 def _pin(command: cmd.Pin) -> None:
     _ref(command.ref, "ref")
     limits.checked_flag(command.is_pinned, "is_pinned")
+
+
+def _tagging(command: cmd.Tag | cmd.Untag) -> None:
+    _ref(command.ref, "ref")
+    _labels(command.labels, "tag")
+    if len(command.labels) != 1:
+        raise errors.InvalidText(f"{len(command.labels)} tags were given", "Give one")
+    if normalised(command.labels[0]) == cmd.CURRENT_TAG:
+        raise errors.InputError(
+            f"The tag {cmd.CURRENT_TAG!r} stands for whatever holds, and is nobody's to set",
+            "Revise the world, or take another name",
+        )
+    if isinstance(command, cmd.Tag) and command.version is not None:
+        limits.checked_number(command.version, "version", 1, 2**31 - 1)
+
+
+def _deprecate(command: cmd.Deprecate) -> None:
+    _ref(command.ref, "ref")
+    limits.checked_flag(command.is_deprecated, "is_deprecated")
 
 
 def _erase(command: cmd.Erase) -> None:
@@ -334,6 +353,9 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Label: _labelling,
     cmd.Unlabel: _labelling,
     cmd.Pin: _pin,
+    cmd.Tag: _tagging,
+    cmd.Untag: _tagging,
+    cmd.Deprecate: _deprecate,
     cmd.Erase: _erase,
     cmd.Accept: _decision,
     cmd.Reject: _decision,

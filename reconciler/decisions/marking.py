@@ -1,4 +1,4 @@
-"""Decide the commands that mark worlds: expire, refresh, sweep, label, unlabel and pin.
+"""Decide the commands that mark worlds: expire, refresh, sweep, label, unlabel, pin, tag, untag and deprecate.
 
 Marks say what is worth looking at, and change nothing that is true: see ``projections/tables/apply/mark_rows.py``.
 """
@@ -7,6 +7,7 @@ from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply import mark_rows
 from worlddb.projections.tables.names.canonical import name_digest
+from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage.schema import LIVE, ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions import worlds
@@ -55,7 +56,7 @@ def label(ctx: context.Context, command: cmd.Label, details: int) -> draft.Decis
     for position, text in enumerate(command.labels):
         if mark_rows.has_labels(ctx.tables, node, [name_digest(text)], ctx.draft.seq):
             continue
-        if mark_rows.labels_given(ctx.tables, node) >= limits.MAX_LABELS:
+        if mark_rows.names_given(ctx.tables, mark_rows.LABELS, node) >= limits.MAX_LABELS:
             ctx.refuse(
                 "too_many_labels", f"{ids.short(lineage)} would have been given more than {limits.MAX_LABELS} labels"
             )
@@ -69,7 +70,9 @@ def unlabel(ctx: context.Context, command: cmd.Unlabel, details: int) -> draft.D
     for text in command.labels:
         digest = name_digest(text)
         held = [
-            number for number, row in mark_rows.labels_of(ctx.tables, node) if (row.name, row.removed) == (digest, LIVE)
+            number
+            for number, row in mark_rows.names_of(ctx.tables, mark_rows.LABELS, node)
+            if (row.name, row.removed) == (digest, LIVE)
         ]
         if not held:
             raise errors.UnknownReference(
@@ -88,12 +91,64 @@ def pin(ctx: context.Context, command: cmd.Pin, details: int) -> draft.Decision:
     return draft.Decision(lineage)
 
 
+def tag(ctx: context.Context, command: cmd.Tag, details: int) -> draft.Decision:
+    """Let a tag stand for a version, whether that holds or not; one that stands for it already stays as it is."""
+    node, lineage = _marked(ctx, command.ref, is_given=True)
+    version, tables = command.version, ctx.tables
+    if version is None:
+        held = asof.version_at(tables, node, asof.Moment(ctx.draft.seq, ctx.draft.ingest_time))
+        if held is None:
+            ctx.refuse("holds_no_more", f"No version of {ids.short(lineage)} holds now", "Say which version is meant")
+        version = held.number
+    if not any(number == version for number, _ in tables.version_rows(node)):
+        raise errors.UnknownReference(
+            f"{ids.short(lineage)} has no version {version}", "Look at its versions with history"
+        )
+    number, stands = _tagged(ctx, node, command.labels[0])
+    if number == 0:
+        number = mark_rows.names_given(tables, mark_rows.TAGS, node) + 1
+        if number > limits.MAX_TAGS:
+            ctx.refuse("too_many_tags", f"{ids.short(lineage)} would have been given more than {limits.MAX_TAGS} tags")
+    if stands != version:
+        ctx.draft.emit(ev.Tagged(lineage, number, version, details))
+    return draft.Decision(lineage)
+
+
+def untag(ctx: context.Context, command: cmd.Untag, details: int) -> draft.Decision:
+    """Let a tag stand for nothing any more; what it stood for is kept."""
+    node, lineage = _marked(ctx, command.ref)
+    number, stands = _tagged(ctx, node, command.labels[0])
+    if not stands:
+        raise errors.UnknownReference(
+            f"{ids.short(lineage)} has no tag {command.labels[0][:80]!r}", "Look at its tags with show"
+        )
+    ctx.draft.emit(ev.Tagged(lineage, number, 0, details))
+    return draft.Decision(lineage)
+
+
+def _tagged(ctx: context.Context, node: int, text: str) -> tuple[int, int]:
+    """The number of a tag of a world, and the version that it stands for; 0 and 0 if it has none such."""
+    digest = name_digest(text)
+    for number, row in mark_rows.names_of(ctx.tables, mark_rows.TAGS, node):
+        if row.name == digest:
+            return number, mark_rows.assigned(ctx.tables, node, number, ctx.draft.seq)
+    return 0, 0
+
+
+def deprecate(ctx: context.Context, command: cmd.Deprecate, details: int) -> draft.Decision:
+    """Deprecate a world, or take that back; it stays as true as it was."""
+    node, lineage = _marked(ctx, command.ref, is_given=command.is_deprecated)
+    if mark_rows.is_deprecated(ctx.tables, node, ctx.draft.seq) != command.is_deprecated:
+        ctx.draft.emit(ev.Deprecated(lineage, command.is_deprecated, details))
+    return draft.Decision(lineage)
+
+
 def _marked(ctx: context.Context, ref: cmd.Ref, *, is_given: bool = False) -> tuple[int, bytes]:
     """Return the world that a command is about; an erased one is given no mark, and its own may be taken off."""
     node = context.node_ref(ctx, ref)
     lineage = ctx.tables.node(node).lineage
     if node == ROOT_NODE:
-        ctx.refuse("root_is_permanent", "The root world takes no deadline, no pin and no label")
+        ctx.refuse("root_is_permanent", "The root world takes no mark")
     if is_given and ctx.body(node) is None:
         ctx.refuse("erased", f"The text of {ids.short(lineage)} was erased", "Create another")
     return node, lineage

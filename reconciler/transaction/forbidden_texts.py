@@ -58,7 +58,7 @@ def _taken_back(command: cmd.Command) -> tuple[str, ...]:
     """The texts by which a command names what it takes back."""
     if isinstance(command, cmd.Unalias):
         return command.aliases
-    if isinstance(command, cmd.Unlabel):
+    if isinstance(command, cmd.Unlabel | cmd.Untag):
         return command.labels
     return (command.type, command.name) if isinstance(command, cmd.Trust) and not command.level else ()
 

@@ -223,6 +223,7 @@ class EngineAndModel(RuleBasedStateMachine):
 METHODS = [
     *("create", "revise", "retire", "reassert", "link", "unlink"),
     *("expire", "unexpire", "refresh", "sweep", "label", "unlabel", "pin", "unpin"),
+    *("tag", "untag", "deprecate", "undeprecate"),
     *("move", "alias", "restate", "unalias", "erase", "accept", "reject", "undo", "tune", "untune"),
 ]
 REFUSALS = [
@@ -267,8 +268,8 @@ def run(examples: int, steps: int, *, shrink: bool = True, machine: type[EngineA
 def left_out() -> list[str]:
     """What the run has not done, of all that it should have."""
     enough = {
-        # Undoing and taking a label off need what was done before, so a run may do without.
-        "methods": set(METHODS) - seen("", METHODS) <= {"undo", "unlabel"},
+        # Undoing and taking a label or a tag off need what was done before, so a run may do without.
+        "methods": set(METHODS) - seen("", METHODS) <= {"undo", "unlabel", "untag"},
         "batches and keeping": seen("", [*KEEPING, "refused in a batch"]) == {*KEEPING, "refused in a batch"},
         "errors": seen("error ", ERRORS) == set(ERRORS),
         "links": len(seen("link ", TYPES)) >= 8,

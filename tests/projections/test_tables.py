@@ -205,6 +205,8 @@ def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> N
         db.drop_space("default")
         db.trust("low", author="a" * 4_000)
         db.label(one, "l" * 256)
+        db.tag(one, "l" * 256)
+        db.deprecate(other)
         db.restate(one, source={"t" * 256: "v" * 4_000})
         db.trust("fair", source={"t" * 256: "v" * 16_000})
         with db._env.read() as txn:

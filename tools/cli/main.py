@@ -33,7 +33,7 @@ _HOMES: Final = (
         lambda: import_module("worlddb.tools.cli.write.memory_commands").COMMANDS,
     ),
     _Home(
-        "expire refresh sweep label pin marked",
+        "expire refresh sweep label pin tag deprecate marked",
         lambda: import_module("worlddb.tools.cli.write.mark_commands").COMMANDS,
     ),
     _Home("recall", lambda: import_module("worlddb.tools.cli.read.recall_command").COMMANDS),

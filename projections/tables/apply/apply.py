@@ -28,7 +28,7 @@ def erased(on: deferred_rows.DeferredRows, event: ev.Erased) -> None:
     for alias, given in list(tables.aliases(node)):
         _forget(tables, given.name + number)
         tables.put_alias(node, alias, given._replace(name=canonical.NO_NAME))
-    mark_rows.forget_labels(tables, node)
+    mark_rows.forget_names(tables, node)
     blocks.forget_names(tables, node)
     log_marks.forget_bookmarks(tables, event.blobs)
     trust_levels.forget_named(tables, event.blobs)
@@ -464,4 +464,6 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.Labelled: mark_rows.apply_labelled,
     ev.Unlabelled: mark_rows.apply_unlabelled,
     ev.Pinned: mark_rows.apply_pinned,
+    ev.Tagged: mark_rows.apply_tagged,
+    ev.Deprecated: mark_rows.apply_deprecated,
 }

@@ -1,4 +1,4 @@
-"""Marks of worlds: deadlines, pins and labels, which say what is worth looking at and never what is true.
+"""Marks of worlds (deadlines, pins, labels, tags, deprecations): what is worth looking at, and never what is true.
 
 A mark stands from its commit on until another one of its kind is set, or it is taken back, and what stood before is
 kept, so that earlier views see what stood then. Marks lie outside of world hashes and inside the chain, as aliases do.
@@ -14,7 +14,19 @@ from worlddb.projections.tables.names.canonical import NO_NAME, name_digest
 from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.rows import Tables
 
-_DEADLINE, _PIN, _LABEL, _HOLDER = schema.DEADLINES, b"\x02", b"\x03", b"\x04"
+_DEADLINE, _PIN, _DEPRECATION = schema.DEADLINES, b"\x02", schema.DEPRECATIONS
+_ASSIGNED = b"\x07"
+
+
+class Names(NamedTuple):
+    """Where the names of one kind of mark are kept: by their numbers, and who ever had one by its digest."""
+
+    given: bytes
+    holder: bytes
+
+
+LABELS = Names(b"\x03", b"\x04")
+TAGS = Names(b"\x06", b"\x08")
 
 
 class Deadline(NamedTuple):
@@ -26,11 +38,19 @@ class Deadline(NamedTuple):
     details: int
 
 
-class Pinning(NamedTuple):
-    """Commit ``seq`` pinned a world, or took the pin off."""
+class Switch(NamedTuple):
+    """Commit ``seq`` pinned or deprecated a world, or took that back."""
 
     seq: int
-    is_pinned: bool
+    is_set: bool
+    details: int
+
+
+class Assignment(NamedTuple):
+    """Since commit ``seq`` a tag stands for a version; 0: for none."""
+
+    seq: int
+    version: int
     details: int
 
 
@@ -46,23 +66,22 @@ def apply_pinned(on: DeferredRows, event: ev.Pinned) -> None:
     on.tables.marks.put(key, schema.PIN.pack(event.is_pinned, event.details))
 
 
+def apply_deprecated(on: DeferredRows, event: ev.Deprecated) -> None:
+    """Deprecate a world, or take that back."""
+    key = schema.MARK_KEY.pack(_DEPRECATION[0], on.number(event.lineage), on.seq)
+    on.tables.marks.put(key, schema.PIN.pack(event.is_deprecated, event.details))
+
+
 def apply_labelled(on: DeferredRows, event: ev.Labelled) -> None:
     """Put a label on a world; of one whose text was erased nothing is left but its number."""
-    tables, node = on.tables, on.number(event.lineage)
-    details = on.blobs.details(event.details)
-    digest = NO_NAME if details is None else name_digest(details.aliases[event.position])
-    number = labels_given(tables, node) + 1
-    row = schema.AliasRow(digest, on.seq, schema.LIVE, event.details, event.position)
-    tables.marks.put(schema.LABEL_KEY.pack(_LABEL[0], node, number), schema.ALIAS.pack(*row))
-    holder = _HOLDER + digest + schema.U64.pack(node)
-    if digest != NO_NAME and tables.marks.get(holder) is None:
-        tables.marks.put(holder, schema.U64.pack(on.seq))
+    node = on.number(event.lineage)
+    _give(on, LABELS, node, names_given(on.tables, LABELS, node) + 1, event.details, event.position)
 
 
 def apply_unlabelled(on: DeferredRows, event: ev.Unlabelled) -> None:
     """Take a label off."""
     node = on.number(event.lineage)
-    key = schema.LABEL_KEY.pack(_LABEL[0], node, event.label)
+    key = schema.LABEL_KEY.pack(LABELS.given[0], node, event.label)
     stored = on.tables.marks.get(key)
     if stored is None:
         raise KeyError(f"commit {on.seq} names the unknown label {event.label} of node {node}")
@@ -70,14 +89,36 @@ def apply_unlabelled(on: DeferredRows, event: ev.Unlabelled) -> None:
     on.tables.marks.put(key, schema.ALIAS.pack(*row._replace(removed=on.seq)))
 
 
-def forget_labels(tables: Tables, node: int) -> None:
-    """Forget the digests of all labels that a world ever had: they were made of the texts."""
-    for number, row in list(labels_of(tables, node)):
-        holder = _HOLDER + row.name + schema.U64.pack(node)
-        if row.name != NO_NAME and tables.marks.get(holder) is not None:
-            tables.marks.put(holder, None)
-        key = schema.LABEL_KEY.pack(_LABEL[0], node, number)
-        tables.marks.put(key, schema.ALIAS.pack(*row._replace(name=NO_NAME)))
+def apply_tagged(on: DeferredRows, event: ev.Tagged) -> None:
+    """Let a tag stand for a version, or for none any more."""
+    node = on.number(event.lineage)
+    if on.tables.marks.get(schema.LABEL_KEY.pack(TAGS.given[0], node, event.tag)) is None:
+        _give(on, TAGS, node, event.tag, event.details, 0)
+    key = schema.TAG_KEY.pack(_ASSIGNED[0], node, event.tag, on.seq)
+    on.tables.marks.put(key, schema.TAG.pack(event.version, event.details))
+
+
+def _give(on: DeferredRows, kind: Names, node: int, number: int, at: int, position: int) -> None:
+    """Give a world a label or a tag by a number of its own."""
+    tables = on.tables
+    details = on.blobs.details(at)
+    digest = NO_NAME if details is None else name_digest(details.aliases[position])
+    row = schema.AliasRow(digest, on.seq, schema.LIVE, at, position)
+    tables.marks.put(schema.LABEL_KEY.pack(kind.given[0], node, number), schema.ALIAS.pack(*row))
+    holder = kind.holder + digest + schema.U64.pack(node)
+    if digest != NO_NAME and tables.marks.get(holder) is None:
+        tables.marks.put(holder, schema.U64.pack(on.seq))
+
+
+def forget_names(tables: Tables, node: int) -> None:
+    """Forget the digests of all labels and tags that a world ever had: they were made of the texts."""
+    for kind in (LABELS, TAGS):
+        for number, row in list(names_of(tables, kind, node)):
+            holder = kind.holder + row.name + schema.U64.pack(node)
+            if row.name != NO_NAME and tables.marks.get(holder) is not None:
+                tables.marks.put(holder, None)
+            key = schema.LABEL_KEY.pack(kind.given[0], node, number)
+            tables.marks.put(key, schema.ALIAS.pack(*row._replace(name=NO_NAME)))
 
 
 def deadline_at(tables: Tables, node: int, seq: int) -> Deadline | None:
@@ -93,22 +134,45 @@ def deadlines_set(tables: Tables, node: int) -> Iterator[Deadline]:
     return (_deadline(key, value) for key, value in tables.marks.scan(_DEADLINE + schema.U64.pack(node)))
 
 
-def pinnings(tables: Tables, node: int) -> Iterator[Pinning]:
+def pinnings(tables: Tables, node: int) -> Iterator[Switch]:
     """Every time that a world was pinned, or its pin taken off, in the order of the log."""
-    return (_pinning(key, value) for key, value in tables.marks.scan(_PIN + schema.U64.pack(node)))
+    return (_switch(key, value) for key, value in tables.marks.scan(_PIN + schema.U64.pack(node)))
+
+
+def deprecations(tables: Tables, node: int) -> Iterator[Switch]:
+    """Every time that a world was deprecated, or that was taken back, in the order of the log."""
+    return (_switch(key, value) for key, value in tables.marks.scan(_DEPRECATION + schema.U64.pack(node)))
 
 
 def is_pinned(tables: Tables, node: int, seq: int) -> bool:
     """Whether a world is pinned as known at a commit."""
-    prefix = _PIN + schema.U64.pack(node)
+    return _is_set(tables, _PIN, node, seq)
+
+
+def is_deprecated(tables: Tables, node: int, seq: int) -> bool:
+    """Whether a world is deprecated as known at a commit."""
+    return _is_set(tables, _DEPRECATION, node, seq)
+
+
+def _is_set(tables: Tables, kind: bytes, node: int, seq: int) -> bool:
+    prefix = kind + schema.U64.pack(node)
     found = tables.marks.last(prefix, prefix + schema.U64.pack(seq))
-    return found is not None and _pinning(*found).is_pinned
+    return found is not None and _switch(*found).is_set
 
 
 def pinned_ever(tables: Tables) -> Iterator[int]:
     """Every world that was ever pinned, in log order."""
+    return _ever(tables, _PIN)
+
+
+def deprecated_ever(tables: Tables) -> Iterator[int]:
+    """Every world that was ever deprecated, in log order."""
+    return _ever(tables, _DEPRECATION)
+
+
+def _ever(tables: Tables, kind: bytes) -> Iterator[int]:
     before = -1
-    for key, _ in tables.marks.scan(_PIN):
+    for key, _ in tables.marks.scan(kind):
         _, node, _ = schema.MARK_KEY.unpack(key)
         if node != before:
             yield node
@@ -136,35 +200,48 @@ def hidden_since(tables: Tables, seq: int, valid: int) -> Iterator[int]:
         before = node
 
 
-def labels_of(tables: Tables, node: int) -> Iterator[tuple[int, schema.AliasRow]]:
-    """Every label that a world was ever given by its number, in that order."""
-    for key, value in tables.marks.scan(_LABEL + schema.U64.pack(node)):
+def names_of(tables: Tables, kind: Names, node: int) -> Iterator[tuple[int, schema.AliasRow]]:
+    """Every label or tag that a world was ever given by its number, in that order."""
+    for key, value in tables.marks.scan(kind.given + schema.U64.pack(node)):
         yield schema.LABEL_KEY.unpack(key)[2], schema.AliasRow._make(schema.ALIAS.unpack(value))
 
 
-def labels_given(tables: Tables, node: int) -> int:
-    """How many labels a world was ever given."""
-    prefix = _LABEL + schema.U64.pack(node)
+def names_given(tables: Tables, kind: Names, node: int) -> int:
+    """How many labels, or tags, a world was ever given."""
+    prefix = kind.given + schema.U64.pack(node)
     found = tables.marks.last(prefix, prefix + schema.U32.pack(2**32 - 1))
     return 0 if found is None else int(schema.LABEL_KEY.unpack(found[0])[2])
 
 
-def labelled(tables: Tables, digest: bytes) -> Iterator[tuple[int, int]]:
-    """(node, commit of the first use) of every world that ever had a label."""
-    for key, value in tables.marks.scan(_HOLDER + digest):
+def holders(tables: Tables, kind: Names, digest: bytes) -> Iterator[tuple[int, int]]:
+    """(node, commit of the first use) of every world that ever had a label, or a tag."""
+    for key, value in tables.marks.scan(kind.holder + digest):
         yield int.from_bytes(key[-8:], "big"), int.from_bytes(value, "big")
 
 
 def has_labels(tables: Tables, node: int, digests: Sequence[bytes], seq: int) -> bool:
     """Whether a world has all of some labels, as known at a commit."""
-    held = {row.name for _, row in labels_of(tables, node) if row.seq <= seq < row.removed}
+    held = {row.name for _, row in names_of(tables, LABELS, node) if row.seq <= seq < row.removed}
     return held.issuperset(digests)
+
+
+def assigned(tables: Tables, node: int, tag: int, seq: int) -> int:
+    """The version that a tag of a world stands for, as known at a commit; 0 for none."""
+    prefix = schema.LABEL_KEY.pack(_ASSIGNED[0], node, tag)
+    found = tables.marks.last(prefix, prefix + schema.U64.pack(seq))
+    return 0 if found is None else schema.TagRow._make(schema.TAG.unpack(found[1])).version
+
+
+def assignments(tables: Tables, node: int, tag: int) -> Iterator[Assignment]:
+    """Every version that a tag of a world ever stood for, in the order of the log."""
+    for key, value in tables.marks.scan(schema.LABEL_KEY.pack(_ASSIGNED[0], node, tag)):
+        yield Assignment(schema.TAG_KEY.unpack(key)[3], *schema.TAG.unpack(value))
 
 
 def _deadline(key: bytes, value: bytes) -> Deadline:
     return Deadline(schema.MARK_KEY.unpack(key)[2], *schema.DEADLINE.unpack(value))
 
 
-def _pinning(key: bytes, value: bytes) -> Pinning:
+def _switch(key: bytes, value: bytes) -> Switch:
     flag, details = schema.PIN.unpack(value)
-    return Pinning(schema.MARK_KEY.unpack(key)[2], bool(flag), details)
+    return Switch(schema.MARK_KEY.unpack(key)[2], bool(flag), details)

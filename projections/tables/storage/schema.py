@@ -43,6 +43,10 @@
 | | ``02``, u64 node, u64 seq | :class:`PinRow` |
 | | ``03``, u64 node, u32 label | :class:`AliasRow` |
 | | ``04``, 16-byte digest of a label, u64 node | u64 seq of the first use |
+| | ``05``, u64 node, u64 seq | :class:`PinRow`, of a deprecation |
+| | ``06``, u64 node, u32 tag | :class:`AliasRow`, the name of a tag |
+| | ``07``, u64 node, u32 tag, u64 seq | :class:`TagRow` |
+| | ``08``, 16-byte digest of a tag, u64 node | u64 seq of the first use |
 """
 
 import struct
@@ -298,17 +302,27 @@ DEADLINE = struct.Struct(">qQi")
 
 
 class PinRow(NamedTuple):
-    """Whether a lineage is pinned."""
+    """Whether a lineage is pinned, or deprecated."""
 
-    is_pinned: int
+    is_set: int
+    details: int
+
+
+class TagRow(NamedTuple):
+    """The version that a tag of a lineage stands for since a commit; 0 for none."""
+
+    version: int
     details: int
 
 
 PIN = struct.Struct(">Bi")
+TAG = struct.Struct(">Ii")
 DEADLINES: Final = b"\x01"
 """What the keys of deadlines in ``marks`` begin with."""
+DEPRECATIONS: Final = b"\x05"
 MARK_KEY = struct.Struct(">BQQ")
 LABEL_KEY = struct.Struct(">BQI")
+TAG_KEY = struct.Struct(">BQIQ")
 
 
 class ProposalRow(NamedTuple):

@@ -189,7 +189,7 @@ LOOKED_THROUGH = {
         *("changes", "coalesced", "contradictions", "in_ended", "keyed", "near", "stale", "worlds_of_user"),
         "trusts",
         "tunings",
-        *("expired", "marks", "pinned", "revealing"),
+        *("deprecated", "expired", "marks", "pinned", "revealing", "tag_history", "tagged"),
     ),
 }
 """Every read of a view. One that is new has to be asked in ``tests/support/isolation`` before its name is put here.
@@ -204,7 +204,7 @@ def test_every_read_of_a_view_is_looked_through() -> None:
     )
 
 
-def test_pins_deadlines_and_labels_tell_nothing_from_outside() -> None:
+def test_marks_tell_nothing_from_outside() -> None:
     with new_store() as db:
         homes = worlds(db, 2)
         refs = {}
@@ -214,15 +214,18 @@ def test_pins_deadlines_and_labels_tell_nothing_from_outside() -> None:
             db.pin(refs[number, "pinned"])
             db.expire(refs[number, "expired"], expires_at="2021-01-01")
             db.label(refs[number, "pinned"], f"label {number}")
+            db.tag(refs[number, "pinned"], "published")
+            db.deprecate(refs[number, "expired"])
         for number, home in enumerate(homes):
             view, other = db.view(world=home), 1 - number
             assert [world.ref for world in view.pinned()] == [refs[number, "pinned"]]
-            assert [world.ref for world in view.expired()] == [refs[number, "expired"]]
-            shown = {world.ref for world in view.revealing().find(include_superseded=True)}
+            assert [world.ref for world in view.tagged("published")] == [refs[number, "pinned"]]
+            assert [world.ref for world in view.deprecated()] == [refs[number, "expired"]]
+            shown = {world.ref for world in view.revealing(deprecated=True).find(include_superseded=True)}
             assert not shown & {homes[other], refs[other, "pinned"], refs[other, "expired"]}
             assert refs[number, "expired"] in shown
             assert view.marks(refs[number, "pinned"]) and view.marks(refs[number, "expired"])
-            for ask in (view.marks, view.revealing().get, view.pinned, view.expired):
+            for ask in (view.marks, view.revealing().get, view.pinned, view.expired, view.deprecated):
                 with pytest.raises(worlddb.UnknownReference):
                     ask(refs[other, "pinned"])
 

@@ -317,3 +317,127 @@ def test_what_was_erased_takes_no_mark_and_is_pinned_no_more(tmp_path: Path) -> 
             refused = mark().outcome
             assert isinstance(refused, worlddb.Refused) and refused.code == "erased"
         assert db.unpin(ref).events and db.unexpire(ref).seq
+
+
+# -- tags and deprecation
+
+
+def world_of(view: View, ref: str, **how: Any) -> worlddb.World:
+    found = view.get(ref, **how)
+    assert found is not None
+    return found
+
+
+def test_a_tag_stands_for_a_version_and_is_moved_with_its_history(db: Database) -> None:
+    ref = db.create("Decision", "api-design", content="Use REST.").ref
+    db.tag(ref, "initial")
+    db.revise(ref, content="Use REST and WebSocket.")
+    db.tag(ref, "published", why="released")
+    db.revise(ref, content="Use gRPC.")
+    before = db.head().seq
+    assert world_of(db.view(), ref).tags == {"initial": 1, "published": 2}
+    db.tag(ref, "PUBLISHED", version=3)
+    db.untag(ref, "initial")
+    for view in (db.view(), _rebuilt(db).view()):
+        assert world_of(view, ref).tags == {"published": 3}
+        assert world_of(view, ref, tag="published").content == "Use gRPC."
+        assert world_of(view, ref, tag="current").content == "Use gRPC."
+        assert view.get(ref, tag="initial") is None
+        assert contents(view.tagged("Published")) == ["Use gRPC."]
+        assert view.tagged("initial") == []
+    then = db.view(seq=before)
+    assert world_of(then, ref).tags == {"initial": 1, "published": 2}
+    assert (world_of(then, ref, tag="published").content, world_of(then, ref, tag="published").closed) == (
+        "Use REST and WebSocket.",
+        True,
+    )
+    told = [(mark.kind, mark.version, mark.why) for mark in db.view().tag_history(ref, "published")]
+    assert told == [("tagged", 2, "released"), ("tagged", 3, "")]
+    assert [mark.kind for mark in db.view().tag_history(ref, "initial")] == ["tagged", "untagged"]
+
+
+def _rebuilt(db: Database) -> Database:
+    db.rebuild("tables")
+    return db
+
+
+def test_what_no_tag_can_stand_for_is_refused_and_changes_nothing(db: Database) -> None:
+    ref = db.create("Decision", "api-design", content="Use REST.").ref
+    with pytest.raises(worlddb.InputError, match="stands for whatever holds"):
+        db.tag(ref, "Current")
+    with pytest.raises(worlddb.UnknownReference, match="has no version 2"):
+        db.tag(ref, "published", version=2)
+    with pytest.raises(worlddb.UnknownReference, match="has no tag"):
+        db.untag(ref, "published")
+    db.retire(ref)
+    refused = db.tag(ref, "published").outcome
+    assert isinstance(refused, worlddb.Refused) and refused.code == "holds_no_more"
+    assert db.tag(ref, "published", version=1)
+    db.tag(ref, "published", version=1)
+    assert len(db.view().tag_history(ref, "published")) == 1
+
+
+def test_tags_and_deprecation_change_no_hash(db: Database) -> None:
+    ref = db.create("Fact", "", content=SAID).ref
+    root = db.head().root
+    db.tag(ref, "published")
+    db.deprecate(ref)
+    assert db.head().root == root
+
+
+def test_what_is_deprecated_is_seen_only_if_it_is_asked_for(db: Database) -> None:
+    world = db.create("Place", "home").ref
+    ref = db.create("Fact", "gate", content=SAID, world=world).ref
+    db.pin(ref)
+    before = db.head().seq
+    db.deprecate(ref, why="outdated")
+    view = db.view()
+    assert not any(is_seen(view, ref, world)) and all(is_seen(view.revealing(deprecated=True), ref, world))
+    assert not any(is_seen(view.revealing(), ref, world))
+    assert all(is_seen(db.view(seq=before), ref, world))
+    assert contents(view.deprecated()) == contents(view.deprecated(world)) == [SAID]
+    assert world_of(view, ref, include_deprecated=True).deprecated
+    assert contents(view.find(type="Fact", include_deprecated=True)) == [SAID]
+    assert contents(view.children(world, include_deprecated=True)) == [SAID]
+    assert contents(view.recall("gate code", include_deprecated=True).hits) == [SAID]
+    assert view.history(ref)[0].content == SAID
+    db.undeprecate(ref)
+    assert all(is_seen(db.view(), ref, world))
+    assert [(mark.kind, mark.why) for mark in db.view().marks(ref)][1:] == [
+        ("deprecated", "outdated"),
+        ("undeprecated", ""),
+    ]
+
+
+def test_tags_and_deprecation_travel_in_a_bundle_and_stay_as_they_are_here(db: Database, tmp_path: Path) -> None:
+    world = db.create("Place", "home").ref
+    ref = db.create("Fact", "gate", content=SAID, world=world).ref
+    db.revise(ref, content="The gate code is 4712.")
+    db.tag(ref, "published", version=1)
+    db.deprecate(ref)
+    db.export(world, tmp_path / "one.wdb")
+    db.undeprecate(ref)
+    db.tag(ref, "published", version=2)
+    db.tag(ref, "later", version=2)
+    db.export(world, tmp_path / "two.wdb")
+    with worlddb.open(tmp_path / "other", author="bob", embedder=None) as other:
+        for path in ("one.wdb", "two.wdb", "two.wdb"):
+            other.import_bundle(tmp_path / path)
+            found = world_of(other.view(), ref, include_deprecated=True)
+            assert found.deprecated
+            assert found.tags == {"published": 1} | ({"later": 2} if path == "two.wdb" else {})
+        assert other.verify(deep=True).ok
+
+
+def test_an_erasure_takes_the_names_of_tags(db: Database, tmp_path: Path) -> None:
+    ref = db.create("Fact", "gate", content=SAID).ref
+    db.tag(ref, "released to Ottokar")
+    db.erase(ref, reason="asked")
+    assert world_of(db.view(), ref).tags == {} and db.view().tagged("released to Ottokar") == []
+    assert {mark.tag for mark in db.view().marks(ref)} == {""}
+    db.rebuild("tables")
+    assert world_of(db.view(), ref).tags == {} and db.verify(deep=True).ok
+    refused = db.tag(ref, "again", version=1).outcome
+    assert isinstance(refused, worlddb.Refused) and refused.code == "erased"
+    stored = [path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file()]
+    assert not any(b"Ottokar" in each for each in stored)

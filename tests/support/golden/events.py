@@ -242,4 +242,14 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         "94a670696e6e6564c410000102030405060708090a0b0c0d0e0fc303",
         "a6d9255143e28ce4c6d3ae2eca401e767b40f62768b499ba0be4680636f60a18",
     ),
+    "tagged": (
+        ev.Tagged(ONE, 1, 2, 3),
+        "95a6746167676564c410000102030405060708090a0b0c0d0e0f010203",
+        "f1a0b23d4a357cd9494cebfe1c45280d2975dbcf043f383ddc6236ca821c4fda",
+    ),
+    "deprecated": (
+        ev.Deprecated(ONE, True, -1),
+        "94aa64657072656361746564c410000102030405060708090a0b0c0d0e0fc3ff",
+        "be866721db22d7e78cfbeaec86a9412c1fff95b8fad238bf3cf06648d77ca292",
+    ),
 }

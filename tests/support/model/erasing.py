@@ -144,6 +144,7 @@ def erase(states: list[State], numbers: Iterable[int], erasure: Erasure, homes: 
                 versions=versions,
                 aliases=(),
                 labels=(),
+                tags=(),
                 restated=tuple(each._replace(source={}, why="") for each in known.restated),
             )
         for edges in (state.edges, state.unlinked):

@@ -32,7 +32,8 @@ class Reads:
         return [self.names.refs[number] for number in numbers]
 
     def get(self, number: int, *, include_superseded: bool = False) -> dict[str, Any] | None:
-        if not include_superseded and self.state.worlds[number].hidden(self.valid):
+        known = self.state.worlds[number]
+        if not include_superseded and (known.hidden(self.valid) or known.deprecated):
             return None
         at = self.version_at(number)
         if at is None and include_superseded:
@@ -55,6 +56,8 @@ class Reads:
             "expires_at": None if world.deadline is None else world.deadline[0],
             "pinned": world.pinned,
             "labels": world.labels,
+            "deprecated": world.deprecated,
+            "tags": {name: version for name, version in world.tags if version},
             "in_ended": self._in_ended(number),
         }
 

@@ -63,6 +63,9 @@ class World(NamedTuple):
     """From when on it is hidden, and how long a refresh lasts; 0 if none moves it."""
     pinned: bool = False
     labels: tuple[str, ...] = ()
+    deprecated: bool = False
+    tags: tuple[tuple[str, int], ...] = ()
+    """Its tags by the names that they were given first, and the versions that they stand for; 0: none any more."""
 
     def hidden(self, valid: int) -> bool:
         """Whether its deadline hides it at a time."""

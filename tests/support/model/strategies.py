@@ -207,6 +207,7 @@ alias = recipe("alias", {"ref": worlds, "aliases": alias_lists}, WHY)
 restate = recipe("restate", {"ref": worlds}, {"source": records, **WHY})
 unalias = recipe("unalias", {"ref": worlds, "aliases": alias_lists}, WHY)
 label_lists = st.lists(st.sampled_from(["home", "HOME", "work"]), min_size=1, max_size=2).map(tuple)
+tags = st.sampled_from(["published", "Published", "initial"])
 marks = st.one_of(
     recipe("expire", {"ref": worlds, "expires_at": moments}, WHY),
     recipe("expire", {"ref": worlds, "ttl": st.sampled_from([0.002, 0.01])}, WHY),
@@ -217,6 +218,10 @@ marks = st.one_of(
     recipe("unlabel", {"ref": worlds, "labels": label_lists}, WHY),
     recipe("pin", {"ref": worlds}, WHY),
     recipe("unpin", {"ref": worlds}, WHY),
+    recipe("tag", {"ref": worlds, "tag": tags}, {"version": st.integers(1, 3), **WHY}),
+    recipe("untag", {"ref": worlds, "tag": tags}, WHY),
+    recipe("deprecate", {"ref": worlds}, WHY),
+    recipe("undeprecate", {"ref": worlds}, WHY),
 )
 erase = recipe(
     "erase",

@@ -385,6 +385,32 @@ class OfWorlds(Tuning):
     def _unpin(self, ref: Any, why: str = "") -> int:
         return self._mark(self._marked(ref)[0], pinned=False)
 
+    def _deprecate(self, ref: Any, why: str = "") -> int:
+        return self._mark(self._marked(ref, is_given=True)[0], deprecated=True)
+
+    def _undeprecate(self, ref: Any, why: str = "") -> int:
+        return self._mark(self._marked(ref)[0], deprecated=False)
+
+    def _tag(self, ref: Any, tag: str, version: int | None = None, why: str = "") -> int:
+        number, known = self._marked(ref, is_given=True)
+        held = lines.at(known.line, self.now)
+        if version is None and held <= 0:
+            refuse("holds_no_more")
+        if version is not None and version > len(known.versions):
+            raise Bad(UnknownReference)
+        return self._assign(number, tag, version or held)
+
+    def _untag(self, ref: Any, tag: str, why: str = "") -> int:
+        number, known = self._marked(ref)
+        if not any(version for name, version in known.tags if normal(name) == normal(tag)):
+            raise Bad(UnknownReference)
+        return self._assign(number, tag, 0)
+
+    def _assign(self, number: int, tag: str, version: int) -> int:
+        tags = dict(self.state.worlds[number].tags)
+        name = next((name for name in tags if normal(name) == normal(tag)), tag)
+        return self._mark(number, tags=tuple((tags | {name: version}).items()))
+
     def _label(self, ref: Any, labels: tuple[str, ...], why: str = "") -> int:
         number, _ = self._marked(ref, is_given=True)
         for text in labels:

@@ -59,7 +59,7 @@ def test_the_commands_are_those_that_are_promised():
             "link",
             "unlink",
             *("remember", "context", "profile"),
-            *("expire", "refresh", "sweep", "label", "pin", "marked"),
+            *("expire", "refresh", "sweep", "label", "pin", "tag", "deprecate", "marked"),
             "recall",
             "query",
             "show",

@@ -106,9 +106,9 @@ class Workshop:
                 db.revise(made["Sarah Chen"], content=f"role {number}", valid_from=f"2025-01-{1 + number:02d}")
             self.head = db.head().seq
         self.refs = {
-            **dict.fromkeys(("show", "history", "children", "blame", "log", "prove"), made["Sarah Chen"]),
+            **dict.fromkeys(("show", "history", "children", "blame", "log", "prove", "tag"), made["Sarah Chen"]),
             **{"retire": facts[1], "reassert": facts[4], "link": facts[2], "unlink": edge, "erase": facts[0]},
-            **dict.fromkeys(("expire", "refresh", "label", "pin"), facts[5]),
+            **dict.fromkeys(("expire", "refresh", "label", "pin", "deprecate"), facts[5]),
             **{"accept": pairs[0], "reject": pairs[1], "undo": pairs[2], "77ab01cd": facts[3]},
         }
 

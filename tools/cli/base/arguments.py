@@ -185,8 +185,14 @@ def add_superseded(parser: argparse.ArgumentParser) -> None:
 
 
 def add_expired(parser: argparse.ArgumentParser) -> None:
-    """Add ``--include-expired``."""
+    """Add ``--include-expired`` and ``--include-deprecated``."""
     parser.add_argument("--include-expired", action="store_true", help="include what a deadline hides by that time")
+    parser.add_argument("--include-deprecated", action="store_true", help="include what is deprecated")
+
+
+def shown_by(args: Namespace) -> dict[str, bool]:
+    """What ``--include-expired`` and ``--include-deprecated`` ask a read for."""
+    return {"include_expired": args.include_expired, "include_deprecated": args.include_deprecated}
 
 
 def add_spans(parser: argparse.ArgumentParser) -> None:

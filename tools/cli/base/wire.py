@@ -47,7 +47,12 @@ def marks(found: worlddb.World | worlddb.Hit) -> list[tuple[str, str]]:
     told = [] if found.expires_at is None else [("hidden from", moment(found.expires_at))]
     if found.pinned:
         told.append(("pinned", "comes first, and no deadline hides it"))
-    return [*told, ("labels", ", ".join(found.labels))] if found.labels else told
+    if found.labels:
+        told.append(("labels", ", ".join(found.labels)))
+    if isinstance(found, worlddb.World):
+        told += [("deprecated", "left out of what is looked at")] if found.deprecated else []
+        told += [("tags", ", ".join(f"{name} (version {at})" for name, at in found.tags.items()))] if found.tags else []
+    return told
 
 
 def bases(found: worlddb.World | worlddb.Hit) -> list[str]:

@@ -118,7 +118,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             until=args.until,
             label=args.label,
             properties=args.properties,
-            include_expired=args.include_expired,
+            **arguments.shown_by(args),
             **stores.spans_of(args),
         )
 

@@ -40,7 +40,7 @@ def _show(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
         world = _valid_world(db, view, args)
-        view = view.revealing() if args.include_expired else view
+        view = view.revealing(expired=args.include_expired, deprecated=args.include_deprecated)
         selection: dict[str, Any] = {"include_superseded": args.include_superseded, **stores.spans_of(args)}
         registered = (known.name for known in view.edge_types(include_ended=True) if known.name != CONTAINS)
         edges = [
@@ -97,10 +97,15 @@ def _spans(version: Version) -> tuple[Valid, ...]:
 def _valid_world(db: Database, view: View, args: Namespace) -> World:
     """Return the named world; one that is not valid in the view only with --include-superseded."""
     ref = stores.world_of(view, args.ref)
-    shown = {"include_superseded": args.include_superseded, "include_expired": args.include_expired}
+    shown = {"include_superseded": args.include_superseded, **arguments.shown_by(args)}
     world = view.get(ref, **shown, **stores.spans_of(args))
     if world is None:
-        hidden = view.get(ref, include_expired=True, **stores.spans_of(args))
+        hidden = view.get(ref, include_expired=True, include_deprecated=True, **stores.spans_of(args))
+        if hidden is not None and hidden.deprecated:
+            raise UnknownReference(
+                f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) is deprecated",
+                "See it all the same with --include-deprecated",
+            )
         if hidden is not None and hidden.expires_at is not None:
             raise UnknownReference(
                 f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) is hidden since its deadline,"
@@ -258,7 +263,7 @@ def _history(args: Namespace, out: Output) -> int:
 
 def told_mark(mark: Mark) -> str:
     """Describe a mark, or that it was taken off, in a line."""
-    label = mark.label or "(erased)"
+    label = mark.label or mark.tag or "(erased)"
     lasts = "" if mark.ttl is None else f", {mark.ttl:g} s after it was set or refreshed"
     what = {
         "expires": f"hidden from {wire.moment(mark.expires_at or 0)} on{lasts}",
@@ -267,6 +272,10 @@ def told_mark(mark: Mark) -> str:
         "unlabelled": f"label {label} taken off",
         "pinned": "pinned",
         "unpinned": "pin taken off",
+        "deprecated": "deprecated",
+        "undeprecated": "deprecation taken back",
+        "tagged": f"tagged {label}: version {mark.version}",
+        "untagged": f"tag {label} taken off",
     }[mark.kind]
     why = f", because {wire.one_line(mark.why, 400)}" if mark.why else ""
     return f"{what}: commit {mark.seq}, {wire.moment(mark.ingested_at)}, by {mark.author}{why}"
@@ -320,7 +329,7 @@ def _children(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
         ref = stores.top_of(db, view) if args.ref is None else stores.world_of(view, args.ref)
-        shown = {"include_superseded": args.include_superseded, "include_expired": args.include_expired}
+        shown = {"include_superseded": args.include_superseded, **arguments.shown_by(args)}
         members = view.children(ref, **shown, **stores.spans_of(args))
         listed = islice(members, args.limit)
         if out.json:

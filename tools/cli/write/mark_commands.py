@@ -1,4 +1,4 @@
-"""``worlddb expire``, ``refresh``, ``sweep``, ``label``, ``pin`` and ``marked``: what is worth looking at, and when."""
+"""``worlddb expire``, ``label``, ``pin``, ``tag``, ``deprecate`` and others: what is worth looking at, and when."""
 
 from collections.abc import Callable
 
@@ -86,12 +86,41 @@ def _pin(args: Namespace, out: Output) -> int:
     return _write(args, out, lambda db, ref: (db.unpin if args.remove else db.pin)(ref, **told))
 
 
+def _tag_arguments(parser: Parser) -> None:
+    _ref_arguments(parser)
+    parser.add_argument("tag", metavar="TAG", help="the tag; case does not matter")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--version", metavar="N", type=int, help="the number of a version (default: what holds now)")
+    which.add_argument("--remove", action="store_true", help="let it stand for nothing any more")
+    add_common(parser)
+
+
+def _tag(args: Namespace, out: Output) -> int:
+    told = {"why": args.why, "idempotency_key": args.idempotency_key}
+    if args.remove:
+        return _write(args, out, lambda db, ref: db.untag(ref, args.tag, **told))
+    return _write(args, out, lambda db, ref: db.tag(ref, args.tag, version=args.version, **told))
+
+
+def _deprecate_arguments(parser: Parser) -> None:
+    _ref_arguments(parser)
+    parser.add_argument("--remove", action="store_true", help="take that back")
+    add_common(parser)
+
+
+def _deprecate(args: Namespace, out: Output) -> int:
+    told = {"why": args.why, "idempotency_key": args.idempotency_key}
+    return _write(args, out, lambda db, ref: (db.undeprecate if args.remove else db.deprecate)(ref, **told))
+
+
 def _marked_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="WORLD", nargs="?", help="only inside this world (reference or name)")
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--pinned", action="store_true", help="what is pinned")
     which.add_argument("--expired", action="store_true", help="what a deadline hides, and holds all the same")
     which.add_argument("--label", metavar="LABEL", action="append", help="what has this label; several: all of them")
+    which.add_argument("--tag", metavar="TAG", help="what this tag stands for, in the version that it stands for")
+    which.add_argument("--deprecated", action="store_true", help="what is deprecated, and holds all the same")
     arguments.add_limit(parser, "list at most N")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
@@ -119,6 +148,10 @@ def _found(view: View, args: Namespace) -> list[World]:
     world = None if args.ref is None else stores.world_of(view, args.ref)
     if args.pinned:
         return view.pinned(world)
+    if args.deprecated:
+        return view.deprecated(world)
+    if args.tag is not None:
+        return view.tagged(args.tag, world)
     return view.expired(world) if args.expired else view.find(label=args.label, world=world)
 
 
@@ -163,8 +196,22 @@ COMMANDS = (
         (("pin 3fa9c2d1", "always in an agent's context"), ("pin 3fa9c2d1 --remove", "no more")),
     ),
     Command(
+        "tag",
+        "let a tag stand for a version of a world, or move it there",
+        _tag_arguments,
+        _tag,
+        (("tag 3fa9c2d1 published", "what holds now"), ("tag 3fa9c2d1 published --version 2", "an earlier version")),
+    ),
+    Command(
+        "deprecate",
+        "leave a world out of what is looked at; it stays as true as it was",
+        _deprecate_arguments,
+        _deprecate,
+        (("deprecate 3fa9c2d1 --why outdated", "found no more"), ("deprecate 3fa9c2d1 --remove", "found again")),
+    ),
+    Command(
         "marked",
-        "list what is pinned, hidden by a deadline, or labelled",
+        "list what is pinned, hidden by a deadline, deprecated, labelled or tagged",
         _marked_arguments,
         _marked,
         (("marked --pinned", "what comes first"), ("marked --expired", "what is hidden, and holds all the same")),
