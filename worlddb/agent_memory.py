@@ -94,7 +94,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
     ``people`` counts by name the statements that refer to each person or thing. ``messages`` and ``sessions`` are
     numbers of what was said, which is not listed. ``left`` counts statements beyond the limit. What is ``pinned`` is
-    listed first, all of it, and not by type again.
+    listed first, all of it, and not by type again. ``note`` says that nothing was ever written for a user.
     """
 
     user: str
@@ -105,6 +105,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     messages: int
     left: int
     pinned: tuple[records.World, ...] = ()
+    note: str = ""
 
     def __str__(self) -> str:
         lines = [f"What is known of {one_line(self.user) or 'everybody'} at {times.format_time(self.at)}"]
@@ -367,7 +368,7 @@ class Memory:
         if not views:
             return msgspec.structs.replace(self._whole_view().recall("", k=k, **asked), note=self._nothing_yet())
         first, *others = (self._recalled(view, question, wanted, asked) for view in views)
-        return _joined(first, others, wanted) if others else first
+        return joined(first, others, wanted) if others else first
 
     def _recalled(self, view: View, question: str, wanted: int, asked: Mapping[str, Any]) -> records.Recall:
         asked_for = min(2 * wanted + _FIRST, 10_000)
@@ -439,6 +440,7 @@ class Memory:
             messages=counted[extraction.TURN],
             left=left,
             pinned=tuple(self._pinned()),
+            note="" if views else self._nothing_yet(),
         )
 
     def pinned(self) -> list[records.World]:
@@ -565,6 +567,8 @@ class Memory:
         begun, fallback = self._begun(), None if at is None else times.parse_time(at, "since")
         first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
         said = [each for place, each in enumerate(said) if place not in known]
+        if not said:
+            return Added(ids=(), seq=look.seq, repeated=len(known), notes=tuple(notes))
         told = source, fallback, first, why, marks, look, homes
         for attempt in range(MAX_SESSIONS_MOVED):
             try:
@@ -589,6 +593,7 @@ class Memory:
             home = repeated_messages.session_in(view, session, _key("session", scope, session))
             if home is not None:
                 known |= repeated_messages.held_before(view, home, said, self.db, keys)
+                known |= repeated_messages.came_along(view, home, said)
                 homes.append(home.ref)
         return known, homes
 
@@ -836,8 +841,8 @@ def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:
     return msgspec.json.encode(("memory", kind, [*scope], *parts)).decode()
 
 
-def _joined(first: records.Recall, others: Iterable[records.Recall], wanted: int) -> records.Recall:
-    """Return the answers of several worlds as one: ranked by the scores that each gave."""
+def joined(first: records.Recall, others: Iterable[records.Recall], wanted: int) -> records.Recall:
+    """Join the answers of a user's several worlds: ranked by the scores that each gave."""
     answers = [first, *others]
     hits = {hit.ref: hit for answer in answers for hit in answer.hits}
     groups = {group.ref: group for answer in answers for group in answer.groups}

@@ -19,6 +19,7 @@ from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Note, Receipt
 from worlddb.reconciler.ingest import extraction
 
+ROOT: Final = "Root"
 SCOPE: Final = "Scope"
 ENTRY: Final = "Entity"
 CONTAINERS: Final = frozenset(("scope", "user", extraction.SESSION.casefold(), extraction.TURN.casefold()))
@@ -82,6 +83,11 @@ def check_statement_type(type: str) -> None:
         raise InputError(f"A statement cannot be a {type}", "Give another type, such as Fact")
 
 
+def is_taken_in(world: World) -> bool:
+    """Return whether a world is the root of another store, which came here in a bundle."""
+    return world.type == ROOT and "imported" in world.source
+
+
 class Scopes:
     """The scopes inside a world, or of the whole store."""
 
@@ -103,12 +109,28 @@ class Scopes:
 
     def _lies_here(self, view: View, world: World) -> bool:
         edges = view.edges(world.ref, type="contains", direction="in", include_superseded=True)
-        return any(edge.source == self.top for edge in edges)
+        return self._is_here(view, [edge.source for edge in edges])
 
     def is_scope(self, view: View, world: World) -> bool:
-        """Return whether a world is a scope of this server."""
+        """Return whether a world is a scope of this server, or came with a whole store whose root lies here."""
         kind, colon, _ = world.name.partition(":")
-        return world.type == SCOPE and bool(colon) and kind in KINDS and self.top in view.containers(world.ref)
+        is_named = world.type == SCOPE and bool(colon) and kind in KINDS
+        return is_named and self._is_here(view, view.containers(world.ref))
+
+    def _is_here(self, view: View, containers: Iterable[str]) -> bool:
+        """Return whether one of some containers is the served world, or the root of a store that was taken in here.
+
+        Such a root has come in a bundle, perhaps with another one in it. Who takes it in elsewhere, as into an archive
+        of theirs, keeps its users apart.
+        """
+        around, seen = [*containers], set[str]()
+        while around and self.top not in around:
+            found = [view.get(ref, include_superseded=True) for ref in around if ref not in seen]
+            seen.update(around)
+            around = [
+                ref for root in found if root is not None and is_taken_in(root) for ref in view.containers(root.ref)
+            ]
+        return self.top in around
 
     def key(self, view: View, label: Label) -> ScopeKey:
         """Return the key of a scope, the same for all servers on one store; a purge changes it."""

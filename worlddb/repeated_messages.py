@@ -92,6 +92,22 @@ def held_before(
     return _side_by_side([_said_ever(view, turn) for turn in turns], asked)
 
 
+def came_along(view: View, session: records.World, said: Sequence[chat_messages.ChatMessage]) -> set[int]:
+    """Return the places of messages with an id or a time that lie in a session which came in a bundle.
+
+    Keys do not travel in one, so they are known by what their turns tell: the id, or the time, the role and the text.
+    """
+    if "imported" not in session.source:
+        return set()
+    held = set[tuple[Any, ...]]()
+    for turn in view.children(session.ref, include_superseded=True):
+        first = turn if turn.number == 1 else view.history(turn.ref)[0]
+        text = first.content.partition(": ")[2]
+        held |= {(first.source.get("message"),), (first.valid.start, first.source.get("role"), text)}
+    told = ((place, identity(each)) for place, each in enumerate(said))
+    return {place for place, own in told if own is not None and tuple(own) in held}
+
+
 def _has_own(first: Sequence[records.World]) -> bool:
     """Return whether a session began with a message with an id or a time: then it is known by these."""
     return any(turn.source.get("message") or turn.valid.start != turn.ingested_at for turn in first)

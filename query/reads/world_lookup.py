@@ -346,6 +346,7 @@ def keyed_node(snapshot: VisibleSnapshot, key: str) -> int | None:
     return found
 
 
+_ROOT: Final = "Root"
 _USER: Final = "user"
 """The type, whatever its case, of a world that holds what is a user's."""
 _SCOPE: Final = "user:"
@@ -390,10 +391,30 @@ def worlds_of_user(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, 
 
 
 def _containers_ever(snapshot: VisibleSnapshot, node: int) -> frozenset[int]:
-    """The worlds that contain a node at any valid time, as known at the moment."""
+    """The worlds that contain a node at any valid time, as known at the moment.
+
+    In place of the root of a store that came in a bundle stands where that lies: what is its users' is theirs here too.
+    """
     seq = snapshot.place.moment.seq
-    placed = snapshot.tables.incoming(node, schema.CONTAINS_CODE, known_after=seq, known_by=seq)
-    return frozenset(place.source for place, row in placed if row.unlinked > seq)
+    found, pending, seen = set[int](), [node], set[int]()
+    while pending:
+        placed = snapshot.tables.incoming(pending.pop(), schema.CONTAINS_CODE, known_after=seq, known_by=seq)
+        for source in {place.source for place, row in placed if row.unlinked > seq} - seen:
+            seen.add(source)
+            if _is_taken_in(snapshot, source):
+                pending.append(source)
+            else:
+                found.add(source)
+    return frozenset(found)
+
+
+def _is_taken_in(snapshot: VisibleSnapshot, node: int) -> bool:
+    """Whether a world is the root of another store, which came in a bundle."""
+    newest = asof.newest_version(snapshot.tables, node, snapshot.place.moment.seq)
+    body = None if newest is None else snapshot.body(newest.row)
+    if newest is None or body is None or body.type != _ROOT:
+        return False
+    return "imported" in snapshot.details(newest.row.seq, newest.row.details).source
 
 
 def _node(snapshot: VisibleSnapshot, world: records.World) -> int:

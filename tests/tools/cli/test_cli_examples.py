@@ -94,6 +94,7 @@ class Workshop:
                 made[name] = db.create(type_, name, content=f"{name}, in a few words", valid_from="2024-01-01").ref
             made["tea"] = db.create("Note", "On tea", content="Green tea at 80 degrees.", world=made["Shelf"]).ref
             db.create("Fact", "", content="The tea is too hot.", world=db.create("Scope", "user:ana"))
+            db.create("Scope", "user:bo")
             facts = [db.create("Fact", f"lease {number}", content=f"lease {number}").ref for number in range(6)]
             edge = db.link(facts[0], "refers_to", made["Office"]).ref
             twins = [db.create("Entity", name) for name in ("Ann", "Ann", "Ben", "Ben", "Cleo", "Cleo")]

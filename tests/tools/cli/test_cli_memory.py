@@ -79,3 +79,83 @@ def test_a_memory_that_is_refused_makes_no_memory(run: Here, words: list[str], s
     told = run(*words)
     assert told.code in (1, 2) and said in told.err
     assert run.json("stats")["counts"]["worlds"] == 1
+
+
+def test_a_user_of_a_whole_store_that_was_taken_in_is_the_same_user(run: Here, tmp_path: Path) -> None:
+    """Nothing of theirs was found by ``context``, ``profile`` and the library, and a second user of the name began."""
+    run.json("remember", "Hal lives in Bonn.", "--user", "hal", "--about", "Hal")
+    run.json("export", "--out", str(tmp_path / "all.bundle"))
+    run.store = tmp_path / "first"
+    run.json("import", str(tmp_path / "all.bundle"))
+    run.json("export", "--out", str(tmp_path / "twice.bundle"))
+    run.store = tmp_path / "second"
+    run.json("import", str(tmp_path / "twice.bundle"))
+    for store in (tmp_path / "first", tmp_path / "second"):
+        run.store = store
+        assert "Bonn" in run.json("context", "where does Hal live?", "--user", "hal")["context"]
+        with worlddb.memory(store, user="hal") as mem:
+            assert [hit.content for hit in mem.recall("where does Hal live?", k=1).hits] == ["Hal lives in Bonn."]
+            assert mem.add("Hal likes tea.", about="Hal").notes == ()
+            assert mem.add("Hal lives in Bonn.", about="Hal").repeated == 1
+        # What is written now lies in a second world of theirs, and both are read.
+        found = run.json("recall", "Bonn tea", "--user", "hal")["hits"]
+        assert {hit["content"] for hit in found if hit["content"]} == {"Hal lives in Bonn.", "Hal likes tea."}
+        assert run.json("show", found[0]["ref"], "--user", "hal")["ref"] == found[0]["ref"]
+        told = {each["content"] for each in run.json("children", "--user", "hal")["children"]}
+        assert told > {"Hal lives in Bonn.", "Hal likes tea."}
+        refused = run("query", "--user", "hal", "--text", "Bonn")
+        assert (refused.code, refused.error) == (2, "input") and "no single world" in refused.err
+        with worlddb.open(store) as db:
+            db.forget_user("hal", reason="asked")
+            assert worlddb.memory(db, user="hal").recall("Bonn tea").hits == ()
+    archive = tmp_path / "archive"
+    with worlddb.open(archive) as db:
+        db.import_bundle(tmp_path / "all.bundle", into=db.create("Archive", "2026"))
+        assert worlddb.memory(db, user="hal").recall("Bonn").note, "what lies in an archive is nobody's here"
+
+
+def test_messages_that_came_in_a_bundle_are_not_written_again(run: Here, tmp_path: Path) -> None:
+    """Keys do not travel: each message with an id or a time was there twice."""
+    chat = [
+        {"role": "user", "content": "I play the oboe.", "timestamp": "2026-10-01T09:00:00Z"},
+        {"role": "assistant", "content": "Lovely.", "timestamp": "2026-10-01T09:00:05Z"},
+        {"role": "user", "content": "My sister is Una.", "id": "m-2"},
+    ]
+    with worlddb.memory(run.store, user="hal", session="s") as mem:
+        refs = mem.add(chat).ids
+        mem.correct(refs[0], "I play the oboe no more.")
+        (scope,) = mem.db.view().worlds_of_user("hal")
+        mem.db.export(scope.ref, tmp_path / "hal.bundle")
+    with worlddb.open(tmp_path / "other") as db:
+        db.import_bundle(tmp_path / "hal.bundle")
+        mem = worlddb.memory(db, user="hal", session="s")
+        assert mem.add(chat).repeated == 3 and len(db.view().worlds_of_user("hal")) == 1
+        more = mem.add([*chat, {"role": "user", "content": "She is nine.", "id": "m-3"}])
+        assert (len(more.ids), more.repeated) == (1, 3)
+        assert mem.add([{**chat[0], "content": "I play the flute."}]).repeated == 0, "of that time, and another text"
+
+
+def test_an_export_and_an_import_of_conversations_take_a_user(run: Here, tmp_path: Path) -> None:
+    """``export hal`` wrote the entity of the name alone, and ``ingest --into hal`` filled it, in silence."""
+    run.json("remember", "Hal lives in Bonn.", "--user", "hal", "--about", "hal")
+    whole = run.json("export", "--user", "hal", "--out", str(tmp_path / "a.bundle"))
+    assert whole["worlds"] == 3
+    assert run.json("export", "--user", "hal", str(tmp_path / "b.bundle"))["world"] == whole["world"]
+    said = run("export", "hal", str(tmp_path / "c.bundle"))
+    assert "a world of type Entity; the user's is" in said.err + said.out
+    talk = tmp_path / "talk.jsonl"
+    talk.write_text('{"speaker": "hal", "text": "I have a canoe.", "session": "one"}\n')
+    said = run("ingest", str(talk), "--into", "hal", "--conversation", "other")
+    assert "a world of type Entity; the user's is" in said.err + said.out
+    run.json("ingest", str(talk), "--user", "hal")
+    assert "canoe" in run.json("context", "who has a canoe?", "--user", "hal")["context"]
+    run.json("ingest", str(talk), "--user", "ida")
+    assert "canoe" in run.json("context", "who has a canoe?", "--user", "ida")["context"]
+
+
+def test_a_profile_says_that_nothing_was_ever_written_for_a_user(run: Here) -> None:
+    run.json("remember", "Hal lives in Bonn.", "--user", "hal")
+    with worlddb.memory(run.store, user="hall") as mem:
+        assert mem.profile().note == mem.recall("Bonn").note == "Nothing was written for user:hall before"
+    with worlddb.memory(run.store, user="hal") as mem:
+        assert mem.profile().note == ""

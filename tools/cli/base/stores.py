@@ -18,6 +18,7 @@ DEFAULT_FOLDER: Final = "worlddb-store"
 MAX_SEQ_DIGITS: Final = 12
 """A longer number is a time in microseconds; a shorter one is a commit's."""
 MAX_KEY_FILE_BYTES: Final = 4096
+_LOOK: Final = "Look for it with `worlddb recall --user NAME`"
 _TIME: Final = re.compile(r"\s*-?\d{4}-\d\d")
 """The beginning of a time, also of a mistyped one; no bookmark begins so."""
 
@@ -97,23 +98,84 @@ def when(text: str | None) -> When:
     return {"ingested": worlddb.parse_time(text, "the moment")} if _TIME.match(text) else {"bookmark": text}
 
 
-def view_of(db: worlddb.Database, args: Namespace) -> worlddb.View:
-    """Return the view for ``--valid``, ``--ingested``, ``--confine``, ``--user`` and ``--unify``."""
+def views_of(db: worlddb.Database, args: Namespace) -> list[worlddb.View]:
+    """Return the view for ``--valid``, ``--ingested``, ``--confine``, ``--user`` and ``--unify``.
+
+    There are several of a user who has several worlds, as after a bundle was taken in.
+    """
     unify = getattr(args, "unify", False) is True
     asked = partial(db.view, valid=getattr(args, "valid", None), unify=unify, **when(args.ingested))
     view = asked()
     if args.user is not None:
-        return asked(world=_world_of_user(view, args.user))
-    return view if args.confine is None else asked(world=world_of(view, args.confine))
+        return [asked(world=ref) for ref in worlds_of_user(view, args.user)]
+    return [view if args.confine is None else asked(world=world_of(view, args.confine))]
 
 
-def _world_of_user(view: worlddb.View, name: str) -> str:
-    """Return the one world that holds what is a user's and has not ended."""
-    found = [world for world in view.worlds_of_user(name) if not world.closed]
-    if len(found) != 1:
-        which = ", ".join(wire.short(world.ref) for world in found) or "it has ended"
-        raise worlddb.InputError(f"The user {name!r:.80} has no single world: {which}", "Name one with --confine")
-    return found[0].ref
+def view_of(db: worlddb.Database, args: Namespace) -> worlddb.View:
+    """As :func:`views_of`, but return one view: of a user's several worlds that which has what ``ref`` names.
+
+    Raises:
+        InputError: the user has several worlds, and nothing says which is meant.
+    """
+    views = views_of(db, args)
+    named = getattr(args, "ref", None)
+    if len(views) > 1 and named is not None:
+        having = [view for view in views if _has(view, named)]
+        views = having[:1] if len(having) < 2 else having
+        if not views:
+            raise worlddb.UnknownReference(f"Nothing of the user {args.user!r:.80} is called {named!r:.200}", _LOOK)
+    if len(views) > 1:
+        which = ", ".join(wire.short(str(view.world)) for view in views)
+        raise worlddb.InputError(f"The user {args.user!r:.80} has no single world: {which}", "Name one with --confine")
+    return views[0]
+
+
+def _has(view: worlddb.View, text: str) -> bool:
+    try:
+        return bool(world_of(view, text))
+    except worlddb.UnknownReference:
+        return False
+    except worlddb.AmbiguousReference:
+        return True
+
+
+def worlds_of_user(view: worlddb.View, name: str) -> list[str]:
+    """Return the worlds that hold what is a user's and have not ended.
+
+    Raises:
+        UnknownReference: there is no such user.
+        InputError: what is theirs has ended.
+    """
+    found = [world.ref for world in view.worlds_of_user(name) if not world.closed]
+    if not found:
+        raise worlddb.InputError(f"What is of the user {name!r:.80} has ended", "Name their world with --confine")
+    return found
+
+
+def world_of_user(view: worlddb.View, name: str) -> str:
+    """Return the one world that holds what is a user's.
+
+    Raises:
+        UnknownReference, InputError: there is no such user; they have several worlds.
+    """
+    found = worlds_of_user(view, name)
+    if len(found) > 1:
+        which = ", ".join(map(wire.short, found))
+        raise worlddb.InputError(f"The user {name!r:.80} has {len(found)} worlds: {which}", "Name one of these")
+    return found[0]
+
+
+def is_user_meant(view: worlddb.View, text: str | None, ref: str) -> str:
+    """Return a hint if the name of a world is also that of a user, whose world is another one; else nothing."""
+    world = None if text is None else view.get(ref, include_superseded=True)
+    if world is None or text is None or world.type in ("Scope", "User") or ref.startswith(text.strip().lower()):
+        return ""
+    try:
+        own = view.worlds_of_user(text)
+    except worlddb.InputError:
+        return ""
+    names = ", ".join(wire.short(each.ref) for each in own)
+    return f"note: {text} is {wire.short(ref)} here, a world of type {world.type}; the user's is {names}: --user"
 
 
 class Spans(TypedDict):

@@ -1,8 +1,8 @@
 """``worlddb recall``: the worlds that answer a text best."""
 
-from typing import Final
+from typing import Any, Final
 
-from worlddb import FUSIONS, LANES, TRUST_LEVELS, Group, Hit, Recall, View
+from worlddb import FUSIONS, LANES, TRUST_LEVELS, Database, Group, Hit, Recall, View
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, cli_wording, stores, wire
 
@@ -92,35 +92,55 @@ def _write_notes(out: base.Output, args: base.Namespace, found: Recall) -> None:
         out.hint(f"note: {cli_wording.in_options(found.note)}")
 
 
+def _views(db: Database, args: base.Namespace) -> list[View]:
+    """Return the views that are asked; of a user's several worlds that which has ``--world``."""
+    if args.world is None:
+        return stores.views_of(db, args)
+    return [stores.view_of(db, base.Namespace(**vars(args) | {"ref": args.world}))]
+
+
+def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, Recall]:
+    """Ask the view that the options name, or the views of a user's several worlds as one."""
+    views = _views(db, args)
+    asked: dict[str, Any] = dict(
+        world=None if args.world is None else stores.world_of(views[0], args.world),
+        k=args.limit,
+        exact=args.exact,
+        include_superseded=args.include_superseded or None,
+        lanes=args.lanes,
+        fusion=args.fusion,
+        asked=args.asked,
+        group=args.group,
+        neighbours=args.neighbours,
+        min_trust=args.min_trust,
+        trust_weight=args.trust_weight,
+        min_confidence=args.min_confidence,
+        about=args.about,
+        speaker=args.speaker,
+        type=args.type,
+        author=args.author,
+        source=arguments.fields(args.source),
+        since=args.since,
+        until=args.until,
+        label=args.label,
+        properties=args.properties,
+        **arguments.shown_by(args),
+        **stores.spans_of(args),
+    )
+    found, *others = (each.recall(question, **asked) for each in views)
+    if others:
+        from worlddb.agent_memory import joined
+
+        found = joined(found, others, args.limit)
+    # Of several worlds, what is beside a hit is told as the store sees it: each hit is of one of them.
+    view = views[0] if not others else db.view(seq=views[0].seq, valid=views[0].valid)
+    return view, found
+
+
 def _recall(args: base.Namespace, out: base.Output) -> int:
     with stores.existing(args) as db:
-        view, question = stores.view_of(db, args), " ".join(args.text)
-        found = view.recall(
-            question,
-            world=None if args.world is None else stores.world_of(view, args.world),
-            k=args.limit,
-            exact=args.exact,
-            include_superseded=args.include_superseded or None,
-            lanes=args.lanes,
-            fusion=args.fusion,
-            asked=args.asked,
-            group=args.group,
-            neighbours=args.neighbours,
-            min_trust=args.min_trust,
-            trust_weight=args.trust_weight,
-            min_confidence=args.min_confidence,
-            about=args.about,
-            speaker=args.speaker,
-            type=args.type,
-            author=args.author,
-            source=arguments.fields(args.source),
-            since=args.since,
-            until=args.until,
-            label=args.label,
-            properties=args.properties,
-            **arguments.shown_by(args),
-            **stores.spans_of(args),
-        )
+        question = " ".join(args.text)
+        view, found = _answered(db, args, question)
 
         def write(page: base.Page) -> None:
             for number, group in enumerate(found.groups, 1):

@@ -297,9 +297,10 @@ def _conflicts_arguments(parser: Parser) -> None:
 
 def _conflicts(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
-        view = stores.view_of(db, args)
-        world = None if args.ref is None else stores.world_of(view, args.ref)
-        pairs = list(islice(view.contradictions(world=world), args.limit))
+        views = stores.views_of(db, args) if args.ref is None else [stores.view_of(db, args)]
+        view, world = views[0], None if args.ref is None else stores.world_of(views[0], args.ref)
+        each = chain.from_iterable(each.contradictions(world=world) for each in views)
+        pairs = list(islice(each, args.limit))
         told = [{"first": wire.record(one), "second": wire.record(other)} for one, other in pairs]
 
         def write(page: Page) -> None:
@@ -327,11 +328,13 @@ def _children_arguments(parser: Parser) -> None:
 
 def _children(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
-        view = stores.view_of(db, args)
+        views = stores.views_of(db, args) if args.ref is None else [stores.view_of(db, args)]
+        view = views[0]
         ref = stores.top_of(db, view) if args.ref is None else stores.world_of(view, args.ref)
-        shown = {"include_superseded": args.include_superseded, **arguments.shown_by(args)}
-        members = view.children(ref, **shown, **stores.spans_of(args))
-        listed = islice(members, args.limit)
+        shown: dict[str, Any] = {"include_superseded": args.include_superseded, **arguments.shown_by(args)}
+        shown |= stores.spans_of(args)
+        others = (other.children(stores.top_of(db, other), **shown) for other in views[1:])
+        listed = islice(chain(view.children(ref, **shown), chain.from_iterable(others)), args.limit)
         if out.json:
             children = [wire.record(child) for child in listed]
             document = {"ref": ref, "children": children, "view": wire.view(view)}
@@ -356,9 +359,11 @@ def _stale_arguments(parser: Parser) -> None:
 
 def _stale(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
-        view = stores.view_of(db, args)
+        views = stores.views_of(db, args) if args.ref is None else [stores.view_of(db, args)]
+        view = views[0]
         ref = stores.top_of(db, view) if args.ref is None else stores.world_of(view, args.ref)
-        found = view.stale(ref)[: args.limit]
+        others = (world for other in views[1:] for world in other.stale(stores.top_of(db, other)))
+        found = [*view.stale(ref), *others][: args.limit]
 
         def write(page: Page) -> None:
             if not found:

@@ -23,6 +23,7 @@ def _export_arguments(parser: Parser) -> None:
     parser.add_argument(
         "file", metavar="FILE", nargs="?", help="the file to write; compressed if its name ends in .zst (as --out)"
     )
+    parser.add_argument("--user", metavar="NAME", help="export the world that holds what is this user's")
     parser.add_argument("--out", metavar="FILE", help="the same, where all of the store is exported")
     parser.add_argument(
         "--format",
@@ -45,6 +46,10 @@ def _export_arguments(parser: Parser) -> None:
 
 
 def _export(args: Namespace, out: Output) -> int:
+    if args.user is not None and args.ref is not None and args.file is None and args.out is None:
+        args.ref, args.file = None, args.ref
+    if args.user is not None and args.ref is not None:
+        raise arguments.UsageError("Both a world and a user were named", "Give WORLD FILE, or --user NAME FILE")
     if args.file is not None:
         if args.out is not None:
             raise arguments.UsageError("The file was named twice", "Give WORLD FILE, or WORLD --out FILE")
@@ -57,6 +62,10 @@ def _export(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = db.view(**moment)
         ref = None if args.ref is None else stores.world_of(view, args.ref)
+        if args.user is not None:
+            ref = stores.world_of_user(view, args.user)
+        elif ref is not None and (hint := stores.is_user_meant(view, args.ref, ref)):
+            out.hint(hint)
         if args.out is None:
             for line in db.export_lines(ref, seq=view.seq):
                 sys.stdout.write(visible_json(_ENCODER.encode(line).decode()) + "\n")
@@ -229,6 +238,7 @@ COMMANDS = (
         _export,
         (
             ('export "Search team" --out team.bundle.zst', "with its history, to import it into another store"),
+            ("export --user bo --out bo.bundle", "all that is one user's"),
             ("export --format jsonl > all.jsonl", "everything, for other programs: one object a line"),
             ("export --out then.bundle --ingested 12", "as it was after commit 12"),
         ),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import worlddb
-from worlddb import Database, Extractor, InputError, MalformedFile, Turn, View
+from worlddb import Database, Extractor, InputError, MalformedFile, Turn, View, memory_scopes
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ def _arguments(parser: Parser) -> None:
         action="store_true",
         help="keep fields of JSON Lines that are not known as provenance (default: they are an error)",
     )
-    parser.add_argument("--into", metavar="WORLD", help="put the conversations into this world (default: the root)")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--into", metavar="WORLD", help="put the conversations into this world (default: the root)")
+    where.add_argument("--user", metavar="NAME", help="put them into what is this user's, as `remember --user` does")
     parser.add_argument(
         "--entities",
         action="store_true",
@@ -90,8 +92,15 @@ def _arguments(parser: Parser) -> None:
 
 def take_in(args: Namespace, out: Output, files: list[str]) -> int:
     """Take in files with the options that another command has, and no others."""
-    unsaid = {"format": "auto", "conversation": None, "ignore_unknown": False, "entities": False, "extract": None}
-    return _ingest(Namespace(**{**unsaid, "restore_erased": False, **vars(args), "files": files}), out)
+    unsaid = {
+        "format": "auto",
+        "conversation": None,
+        "ignore_unknown": False,
+        "entities": False,
+        "extract": None,
+        "user": None,
+    }
+    return _ingest(Namespace(**{**unsaid, "restore_erased": False, "user": None, **vars(args), "files": files}), out)
 
 
 def _ingest(args: Namespace, out: Output) -> int:
@@ -102,7 +111,12 @@ def _ingest(args: Namespace, out: Output) -> int:
         into = None
         if args.into is not None:
             store.db = stores.existing(args, author=args.author)
-            into = stores.world_of(store.db.view(), args.into)
+            view = store.db.view()
+            into = stores.world_of(view, args.into)
+            if hint := stores.is_user_meant(view, args.into, into):
+                out.hint(hint)
+        elif args.user is not None:
+            into = _home_of(store.opened(), args.user)
         with out.progress("Reading") as report, _named_files(args) as files:
             done = ingest_files(
                 store,
@@ -147,6 +161,15 @@ def _ingest(args: Namespace, out: Output) -> int:
 
     out.answer(document, write)
     return DONE
+
+
+def _home_of(db: Database, user: str) -> str:
+    """Return the world that is written to for a user, made if there is none."""
+    scopes, label = memory_scopes.Scopes(db), memory_scopes.Label("user", user)
+    with db.batch() as tx:
+        scopes.write_scope(tx, scopes.key(db.view(), label))
+    tx.receipt.raise_if_refused()
+    return str(tx.receipt.ref)
 
 
 def _extractor_of(args: Namespace) -> Extractor | None:
@@ -245,6 +268,7 @@ COMMANDS = (
             ("ingest notes.md", "headings become worlds inside worlds; again when it has grown, and its tail is added"),
             ("ingest locomo10.json.xz --store memory", "a compressed LoCoMo file, into another store"),
             ("ingest talks.jsonl --entities", "whom and what the turns name becomes worlds, which they refer to"),
+            ("ingest talks.jsonl --user ana", "what is ana's: `recall --user ana` finds it"),
             ('ingest talks.jsonl --into "Search team"', "below a world that exists; again, and only news is written"),
         ),
     ),

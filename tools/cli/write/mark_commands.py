@@ -128,8 +128,9 @@ def _marked_arguments(parser: Parser) -> None:
 
 def _marked(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
-        view = stores.view_of(db, args)
-        found = _found(view, args)[: args.limit]
+        views = stores.views_of(db, args) if args.ref is None else [stores.view_of(db, args)]
+        view = views[0]
+        found = [world for each in views for world in _found(each, args)][: args.limit]
 
         def write(page: Page) -> None:
             if not found:
