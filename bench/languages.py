@@ -5,6 +5,8 @@ with a question that seldom repeats their words. All notes of a language are in 
 held out: nothing was fitted to it, though the hand that wrote the questions wrote the rules for words too.
 
 - r@1: the share of questions whose note comes first; r@3: among the first three;
+- scatter: the standard deviation of a question's cosines with the notes that do not answer it, the mean of all
+  questions: by this words are weighed beside the cosines of a model;
 - ms: what a recall takes of the processor, the question's vector with it, in milliseconds.
 
 A model that is not installed is left out, and said so.
@@ -43,6 +45,7 @@ class Found(msgspec.Struct, frozen=True):
     questions: int
     first: float
     among_three: float
+    scatter: float
     cpu_ms: float
 
 
@@ -67,7 +70,7 @@ def main() -> None:
         except worlddb.ModelUnavailable as error:
             said.append(f"{model} is left out: {error}")
     rows = [
-        (model, language, found.questions, found.first, found.among_three, found.cpu_ms)
+        (model, language, found.questions, found.first, found.among_three, found.scatter, found.cpu_ms)
         for model, by_language in result.items()
         for language, found in by_language.items()
     ]
@@ -75,7 +78,7 @@ def main() -> None:
         arguments,
         "languages",
         msgspec.to_builtins(result),
-        ("model", "language", "questions", "r@1", "r@3", "ms"),
+        ("model", "language", "questions", "r@1", "r@3", "scatter", "ms"),
         rows,
         said,
     )
@@ -97,6 +100,7 @@ def measured(notes: list[Note], model: str, *, held_out: bool) -> Found:
     """
     places = list[int | None]()
     spent = list[float]()
+    scatters = list[float]()
     embedder = None if model == "words" else model
     with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, author="bench", embedder=embedder) as db:
         with db.batch() as batch:
@@ -112,11 +116,15 @@ def measured(notes: list[Note], model: str, *, held_out: bool) -> Found:
                 spent.append(process_time() - begun)
                 contents = [hit.content for hit in hits]
                 places.append(contents.index(one.note) if one.note in contents else None)
+                if model != "words":
+                    near = view.recall(one.question, k=len(notes), lanes=("vector",))
+                    scatters.append(statistics.pstdev(hit.scores["vector"] for hit in near if hit.content != one.note))
     count = len(places)
     return Found(
         count,
         round(sum(place == 0 for place in places) / count, 2),
         round(sum(place is not None and place < FIRST for place in places) / count, 2),
+        round(statistics.fmean(scatters), 3) if scatters else 0.0,
         round(1000 * statistics.median(spent), 1),
     )
 

@@ -116,6 +116,8 @@ _FUNCTION_WORDS: Final = {
 }
 _FUNCTION: Final = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
 """What :data:`STOP_WORDS` are to English: as :func:`plain_analyzer` has them, without accents."""
+_FOREIGN: Final = frozenset().union(*_FUNCTION.values()) - STOP_WORDS
+"""Without one of these a text is in none of those languages."""
 _TIME_WORDS: Final = {
     "de": """
         gestern vorgestern heute letzte letzten letzter letztes vorige vorigen vergangene woche wochen wochenende monat
@@ -245,7 +247,7 @@ def query_terms(text: str) -> tuple[Term, ...]:
     """The search terms of a query in plain words; empty if nothing in it can be searched."""
     found = analyze(text[:MAX_QUERY_CHARACTERS])
     stems: dict[str, str] = {}
-    dropped = function_words(found.words)
+    dropped = function_words(found.words, text[:MAX_QUERY_CHARACTERS])
     for word, stem in zip(found.words, found.stems, strict=True):
         if word not in dropped:
             stems[word] = stem
@@ -259,11 +261,17 @@ def query_terms(text: str) -> tuple[Term, ...]:
     return (*terms, *_gram_terms(found.runs))
 
 
-def function_words(words: Sequence[str]) -> frozenset[str]:
-    """The words of a question's language that only hold it together: those of English unless it has more of another."""
+def function_words(words: Sequence[str], text: str = "") -> frozenset[str]:
+    """The words of a question's language that only hold it together: those of English unless it has more of another.
+
+    A letter or a sign of ``text`` that one language alone has counts as one such word more.
+    """
+    if _FOREIGN.isdisjoint(words):
+        return STOP_WORDS
     best, most = STOP_WORDS, max(LEAST_FUNCTION_WORDS - 1, sum(word in STOP_WORDS for word in words))
-    for of_language in _FUNCTION.values():
+    for language, of_language in _FUNCTION.items():
         count = sum(word in of_language for word in words)
+        count += not text.isascii() and any(sign in text for sign in _MARKS.get(language, ""))
         if count > most:
             best, most = of_language, count
     return best
@@ -515,9 +523,13 @@ def said(text: str) -> Said:
     words = stated = 0
     for sentence in _SENTENCE_END.split(_SPEAKER.sub("", text[:MAX_CHARACTERS])):
         told = sentence.strip()
-        length = len(_WORD.findall(told))
+        found_words = _WORD.findall(told)
+        length = len(found_words)
         words += length
-        if length >= MIN_WORDS and _FIRST_PERSON.search(told) and not told.rstrip('"”)').endswith("?"):
+        if length < MIN_WORDS or not _FIRST_PERSON.search(told) or told.rstrip('"”)').endswith("?"):
+            continue
+        # "I pomodori sono morti" is Italian, and "me" a word of five languages.
+        if function_words([word.casefold() for word in found_words]) is STOP_WORDS:
             stated += length
             if len(found) < MAX_STATEMENTS:
                 found[told] = None

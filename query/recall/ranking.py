@@ -70,11 +70,15 @@ EDGE: Final = "edge"
 
 
 class Lanes(NamedTuple):
-    """The lanes that are searched; ``None`` for one that is not wanted or not available."""
+    """The lanes that are searched; ``None`` for one that is not wanted or not available.
+
+    ``words_worth`` is what words are worth beside these vectors, as a share of what they are beside the default ones.
+    """
 
     text: text_lane.TextLane | None
     vector: vector_lane.VectorLane | None
     entity: bool
+    words_worth: float = 1.0
 
 
 class _Links(NamedTuple):
@@ -266,7 +270,7 @@ def _evidence(
     # What has no vector (yet) is judged by the rest, as if its meaning were that of a middling candidate.
     middling = fmean(cosines.values()) if cosines else 0.0
     entities = _entities(snapshot, pool, named)
-    texts = _texts(snapshot, lanes.text, compared, proposed.get(TEXT, []), missing, pool)
+    texts = _texts(snapshot, lanes, compared, proposed.get(TEXT, []), missing, pool)
     alone = {node: own(texts.get(node, 0.0), cosines.get(node, middling)) for node in pool}
     before, edge = candidates.lent(alone, links.following), candidates.lent(alone, links.joined)
     at_home = candidates.at_home(snapshot, inside, named.entities, pool)
@@ -322,13 +326,14 @@ def _begun(
 
 def _texts(
     snapshot: VisibleSnapshot,
-    lane: text_lane.TextLane | None,
+    lanes: Lanes,
     text: str,
     proposed: Iterable[candidates.Passed],
     missing: list[int],
     pool: dict[int, candidates.Passed],
 ) -> dict[int, float]:
-    """BM25 of each candidate as a share of the most that the query could reach."""
+    """BM25 of each candidate as a share of the most that the query could reach, by what words are worth."""
+    lane = lanes.text
     if lane is None:
         return {}
     through = snapshot.place.moment.seq
@@ -340,7 +345,8 @@ def _texts(
         for hit in lane.search(text, limit=_PER_NODE * len(missing), through=through, nodes=missing):
             if hit.version == pool[hit.node].seen.number:
                 scores.setdefault(hit.node, hit.score)
-    return {node: score / most for node, score in scores.items()}
+    unit = most / lanes.words_worth
+    return {node: score / unit for node, score in scores.items()}
 
 
 def _cosines(

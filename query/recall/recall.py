@@ -170,9 +170,12 @@ def _subject(window: Window, request: Request, looked_up: _LookedUp) -> _Subject
     return _Subject(about, None, made, spaces) if isinstance(made, str) else _Subject(about, made, "", spaces)
 
 
-def _lanes(request: Request, text: text_lane.TextLane, vector: vector_lane.VectorLane | None) -> ranking.Lanes:
-    """Of the lanes that are wanted, those that are available."""
-    return ranking.Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes)
+def _lanes(
+    request: Request, text: text_lane.TextLane, vector: vector_lane.VectorLane | None, model: str = ""
+) -> ranking.Lanes:
+    """Of the lanes that are wanted, those that are available; ``model`` is what made the vectors."""
+    worth = 1.0 if vector is None else scoring.WORDS_BESIDE.get(model, 1.0)
+    return ranking.Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes, worth)
 
 
 def _present(
@@ -184,7 +187,7 @@ def _present(
 ) -> _Indexes:
     """The present indexes."""
     vector = None if query is None else window.present_vectors(snapshot, query, text.indexed)
-    return _Indexes(_lanes(request, text, vector), text.indexed)
+    return _Indexes(_lanes(request, text, vector, "" if query is None else query.model), text.indexed)
 
 
 def _pending(
@@ -209,7 +212,8 @@ def _exact(window: Window, snapshot: visible.VisibleSnapshot, request: Request, 
     seen = window.exact_vectors(snapshot, query.space, query.dimension, request.choice)
     if not len(seen.vectors):
         return _Indexes(_lanes(request, text, None), text.indexed, seen.pending, NO_VECTORS)
-    return _Indexes(_lanes(request, text, vector_lane.ExactVectorLane(seen, query)), text.indexed, seen.pending)
+    lanes = _lanes(request, text, vector_lane.ExactVectorLane(seen, query), query.model)
+    return _Indexes(lanes, text.indexed, seen.pending)
 
 
 def _shown(

@@ -504,7 +504,7 @@ def _ranked(
     """The best candidates as the lanes rank them. A lane alone is ranked by its own scores."""
     seq, k = snapshot.place.moment.seq, request.k
     of_one = k if request.group is None else ranking.depth_for(k)
-    text, vector, entity = lanes
+    text, vector, entity, _ = lanes
     if text is not None and vector is None and not entity and not request.neighbours:
         worded = partial(ranking.by_words, text, request.question.text, seq)
         passing = gate.passing(worded, of_one, gate.first_fetch(of_one))

@@ -16,6 +16,7 @@ from worlddb.projections.indexes.analysis import (
     grams,
     matched_words,
     query_terms,
+    said,
     stem_analyzer,
 )
 
@@ -154,6 +155,7 @@ def test_one_character_alone_counts_in_full_and_in_a_longer_run_little() -> None
     [
         ("Welches Gerät im Büro macht Ärger?", ["gerat", "buro", "macht", "arger"]),
         ("¿Qué mascota tiene la vecina de Clara?", ["mascota", "tiene", "vecina", "clara"]),
+        ("¿Qué medicamento necesito?", ["medicamento", "necesito"]),
         ("Quel est le métier de Martin ?", ["metier", "martin"]),
         ("Che mestiere fa Martino nella città?", ["mestiere", "fa", "martino", "citta"]),
         ("Что нужно держать в тайне от Риты?", ["нужно", "держать", "таине", "риты"]),
@@ -165,6 +167,23 @@ def test_a_question_is_searched_without_the_words_that_hold_its_language_togethe
     question: str, words: list[str]
 ) -> None:
     assert [word.replace("й", "и") for word in sought(question, PLAIN)] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        ("Thanks! I moved to Porto last week. How are you?", 1),
+        ("I pomodori sul balcone sono morti per il caldo.", 0),
+        ("Elle me dit que le train part à midi.", 0),
+        ("El médico me ha dicho que no beba café.", 0),
+        ("Me gusta el té, and so I left Die Zeit to my sister.", 1),
+    ],
+)
+def test_only_a_sentence_that_is_not_of_another_language_states_something_in_the_first_person(
+    text: str, statements: int
+) -> None:
+    """ "I" is an article in Italian and "me" a word of five languages: such notes came nearer to every question."""
+    assert len(said(text).statements) == statements
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,14 @@ from worlddb import Database, ManualClock, Turn
 from worlddb.log.store.environment import Environment
 from worlddb.query.question.question import ASKED, ASKERS, possible_names, sides, without_names
 from worlddb.query.question.question_dates import parse_times
-from worlddb.query.recall.scoring import TEXT_WEIGHT, VECTOR_CALIBRATION, Evidence, reciprocal, weighted
+from worlddb.query.recall.scoring import (
+    TEXT_WEIGHT,
+    VECTOR_CALIBRATION,
+    WORDS_BESIDE,
+    Evidence,
+    reciprocal,
+    weighted,
+)
 
 SAID = [
     Turn(speaker="user", text="My dog Rex is ill since the weekend", at="2024-03-02"),
@@ -350,3 +357,35 @@ def test_a_recall_parses_its_question_once_and_opens_three_transactions_at_most(
     assert view.recall("Who was ill two weeks ago?", **how).lanes
     assert 1 <= calls["read"] <= 3
     assert calls["parse"] == 1
+
+
+class Named:
+    """A model of one direction, called as one that was measured, or otherwise."""
+
+    dimension = 1
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    def mean(self) -> Any:
+        return np.zeros(1, np.float32)
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> Any:
+        return np.ones((len(texts), 1), np.float32)
+
+
+def test_words_weigh_less_beside_a_model_whose_cosines_scatter_less(tmp_path: Path) -> None:
+    (measured,) = WORDS_BESIDE
+    assert measured == worlddb.MultilingualEmbedder().model
+    parts: dict[str, dict[str, float]] = {}
+    for model in (measured, "another"):
+        with worlddb.open(tmp_path / str(len(parts)), embedder=Named(model)) as db:
+            db.create("Fact", "", content="The kettle is green.")
+            db.embed()
+            shown, exact = (db.view().recall("green kettle", exact=exact).hits[0].scores for exact in (False, True))
+            assert shown == exact
+            parts[model] = shown
+            alone = db.view().recall("green kettle", lanes=("text",)).hits[0].score
+            assert alone == db.view().recall("green kettle", lanes=("text",), exact=True).hits[0].score
+    assert parts[measured]["text"] == pytest.approx(WORDS_BESIDE[measured] * parts["another"]["text"], abs=1e-5)
+    assert parts[measured]["vector"] == parts["another"]["vector"]

@@ -182,7 +182,7 @@ def test_a_package_that_breaks_while_it_loads_is_a_typed_error(monkeypatch: pyte
     [
         ("static", "wordllama/l2_supercat_256"),
         ("minilm", "all-MiniLM-L6-v2/int8"),
-        ("multilingual", "multilingual-e5-small/q4+use-multilingual-3/1"),
+        ("multilingual", "multilingual-e5-small/q4+use-multilingual-3/2"),
         ("sentence-transformers:org/small", "sentence-transformers/org/small"),
         ("fastembed:org/small", "fastembed/org/small"),
         ("endpoint:text-3@https://localhost:1/v1", "endpoint/text-3"),
