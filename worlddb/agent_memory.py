@@ -31,6 +31,7 @@ from worlddb.memory_scopes import (
     Scopes,
     check_statement_type,
     erase_found,
+    hidden_already,
     hidden_still,
     left_out,
     looked,
@@ -234,6 +235,9 @@ class Memory:
         """
         self._check_present()
         source = _checked_source(source)
+        if not isinstance(properties, Mapping | None):
+            raise errors.InputError(f"properties is {errors.shown(properties)}", 'Give values, such as {"priority": 2}')
+        labels = limits.checked_list(labels, "labels")
         compared = None if properties is None else dict(properties)
         marks = {"expires_at": expires_at, "ttl": ttl, "labels": labels, "pinned": pinned, "properties": compared}
         if isinstance(given, str):
@@ -242,14 +246,21 @@ class Memory:
             joined = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
             names = [limits.checked_text(name, "about", limits.MAX_NAME_BYTES) for name in _listed(about)]
             told = given, names, joined, type, name, since, until, source, why, on_near, marks
-            return looked(lambda: self._state(*told))
+            return self._told_hidden(looked(lambda: self._state(*told)), expires_at, pinned)
         given_besides = (about, name, until, contradicts, derived_from, replaces)
         if any(given_besides) or type != "Fact":
             raise errors.InputError(
                 "A statement's arguments were given with messages", "Add the statement with a call of its own"
             )
         messages = chat_messages.messages_of(given)
-        return looked(lambda: self._converse(messages, since, source, why, marks))
+        return self._told_hidden(
+            looked(lambda: self._converse(messages, since, source, why, marks)), expires_at, pinned
+        )
+
+    def _told_hidden(self, added: Added, expires_at: times.TimeLike | None, pinned: bool) -> Added:
+        """Return what was added with a note if its deadline has passed."""
+        notes = [] if pinned else hidden_already(expires_at, self.db.view().valid)
+        return msgspec.structs.replace(added, notes=(*added.notes, *notes)) if notes else added
 
     def correct(
         self,
@@ -270,13 +281,11 @@ class Memory:
         if not isinstance(said, str) or not said.strip():
             raise errors.InputError(f"The text is {errors.shown(text)}", "Say what holds instead, or call forget")
         found = self._memory(id)
-        begins = None if since is None else times.parse_time(since, "since")
         receipt = self.db.revise(
             found.ref, content=text, valid_from=since, valid_to=until, source=self._source({}), why=why
         )
         done = self._done(receipt, [found.ref])
-        notes = (*hidden_still(found, self.db.view().valid), *self._not_before(found.ref, begins))
-        return msgspec.structs.replace(done, notes=(*done.notes, *notes))
+        return msgspec.structs.replace(done, notes=(*done.notes, *hidden_still(found, self.db.view().valid)))
 
     def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:
         """Record that two memories cannot both be true; both stay, and each is shown with the other."""
@@ -672,16 +681,6 @@ class Memory:
     def _scope_key(self) -> ScopeKey | tuple[str, ...]:
         return ("memory",) if self._label is None else self._scopes.key(self.db.view(), self._label)
 
-    def _not_before(self, ref: str, begins: int | None) -> list[str]:
-        """Return a note if a memory says something from a time on at which it does not lie in the user's world yet."""
-        if begins is None or self._label is None:
-            return []
-        edges = self.db.view().edges(ref, type="contains", direction="in", include_superseded=True)
-        first = min((edge.valid.start for edge in edges), default=begins)
-        if first <= begins:
-            return []
-        return [f"Before {times.format_time(first)} it is not found here, since it lies in {self._label} from then on"]
-
     def _entry(self, tx: Any, key: Any, home: Any, name: str) -> Any:
         """Return the entity of a name; a user goes by one name, however it is capitalised."""
         if not name:
@@ -690,10 +689,12 @@ class Memory:
 
     def _own_name(self, given: Any) -> Any:
         """Return a name, or several, with the user's as the user is called here, however it is capitalised."""
-        if isinstance(given, list | tuple):
-            return [self._own_name(each) for each in given]
-        is_own = isinstance(given, str) and self.user is not None and given.casefold() == self.user.casefold()
-        return self.user if is_own else given
+
+        def own(name: Any) -> Any:
+            is_own = isinstance(name, str) and self.user is not None and name.casefold() == self.user.casefold()
+            return self.user if is_own else name
+
+        return [own(each) for each in given] if isinstance(given, list | tuple) else own(given)
 
     def _source(self, given: Mapping[str, Any]) -> dict[str, Any]:
         own = {"channel": "memory", "agent": self.agent, "session": self.session}

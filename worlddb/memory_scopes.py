@@ -13,7 +13,7 @@ import msgspec
 from worlddb.database import MOST_LOOKS, Database
 from worlddb.log.model import limits
 from worlddb.log.model.errors import InputError, RefusedError, UnavailableError, UnknownReference
-from worlddb.log.model.times import TimeLike, format_time
+from worlddb.log.model.times import TimeLike, format_time, parse_time
 from worlddb.query.records.records import World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Note, Receipt
@@ -197,6 +197,7 @@ class Scopes:
         After a retired entry, a new one begins, and after one that was moved out of the scope, or the served world. One
         that was erased gets its name back from this writer.
         """
+        limits.checked_text(name, "about", limits.MAX_NAME_BYTES)
         inside = msgspec.json.encode((*key, name)).decode()
         within = scope if self.world is None else self.world
         given = {"key": inside, "key_within": within, "world": scope, "source": source, "valid_from": BEGINNING}
@@ -239,6 +240,14 @@ def hidden_still(found: World, valid: int) -> list[str]:
     return [f"{found.ref} is hidden since {since}, what it says now too: lift the deadline to have it found"]
 
 
+def hidden_already(expires_at: TimeLike | None, written_at: int) -> list[str]:
+    """Return a note if what is written has a deadline that has passed, so that nothing finds it."""
+    at = None if expires_at is None else parse_time(expires_at, "expires_at")
+    if at is None or at > written_at:
+        return []
+    return [f"It is hidden since {format_time(at)}, so nothing finds it: lift the deadline if that is not meant"]
+
+
 _BY_EDGES: Final = {"now_stale": "derived_from", "conflict_left": "contradicts"}
 """Notes that tell of edges, and the type of these: an edge may be at home outside of a world that has both ends."""
 _OF_ONE_AND_OTHERS: Final = frozenset(
@@ -246,6 +255,7 @@ _OF_ONE_AND_OTHERS: Final = frozenset(
         "begun_anew",
         "ends_unreplaced",
         "until_successor",
+        "outside_before",
         "members_remain",
         "members_ended",
         "now_stale",

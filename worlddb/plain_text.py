@@ -4,6 +4,8 @@ import re
 from collections import Counter
 from typing import Final
 
+from worlddb.log.model import errors
+
 JOINERS: Final = frozenset("\u200c\u200d")
 """Characters that shape those around them, in Persian and in emoji."""
 
@@ -15,6 +17,11 @@ def escaped(text: str, kept: frozenset[str] = JOINERS) -> str:
     return "".join(
         character if character.isprintable() or character in kept else ascii(character)[1:-1] for character in text
     )
+
+
+def shown(value: object) -> str:
+    """Return the beginning of a value that was given, for a message, also if it cannot be printed."""
+    return escaped(errors.shown(value))
 
 
 def one_line(text: str) -> str:

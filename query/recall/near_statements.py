@@ -77,7 +77,7 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
             InputError: ``on_near`` is none of these.
         """
         if on_near not in ON_NEAR:
-            raise errors.InputError(f"on_near is {on_near!r:.80}", f"Give one of: {', '.join(ON_NEAR)}")
+            raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {', '.join(ON_NEAR)}")
         if on_near == "propose" and self.relation in statement_relation.COMPETING:
             return "contradicts"
         is_replaced = self.relation == "replacement" and self.is_of_one and not self.is_later

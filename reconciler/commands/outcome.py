@@ -56,6 +56,7 @@ NOTES = {
     " State that again if it still holds",
     "not_changed": "{first} was there under its key, and these stay as they are: {others}; use revise,"
     " alias or move for them",
+    "outside_before": "{first} holds from before it came to lie in {others}, and is not seen from inside before that",
     "begun_anew": "{first} was begun under the key of {others}, which has ended",
     "ends_earlier": "{} ends earlier now: what had taken its place was itself replaced from before it began",
     "ends_unreplaced": "{first} still ends where {others} was to begin; state it again if it holds from then on",

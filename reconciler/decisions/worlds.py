@@ -194,7 +194,10 @@ def _revised(
     """
     row = ctx.tables.node(node)
     number = holding[0].number if _begins_with(holding, window) else 0
-    told, number = newest, number or _number_at(ctx, node, window.start) or row.versions
+    number = number or _number_at(ctx, node, window.start)
+    if not number and not window.is_empty:
+        _tell_outside_before(ctx, node, window.start)
+    told, number = newest, number or row.versions
     if number != row.versions:
         told = ctx.body(node, number)
         number = number if told is not None else row.versions
@@ -218,6 +221,14 @@ def _revised(
     if is_joined:
         supersession.settle(ctx, node)
     return draft.Decision(row.lineage, position)
+
+
+def _tell_outside_before(ctx: context.Context, node: int, begins: int) -> None:
+    """Name the worlds in which a lineage that holds from earlier on by now came to lie later: it is not seen there."""
+    later = [edge.source for edge in ctx.edges(node, CONTAINS, incoming=True) if edge.valid_from > begins]
+    others = [ctx.lineage(each) for each in later if each != ROOT_NODE]
+    if others:
+        ctx.note("outside_before", ctx.lineage(node), *others)
 
 
 def retire(ctx: context.Context, command: cmd.Retire, details: int) -> draft.Decision:

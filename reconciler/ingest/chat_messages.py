@@ -118,6 +118,7 @@ def read_message(given: Any, place: str = "message") -> ChatMessage:
         InputError: it is no message, or has a content that nobody can read.
         InvalidTime: it has a time that cannot be read, or one without an offset.
     """
+    limits.checked_text(place, "place", limits.MAX_NAME_BYTES)
     if _of_run(given):
         said = _read(given, place)
         if len(said) != 1:
@@ -221,10 +222,10 @@ def _field(given: object, name: str) -> Any:
     return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
 
 
-def _written(given: Any) -> Any:
-    """Return objects of a framework as the mappings that it writes of them."""
+def _written(given: Any, depth: int = 0) -> Any:
+    """Return objects of a framework as the mappings that it writes of them; what lies too deep is refused later."""
     if isinstance(given, list | tuple):
-        return [_written(each) for each in given]
+        return [_written(each, depth + 1) for each in given] if depth <= MAX_PARTS_DEEP else given
     dump = None if isinstance(given, Mapping) else getattr(given, "model_dump", None)
     return dump(exclude_none=True) if callable(dump) else given
 

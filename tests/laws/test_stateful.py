@@ -235,7 +235,7 @@ REFUSALS = [
 ]
 NOTES = [
     *("proposal_staged", "already_closed", "adopted_by_root", "nothing_reopened", "not_revived"),
-    *("edges_left_behind", "edges_carried", "never_valid", "not_restored"),
+    *("edges_left_behind", "edges_carried", "never_valid", "not_restored", "outside_before"),
     *("revision_never_valid", "later_never_valid", "members_remain", "members_ended", "now_stale"),
 ]
 CORRECTING = ["conflict_left", "ends_earlier", "until_successor", "begun_anew", "ends_unreplaced"]

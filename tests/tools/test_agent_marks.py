@@ -159,3 +159,12 @@ def test_what_a_deadline_has_hidden_is_not_rewritten_in_silence(db: Database, me
     clock.advance(HOUR)
     amended = tool_arguments.Amend(id=done.id or "", text="It is 5.", valid_from="2025-05-02", valid_to="2025-05-03")
     assert any("is hidden since" in note for note in write_tools.amend(session, amended, call).notes)
+
+
+def test_what_is_hidden_from_its_first_moment_says_so(mem: worlddb.Memory) -> None:
+    (note,) = mem.add("Ana has a dog.", expires_at="2020-01-01").notes[1:]
+    assert note.startswith("It is hidden since 2020-01-01") and not contents(mem.recall("dog"))
+    assert mem.add("Ana has a cat.", expires_at="2020-01-01", pinned=True).notes == ()
+    assert mem.add([{"role": "user", "content": "hello"}], expires_at="2020-01-01").notes[0].startswith("It is hidden")
+    told = remember(mem.db, "Ana has a hen.", expires_at="2020-01-01")
+    assert "hidden since 2020" in str(told["notes"]) and "notes" not in remember(mem.db, "Ana has an owl.")

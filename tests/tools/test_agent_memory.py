@@ -702,9 +702,20 @@ def test_an_older_message_is_found_at_its_own_time_in_whatever_order_it_came(mem
 def test_a_correction_from_before_a_memory_began_says_where_it_is_not_found(mem: worlddb.Memory) -> None:
     said = mem.add("Ana lives in Lisbon.", since="2024-01-01", about="Ana")
     told = mem.correct(said, "Ana lives in Porto.", since="2020-01-01").notes
-    assert any(note.startswith("Before 2024-01-01") and "user:ana" in note for note in told)
+    (scope,) = mem.db.view().find(name="user:ana")
+    lies_in = f"holds from before it came to lie in {scope.ref[:12]}"
+    assert [lies_in in note for note in told] == [True]
     assert texts(mem.as_of("2021-01-01").recall("where does Ana live?")) == []
     assert mem.correct(said, "Ana lives in Faro.", since="2024-01-01").notes == ()
+    # So it is of whatever says so: a resumption, and a function that rewrites a span.
+    ended = mem.add("Ana has a dog.", since="2024-01-01")
+    mem.forget(ended, since="2025-01-01")
+    codes = [note.code for note in mem.db.reassert(ended.id, valid_from="2020-01-01", valid_to="2021-01-01").notes]
+    assert codes == ["outside_before"] and mem.db.reassert(ended.id, valid_from="2026-01-01").notes == ()
+    given: Any = {"since": "2020-01-01", "until": "2021-01-01", "world": scope.ref}
+    other = remember(mem.db, "Ana has a cat.", since="2024-01-01", world=scope.ref)["id"]
+    assert "came to lie in" in str(remember(mem.db, "Ana has a hen.", replaces=other, **given)["notes"])
+    assert not mem.db.revise(mem.db.create("Fact", "", content="x"), content="y", valid_from="2020-01-01").notes
 
 
 def before_the_next_batch(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:

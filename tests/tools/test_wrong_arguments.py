@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,10 @@ class Calls:
         self.db.export(None, folder / "x.bundle")
         erased = self.db.erase(other, reason="r").seq
         head, ref = self.db.checkpoint(), one.ref
+        self.memory = worlddb.memory(self.db, user="ana")
+        said, other = self.memory.add("Ana likes tea."), self.memory.add("Ana likes cocoa.")
         self.needed: dict[str, Any] = {
+            **{"given": "Ana has a dog.", "id": said.id, "one": said, "other": other, "query": "tea"},
             **{"ref": ref, "refs": ref, "source": ref, "target": ref, "world": ref, "edge": edge.ref, "a": folder},
             **{"type": "Note", "name": "zz", "content": "q", "reason": "r", "text": "x", "question": "x", "old": 1},
             **{"turns": [{"text": "hi"}], "to": "static", "proof": self.db.prove(one), "checkpoint": head},
@@ -86,6 +90,21 @@ class Calls:
             for name, method in inspect.getmembers(of, callable):
                 if not name.startswith("_") and name not in NOT_TRIED:
                     yield f"{what}.{name}", method
+        for name in (
+            "add",
+            "correct",
+            "contradict",
+            "forget",
+            "expire",
+            "label",
+            "as_of",
+            "recall",
+            "context",
+            "history",
+        ):
+            yield f"memory.{name}", getattr(self.memory, name)
+        for function in (agents.remember, agents.recall, agents.forget):
+            yield f"agents.{function.__name__}", partial(function, self.db)
         for name in worlddb.__all__:
             if inspect.isfunction(getattr(worlddb, name)):
                 yield name, getattr(worlddb, name)
@@ -129,7 +148,7 @@ def test_a_wrong_value_of_any_argument_gives_an_answer_or_a_typed_error(
         except (ValueError, KeyError):
             continue  # What it needs cannot be given in a line; others try it.
         for parameter in parameters:
-            for value in WRONG:
+            for value in WRONG[4:8] if name.startswith(("memory.", "agents.")) else WRONG:
                 try:
                     calls.tried(call, parameter, value)
                 except worlddb.WorldDBError:

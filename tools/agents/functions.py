@@ -11,11 +11,12 @@ import msgspec
 from msgspec import Meta
 
 from worlddb import (
+    MAX_CONTENT_BYTES,
+    MAX_NAME_BYTES,
     ON_NEAR,
     TRUST_LEVELS,
     Database,
     InputError,
-    InvalidText,
     InvalidTime,
     Near,
     Receipt,
@@ -28,7 +29,17 @@ from worlddb import (
     checked_text,
     parse_time,
 )
-from worlddb.memory_scopes import HOLDERS, check_statement_type, hidden_still, left_out, looked, notes_inside, to_link
+from worlddb.memory_scopes import (
+    HOLDERS,
+    check_statement_type,
+    hidden_already,
+    hidden_still,
+    left_out,
+    looked,
+    notes_inside,
+    to_link,
+)
+from worlddb.plain_text import shown
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 
 MAX_HITS: Final = 50
@@ -122,7 +133,7 @@ def remember(
         RefusedError: a rule of the engine forbids it; nothing was written.
         InputError: an argument is not what it should be, or what it ``replaces`` is not true any more.
     """
-    if not text.strip():
+    if not checked_text(text, "text", MAX_CONTENT_BYTES).strip():
         raise InputError("text is blank", "Give one statement, understandable by itself")
     check_statement_type(type)
     given = (
@@ -163,12 +174,13 @@ def _remembered(
     """Look what a statement is near, and write it, or that it was said again."""
     names, look = _names(about), db.view()
     home = None if world is None else look.reference_of(world)
-    joined = {"contradicts": _listed(contradicts), "derived_from": _listed(derived_from)}
+    listed = {"contradicts": contradicts, "derived_from": derived_from}
+    joined = {kind: _listed(given, kind) for kind, given in listed.items()}
     ends = {kind: [_seen(db, ref, world) for ref in refs] for kind, refs in joined.items()}
     replaced = None
     if replaces is not None and until is not None:
         besides = {**joined, "type": type != "Fact", "name": name, "expires_at": expires_at}
-        return _rewritten(db, text, _statement(db, replaces, world), since, until, source, why, besides)
+        return _rewritten(db, text, _statement(db, replaces, world), since, until, source, why, besides, world)
     if replaces is not None:
         replaced, since, until = _replaceable(db, replaces, world, since)
     told = {replaced, *(ref for refs in ends.values() for ref in refs)}
@@ -192,7 +204,9 @@ def _remembered(
     _keep_up(db)
     shown = [answer_notes.told_near(other, edge_type) for other, edge_type in near]
     proposals = [each for each in tx.receipt.proposals if home is None or _is_shown(db, each, home)]
-    return {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": shown, "restated": False}
+    notes = hidden_already(expires_at, db.view().valid)
+    done = {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": proposals, "near": shown, "restated": False}
+    return {**done, "notes": notes} if notes else done
 
 
 def _rewritten(
@@ -204,6 +218,7 @@ def _rewritten(
     source: dict[str, Any] | None,
     why: str,
     besides: dict[str, Any],
+    world: Any,
 ) -> dict[str, Any]:
     """Let a statement say something else in a span; what was told of a new statement besides is refused."""
     given = [word for word, value in besides.items() if value]
@@ -213,21 +228,20 @@ def _rewritten(
     receipt.raise_if_refused()
     _keep_up(db)
     nothing: dict[str, Any] = {"proposals": [], "near": [], "restated": False}
-    notes = hidden_still(found, db.view().valid)
+    notes = [*_explained(db, receipt, world), *hidden_still(found, db.view().valid)]
     return {"id": found.ref, "seq": receipt.seq, **nothing, "lost": _lost(receipt, found.ref), "notes": notes}
 
 
-def _listed(given: str | Sequence[str]) -> list[str]:
+def _listed(given: str | Sequence[str], what: str) -> list[str]:
+    if not isinstance(given, str | list | tuple):
+        raise InputError(f"{what} is {shown(given)}", "Give one text, or a list of them")
     return [given] if isinstance(given, str) else list(given)
 
 
 def _names(about: str | Sequence[str]) -> list[str]:
     """Return the names of whom a statement is about, each once, without blanks that say nothing."""
-    names = [" ".join(each.split()) for each in _listed(about)]
-    for each in names:
-        if not each.isascii():
-            _check_text("about", each)
-    return list(dict.fromkeys(filter(None, names)))
+    given = (checked_text(each, "about", MAX_NAME_BYTES) for each in _listed(about, "about"))
+    return list(dict.fromkeys(filter(None, (" ".join(each.split()) for each in given))))
 
 
 def _said_again(
@@ -252,6 +266,7 @@ def _said_again(
             tx.link(said, edge_type, ref, valid_from=since, why=reason)
     held = view.get(said)
     notes = [] if since is None or held is None else left_out(held, parse_time(since, "since"))
+    notes += hidden_already(expires_at, view.valid)
     told = [answer_notes.told_near(other, links.get(other.ref, ("", ""))[0]) for other, _ in others]
     return {
         "id": said,
@@ -286,7 +301,7 @@ def _near(
 ) -> list[tuple[Near, str]]:
     """Return what is near a statement, each with the type of the edge to link, which is empty for most."""
     if on_near not in ON_NEAR:
-        raise InputError(f"on_near is {on_near!r:.80}", f"Give one of: {', '.join(ON_NEAR)}")
+        raise InputError(f"on_near is {shown(on_near)}", f"Give one of: {', '.join(ON_NEAR)}")
     found = db.view(world=world).near(text, about=names or None, since=since)
     return [(each, each.edge_type(on_near, len(names))) for each in found]
 
@@ -311,6 +326,9 @@ def recall(
     Raises:
         InputError: an argument is not what it should be.
     """
+    wanted: Any = limit
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or not 0 <= wanted <= _MOST:
+        raise InputError(f"limit is {shown(wanted)}", f"Give 0 to {_MOST:,}")
     view, k = db.view(valid=at, world=world), max(limit, min(2 * limit + 8, _ASKED))
     while True:
         found = view.recall(query, k=k, min_trust=min_trust, min_confidence=min_confidence or None)
@@ -344,19 +362,15 @@ def forget(
     ref = _statement(db, id, world).ref
     receipt = db.retire(ref, valid_from=since, valid_to=until, why=why)
     receipt.raise_if_refused()
+    return {"id": ref, "seq": receipt.seq, "lost": _lost(receipt, ref), "notes": _explained(db, receipt, world)}
+
+
+def _explained(db: Database, receipt: Receipt, world: Any) -> list[str]:
+    """Say the notes of a receipt as they are inside a world."""
     told = list(receipt.notes)
     if world is not None:
         told = notes_inside(told, db.view(world=world), lambda each: _is_seen(db, each, world))
-    notes = [mcp_wording.explain_note(note) for note in told]
-    return {"id": ref, "seq": receipt.seq, "lost": _lost(receipt, ref), "notes": notes}
-
-
-def _check_text(name: str, text: str) -> None:
-    """Refuse a text with half a character, as JSON can escape one."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidText(f"{name} is no text that can be kept: {error}", "Write whole characters") from None
+    return [mcp_wording.explain_note(note) for note in told]
 
 
 def _lost(receipt: Receipt, ref: str) -> list[dict[str, str | None]]:
@@ -482,7 +496,7 @@ def _checked(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:
         if isinstance(arguments, dict):
             return msgspec.convert(arguments, tool.arguments)
         return msgspec.json.decode(arguments or b"{}", type=tool.arguments)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError, TypeError) as error:
         raise InputError(
             f"The arguments of {tool.name} are wrong: {error}", "Write them as the tool's schema says"
         ) from None

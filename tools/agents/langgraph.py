@@ -22,6 +22,7 @@ import msgspec
 from langgraph.store import base
 
 from worlddb import TRUST_LEVELS, Conditions, Database, InputError, Recall, UnavailableError, View, World, checked_text
+from worlddb.plain_text import shown
 from worlddb.tools.agents.langgraph_items import ITEM, NAMESPACE, Directory, Namespace, Uses, Vectors
 from worlddb.tools.mcp import tool_results
 from worlddb.tools.mcp.answer_notes import ResultList, recall_notes
@@ -31,6 +32,7 @@ _INDEX: Final = "index"
 """Field of an item's source: what of it is compared, as its put said."""
 _MOST: Final = 10_000
 """Items that one search reads at most."""
+_HIGHEST: Final = 2**31
 _ASKED: Final = 32
 """Hits asked for at first, since some are no items. An answer to fewer is the beginning of one to so many."""
 _SEEN: Final = "LNPS"
@@ -454,7 +456,7 @@ def _checked_ttl(given: base.TTLConfig | None) -> base.TTLConfig | None:
     unknown = [name for name in given if name not in base.TTLConfig.__annotations__]
     if unknown:
         raise InputError(
-            f"ttl has {unknown[0]!r:.80}, which is no setting",
+            f"ttl has {shown(unknown[0])}, which is no setting",
             f"Give some of: {', '.join(base.TTLConfig.__annotations__)}",
         )
     for minutes in (given.get("default_ttl"), given.get("sweep_interval_minutes")):
@@ -470,7 +472,7 @@ def _seconds(minutes: Any) -> float:
         InputError: it is no number, or not more than 0.
     """
     if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not 0 < minutes < float("inf"):
-        raise InputError(f"{minutes!r:.40} is no number of minutes", "Give a number, more than 0")
+        raise InputError(f"{shown(minutes)} is no number of minutes", "Give a number, more than 0")
     return minutes * 60
 
 
@@ -513,14 +515,22 @@ def _checked(op: base.Op) -> base.Op:
             _check_names(*op.namespace, op.key)
     elif isinstance(op, base.SearchOp):
         op = op._replace(namespace_prefix=_labels(op.namespace_prefix))
+        _check_numbers(limit=op.limit, offset=op.offset)
         Conditions.of(op.filter or {}, "filter")
         _encoded({name: _without_bounds(wanted) for name, wanted in (op.filter or {}).items()})
     elif isinstance(op, base.ListNamespacesOp):
+        _check_numbers(limit=op.limit, offset=op.offset, max_depth=0 if op.max_depth is None else op.max_depth)
         given: tuple[Any, ...] = tuple(op.match_conditions or ())
         # LangGraph's own tests give a text where a path of one name is meant.
         paths = ((each, (each.path,) if isinstance(each.path, str) else each.path) for each in given)
         op = op._replace(match_conditions=tuple(each._replace(path=_labels(path)) for each, path in paths))
     return op
+
+
+def _check_numbers(**given: Any) -> None:
+    for name, number in given.items():
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _HIGHEST:
+            raise InputError(f"{name} is {shown(number)}", "Give a whole number, 0 or more")
 
 
 def _labels(given: Any) -> Namespace:
@@ -532,7 +542,7 @@ def _labels(given: Any) -> Namespace:
     labels = tuple(given) if isinstance(given, list | tuple) else None
     if labels is None or not all(isinstance(each, str) and each and not {".", "\0"} & set(each) for each in labels):
         raise _NamespaceError(
-            f"{given!r:.80} is no namespace", "Give a tuple of texts, none of them empty or with a dot or NUL"
+            f"{shown(given)} is no namespace", "Give a tuple of texts, none of them empty or with a dot or NUL"
         )
     return labels
 

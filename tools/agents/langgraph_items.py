@@ -12,6 +12,7 @@ import numpy as np
 from langgraph.store.base import embed
 
 from worlddb import FOREVER, Database, Entry, InputError, UnknownReference, View, World
+from worlddb.plain_text import shown
 
 Namespace = tuple[str, ...]
 
@@ -190,10 +191,10 @@ class Vectors:
             InputError: it is no such mapping.
         """
         if not isinstance(index, Mapping) or index.get("embed") is None or not isinstance(index.get("dims"), int):
-            raise InputError(f"index is {index!r:.80}", 'Give {"embed": function, "dims": number, "fields": [...]}')
+            raise InputError(f"index is {shown(index)}", 'Give {"embed": function, "dims": number, "fields": [...]}')
         self._distance = index.get("distance_type") or "cosine"
         if self._distance not in ("cosine", "inner_product", "l2"):
-            raise InputError(f"distance_type is {self._distance!r:.80}", "Give cosine, inner_product or l2")
+            raise InputError(f"distance_type is {shown(self._distance)}", "Give cosine, inner_product or l2")
         self._dims = int(index["dims"])
         self._fields = tuple(index.get("fields") or ("$",))
         self.embeddings = embed.ensure_embeddings(index["embed"])

@@ -14,7 +14,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 import worlddb
-from worlddb.memory_scopes import KINDS, SCOPE, Label, Scopes
+from worlddb.memory_scopes import ENTRY, HOLDERS, KINDS, SCOPE, Label, Scopes
 from worlddb.tools.mcp import access_keys, mcp_wording, tool_arguments
 
 Step = Callable[[int, int], None]
@@ -331,6 +331,24 @@ class Session(Scopes):
         if found.ref == self.top or self.is_scope(view, found):
             raise worlddb.InputError(
                 f"{ref} is a scope, not a memory", "Use memory_list or memory_purge_scope for scopes"
+            )
+        return found
+
+    def statement(self, view: worlddb.View, ref: str, *, members: bool = False, entries: bool = False) -> worlddb.World:
+        """Return the memory of an id or prefix that says something; with ``members`` or ``entries`` what does not, too.
+
+        Raises:
+            UnknownReference, AmbiguousReference: as in :meth:`memory`.
+            InputError: it is a scope or a session, or the name of a person or thing.
+        """
+        found = self.memory(view, ref)
+        if found.type in HOLDERS and not members:
+            raise worlddb.InputError(
+                f"{found.ref} contains memories and says nothing itself", "Give the id of one of these"
+            )
+        if found.type == ENTRY and not (found.content or found.erased or entries):
+            raise worlddb.InputError(
+                f"{found.ref} is the name of a person or thing, which says nothing itself", "Give the id of a memory"
             )
         return found
 

@@ -100,6 +100,7 @@ def _looked_and_written(
         )
     else:
         done.notes.extend(_not_yet(session, done.id, given.valid_from))
+        done.notes.extend(memory_scopes.hidden_already(given.expires_at, receipt.ingest_time))
         begun = [label for label, scopes in zip(labels, known, strict=True) if not scopes]
         done.notes.extend(filter(None, (session.told_new(view, label) for label in begun)))
     told = _told([] if is_purged else near, joined, links)
@@ -147,6 +148,7 @@ def _restated(
     done.notes.append(f"{ref} says so already: it has one more source now, and {besides}")
     begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
     done.notes.extend(left_out(session.get(view, ref), begins))
+    done.notes.extend(memory_scopes.hidden_already(given.expires_at, receipt.ingest_time))
     return tool_results.Saved(**msgspec.structs.asdict(done), near=_told(others, {}, links))
 
 
@@ -256,7 +258,7 @@ def _is_sent_again(view: View, given: tool_arguments.Write, other: World) -> boo
 def mark(session: Session, given: tool_arguments.MarkMemory, call: Call) -> tool_results.Done:
     """``memory_mark``."""
     view = session.view()
-    found = session.memory(view, given.id)
+    found = session.statement(view, given.id, entries=True)
     if given.pinned is None and given.expires_at is None and not (given.add_labels or given.remove_labels):
         raise InputError("No mark was given", "Give pinned, expires_at, add_labels or remove_labels")
     at = None if given.expires_at in (None, _NEVER) else parse_time(given.expires_at, "expires_at")
@@ -283,7 +285,7 @@ def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_res
 def _amended(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
     """Look what holds, and write what holds in its place."""
     view = session.view()
-    old = session.memory(view, given.id)
+    old = session.statement(view, given.id)
     if old.erased:
         raise InputError(f"The text of {old.ref} was erased", "Save what holds with memory_write")
     if given.valid_to is not None or given.replace_later:
@@ -423,7 +425,7 @@ def _excerpt(memory: World) -> str:
 
 def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_results.Done:
     """``memory_retire``."""
-    found = session.memory(session.view(), given.id)
+    found = session.statement(session.view(), given.id, members=given.members)
     receipt = session.db.retire(found.ref, at=given.at, valid_to=given.valid_to, members=given.members, why=given.why)
     receipt.raise_if_refused()
     ended = len({loss.ref for loss in _seen_losses(session, receipt)}) if given.members else 1

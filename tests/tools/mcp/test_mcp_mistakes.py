@@ -485,3 +485,21 @@ def test_what_another_server_changed_between_the_look_and_the_write_is_looked_at
     else:
         with pytest.raises(InputError, match="took its place"):
             call(desk, "memory_amend", id=old, text="Ada lives in Rome.")
+
+
+def test_a_session_or_a_person_is_no_memory_to_retire_or_amend(db: worlddb.Database) -> None:
+    """A model that takes a person's entry for a memory would end what all that is said of them refers to."""
+    desk = Session(db)
+    write(desk, "Ada likes tea.", about=["Ada"])
+    worlddb.memory(db, user="ada", session="call").add([{"role": "user", "content": "Hello, it is raining."}])
+    (chat,), (entry, *_) = db.view().find(type="Session"), db.view().find(name="Ada", type="Entity")
+    head = db.head()
+    for ref, wrong in ((chat.ref, "contains memories"), (entry.ref, "the name of a person")):
+        for tool, given in (("memory_retire", {}), ("memory_amend", {"text": "Ada is gone."})):
+            with pytest.raises(InputError, match=wrong):
+                call(desk, tool, id=ref, **given)
+    with pytest.raises(InputError, match="contains memories"):
+        call(desk, "memory_mark", id=chat.ref, expires_at="2020-01-01")
+    assert db.head() == head
+    assert call(desk, "memory_mark", id=entry.ref, add_labels=["vip"])["outcome"] == "committed"
+    assert call(desk, "memory_retire", id=chat.ref, members=True)["retired"] == 2
