@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import numbers
+import re
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -164,6 +165,41 @@ def _twin(
     return cast(Callable[Concatenate[Any, Given], Coroutine[Any, Any, Answer]], twin)
 
 
+_OWN_WORDS: Final = (
+    (re.compile(r"Reassert it if it holds again, or give a valid_from"), "Add what holds now, or give a since"),
+    (re.compile(r"\breassert (it|these) if"), r"add \1 anew if"),
+    (re.compile(r"\bReassert it\b"), "Add it anew"),
+    (re.compile(r"\bvalid_from\b"), "since"),
+    (re.compile(r"\bvalid_to\b"), "until"),
+    (
+        re.compile(r"\breview it with proposals, accept or reject"),
+        "db.proposals() lists it, db.accept or db.reject decides",
+    ),
+)
+"""What the engine's arguments and commands are called here."""
+
+
+def _in_own_words(text: str) -> str:
+    for engine, own in _OWN_WORDS:
+        text = engine.sub(own, text)
+    return text
+
+
+def _told_here(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Concatenate[Any, Given], Answer]:
+    """Return the same call, whose errors name the arguments and calls that there are here."""
+
+    @functools.wraps(method)
+    def told(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
+        try:
+            return method(self, *given, **named)
+        except errors.WorldDBError as error:
+            error.message, error.remedy = _in_own_words(error.message), _in_own_words(error.remedy)
+            error.args = (error.message, error.remedy)
+            raise
+
+    return told
+
+
 class Memory:
     """One user's memories in an open store; see :func:`worlddb.memory`. Every call has a twin to await: ``aadd`` …"""
 
@@ -193,6 +229,7 @@ class Memory:
 
     # -- writing
 
+    @_told_here
     def add(
         self,
         given: str | Mapping[str, Any] | Sequence[Any],
@@ -262,6 +299,7 @@ class Memory:
         notes = [] if pinned else hidden_already(expires_at, self.db.view().valid)
         return msgspec.structs.replace(added, notes=(*added.notes, *notes)) if notes else added
 
+    @_told_here
     def correct(
         self,
         id: Any,
@@ -287,12 +325,14 @@ class Memory:
         done = self._done(receipt, [found.ref])
         return msgspec.structs.replace(done, notes=(*done.notes, *hidden_still(found, self.db.view().valid)))
 
+    @_told_here
     def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:
         """Record that two memories cannot both be true; both stay, and each is shown with the other."""
         self._check_present()
         refs = [self._memory(each).ref for each in (one, other)]
         return self._done(self.db.link(refs[0], "contradicts", refs[1], why=why), refs)
 
+    @_told_here
     def forget(self, id: Any, *, since: times.TimeLike | None = None, reason: str = "") -> Added:
         """Say that a memory holds no more (default: from now on). It stays in the record of the past.
 
@@ -302,6 +342,7 @@ class Memory:
         ref = self._memory(id).ref
         return self._done(self.db.retire(ref, valid_from=since, why=reason), [ref])
 
+    @_told_here
     def expire(
         self, id: Any, *, expires_at: times.TimeLike | None = None, ttl: timedelta | float | None = None, why: str = ""
     ) -> Added:
@@ -573,6 +614,8 @@ class Memory:
         session = self.session or extraction.DEFAULT_SESSION
         look = self.db.view()
         known, homes = self._held(session, said)
+        if len(known) == len(said) and any(identity(each) is None for each in said):
+            notes.append("The session ends with these messages, or began so: give ids or times to say the same again")
         begun, fallback = self._begun(), None if at is None else times.parse_time(at, "since")
         first = min((times.parse_time(each.at) for each in said if each.at is not None), default=fallback)
         said = [each for place, each in enumerate(said) if place not in known]
@@ -713,7 +756,7 @@ class Memory:
         if views and self._label is not None:
             inside = (notes_inside(told, view, functools.partial(_is_seen, view)) for view in views)
             told = tuple(dict.fromkeys(note for notes in inside for note in notes))
-        notes = [*filter(None, [begun]), *(str(note) for note in told)]
+        notes = [*filter(None, [begun]), *(_in_own_words(str(note)) for note in told)]
         return Added(ids=tuple(refs), seq=receipt.seq, proposals=tuple(proposals), notes=tuple(notes))
 
     def _begun(self) -> str:

@@ -21,6 +21,9 @@ _BESIDE: Final = 64
 _IN_COMMON: Final = 2
 """Messages in common from which on a list is taken for one that the session held in part."""
 
+_OVERLAP: Final = 3
+"""Messages without an id or a time from which on a list that begins with a session's last ones goes on from there."""
+
 Said = tuple[Any, str]
 
 
@@ -59,7 +62,8 @@ def held_before(
 ) -> set[int]:
     """Return the places of messages in a list that a session holds, or held once; ``keys`` are those that they have.
 
-    These are the beginning of a list that begins with all that it ever held. Where something of that was forgotten,
+    These are the beginning of a list that begins with all that it ever held, or with the last few of these, as the last
+    twenty of a chat do. Where something of that was forgotten,
     corrected or erased since, it is not to come back with a list that was cut, or changed elsewhere, or that has ids
     or times by now, either: then the two are laid side by side.
     """
@@ -87,9 +91,23 @@ def held_before(
     if len(asked) <= _IN_COMMON:
         return set()  # Messages that are added one by one, or in pairs, may say the same again.
     turns = [*turns, *rest][-(2 * len(asked) + _BESIDE) :]
+    if overlap := _overlap(view, turns, asked):
+        return set(range(overlap))
     if not _is_any_gone(turns):
         return set()
     return _side_by_side([_said_ever(view, turn) for turn in turns], asked)
+
+
+def _overlap(view: View, turns: Sequence[records.World], asked: Sequence[Said]) -> int:
+    """Return how many messages at the beginning of a list are the last of those turns that have no id and no time."""
+    first = (turn if turn.number == 1 else view.history(turn.ref)[0] for turn in turns)
+    own = (each.source.get("message") or each.valid.start != each.ingested_at for each in first)
+    held = [_said_ever(view, turn) for turn, has_own in zip(turns, own, strict=True) if not has_own]
+    for size in range(min(len(held), len(asked)), _OVERLAP - 1, -1):
+        pairs = [*zip(held[-size:], asked, strict=False)]
+        if all(said.issuperset([one]) for said, one in pairs) and sum(one in said for said, one in pairs) >= _OVERLAP:
+            return size
+    return 0
 
 
 def came_along(view: View, session: records.World, said: Sequence[chat_messages.ChatMessage]) -> set[int]:

@@ -227,6 +227,7 @@ _STATISTICS: Final = (
 _COMPETING: Final = (
     "statements compete, and the later comes first: {}{}; nothing says which is so: link supersedes or contradicts"
 )
+_CONTRADICTING: Final = "statements contradict each other, as is recorded, and the later comes first: {}{}"
 MAX_TOLD: Final = 3
 """How many pairs of statements that compete a note tells of; the answer lists all."""
 _REWRITES: Final = (
@@ -260,13 +261,19 @@ def competing(snapshot: visible.VisibleSnapshot, rivals: Iterable[retrieve.Rival
     )
 
 
-def _told_of(pairs: Sequence[records.Competing]) -> str:
+def _recorded(pair: records.Competing, hits: Iterable[records.Hit]) -> bool:
+    """Whether an edge records already that two statements which compete contradict each other."""
+    ends = {pair.ref, pair.earlier}
+    return any(hit.ref in ends and not ends.isdisjoint(hit.conflicts) for hit in hits)
+
+
+def _told_of(pairs: Sequence[records.Competing], note: str) -> str:
     """The note of statements that compete; empty if none do."""
     if not pairs:
         return ""
     told = (f"{short(pair.ref)} before {short(pair.earlier)} ({pair.reason})" for pair in pairs[:MAX_TOLD])
     left = len(pairs) - MAX_TOLD
-    return _COMPETING.format(", ".join(told), f" and {left} more" if left > 0 else "")
+    return note.format(", ".join(told), f" and {left} more" if left > 0 else "")
 
 
 class Notes(TypedDict):
@@ -290,14 +297,16 @@ def notes_of(
     then: bool,
     at_present: bool,
     rivals: Sequence[records.Competing] = (),
+    hits: Sequence[records.Hit] = (),
 ) -> Notes:
     """The times that counted, the unresolved ones, and the notes of an answer in words.
 
     ``unknown`` are the names of filters that nobody has. ``by_chance``: an unrelated question has hits as near.
     ``left``: so many hits were less likely than wanted; ``judged``: it is known how likely they are.
     ``then``: something else held at the time that the question names. ``at_present``: term statistics are those of the
-    present index. ``rivals`` are the hits that compete.
+    present index. ``rivals`` are those of the ``hits`` that compete.
     """
+    recorded = [pair for pair in rivals if _recorded(pair, hits)]
     choice, question = request.choice, request.question
     named, unresolved, unlisted = question.times, question.unresolved_times, question.unlisted_times
     without = _BY_LANE.get(lanes) or _BY_FUSION.get(request.fusion)
@@ -312,7 +321,8 @@ def notes_of(
         _EARLIER_LEFT_OUT.format(question.wish) if is_refused and question.wish else "",
         _PRESENT.format(question.asks_for_present) if question.asks_for_present and not question.wish else "",
         _THEN if then else "",
-        _told_of(rivals),
+        _told_of([pair for pair in rivals if pair not in recorded], _COMPETING),
+        _told_of(recorded, _CONTRADICTING),
         _STATISTICS if at_present else "",
         missing_handlers(spec),
         uncounted or (_READ.format(", ".join(map(_in_words, question.times_read))) if named else ""),

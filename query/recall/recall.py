@@ -139,6 +139,7 @@ def _answer(
             then=then,
             at_present=at_present,
             rivals=rivals,
+            hits=hits,
         ),
     )
 

@@ -145,6 +145,56 @@ def test_messages_of_other_shapes_are_read_alike() -> None:
     assert told == ['[calls f({"a":1})]', "42", '[calls f({"a":1})]']
 
 
+def test_a_window_of_the_last_messages_may_be_given_each_time(mem: worlddb.Memory) -> None:
+    """A chat cut to its last messages, as agents hold it, was written anew at each turn: 20 messages of 8."""
+    chat = [{"role": "user", "content": f"Turn {number} is about pianos."} for number in range(8)]
+    assert [mem.add(chat[at : at + 4]).repeated for at in range(5)] == [0, 3, 3, 3, 3]
+    assert mem.profile().messages == 8
+    last = mem.add(chat[4:])
+    assert (last.ids, last.repeated) == ((), 4) and "give ids or times" in last.notes[-1]
+    mem.add([{"role": "user", "content": "At noon.", "timestamp": "2025-01-01T12:00:00Z"}])
+    assert mem.add(chat[4:]).repeated == 4, "what has a time is known by that, and lies between no others"
+    # Of three, something else was said before; and two in common may be said again.
+    assert mem.add([*chat[5:7], {"role": "user", "content": "Enough."}]).repeated == 0
+    assert (
+        mem.add([*chat[6:7], {"role": "user", "content": "Enough."}, {"role": "user", "content": "Bye."}]).repeated == 0
+    )
+
+
+def test_a_window_does_not_bring_back_what_was_erased_or_corrected(mem: worlddb.Memory) -> None:
+    chat = [{"role": "user", "content": f"My code number {number} is {number}711."} for number in range(7)]
+    refs = mem.add(chat[:6]).ids
+    mem.db.erase(refs[3], reason="request 3")
+    mem.correct(refs[4], "ana: My code is none.")
+    assert mem.add(chat[1:]).repeated == 5
+    assert not any("3711" in text or "4711" in text for text in texts(mem.recall("my code", k=20)))
+
+
+def test_errors_and_notes_name_what_there_is_at_the_front_door(mem: worlddb.Memory) -> None:
+    """``reassert`` and ``valid_from`` were named, which the front door does not have."""
+    told = mem.add("Ana has a canoe.", about="Ana")
+    mem.forget(told)
+    for call, own in (
+        (lambda: mem.correct(told, "Ana has two canoes."), "since"),
+        (lambda: mem.add("Ana rows.", since="2025-05-01", until="2025-04-01"), "until"),
+        (lambda: mem.add("Ana rows.", since="soon"), "since"),
+    ):
+        with pytest.raises(worlddb.WorldDBError) as caught:
+            call()
+        words = str(caught.value)
+        assert own in words and not any(name in words for name in ("eassert", "valid_from", "valid_to")), words
+
+
+def test_what_is_known_to_contradict_is_not_said_to_be_undecided(mem: worlddb.Memory) -> None:
+    one = mem.add("Ana lives in Lisbon.", about="Ana", since="2024-01-01")
+    other = mem.add("Ana lives in Porto.", about="Ana", since="2025-01-01")
+    assert "nothing says which is so" in mem.recall("where does Ana live?").note
+    mem.contradict(one, other)
+    note = mem.recall("where does Ana live?").note
+    assert f"contradict each other, as is recorded, and the later comes first: {other.id[:12]}" in note
+    assert "nothing says which is so" not in note
+
+
 def test_messages_of_agent_frameworks_are_read_as_they_keep_them() -> None:
     """What a run of OpenAI's SDK or Pydantic AI had said was refused, and LlamaIndex's was left out as without text."""
     called, answered = ("assistant", '[calls f({"a":1})]'), ("tool", "42")
