@@ -1,11 +1,14 @@
 """The worlds and edges that a query sees, and which way edges let it walk (law 7)."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
+from worlddb.log.model import limits
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_known, edge_seen
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
-from worlddb.query.reads import world_lookup
+from worlddb.query.reads import adjacency, world_lookup
+from worlddb.query.reads.window import Window
+from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import Scope
 
@@ -118,6 +121,112 @@ class Ground:
         return name in self.spec.crossing_types and edge_rules.holds(
             self.snapshot, self.spec, name, "cross_worlds", row.home
         )
+
+
+MAX_DEPTH: Final = 20
+"""How many edges one after another a walk follows at most."""
+DEPENDING: Final = ("depends_on", "derived_from", "supersedes")
+"""The types of edges whose source depends on their target, or was put in its place."""
+
+
+class Walk:
+    """A walk over edges, the nearest worlds first, each reached once by the earliest edges of a shortest way.
+
+    Worlds that count as one are one, and are named by the one that was come to.
+    """
+
+    def __init__(self, ground: Ground, types: Sequence[str], direction: str) -> None:
+        self._ground = ground
+        self._how = types, direction
+        self._came: dict[int, tuple[Arrival, int] | None] = {}
+        """How each world was come to, by the first of its identity, and from which."""
+        self._known: dict[int, records.Reached] = {}
+
+    def reach(self, start: int, depth: int) -> records.Reach:
+        """All worlds that at most ``depth`` edges lead to from one."""
+        level, found = self._begin(start), []
+        for _ in range(depth):
+            level = list(self._step(level))
+            found += level
+        beyond = [each for each in level if any(self._first(on.node) not in self._came for on in self._onward(each))]
+        return records.Reach(
+            worlds=tuple(self._reached(each) for each in found),
+            cut_off=tuple(self._reached(each).ref for each in beyond),
+        )
+
+    def to(self, start: int, goal: int, depth: int) -> records.Reached | None:
+        """A shortest way from one world to another; ``None`` if at most ``depth`` edges do not lead there."""
+        wanted, level = self._first(goal), self._begin(start)
+        for _ in range(depth):
+            if wanted in self._came or not level:
+                break
+            level = list(self._step(level))
+        return self._reached(wanted) if self._came.get(wanted) is not None else None
+
+    def _begin(self, start: int) -> list[int]:
+        first = self._first(start)
+        self._came, self._known = {first: None}, {}
+        return [first]
+
+    def _first(self, node: int) -> int:
+        return min(self._ground.one_with(node))
+
+    def _step(self, level: Iterable[int]) -> Iterator[int]:
+        """The worlds that one more edge leads to."""
+        for node in level:
+            for arrival in self._onward(node):
+                reached = self._first(arrival.node)
+                if reached not in self._came:
+                    self._came[reached] = arrival, node
+                    yield reached
+
+    def _onward(self, node: int) -> Iterator[Arrival]:
+        for each in sorted(self._ground.one_with(node)):
+            yield from self._ground.arrivals(each, *self._how)
+
+    def _reached(self, node: int) -> records.Reached:
+        known = self._known.get(node)
+        came = self._came[node]
+        if known is not None or came is None:
+            assert known is not None, "nobody asks how the start was reached"
+            return known
+        arrival, origin = came
+        before = None if self._came[origin] is None else self._reached(origin)
+        row, snapshot = arrival.seen.row, self._ground.snapshot
+        ref, body = snapshot.tables.node(arrival.node).lineage.hex(), snapshot.body(row)
+        edge = arrival.row.edge.hex()
+        reached = records.Reached(
+            ref=ref,
+            version=row.body.hex(),
+            type="" if body is None else body.type,
+            name="" if body is None else body.name,
+            depth=1 if before is None else before.depth + 1,
+            path=(ref,) if before is None else (*before.path, ref),
+            edges=(edge,) if before is None else (*before.edges, edge),
+        )
+        self._known[node] = reached
+        return reached
+
+
+def walk(window: Window, snapshot: visible.VisibleSnapshot, types: Any, direction: str) -> Walk:
+    """A walk over what a view sees, within its outermost world and over edges that cross worlds.
+
+    Raises:
+        InputError: ``types`` is no list of texts, or there is no such direction.
+    """
+    adjacency.EdgeFilter(None, direction, False, None).check()
+    named = [limits.checked_text(each, "a type", limits.MAX_TYPE_BYTES) for each in limits.checked_list(types, "types")]
+    ground = Ground(snapshot, window.spec, window.place.top, superseded=False, unified=window.unify)
+    return Walk(ground, named, direction)
+
+
+def checked_depth(depth: int) -> int:
+    """A number of steps that a walk may take.
+
+    Raises:
+        InputError: it is not from 1 to :data:`MAX_DEPTH`.
+    """
+    return limits.checked_number(depth, "depth", 1, MAX_DEPTH)
 
 
 class Trail:

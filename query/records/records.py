@@ -3,7 +3,7 @@
 References are hex, times are microseconds, intervals are half-open.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -162,6 +162,38 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     source: dict[str, Any]
     trust: str | None
     erased: bool
+
+
+class Reached(msgspec.Struct, frozen=True, kw_only=True):
+    """A world that a walk over edges came to, in ``depth`` steps, and the version that the view shows.
+
+    ``path`` leads from the first world after the start to ``ref``, ``edges`` are the references of the edges walked.
+    Of several shortest ways it is the one of the earliest edges. An erased world has neither type nor name.
+    """
+
+    ref: str
+    version: str
+    type: str
+    name: str
+    depth: int
+    path: tuple[str, ...]
+    edges: tuple[str, ...]
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True):
+    """What a walk over edges came to, the nearest first and then in the order of the edges.
+
+    ``cut_off`` are the worlds at which it stopped for its depth, though edges lead on to others that it did not reach.
+    """
+
+    worlds: tuple[Reached, ...]
+    cut_off: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[Reached]:
+        return iter(self.worlds)
+
+    def __len__(self) -> int:
+        return len(self.worlds)
 
 
 class Stale(msgspec.Struct, frozen=True, kw_only=True):

@@ -221,6 +221,12 @@ def rests_on(
     return shown, len(found) > MAX_SHOWN
 
 
+def all_bases(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> Iterator[records.Basis]:
+    """All that a world rests on, the nearest first and then in log order."""
+    trust = trust_in(snapshot)
+    return (_basis(snapshot, trust, *each) for each in _all_below(snapshot, node, row, None))
+
+
 def is_made_of(snapshot: VisibleSnapshot, node: int, row: VersionRow, other: int) -> bool:
     """True if a world rests on another one, at any remove among the first that are weighed."""
     return any(base == other for _, base, _ in islice(_all_below(snapshot, node, row), MAX_WEIGHED))

@@ -25,7 +25,7 @@ from worlddb.query.recall import near_statements
 from worlddb.query.recall.filters import Conditions, Filters, label_digests, tag_digest
 from worlddb.query.recall.recall import recall
 from worlddb.query.records import records
-from worlddb.query.snapshot import valid_period, visible
+from worlddb.query.snapshot import provenance, valid_period, visible
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
 
 if TYPE_CHECKING:
@@ -310,6 +310,50 @@ class View:
             one = world_lookup.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
             found = adjacency.edges_of(snapshot, one, wanted)
             return [edge for edge in found if not self.unify or not adjacency.unifies(snapshot, self.spec, edge)]
+
+    def impact(self, ref: Any, *, types: Sequence[str] | None = None, depth: int = 10) -> records.Reach:
+        """All that depends on a world, at any remove up to ``depth`` (1 to 20), each with the way there.
+
+        That is what edges of some ``types`` lead from, by default ``derived_from``, ``supersedes``, and ``depends_on``
+        if such a type was registered. Only worlds and edges that are valid in this view are walked; ``cut_off`` names
+        where more lies deeper.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+            InputError: a type is no text, or the depth is not from 1 to 20.
+        """
+        from worlddb.query.graph_query import traversal
+
+        with self._snapshot() as snapshot:
+            walk = traversal.walk(self._window, snapshot, traversal.DEPENDING if types is None else types, "in")
+            return walk.reach(self._named(snapshot, ref), traversal.checked_depth(depth))
+
+    def shortest_path(
+        self, source: Any, target: Any, *, types: Sequence[str] = (), direction: str = "both", depth: int = 20
+    ) -> records.Reached | None:
+        """A shortest way over edges from one world to another; ``None`` if at most ``depth`` do not lead there.
+
+        Also ``None`` if the two are one. Of several it is the one of the earliest edges.
+        """
+        from worlddb.query.graph_query import traversal
+
+        with self._snapshot() as snapshot:
+            walk = traversal.walk(self._window, snapshot, types, direction)
+            ends = self._named(snapshot, source), self._named(snapshot, target)
+            return walk.to(*ends, traversal.checked_depth(depth))
+
+    def provenance(self, ref: Any) -> list[records.Basis]:
+        """All that a world was made of, at any remove, the nearest first: with authors, sources and trust.
+
+        ``rests_on`` of a world has the first 64 of it.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        with self._snapshot() as snapshot:
+            node = self._named(snapshot, ref)
+            seen = asof.version_at(snapshot.tables, node, self.moment)
+            return [] if seen is None else list(provenance.all_bases(snapshot, node, seen.row))
 
     def edge(self, ref: Any) -> records.Edge:
         """One edge by its reference; unlinked ones are unknown to views after the unlink."""

@@ -46,7 +46,7 @@ _PUBLIC = """
     AcyclicHandler EdgeHandler EdgeType HandledEdge HandlerContext HandlerFailed Insert PairProposal PlainHandler
     Rewritable WorldText Written
     Considered Contender Likeness Loss Reclustering Tiebreaker Tuning
-    Basis Changes Held Shift Stale TRUST_LEVELS Trusted
+    Basis Changes Held Reach Reached Shift Stale TRUST_LEVELS Trusted
     BoundQuery Composed POOLS Query Stage Subgraph
     Diagnosis Symptom diagnose
     CallableEmbedder EMBEDDERS EndpointEmbedder FastembedEmbedder MiniLMEmbedder MultilingualEmbedder

@@ -190,6 +190,7 @@ LOOKED_THROUGH = {
         "trusts",
         "tunings",
         *("deprecated", "expired", "marks", "pinned", "revealing", "tag_history", "tagged"),
+        *("impact", "provenance", "shortest_path"),
     ),
 }
 """Every read of a view. One that is new has to be asked in ``tests/support/isolation`` before its name is put here.
