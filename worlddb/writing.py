@@ -108,9 +108,8 @@ class WriteCalls(ABC):
         several = refs if isinstance(refs, list | tuple) and not isinstance(refs, Pending) else [refs]
         return tuple(self._ref(ref) for ref in several)
 
-    def _key(self, key: str | None, within: Any) -> str | cmd.BoundKey | None:
-        if within is None:
-            return key
+    def _bound_key(self, key: str | None, within: Any) -> cmd.BoundKey:
+        """A key that counts inside a world only."""
         if key is None:
             raise errors.InputError(
                 "key_within was given without a key", "Give the key that counts there, or leave it out"
@@ -165,10 +164,10 @@ class WriteCalls(ABC):
             name=name,
             content=content,
             aliases=_texts(aliases, "aliases"),
-            world=self._ref_if_any(world),
-            key=self._key(key, key_within),
-            valid_from=_time(valid_from, "valid_from"),
-            valid_to=_time(valid_to, "valid_to"),
+            world=None if world is None else self._ref(world),
+            key=key if key_within is None else self._bound_key(key, key_within),
+            valid_from=None if valid_from is None else times.parse_time(valid_from, "valid_from"),
+            valid_to=None if valid_to is None else times.parse_time(valid_to, "valid_to"),
             source={} if source is None else source,
             properties={} if properties is None else properties,
             why=why,
@@ -297,11 +296,11 @@ class WriteCalls(ABC):
             source_ref=self._ref(source),
             type=type,
             target_ref=self._ref(target),
-            home=self._ref_if_any(home),
-            key=self._key(key, key_within),
+            home=None if home is None else self._ref(home),
+            key=key if key_within is None else self._bound_key(key, key_within),
             properties={} if properties is None else properties,
-            valid_from=_time(valid_from, "valid_from"),
-            valid_to=_time(valid_to, "valid_to"),
+            valid_from=None if valid_from is None else times.parse_time(valid_from, "valid_from"),
+            valid_to=None if valid_to is None else times.parse_time(valid_to, "valid_to"),
             why=why,
         )
         return self._execute([command], idempotency_key)

@@ -407,6 +407,8 @@ def _record(record: object, what: str) -> None:
 
 
 def _source(source: dict[str, Any], what: str = "source") -> None:
+    if type(source) is dict and not source:
+        return
     _record(source, what)
     field = next((each for each in source if each == IMPORTED or each.startswith(f"{IMPORTED}.")), None)
     if field is not None:

@@ -7,7 +7,7 @@ other, the one that begins later holds.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple, Protocol
 
@@ -115,23 +115,26 @@ def _said_of(ctx: HandlerContext, world: int) -> Iterator[HandledEdge]:
         yield from ctx.edges(world, SUPERSEDES, incoming=incoming)
 
 
-def joined(ctx: Succession, world: int, from_when: dict[tuple[int, int], int]) -> list[int]:
-    """The worlds that ``supersedes`` joins with one, in either direction and at any remove, and that one first.
+def joined(ctx: Succession, worlds: Iterable[int], from_when: dict[tuple[int, int], int]) -> list[int]:
+    """Some worlds, and those that ``supersedes`` joins with them, in either direction and at any remove.
 
     ``from_when`` is told of pairs, newer and older, from when the one replaces the other, where that is not when a
     version of the newer one begins.
     """
-    found, seen = [world], {world}
+    found = list(dict.fromkeys(worlds))
+    seen = set(found)
     for node in found:
         for incoming in (False, True):
             for edge in ctx.edges(node, SUPERSEDES, incoming=incoming):
-                other = edge.source if incoming else edge.target
                 if not _is_in_force(edge):
                     continue
-                _say_when(ctx, edge.source, edge.target, edge.valid_from, from_when)
+                other = edge.source if incoming else edge.target
                 if other not in seen:
                     seen.add(other)
                     found.append(other)
+                if not incoming:
+                    # Each edge goes out from one of them.
+                    _say_when(ctx, node, other, edge.valid_from, from_when)
     return found
 
 
@@ -163,9 +166,8 @@ def settle(ctx: Succession, world: int, target: int | None = None, at: int = ALW
     about to replace ``target`` from ``at`` on, if there is one.
     """
     from_when: dict[tuple[int, int], int] = {}
-    nodes = dict.fromkeys(joined(ctx, world, from_when))
+    nodes = joined(ctx, [world] if target is None else [world, target], from_when)
     if target is not None:
-        nodes |= dict.fromkeys(joined(ctx, target, from_when))
         _say_when(ctx, world, target, at, from_when)
     statements = sorted((statement for node in nodes for statement in ctx.held(node)), key=lambda each: each.span)
     moments = sorted({moment for each in statements for moment in each.span} | {*from_when.values()})

@@ -13,7 +13,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed
 from worlddb.projections.tables.apply.apply import forbids
 from worlddb.projections.tables.reads import asof, table_reads
-from worlddb.projections.tables.storage import proposal_rows, schema, timeline_rows
+from worlddb.projections.tables.storage import proposal_rows, schema
 from worlddb.reconciler.commands import commands, outcome
 from worlddb.reconciler.edge_types import functional, registry, scopes, supersession
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert, PairProposal, WorldText, Written
@@ -39,17 +39,18 @@ class Reading:
 
     def spans(self, node: int) -> Iterator[times.Interval]:
         """The intervals at which the versions of a node are valid, newest first, without empty ones."""
-        held = (piece for piece in windows.line_of(self.draft, node) if piece.number not in timeline_rows.NO_VERSION)
-        for piece in sorted(held, key=lambda piece: (-piece.number, *piece.span)):
+        held = windows.holding(self.draft, node)
+        if len(held) > 1:
+            held.sort(key=lambda piece: (-piece.number, *piece.span))
+        for piece in held:
             yield piece.span
 
     def held(self, node: int) -> list[supersession.Statement]:
         """What the versions of a node say and when it holds, in the order of time."""
         found = []
-        for span, number in windows.line_of(self.draft, node):
-            if number not in timeline_rows.NO_VERSION:
-                row = self.tables.version(node, number)
-                found.append(supersession.Statement(row.valid_from, row.seq, node, span))
+        for span, number in windows.holding(self.draft, node):
+            row = self.tables.version(node, number)
+            found.append(supersession.Statement(row.valid_from, row.seq, node, span))
         return found
 
     def starts(self, node: int) -> set[int]:
@@ -113,10 +114,10 @@ class Reading:
 
     def edges(self, node: int, type_name: str, *, incoming: bool = False) -> Iterator[HandledEdge]:
         """Edges of a type from a node, or to it, that have not been unlinked, in log order."""
-        code = self.tables.type_code(type_name)
-        if code is not None:
-            found = self.tables.incoming(node, code) if incoming else self.tables.outgoing(node, code)
-            for place, row in found:
+        tables, code = self.tables, self.tables.type_code(type_name)
+        # Most worlds have none of most types, which is known without writing the rows that are deferred.
+        if code is not None and (tables.has_incoming(node, code) if incoming else tables.has_outgoing(node, code)):
+            for place, row in tables.incoming(node, code) if incoming else tables.outgoing(node, code):
                 if row.unlinked == schema.LIVE:
                     yield self.handled(place, row, type_name)
 

@@ -24,13 +24,14 @@ class Hole(NamedTuple):
         return self.span.end == FOREVER
 
 
-def line_of(draft: Draft, node: int) -> list[timeline_rows.Piece]:
-    """The timeline of a lineage as the draft has it, in order."""
-    place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
-    line = timeline_rows.steps(draft.tables.timelines, place, draft.seq)
-    if line is not None:
-        return list(timeline_rows.pieces(line))
+def holding(draft: Draft, node: int) -> list[timeline_rows.Piece]:
+    """The versions of a lineage and the spans in which they hold, as the draft has them, in the order of time."""
     first = draft.tables.version(node, 1)
+    if draft.tables.node(node).versions > 1 or first.closed == schema.CUT:
+        place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
+        line = timeline_rows.steps(draft.tables.timelines, place, draft.seq) or ()
+        return [piece for piece in timeline_rows.pieces(line) if piece.number not in timeline_rows.NO_VERSION]
+    # The row of an only version that lost nothing but its end says it all.
     return [timeline_rows.Piece(span, 1) for span in Interval(first.valid_from, first.valid_to).pieces]
 
 
@@ -78,7 +79,7 @@ def holds_ever(draft: Draft, node: int) -> bool:
     row = draft.tables.version(node, number)
     if row.closed != schema.CUT and row.valid_from < row.valid_to:
         return True
-    return any(piece.number not in timeline_rows.NO_VERSION for piece in line_of(draft, node))
+    return bool(holding(draft, node))
 
 
 def last_begun(draft: Draft, node: int, at: int) -> int:

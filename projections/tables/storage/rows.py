@@ -400,8 +400,12 @@ class Tables(transaction.WholeTables):
         return self._back.has_group(schema.EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
 
     def has_outgoing(self, node: int, code: int) -> bool:
-        """True if a node was ever the source of an edge of a type, in what was committed or is in the tables."""
-        return self._out.has_group(schema.EDGE_PREFIX.pack(node, code), fresh=False)
+        """True if a node was ever the source of an edge of a type."""
+        if self.deferred is not None and code in schema.UNFOLLOWED:
+            self.deferred.flush()
+        if self.deferred is not None and self.deferred.deferred_targets(node, code):
+            return True
+        return self._out.has_group(schema.EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
 
     def containers(self, node: int) -> list[int]:
         """The worlds that contain a node now, in log order.

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.model.stores import day, new_store
 from worlddb import FOREVER, Database, Note, Valid, View
+from worlddb.projections.tables.apply.deferred_rows import DeferredRows
 
 DAYS = range(12)
 corrections = st.lists(
@@ -327,3 +328,26 @@ def test_what_never_held_is_revised_to_replace_all_that_follows() -> None:
         ref = db.create("Fact", "fact", valid_from=day(1), valid_to=day(1)).ref
         assert db.revise(ref, content="now", valid_from=day(2), replace_later=True)
         assert when(db, ref) == Valid(day(2), FOREVER)
+
+
+def test_replacing_worlds_of_earlier_commits_leaves_the_rows_of_a_batch_to_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each looked for edges that nobody had, and so had the rows of worlds before it made, a few at a time."""
+    flushed: list[int] = []
+    flush = DeferredRows.flush
+
+    def counted(self: DeferredRows) -> None:
+        flushed.append(self.next_node)
+        flush(self)
+
+    monkeypatch.setattr(DeferredRows, "flush", counted)
+    with new_store() as db:
+        pairs = [(fact(db, f"old {number}", 1), fact(db, f"new {number}", 3)) for number in range(10)]
+        flushed.clear()
+        with db.batch() as tx:
+            for old, new in pairs:
+                tx.create("Fact", "beside", resolve=False)
+                tx.link(new, "supersedes", old)
+        assert len(flushed) == 1
+        assert {when(db, old) for old, _ in pairs} == {Valid(day(1), day(3))}
