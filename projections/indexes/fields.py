@@ -87,8 +87,14 @@ class Counts(NamedTuple):
 
     def rarity(self, term: analysis.Term) -> float:
         """BM25's inverse document frequency, as Tantivy computes it."""
-        having = min(self.having.get(term, 0), self.documents)
-        return log(1 + (self.documents - having + 0.5) / (having + 0.5))
+        return rarity(self.documents, self.having.get(term, 0))
+
+
+@lru_cache(maxsize=4096)
+def rarity(documents: int, having: int) -> float:
+    """BM25's inverse document frequency of a term that so many documents of some have."""
+    having = min(having, documents)
+    return log(1 + (documents - having + 0.5) / (having + 0.5))
 
 
 BM25_K1: Final = 1.2
@@ -116,6 +122,12 @@ def _log32() -> Callable[[float], float]:
         return lambda value: float32(log(value))
     found.restype, found.argtypes = ctypes.c_float, [ctypes.c_float]
     return lambda value: float(found(value))
+
+
+@lru_cache(maxsize=4096)
+def _rarity32(documents: int, having: int) -> float:
+    """As :func:`rarity`, in 32 bits."""
+    return _log32()(float32(1 + float32((documents - having + 0.5) / (having + 0.5))))
 
 
 def _field_norms() -> tuple[int, ...]:
@@ -155,9 +167,8 @@ class Scoring(NamedTuple):
 
     def weight(self, term: analysis.Term) -> float:
         """The factor of a term that is the same in every text: its rarity times its weight."""
-        having = self.having.get(term, 0)
-        rarity = _log32()(float32(1 + float32((self.documents - having + 0.5) / (having + 0.5))))
-        return float32(float32(rarity * _K1_AND_ONE) * float32(term.weight * self.scale.get(term, 1.0)))
+        rare = _rarity32(self.documents, self.having.get(term, 0))
+        return float32(float32(rare * _K1_AND_ONE) * float32(term.weight * self.scale.get(term, 1.0)))
 
     def share(self, field: str, often: int, length: int) -> float:
         """How much of its weight a term counts for, by its frequency and the field's length.

@@ -221,7 +221,8 @@ class SeenTexts:
 
     def _with_averages(self, beside: fields.Scoring) -> fields.Scoring:
         """The scoring of an index, with averages of our own for the fields that it knows none of."""
-        return beside._replace(averages={**self._averages(), **beside.averages})
+        own = self._averages()
+        return beside if own.keys() <= beside.averages.keys() else beside._replace(averages={**own, **beside.averages})
 
     def _averages(self) -> dict[str, float]:
         return {field: fields.float32(total / self.count) for field, total in self._texts.totals[self.count].items()}

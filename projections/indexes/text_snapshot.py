@@ -152,7 +152,12 @@ class TextView:
             return known[2]
         here = self.counts(terms)
         # A term that no text has weighs nothing, whatever its scale.
-        scale = {term: corpus.rarity(term) / here.rarity(term) for term in terms if corpus.having[term]}
+        every, mine, own = corpus.documents, here.documents, here.having
+        scale = {
+            term: fields.rarity(every, count) / fields.rarity(mine, own[term])
+            for term, count in corpus.having.items()
+            if count
+        }
         self._scaled = terms, corpus, scale
         return scale
 
