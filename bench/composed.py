@@ -108,8 +108,8 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             result["compose_ms"] = round(1000 * (perf_counter() - began), 3)
             ranks = [_rank(db, worlds, number, vector, pool) for number, vector in queries]
             result |= _shares(_NAMES[pool], ranks)
-        result |= _shares("own_text", [_flat_rank(db, worlds, each, own=True) for each in queries])
-        result |= _shares("members", [_flat_rank(db, worlds, each, own=False) for each in queries])
+        own, members = zip(*(_flat_ranks(db, worlds, each) for each in queries), strict=True)
+        result |= _shares("own_text", own) | _shares("members", members)
         taken = [_edited(db, worlds, number, queries[number][1]) for number in range(20)]
     return result | {"edit_p50_ms": round(p50(taken), 3), "edit_p95_ms": round(p95(taken), 3)}
 
@@ -153,18 +153,16 @@ def _rank(db: Database, worlds: list[str], number: int, vector: Any, pool: str) 
     return db.view().query(vector=vector, composed=pool, k=WORLDS).run().refs.index(worlds[number])
 
 
-def _flat_rank(db: Database, worlds: list[str], query: tuple[int, Any], *, own: bool) -> int:
-    """The same by the nearest single text: the world's own, or the best of its members'."""
+def _flat_ranks(db: Database, worlds: list[str], query: tuple[int, Any]) -> tuple[int, int]:
+    """The same by the nearest single text: the world's own, and the best of its members'."""
     number, vector = query
-    nearest = db.view().query(vector=vector, k=WORLDS * (MEMBERS + 1))
-    if own:
-        return nearest.filter_type("Topic").run().refs.index(worlds[number])
-    members = nearest.filter_type("Fact").run().nodes
-    found = dict.fromkeys(int(member.name.partition(".")[0]) for member in members)
-    return list(found).index(number)
+    nearest = db.view().query(vector=vector, k=WORLDS * (MEMBERS + 1)).run().nodes
+    own = [found.ref for found in nearest if found.type == "Topic"]
+    members = dict.fromkeys(int(found.name.partition(".")[0]) for found in nearest if found.type == "Fact")
+    return own.index(worlds[number]), list(members).index(number)
 
 
-def _shares(name: str, ranks: list[int]) -> dict[str, float]:
+def _shares(name: str, ranks: Sequence[int]) -> dict[str, float]:
     return {f"{name}_top{k}": round(100 * sum(rank < k for rank in ranks) / len(ranks), 1) for k in (1, 5)}
 
 

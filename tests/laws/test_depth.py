@@ -17,7 +17,7 @@ from worlddb.log.model.hashing import world_hash
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.write_buffer import Table
 
-LEVELS = 10_000
+MANY_LEVELS = pytest.mark.parametrize("levels", [3_000, pytest.param(10_000, marks=pytest.mark.soak)])
 SMALL, LARGE = 150, 600
 """Two sizes, four times apart."""
 MEMBERS = 1_000
@@ -73,29 +73,30 @@ def counted() -> Iterator[Work]:
         yield work
 
 
-def test_ten_thousand_levels_are_written_read_moved_and_looked_into_from_inside() -> None:
-    assert sys.getrecursionlimit() < LEVELS
+@MANY_LEVELS
+def test_thousands_of_levels_are_written_read_moved_and_looked_into_from_inside(levels: int) -> None:
+    assert sys.getrecursionlimit() < levels
     with new_store() as db:
-        levels = nested(db, LEVELS)
-        outermost, innermost = levels[0], levels[-1]
+        refs = nested(db, levels)
+        outermost, innermost = refs[0], refs[-1]
         view = db.view()
-        assert view.get(innermost).name == f"level {LEVELS - 1}"  # type: ignore[union-attr]
-        assert [found.ref for found in view.find(name=f"level {LEVELS - 1}", world=outermost)] == [innermost]
-        hits = view.recall(f"water {LEVELS - 1}", world=outermost)
+        assert view.get(innermost).name == f"level {levels - 1}"  # type: ignore[union-attr]
+        assert [found.ref for found in view.find(name=f"level {levels - 1}", world=outermost)] == [innermost]
+        hits = view.recall(f"water {levels - 1}", world=outermost)
         assert hits.hits[0].ref == innermost
         before = view.hash(outermost)
         assert db.revise(innermost, content="the bottom")
         assert db.view().hash(outermost) != before
-        assert view.containers(innermost) == [levels[-2]]
+        assert view.containers(innermost) == [refs[-2]]
         assert refusal(db.move(outermost, innermost)) == "containment_cycle"
         other = db.create("Topic", "another place").ref
-        moved = db.move(levels[1], other)
+        moved = db.move(refs[1], other)
         assert moved.events == 2, "a world and its whole interior are one command and two events"
-        assert len(db.view().find(world=other)) == LEVELS - 1
+        assert len(db.view().find(world=other)) == levels - 1
         inside = db.view(world=other)
         assert inside.get(innermost).content == "the bottom"  # type: ignore[union-attr]
-        assert inside.counts() == {"worlds": LEVELS, "edges": LEVELS - 1, "proposals": 0}
-        assert inside.recall("bottom").hits[0].world == levels[-2]
+        assert inside.counts() == {"worlds": levels, "edges": levels - 1, "proposals": 0}
+        assert inside.recall("bottom").hits[0].world == refs[-2]
         with pytest.raises(worlddb.UnknownReference):
             inside.get(outermost)
         assert db.retire(innermost)

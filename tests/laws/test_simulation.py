@@ -1,4 +1,4 @@
-"""Simulates a hundred seeds, repeats one exactly, and sees what is broken on purpose.
+"""Simulates seventy seeds, repeats one exactly, and sees what is broken on purpose.
 
 Each seed draws writers, readers, faults and chores (tests/support/simulation/), and holds every answer against the
 plain model.
@@ -30,9 +30,10 @@ from worlddb.store import StoreReader
 
 pytestmark = pytest.mark.long
 
-SEEDS = 100
-AGAIN = 2
-"""How many of them are simulated again, here and in other processes."""
+SEEDS = 70
+MIXES = 100
+AGAIN = 1
+"""How many of them are simulated again, here and in two other processes."""
 SEEDS_TO_CATCH = 50
 """Within how many seeds each canary has to be caught."""
 
@@ -47,12 +48,12 @@ def simulated(first: int, count: int) -> Counter[str]:
     return seen
 
 
-def test_a_hundred_seeds_find_no_answer_that_the_model_does_not_give(root_seed: int) -> None:
+def test_seventy_seeds_find_no_answer_that_the_model_does_not_give(root_seed: int) -> None:
     seen = simulated(root_seed, SEEDS)
     assert seen["commits"] > 10 * SEEDS and seen["looks"] > 10 * SEEDS, seen
     met = ("asked again", "retry", "refused in a batch", "words found", "erase", "texts gone")
     rare = (*FAULTS, *CHORES, *met, "proposed by another look")
-    assert not [name for name in rare if seen[name] < 5], seen
+    assert not [name for name in rare if seen[name] < 3], seen
     for point in ("locked", "begun", "LmdbLog.append", "Tables.flush", "applied", "committed"):
         assert min(seen[f"{fault} at {point}"] for fault in FAULTS[:4]) > 0, seen
 
@@ -70,8 +71,8 @@ def test_any_number_of_seeds_finds_nothing(
 
 
 def test_every_seed_draws_another_mix_and_nothing_is_left_out_by_all() -> None:
-    mixes = [drawn(random.Random(seed)) for seed in range(SEEDS)]
-    assert len({str(mix) for mix in mixes}) == SEEDS
+    mixes = [drawn(random.Random(seed)) for seed in range(MIXES)]
+    assert len({str(mix) for mix in mixes}) == MIXES
     assert {name for mix in mixes for name in mix.commands} == set(COMMANDS)
     assert {name for mix in mixes for name in mix.faults} == set(FAULTS)
     assert {name for mix in mixes for name in mix.chores} == set(CHORES)

@@ -4,13 +4,13 @@ import copy
 import json
 import pickle
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 import worlddb
+from tests.support.faults import forge
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import TRUST_LEVELS, Database, Hit, World, format_time
 from worlddb.tools.agents import call as run
@@ -43,10 +43,11 @@ Told = list[tuple[Any, ...]]
 """Of each hit: id, text, score, when it was learned, who wrote it, what it rests on, if on more, and its trust."""
 
 
-@pytest.fixture(params=[1, 2])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    draw = random.Random(request.param)
-    with worlddb.open(tmp_path / "store", author="assistant", background=False) as db:
+@pytest.fixture(scope="module", params=[1, 2])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A closed store, which the tests read in copies."""
+    draw, folder = random.Random(request.param), tmp_path_factory.mktemp("made") / "store"
+    with worlddb.open(folder, author="assistant", background=False) as db:
         said: list[str] = []
         for number in range(90):
             text = f"{' '.join(draw.choices(WORDS, k=draw.randint(2, 9)))} {number}"
@@ -60,7 +61,12 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
         for ref in draw.sample(said, 6):
             db.trust(draw.choice(("none", "low", "full")), world=ref)
         db.embed()
-    yield tmp_path / "store"
+    return folder
+
+
+@pytest.fixture
+def store(made: Path, tmp_path: Path) -> Path:
+    return forge.copied(made, tmp_path / "store")
 
 
 def in_library(db: Database, question: str, limit: int, min_trust: str | None = None) -> Told:

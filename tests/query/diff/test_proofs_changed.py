@@ -61,7 +61,8 @@ def test_no_proof_survives_the_change_of_a_single_byte(whole: Path, which: int, 
     assert outcome(stored, head) == "holds"
     told = {"holds": 0, "fails": 0, "malformed_file": 0}
     for at, byte in enumerate(stored):
-        for other in {byte ^ 1 << rng.randrange(8), rng.choice(b"0123456789abcdef")} - {byte}:
+        others = {byte ^ 1 << rng.randrange(8), rng.choice(b"0123456789abcdef")} - {byte}
+        for other in sorted(others) if held_by > 2 else [rng.choice(sorted(others))]:
             changed = stored[:at] + bytes([other]) + stored[at + 1 :]
             found = outcome(changed, head)
             told[found] += 1

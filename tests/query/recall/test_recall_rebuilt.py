@@ -16,6 +16,7 @@ pytestmark = pytest.mark.long
 
 TEXTS: Final = 400
 QUESTIONS: Final = 300
+FEWER: Final = 120
 SYLLABLES: Final = ("ba", "de", "fi", "go", "ku", "la", "mi", "no", "pe", "ru", "sa", "ti", "vo")
 PEOPLE: Final = ("Sarah Chen", "Tom Okafor", "Ines Duarte", "Yusuf Kaya")
 SEEDS: Final = pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (2, 3))])
@@ -93,7 +94,7 @@ def test_a_store_that_was_never_indexed_on_disk_answers_as_a_rebuilt_one(tmp_pat
 @SEEDS
 def test_an_index_that_caught_up_in_steps_answers_as_a_rebuilt_one(tmp_path: Path, seed: int) -> None:
     speaker = Speaker(seed)
-    questions = [speaker.question() for _ in range(QUESTIONS)]
+    questions = [speaker.question() for _ in range(FEWER)]
     with opened(tmp_path) as db:
         refs: list[str] = []
         for step in range(4):
@@ -110,7 +111,7 @@ def test_an_index_that_caught_up_in_steps_answers_as_a_rebuilt_one(tmp_path: Pat
 @SEEDS
 def test_a_store_that_is_indexed_in_part_answers_as_a_rebuilt_one(tmp_path: Path, seed: int) -> None:
     speaker = Speaker(seed)
-    questions = [speaker.question() for _ in range(QUESTIONS)]
+    questions = [speaker.question() for _ in range(FEWER)]
     with opened(tmp_path) as db:
         told(db, [speaker.said() for _ in range(TEXTS // 2)])
         db.rebuild()
@@ -121,7 +122,7 @@ def test_a_store_that_is_indexed_in_part_answers_as_a_rebuilt_one(tmp_path: Path
 @SEEDS
 def test_single_commits_and_fresh_handles_between_them_change_no_answer(tmp_path: Path, seed: int) -> None:
     speaker = Speaker(seed)
-    questions = [speaker.question() for _ in range(QUESTIONS)]
+    questions = [speaker.question() for _ in range(FEWER)]
     for handle in range(3):
         with opened(tmp_path) as db:
             for number in range(110):
@@ -141,7 +142,7 @@ def test_single_commits_and_fresh_handles_between_them_change_no_answer(tmp_path
 @SEEDS
 def test_an_erasure_leaves_the_answers_of_a_rebuilt_store(tmp_path: Path, seed: int) -> None:
     speaker = Speaker(seed)
-    questions = [speaker.question() for _ in range(QUESTIONS)]
+    questions = [speaker.question() for _ in range(FEWER)]
     with opened(tmp_path) as db, opened(tmp_path) as other:
         for number in range(300):
             told(db, [speaker.said()], after=number)
@@ -160,7 +161,7 @@ def test_an_erasure_leaves_the_answers_of_a_rebuilt_store(tmp_path: Path, seed: 
 
 def test_texts_that_arrive_later_leave_the_answers_of_a_rebuilt_store(tmp_path: Path) -> None:
     speaker = Speaker(5)
-    questions = [speaker.question() for _ in range(QUESTIONS)]
+    questions = [speaker.question() for _ in range(FEWER)]
     with opened(tmp_path) as source:
         every = source.create("Notebook", "every", content="all of it").ref
         inside = source.create("Notebook", "inside", content="what refers to others", world=every).ref
@@ -184,7 +185,7 @@ def test_texts_that_arrive_later_leave_the_answers_of_a_rebuilt_store(tmp_path: 
 
 def test_where_no_index_can_be_written_the_answers_are_those_of_one(tmp_path: Path) -> None:
     speaker = Speaker(6)
-    questions = [speaker.question() for _ in range(QUESTIONS)]
+    questions = [speaker.question() for _ in range(FEWER)]
     with opened(tmp_path) as db:
         told(db, [speaker.said() for _ in range(90)])
         indexes = tmp_path / "store" / "indexes"

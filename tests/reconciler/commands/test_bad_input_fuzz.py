@@ -215,7 +215,7 @@ def any_other_calls(asked: list[tuple[str, dict[str, Any]]]) -> None:
         assert db.head() == head
 
 
-@settings(max_examples=150)
+@settings(max_examples=90)
 @given(
     turn=st.fixed_dictionaries({}, optional=dict.fromkeys(("text", "speaker", "at", "session", "name", "source"), odd)),
     node=st.fixed_dictionaries(
@@ -259,16 +259,16 @@ def rounds(plain: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("rounds", [plain, pytest.param(10 * plain, marks=pytest.mark.soak)])
 
 
-@rounds(200)
+@rounds(120)
 def test_a_write_with_anything_as_its_arguments_is_decided_or_refused(rounds: int) -> None:
     run(rounds, any_writes, WRITES, 6, names=st.lists(odd, max_size=2), batch=st.booleans())
 
 
-@rounds(150)
+@rounds(90)
 def test_a_read_with_anything_as_its_arguments_is_answered_or_refused(rounds: int) -> None:
     run(rounds, any_reads, READS, 8)
 
 
-@rounds(60)
+@rounds(40)
 def test_the_other_calls_with_anything_as_their_arguments_are_answered_or_refused(rounds: int) -> None:
     run(rounds, any_other_calls, OPEN, 8)
