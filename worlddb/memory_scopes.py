@@ -191,6 +191,16 @@ class Scopes:
             if not any(note.code == "not_revived" for note in tx.receipt.notes):
                 return
 
+    def own_name(self, view: View, key: ScopeKey, name: str) -> str:
+        """Return a name, in a user's scope theirs as the user is called, unless it has an entry as it is written.
+
+        A user goes by one name, however it is capitalised.
+        """
+        _, _, kind, identity, _ = key
+        if kind != "user" or name.casefold() != identity.casefold():
+            return name
+        return identity if view.keyed(_entry_key(key, name)) is None else name
+
     def write_entry(self, tx: Any, key: ScopeKey, scope: Any, name: str, source: dict[str, Any]) -> Any:
         """Create the entry of a person or thing at its first mention in a scope, and resolve it.
 
@@ -198,10 +208,14 @@ class Scopes:
         that was erased gets its name back from this writer.
         """
         limits.checked_text(name, "about", limits.MAX_NAME_BYTES)
-        inside = msgspec.json.encode((*key, name)).decode()
+        inside = _entry_key(key, name)
         within = scope if self.world is None else self.world
         given = {"key": inside, "key_within": within, "world": scope, "source": source, "valid_from": BEGINNING}
         return tx.create(ENTRY, name, **given, resolve="all", anew=True, revive=True)
+
+
+def _entry_key(key: ScopeKey, name: str) -> str:
+    return msgspec.json.encode((*key, name)).decode()
 
 
 def _written(key: ScopeKey) -> str:

@@ -113,7 +113,7 @@ def test_whom_a_memory_is_about_may_have_been_retired_and_begins_anew(db: worldd
     given = {"user_id": "ada", "about": ["Rex"]}
     first = call(desk, "memory_write", text="Rex limps.", **given)
     (old,) = edges(db, first["id"], "refers_to")
-    call(desk, "memory_retire", id=old, why="he died")
+    db.retire(old, why="he died")
     key = {"idempotency_key": "k1"}
     second = call(desk, "memory_write", text="Rex is the name of the new dog.", **given, **key)
     (new,) = edges(db, second["id"], "refers_to")
@@ -121,7 +121,7 @@ def test_whom_a_memory_is_about_may_have_been_retired_and_begins_anew(db: worldd
     third = call(desk, "memory_write", text="Rex likes cheese.", **given)
     assert edges(db, third["id"], "refers_to") == [new] and third["notes"] == []
     assert entries(db) == ["Rex"] and edges(db, first["id"], "refers_to") == [old]
-    call(desk, "memory_retire", id=new)
+    db.retire(new)
     head = db.head()
     assert call(desk, "memory_write", text="Rex is the name of the new dog.", **given, **key) == second
     assert db.head() == head, "the same call with its key is one, whatever was retired since"
@@ -217,3 +217,30 @@ def test_in_one_world_nothing_outside_can_be_joined_and_entries_are_inside(db: w
     assert db.head() == head
     made = call(mine, "memory_write", text="Rex barks.", user_id="ada", about=["Rex"])
     assert made["proposals"] == [] and entries(db, world=mine.world) == entries(db, world=theirs.world) == ["Rex"]
+
+
+def test_a_user_has_one_entry_however_the_name_is_capitalised(db: worlddb.Database) -> None:
+    """``about=["Ida"]`` made a second person beside the ``ida`` whom the library writes of."""
+    mem, desk = worlddb.memory(db, user="ida"), Session(db)
+    mem.add("Ida lives in Lviv.", about="Ida")
+    written = write(desk, "Ida sings.", user_id="ida", about=["Ida", "Oksana"])
+    assert entries(db) == ["ida", "Oksana"] and len(edges(db, written, "refers_to")) == 2
+    assert mem.profile().people == {"ida": 2, "Oksana": 1} and not db.view().proposals()
+    # Who has an entry of that spelling from before keeps it, and so has another scope.
+    write(desk, "Ida is a river.", user_id=None, run_id="ida", about=["Ida"])
+    assert entries(db) == ["ida", "Oksana", "Ida"]
+
+
+def test_a_memory_is_written_with_labels_and_properties_and_recalled_by_them(db: worlddb.Database) -> None:
+    """``memory_recall`` took no properties, and ``memory_write`` neither these nor labels."""
+    desk = Session(db)
+    made = write(desk, "The gate code is 4711.", labels=["home"], properties={"floor": 2})
+    write(desk, "The gate code of the office is 12.", properties={"floor": 5})
+    for chosen in ({"label": "home"}, {"properties": {"floor": 2}}, {"properties": {"floor": {"$lt": 3}}}):
+        found = call(desk, "memory_recall", query="gate code", user_id="ada", **chosen)
+        assert [hit["id"] for hit in found["memories"]] == [made], chosen
+    assert write(desk, "The gate code is 4711.", labels=["door"], properties={"floor": 3}) == made
+    known = db.view().get(made)
+    assert known is not None and (known.labels, known.properties) == (("home", "door"), {"floor": 3})
+    with pytest.raises(InputError, match="almost"):
+        call(desk, "memory_recall", query="gate code", properties={"floor": {"$almost": 3}})

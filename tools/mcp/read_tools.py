@@ -201,7 +201,7 @@ class _Asked:
             self._asked["min_trust"] = given.min_trust
         if isinstance(given, tool_arguments.Recall):
             self._asked |= {"about": given.about, "type": given.type, "label": given.label}
-            self._asked["min_confidence"] = given.min_confidence or None
+            self._asked |= {"min_confidence": given.min_confidence or None, "properties": given.properties or None}
 
     def hits(self, wanted: int) -> list[Hit]:
         """Return at least ``wanted`` memories if there are as many, best first."""

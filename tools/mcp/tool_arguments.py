@@ -36,7 +36,7 @@ Retired = Annotated[bool, Meta(description="Include what no longer holds.")]
 Format = Literal["text", "json"]
 MinTrust = Annotated[
     Literal["none", "low", "fair", "full"] | None,
-    Meta(description="Only what the operator trusts so far, with all that it rests on."),
+    Meta(description="Only what the operator trusts so far."),
 ]
 
 _WHOLE: Final = re.compile(r"-?[0-9]{1,9}\Z")
@@ -79,9 +79,9 @@ class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 class Scoped(Arguments):
     """Arguments that name scopes; several ids together mean everything in any of them."""
 
-    user_id: Annotated[Identity | None, Meta(description="The person whose memory it is.")] = None
-    agent_id: Annotated[Identity | None, Meta(description="The agent.")] = None
-    app_id: Annotated[Identity | None, Meta(description="The application.")] = None
+    user_id: Annotated[Identity | None, Meta(description="Whose memory it is.")] = None
+    agent_id: Identity | None = None
+    app_id: Identity | None = None
     run_id: Annotated[Identity | None, Meta(description="One session or task.")] = None
 
 
@@ -101,7 +101,7 @@ class Listed(Paged):
 class Write(Scoped, kw_only=True):
     """``memory_write``."""
 
-    text: Annotated[Text, Meta(description="What to remember: one statement, understandable by itself.")]
+    text: Annotated[Text, Meta(description="One statement, understandable by itself.")]
     name: Annotated[str, Meta(max_length=200, description="An Entity's name, or a title.")] = ""
     type: Annotated[Label, Meta(description="Fact, Entity, Event, Decision, Topic, Summary or another word.")] = "Fact"
     valid_from: Annotated[Time | None, Meta(description="Since when it is true (ISO 8601); now if left out.")] = None
@@ -122,6 +122,8 @@ class Write(Scoped, kw_only=True):
         ),
     ] = ()
     expires_at: Annotated[Time | None, Meta(description="Hidden from then on.")] = None
+    labels: Annotated[tuple[Label, ...], Meta(max_length=MAX_ABOUT)] = ()
+    properties: Annotated[dict[str, Any], Meta(description="To recall it by.")] = {}
     on_near: Annotated[
         Literal["note", "propose", "supersede_same_subject"],
         Meta(description="Link or supersede what competes, or tell."),
@@ -135,24 +137,22 @@ class Recall(Listed, kw_only=True):
     query: Annotated[Text, Meta(description="The question.")]
     group: Annotated[
         Annotated[int, Meta(ge=1, le=MAX_GROUP)] | None,
-        Meta(
-            description="Answer by session (limit counts them), each with so many memories: for which session, how"
-            " often, or all of it."
-        ),
+        Meta(description="Answer by session (limit counts them), each with so many memories."),
     ] = None
     neighbours: Annotated[
         int,
         Meta(
             ge=0,
             le=MAX_NEIGHBOURS,
-            description="Also follow the edges of so many of the best memories, to what was made of or refers to them.",
+            description="Also what edges join to so many of the best memories.",
         ),
     ] = 0
     min_trust: MinTrust = None
-    min_confidence: float = 0.0
+    min_confidence: Annotated[float, Meta(description="Leave out what answers less likely than this, 0 to 1.")] = 0.0
     about: Annotated[Label | None, Meta(description="Only what is about this name.")] = None
     type: Annotated[Label | None, Meta(description="Only memories of this type.")] = None
-    label: Label | None = None
+    label: Annotated[Label | None, Meta(description="Only what has it.")] = None
+    properties: Annotated[dict[str, Any], Meta(description='Only what has these; {"age": {"$gte": 18}} compares.')] = {}
 
 
 class AsOf(Listed):

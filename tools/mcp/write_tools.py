@@ -162,6 +162,10 @@ def _said_again(
             tx.unexpire(ref)
         else:
             tx.expire(ref, expires_at=given.expires_at)
+        if given.labels:
+            tx.label(ref, *given.labels)
+        if given.properties and given.properties != session.get(view, ref).properties:
+            tx.revise(ref, properties=given.properties)
         for edge_type, other, why in links:
             tx.link(ref, edge_type, other, valid_from=given.valid_from, why=why)
     receipt: Receipt = tx.receipt
@@ -210,12 +214,14 @@ def _written(
             why=given.why,
             resolve="all",
             expires_at=given.expires_at,
+            labels=given.labels,
+            properties=given.properties or None,
         )
         for scope in others:
             tx.link(scope, "contains", made, valid_from=given.valid_from)
         # Names that differ only in spaces are one.
         for name in dict.fromkeys(" ".join(name.split()) for name in given.about):
-            entry = session.write_entry(tx, keys[0], first, name, call.source)
+            entry = session.write_entry(tx, keys[0], first, session.own_name(view, keys[0], name), call.source)
             tx.link(made, ABOUT, entry, valid_from=given.valid_from)
         for edge_type, refs in joined.items():
             for ref in refs:
