@@ -98,8 +98,9 @@ class Scopes:
 
     def scopes(self, view: View, label: Label, *, include_retired: bool = False) -> list[World]:
         """Return the scope worlds of a label; retired ones only if asked for."""
-        # A deadline hides what is said of a scope, and nothing in it.
-        found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired, include_expired=True)
+        # A deadline or a deprecation hides what is said of a scope, and nothing in it.
+        shown: Any = {"include_expired": True, "include_deprecated": True}
+        found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired, **shown)
         return [world for world in found if self.is_scope(view, world) and world.name == str(label)]
 
     def ever(self, view: View, label: Label) -> list[World]:
@@ -247,7 +248,9 @@ def left_out(found: World, valid_from: int | None) -> list[str]:
 
 
 def hidden_still(found: World, valid: int) -> list[str]:
-    """Return a note if the deadline of a memory that was rewritten had passed, so that it stays hidden."""
+    """Return a note if a memory that was rewritten stays hidden: by a deadline that had passed, or as deprecated."""
+    if found.deprecated:
+        return [f"{found.ref} is deprecated, so what it says now is not found: undeprecate it if that is not meant"]
     if found.pinned or found.expires_at is None or found.expires_at > valid:
         return []
     since = format_time(found.expires_at)

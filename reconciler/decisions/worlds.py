@@ -521,8 +521,12 @@ class Meanwhile:
                 if any(seq < commit <= head for _, row in placed for commit in (row.seq, row.closed, row.unlinked)):
                     return False
                 above += [source for source, _ in placed if source not in above and source != ROOT_NODE]
-        deadlines = (mark_rows.deadline_at(ctx.tables, node, known) for known in (head, seq))
-        return not is_placed or len({None if each is None else each.at for each in deadlines}) == 1
+        return not is_placed or self._hidden(node, head) == self._hidden(node, seq)
+
+    def _hidden(self, node: int, seq: int) -> tuple[int | None, bool]:
+        """By what a world is hidden as known at a commit: from when on, and whether it is deprecated."""
+        deadline = mark_rows.deadline_at(self._ctx.tables, node, seq)
+        return None if deadline is None else deadline.at, mark_rows.is_deprecated(self._ctx.tables, node, seq)
 
     def _placed(self, node: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
         """The edges by which others contain a node, or did when they were looked at."""

@@ -8,6 +8,7 @@ Nothing is guessed: a message that cannot be read is refused with its position.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
@@ -119,6 +120,23 @@ def read_message(given: Any, place: str = "message") -> ChatMessage:
         InvalidTime: it has a time that cannot be read, or one without an offset.
     """
     limits.checked_text(place, "place", limits.MAX_NAME_BYTES)
+    with _typed(place):
+        return _message(given, place)
+
+
+@contextmanager
+def _typed(place: str) -> Iterator[None]:
+    """Say of numbers of thousands of digits, and of what nests without end, that nobody can read it."""
+    try:
+        yield
+    except errors.WorldDBError:
+        raise
+    except (ValueError, OverflowError, RecursionError) as error:
+        problem = f"{place:.200} holds what cannot be read: {type(error).__name__}"
+        raise errors.InputError(problem, "Give plain texts, and numbers of 64 bits at most") from None
+
+
+def _message(given: Any, place: str) -> ChatMessage:
     if _of_run(given):
         said = _read(given, place)
         if len(said) != 1:
@@ -161,8 +179,8 @@ def _plain(given: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
         return given
     if "sender" in given and ("text" in given or "content" in given):
         texts = given.get("content") or given.get("text") or ""
-        files = [each for kind in ("attachments", "files") for each in given.get(kind) or ()]
-        texts = [*([texts] if isinstance(texts, str | Mapping) else texts), *dict.fromkeys(map(_file, files))]
+        files = [each for kind in ("attachments", "files") for each in _listed(given.get(kind))]
+        texts = [*(texts if isinstance(texts, list | tuple) else [texts]), *dict.fromkeys(map(_file, files))]
         return {**given, "role": given["sender"], "content": texts}
     author = given.get("author")
     if isinstance(author, Mapping) and "content" in given:
@@ -181,7 +199,8 @@ def _plain(given: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
 
 def _read(given: Any, place: str) -> list[ChatMessage]:
     """Read a message, or those that lie in one of Pydantic AI's."""
-    return [read_message(each, place) for each in (_said_in_run(given, place) if _of_run(given) else [given])]
+    with _typed(place):
+        return [_message(each, place) for each in (_said_in_run(given, place) if _of_run(given) else [given])]
 
 
 def _of_run(given: object) -> bool:
@@ -228,6 +247,10 @@ def _written(given: Any, depth: int = 0) -> Any:
         return [_written(each, depth + 1) for each in given] if depth <= MAX_PARTS_DEEP else given
     dump = None if isinstance(given, Mapping) else getattr(given, "model_dump", None)
     return dump(exclude_none=True) if callable(dump) else given
+
+
+def _listed(given: Any) -> Sequence[Any]:
+    return given if isinstance(given, list | tuple) else ()
 
 
 def _file(given: Any) -> str:

@@ -168,3 +168,14 @@ def test_what_is_hidden_from_its_first_moment_says_so(mem: worlddb.Memory) -> No
     assert mem.add([{"role": "user", "content": "hello"}], expires_at="2020-01-01").notes[0].startswith("It is hidden")
     told = remember(mem.db, "Ana has a hen.", expires_at="2020-01-01")
     assert "hidden since 2020" in str(told["notes"]) and "notes" not in remember(mem.db, "Ana has an owl.")
+
+
+def test_a_deprecated_scope_stays_the_users_and_what_is_rewritten_and_deprecated_says_so(mem: worlddb.Memory) -> None:
+    said = mem.add("Ana likes green tea.")
+    (scope,) = mem.db.view().find(name="user:ana")
+    mem.db.deprecate(scope)
+    assert mem.add("Ana likes black tea.").notes == () and len(contents(mem.recall("tea"))) == 2
+    assert [each.ref for each in mem.db.view().find(name="user:ana", include_deprecated=True)] == [scope.ref]
+    mem.db.deprecate(said.id)
+    (note,) = mem.correct(said, "Ana likes no green tea.").notes
+    assert "is deprecated" in note and contents(mem.recall("tea")) == ["Ana likes black tea."]

@@ -786,6 +786,7 @@ OTHERS: dict[str, Callable[[worlddb.Memory, worlddb.Added], object]] = {
     "move": lambda other, said: other.db.move(said.id, other.db.create("Topic", "elsewhere")),
     "move all": lambda other, said: other.db.move(other.db.view().find(name="user:ana"), other.db.create("Topic", "x")),
     "expire": lambda other, said: other.expire(said, expires_at="2020-01-01"),
+    "deprecate": lambda other, said: other.db.deprecate(said.id),
     "forget": lambda other, said: other.forget(said),
     "replace": lambda other, said: other.add("Ana hates tea.", about="Ana", replaces=said),
     "erase": lambda other, said: other.db.erase(said.id, reason="r"),
@@ -846,3 +847,23 @@ def test_many_tasks_that_say_the_same_at_once_make_one_memory(mem: worlddb.Memor
     assert sum(added.repeated for added in asyncio.run(all_at_once())) == 2 + 2 * 2
     found = texts(mem.recall("green tea list one two", k=20))
     assert len(found) == len(set(found)) == 3
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sender": "human", "text": 5},
+        {"sender": "human", "text": "a file", "attachments": 5},
+        {"role": "user", "content": "x", "id": 10**5000},
+        {"role": "user", "content": "x", "timestamp": 10**400},
+        {"role": "assistant", "content": "x", "recipient": 10**5000},
+        {"role": "user", "content": {"content_type": 10**5000}},
+    ],
+    ids=["text", "files", "id", "time", "recipient", "content"],
+)
+def test_a_message_that_nobody_can_read_is_refused_and_said_so(mem: worlddb.Memory, wrong: dict[str, Any]) -> None:
+    """Numbers of thousands of digits cannot be printed, and what is no list cannot be gone through."""
+    try:
+        assert texts(mem.as_of(known=mem.add(wrong).seq).recall("file")) == ["ana: a file"]
+    except worlddb.InputError as error:
+        assert str(error).startswith("messages[0]")
