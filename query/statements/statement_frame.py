@@ -58,6 +58,7 @@ _ATTRIBUTES: Final = {
         "name": "surname name renamed called",
         "owner": "belongs belong owner owned",
         "wish for answers": "answers summaries replies responses",
+        "level": "beginner novice intermediate advanced expert proficient",
     },
     ONCE: {
         "birth": "born birthday birthplace",
@@ -95,7 +96,8 @@ _SINGLE_VERBS: Final = (
     "live reside work drive drives study studies lead train trains coach coaches manage manages prefer prefers weigh"
     " earn earns cost costs belong attend attends sleep sleeps park parks report reports date sit sits ship ships store"
     " stores close closes open opens run runs set employ live see sees use uses rent rents write written"
-    " stand stands eat eats"
+    " stand stands eat eats bank banks vote votes host hosted deploy deployed end ends start starts begin begins expire"
+    " expires last lasts"
 )
 _LIGHT: Final = (
     "have has had having get gets got go goes went going want wants wanted like likes liked use uses used make makes"
@@ -118,7 +120,12 @@ _CHANGE: Final = _words(
 )
 ADDING: Final = _words("also too as-well besides additionally in-addition likewise")
 """Words that say that something is so beside what was before."""
-_FURTHER: Final = _words("another other second third fourth further additional elder older younger")
+_ONLY: Final = _words("only solely exclusively")
+"""Words that leave nothing beside what is said."""
+_FURTHER: Final = _words(
+    "another other second third fourth further additional elder older younger private personal business professional"
+    " spare backup emergency"
+)
 """Words that tell a thing from the one that was spoken of, unless a word of change says that it took its place."""
 _LIKING: Final = _words("likes like enjoys enjoy loves love hates hate dislikes adores")
 _SAME_WORD: Final = {
@@ -135,10 +142,17 @@ _SAME_WORD: Final = {
     "scared": "afraid", "fears": "afraid", "fear": "afraid", "frightened": "afraid", "rewritten": "written",
     "writes": "written", "wrote": "wrote", "favorite": "favourite", "color": "colour", "resides": "lives",
     "house": "flat", "apartment": "flat", "leader": "leads", "lead": "leads", "led": "leads", "cellphone": "phone",
+    "children": "child", "kids": "child", "kid": "child",
     "hates": "hates", "dislikes": "hates", "detests": "hates", "loathes": "hates", "hate": "hates", "dislike": "hates",
-    "cost": "price", "costs": "price", "turned": "turned", "vp": "vp", "purchased": "bought",
+    "cost": "price", "costs": "price",  "turned": "turned", "vp": "vp", "purchased": "bought",
 }  # fmt: skip
-_OPPOSITE: Final = {"hates": "likes", "broken": "work"}
+_OPPOSITE: Final = {
+    "hates": "likes", "broken": "work", "closed": "open", "shut": "open", "disabled": "enabled", "absent": "present",
+    "empty": "full", "unsafe": "safe", "dirty": "clean", "fake": "genuine", "forgery": "genuine",
+    "unavailable": "available", "inactive": "active", "invalid": "valid", "impossible": "possible",
+    "illegal": "legal", "false": "true", "unhappy": "happy", "innocent": "guilty", "unlimited": "limited",
+    "optional": "mandatory", "disagrees": "agrees", "refuses": "agrees",
+}  # fmt: skip
 """Words that deny another one."""
 _UNITS: Final = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
@@ -175,6 +189,10 @@ _PHRASES: Final = {
     "as well": "as-well",
     "in addition": "in-addition",
     "no longer": "no-longer",
+    "switched off": "disabled",
+    "switched on": "enabled",
+    "turned off": "disabled",
+    "turned on": "enabled",
     "any more": "any-more",
     "not any more": "any-more",
     "used to": "used-to",
@@ -202,7 +220,11 @@ _PHRASES: Final = {
 _PHRASE: Final = re.compile(rf"\b(?:{'|'.join(_PHRASES)})\b")
 _NOT: Final = re.compile(r"n't\b")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_TOKEN: Final = re.compile(r"\d+(?:\.\d+)*|['’]s?(?=\s)|[^\W_]+(?:-[^\W_]+)*")
+_ADDRESS: Final = (
+    r"\w[\w.+-]*@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"]*[^\s<>\".,;:!?)]|[^\W\d_][\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b"
+)
+"""Addresses of mail, pages and machines, and names of files: each is one word, whatever words are in it."""
+_TOKEN: Final = re.compile(rf"{_ADDRESS}|\d+(?:\.\d+)*|['’]s?(?=\s)|[^\W_]+(?:-[^\W_]+)*")
 _TITLED: Final = re.compile(r"\d+|[^\W_]+(?:[-.][^\W_]+)*|['’]s?(?=\s)")
 
 
@@ -236,6 +258,10 @@ class Frame(NamedTuple):
     wish: bool
     adds: frozenset[str]
     """The words by which it says that something is so beside what was before, or tells of another thing of the kind."""
+    only: bool = False
+    """It says that nothing else is so."""
+    way: str = ""
+    """The preposition behind its verb, if it makes another thing of it: to live with, to work on."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -364,7 +390,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         word
         for word in said
         if word not in _LIGHT_WORDS and word not in _TIMES and word not in _CHANGE and not word[0].isdecimal()
-        and word not in _NUMBER_WORDS
+        and word not in _NUMBER_WORDS and word not in _ONLY
     ]  # fmt: skip
     change = next((_SAME_WORD.get(word, word) for word in tokens if word in _CHANGE), "")
     return Frame(
@@ -385,6 +411,8 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         frozenset(tokens) & ADDING
         | frozenset(tokens[-1:]) & {"too"}
         | (frozenset(tokens) & _FURTHER if not change else set()),
+        not _ONLY.isdisjoint(tokens),
+        _way(rest, verb),
     )
 
 
@@ -433,6 +461,18 @@ def _verb(rest: list[str]) -> tuple[str, bool]:
     return "", False
 
 
+_WAYS: Final = {"live": _words("with"), "work": _words("with on from")}
+"""By the stem of a verb, prepositions behind which something else is told than behind all others."""
+
+
+def _way(rest: list[str], verb: str) -> str:
+    apart = _WAYS.get(verb)
+    place = next((at for at, word in enumerate(rest[:8]) if apart and _stem(_SAME_WORD.get(word, word)) == verb), None)
+    return (
+        "" if not apart or place is None else next((word for word in rest[place + 1 : place + 3] if word in apart), "")
+    )
+
+
 _PARTICIPLES: Final = _words(
     "born built found bought written made given taken sold held kept led run set paid put sent shown told won lost cut"
     " known seen driven stolen broken drawn flown grown"
@@ -445,7 +485,7 @@ _PAST: Final = _words(
 
 def _is_past(tokens: list[str], verb: str) -> bool:
     """True if a statement tells what was, and not what has become of it by now."""
-    if {"is", "are", "has", "now", "these-days"} & set(tokens[:8]):
+    if {"is", "are", "has", "be", "now", "these-days"} & set(tokens[:8]):
         return False
     return any(word in _PAST or (word.endswith("ed") and len(word) > 4) for word in tokens[:8])
 
@@ -464,8 +504,7 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) ->
         found.add("place")
     if rest and rest[0] in _COPULA and len(rest) > 1 and rest[1] in ("on", "in", "at") and _TIMES & set(rest):
         found.add("schedule")
-    if not passive:
-        found.discard("origin")
+    found -= {"hosting"} if passive else {"origin"}
     if verb and not passive:
         # Who speaks Dutch or drives a German car is of any nationality.
         found.discard("nationality")
@@ -492,11 +531,16 @@ def _numbers_joined(tokens: list[str]) -> list[str]:
     return found
 
 
+def _one_of(unit: str) -> str:
+    """The unit without the sign of many: one hour, two hours."""
+    return unit[:-1] if len(unit) > 3 and unit[-1] == "s" and unit[-2] != "s" else unit
+
+
 def _numbers(words: list[str]) -> frozenset[tuple[str, str]]:
     """Each number with the word behind it, which is most often its unit."""
     following = [*words[1:], ""][: len(words)]
     return frozenset(
-        (str(float(word)) if word.count(".") <= 1 else word, unit)
+        (str(float(word)) if word.count(".") <= 1 else word, _one_of(unit))
         for word, unit in zip(words, following, strict=True)
         if word[0].isdecimal() and word.replace(".", "").isdecimal()
     )

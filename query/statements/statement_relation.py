@@ -40,6 +40,10 @@ _STATES: Final = frozenset({"", "work", "becam", "remain", "serv"})
 """Stems of verbs that say what somebody is."""
 
 
+_SWITCHED: Final = frozenset({"switch", "migrat"})
+"""Stems of verbs that say that something else is used."""
+
+
 class Compared(NamedTuple):
     """How alike two statements are (0 to 1), how the later one relates to the earlier, and why.
 
@@ -85,7 +89,7 @@ def _holds_beside(earlier: Frame, later: Frame) -> bool:
         return True
     if _of_other_days(earlier, later) and (is_other or _undated(earlier) != _undated(later)):
         return True
-    if earlier.wish and later.wish and is_other:
+    if earlier.wish and later.wish and is_other and "wish for answers" not in earlier.attributes & later.attributes:
         return True
     return _names_no_value(earlier, later) or _says_more_of_home(earlier, later)
 
@@ -137,7 +141,12 @@ def _is_of_one(earlier: Frame, later: Frame) -> bool:
 def _related(earlier: Frame, later: Frame) -> Compared | None:
     if earlier.key == later.key:
         return REPEATED
+    if later.verb in _SWITCHED and earlier.verb == "use" and earlier.content and later.content:
+        return _told(0.5, later, "something else than what was used", "replacement")
     if not _touch(earlier, later) or not _heads_agree(earlier, later):
+        return None
+    if earlier.verb == later.verb and earlier.way != later.way and not later.change:
+        # Who works at a bank may work on a novel, and lives with somebody wherever it is.
         return None
     shared = _weight(earlier, later, common=True)
     overlap = shared / max(_weight(earlier, later, common=False), 0.1)
@@ -149,6 +158,8 @@ def _related(earlier: Frame, later: Frame) -> Compared | None:
     differ = bool(earlier.content - later.content) and bool(later.content - earlier.content)
     if not is_denied and not units and _says_the_same(earlier, later, overlap, differ):
         return Compared(_rounded(overlap), "same", "the same said in other words")
+    if is_denied and earlier.times and later.times and earlier.times.isdisjoint(later.times):
+        return _told(0.3 + 0.4 * overlap, later, "each told of another time", "compatible")
     if is_denied and _denies(earlier, later, overlap, common):
         said = "one says it and the other denies it"
         return _told(0.6 + 0.4 * overlap, later, said, "replacement" if later.change else "contradiction")
@@ -340,9 +351,16 @@ def _by_attribute(
         return _told(0.45 + 0.4 * overlap, later, f"more than one {attribute} may hold", "compatible")
     if earlier.past and later.past:
         return _told(0.4 + 0.4 * overlap, later, f"each tells of a {attribute} that was", "compatible")
+    if attribute == "level" and not both and (_beyond(earlier, attribute) or _beyond(later, attribute)):
+        return None
     if attribute in _LASTING and not both and not later.change and earlier.verb != later.verb:
         return None if overlap < _TOUCHING and not _both_state(earlier, later) else _replaced(later, overlap, attribute)
     return _replaced(later, overlap, attribute)
+
+
+def _beyond(one: Frame, attribute: str) -> frozenset[str]:
+    """What a statement says beyond an attribute: in what somebody is an expert."""
+    return one.content - frames.stems_of(attribute) - {one.verb}
 
 
 def _both_state(earlier: Frame, later: Frame) -> bool:
@@ -358,7 +376,9 @@ def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]
     """The relation of two statements that no attribute joins, by their verbs and the words in common."""
     if earlier.head & later.head:
         return _told(0.6 + 0.4 * overlap, later, "the same attribute, another value", "replacement")
-    is_single = bool(earlier.verb) and earlier.verb == later.verb and earlier.verb in frames.single_verbs()
+    verbs_agree = bool(earlier.verb) and earlier.verb == later.verb
+    is_single = verbs_agree and earlier.verb in frames.single_verbs()
+    differ, objects_before = bool(later.content - earlier.content), bool(earlier.content - {earlier.verb})
     objects = both - {earlier.verb, later.verb}
     if earlier.past and later.past:
         if earlier.passive and later.passive and earlier.verb == later.verb:
@@ -368,6 +388,8 @@ def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]
         return _told(0.4 + 0.4 * overlap, later, "both may have been", "compatible") if objects else None
     if later.change and (objects or overlap >= _TOUCHING):
         return _told(0.5 + 0.4 * overlap, later, "words in common, otherwise than before", "replacement")
+    if earlier.only and not later.only and verbs_agree and differ and objects_before:
+        return _told(0.55 + 0.4 * overlap, later, "the earlier one said that nothing else is so", "replacement")
     if is_single and (objects or not (earlier.light & later.light)):
         return _told(0.55 + 0.4 * overlap, later, "the same verb, another object", "replacement")
     if objects and (earlier.wish or overlap >= _CLOSE):
