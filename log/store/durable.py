@@ -4,10 +4,11 @@ After a sync of a file its bytes survive one, its name after a sync of its folde
 """
 
 import os
+import re
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, NamedTuple
 
 import lmdb
 
@@ -83,3 +84,60 @@ def make_data_file(data: Path) -> bool:
         shutil.rmtree(left, ignore_errors=True)
     sync_folder(data.parent)
     return True
+
+
+MOUNTS: Final = Path("/proc/self/mountinfo")
+_OCTAL: Final = re.compile(r"\\([0-7]{3})")
+_OF_ONE_MACHINE: Final = frozenset(
+    ("btrfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "iso9660", "squashfs", "tmpfs", "udf", "vfat", "xfs")
+)
+"""File systems of which nobody else sees the disk; not those in layers over others, as containers have them."""
+
+
+class Mount(NamedTuple):
+    """How a file system is mounted: its type, where, and whether it is read-only by itself, for all of its mounts."""
+
+    kind: str
+    point: str
+    is_frozen: bool
+
+
+def mount_of(folder: Path, mounts: Path = MOUNTS) -> Mount:
+    """Find the mount that a directory lies in; type and place are empty where the system does not tell."""
+    found = Mount("", "", is_frozen=False)
+    try:
+        lines = mounts.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return found
+    place = folder.resolve()
+    for line in lines:
+        left, _, right = line.partition(" - ")
+        fields, of_all = left.split(" "), right.split(" ")
+        if len(fields) < 5 or not right:
+            continue
+        point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), fields[4])
+        # Of several mounts at one place the last one is seen.
+        if place.is_relative_to(point) and len(point) >= len(found.point):
+            found = Mount(of_all[0], point, "ro" in of_all[-1].split(","))
+    return found
+
+
+def is_mounted_read_only(folder: Path) -> bool:
+    """Whether the file system of a directory takes no writes by this mount of it."""
+    if os.name == "nt":
+        return False
+    try:
+        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
+
+
+def is_frozen(folder: Path) -> bool:
+    """Whether nobody on this machine can write to a directory, by whatever mount of its file system.
+
+    A mount alone may be read-only, as of a directory that is handed to a container, and be written to by another one.
+    """
+    if not is_mounted_read_only(folder):
+        return False
+    mount = mount_of(folder)
+    return mount.is_frozen and mount.kind in _OF_ONE_MACHINE

@@ -7,6 +7,7 @@ up after a time limit, and it knows who holds it.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -98,6 +99,10 @@ class WriterLock:
 
 
 def _unwritable(error: OSError) -> UnavailableError:
-    return UnavailableError(
-        f"The store cannot be locked for writing: {error}", "Check permissions, disk space and open files; reads go on"
+    is_frozen = error.errno == errno.EROFS
+    remedy = (
+        "Copy the directory to a place where you may write"
+        if is_frozen
+        else "Check permissions, disk space and open files"
     )
+    return UnavailableError(f"The store cannot be locked for writing: {error}", f"{remedy}; reads go on")

@@ -15,6 +15,7 @@ an opening does not look there, since it would list what all programs of the mac
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -42,6 +43,7 @@ _TABLES_LOCK: Final = "lock.mdb"
 _LOCK: Final = "held"
 _OUTSIDE: Final = "outside"
 _ATTEMPTS: Final = 3
+_COPY_IT: Final = "Copy the directory to a place where you may write, and ask the copy"
 _REMEDY: Final = "Check disk space and permissions, then try again"
 
 T = TypeVar("T")
@@ -173,7 +175,8 @@ def _made(store: Path, prefix: str) -> tuple[Path, FileLock]:
                 return folder, lock
             lock.release()
     except OSError as error:
-        raise UnavailableError(f"No temporary files can be made in {store}: {error}", _REMEDY) from error
+        remedy = _COPY_IT if error.errno == errno.EROFS else _REMEDY
+        raise UnavailableError(f"No temporary files can be made in {store}: {error}", remedy) from error
     raise UnavailableError(f"Temporary files in {store} were removed again and again", _REMEDY)
 
 

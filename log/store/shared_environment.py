@@ -94,7 +94,7 @@ class Shared:
         self._excluding = 0
 
     def _take(self, present: "_Present") -> None:
-        self.env, self.file, self._descriptor, self.lock_file = present
+        self.env, self.file, self._descriptor, self.lock_file, self._is_frozen = present
         self._page_bytes: int = self.env.stat()["psize"]
 
     def close(self) -> None:
@@ -158,6 +158,9 @@ class Shared:
             DamagedStore: the file does not hold what was read from it before.
         """
         for _ in range(_REPLACED_ATTEMPTS):
+            if self._is_frozen and not durable.is_mounted_read_only(self._folder):
+                # It can be written to by now: opened anew, with the lock file that keeps readers and writers apart.
+                self.file = _NO_FILE
             there = self.file != _NO_FILE if not write else self._is_there()
             if not there:
                 self.refuse_replaced()
@@ -352,8 +355,8 @@ def acquire(folder: Path) -> Shared:
 
 
 _COPY_IT: Final = (
-    "The file system is mounted read-only, and readers, too, enter themselves in a file: copy the directory to a place"
-    " where you may write, and open the copy"
+    "It is mounted read-only here, and may be written to by another mount, so that readers enter themselves in a file:"
+    " copy the directory to a place where you may write, and open the copy"
 )
 
 
@@ -405,6 +408,8 @@ class _Present(NamedTuple):
     file: _File
     descriptor: int
     lock_file: _File
+    is_frozen: bool
+    """Whether it is read without the lock file, since nobody can write to it."""
 
 
 def _is_file(data: str | Path, file: _File, *, gone: bool) -> bool:
@@ -452,18 +457,20 @@ def _open_present(folder: Path) -> _Present:
         try:
             file = _number_of(os.fstat(held))
             try:
-                env = _open(folder)
+                is_frozen = durable.is_frozen(folder)
+                env = _open(folder, is_frozen=is_frozen)
             except DamagedStore:
                 if _is_file(data, file, gone=True):
                     raise
                 continue  # What was compared belongs to two files.
             if _is_file(data, file, gone=True):
-                if (folder / REWRITE_FOLDER).exists():
+                if (folder / REWRITE_FOLDER).exists() and not is_frozen:
                     # Whoever replaced the file may have ended before that was on the disk. What is written to a file
                     # whose name goes with a crash is not durable.
                     durable.sync_folder(folder)
                 kept = True
-                return _Present(env, file, held, _number_of(os.stat(folder / LMDB_LOCK_FILE)))
+                lock_file = _NO_FILE if is_frozen else _number_of(os.stat(folder / LMDB_LOCK_FILE))
+                return _Present(env, file, held, lock_file, is_frozen)
             env.close()
         finally:
             if not kept:
@@ -471,9 +478,10 @@ def _open_present(folder: Path) -> _Present:
     raise UnavailableError(f"The data file of {folder} is being replaced again and again", "Try again")
 
 
-def _open(folder: Path) -> lmdb.Environment:
+def _open(folder: Path, *, is_frozen: bool = False) -> lmdb.Environment:
     _refuse_emptied(folder)
-    _allocate_lock_file(folder)
+    if not is_frozen:
+        _allocate_lock_file(folder)
     data = folder / DATA_FILE
     existing_bytes = data.stat().st_size if data.exists() else 0
     if existing_bytes and pages.misread_size(data):
@@ -490,6 +498,8 @@ def _open(folder: Path) -> lmdb.Environment:
                 # A forked child that lets go of its copy would end the parent's spare transactions with it.
                 max_spare_txns=0,
                 subdir=True,
+                readonly=is_frozen,
+                lock=not is_frozen,
             )
             break
         except (lmdb.MemoryError, MemoryError, lmdb.MapResizedError) as error:
@@ -508,7 +518,8 @@ def _open(folder: Path) -> lmdb.Environment:
         except BaseException:
             env.close()
             raise
-    env.reader_check()
+    if not is_frozen:
+        env.reader_check()
     return env
 
 

@@ -9,32 +9,29 @@ and whether one is stopped.
 import fcntl
 import json
 import os
-import re
 import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from worlddb.log.store import environment, lock, scratch, shared_environment
+from worlddb.log.store import durable, environment, lock, scratch, shared_environment
 from worlddb.reconciler.background.worker import LEASE_FILE
 from worlddb.reconciler.diagnostics.symptom import Symptom, on, quoted, restored
 
 LEAST_BYTES: Final = 64 << 20
 """With less room on the disk, writes are about to fail."""
-MOUNTS: Final = Path("/proc/self/mountinfo")
 NETWORK: Final = (
     *("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "ocfs2"),
     *("gfs2", "davfs", "fuse.davfs2", "fuse.sshfs", "fuse.s3fs", "fuse.rclone", "fuse.glusterfs", "fuse.gcsfuse"),
     *("fuse.ceph", "virtiofs"),
 )
 """Types of file systems that several machines see, as Linux names them."""
-_OCTAL: Final = re.compile(r"\\([0-7]{3})")
 
 
-def file_system(folder: Path, mounts: Path = MOUNTS) -> Iterator[Symptom]:
+def file_system(folder: Path, mounts: Path = durable.MOUNTS) -> Iterator[Symptom]:
     """Is it one that a single machine has for itself; only Linux says so."""
-    kind, point = mounted_as(folder, mounts)
+    kind, point, _ = durable.mount_of(folder, mounts)
     if kind in NETWORK:
         yield Symptom(
             "network_file_system",
@@ -45,29 +42,6 @@ def file_system(folder: Path, mounts: Path = MOUNTS) -> Iterator[Symptom]:
             "Stop every program that uses it, and move the directory to a disk of this machine",
             f"cp -a {quoted(folder)} /a/local/disk/",
         )
-
-
-def mounted_as(folder: Path, mounts: Path = MOUNTS) -> tuple[str, str]:
-    """Find the type and place of the mount that a directory lies in.
-
-    Both are empty where the system does not tell.
-    """
-    try:
-        lines = mounts.read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return "", ""
-    place = folder.resolve()
-    found = "", ""
-    for line in lines:
-        left, _, right = line.partition(" - ")
-        fields = left.split(" ")
-        if len(fields) < 5 or not right:
-            continue
-        point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), fields[4])
-        # Of several mounts at one place the last one is seen.
-        if place.is_relative_to(point) and len(point) >= len(found[1]):
-            found = right.split(" ", 1)[0], point
-    return found
 
 
 def room(folder: Path) -> Iterator[Symptom]:
@@ -113,13 +87,26 @@ def permissions(folder: Path) -> Iterator[Symptom]:
 
     Where the file system itself takes nothing, nobody may, and one finding says so.
     """
-    if is_mounted_read_only(folder):
+    if durable.is_frozen(folder):
+        yield Symptom(
+            "read_only_mount",
+            False,
+            str(folder),
+            "The store lies on a file system that is mounted read-only",
+            "It is read without a lock, since nobody on this machine can write to it; nothing can be written, and what"
+            " needs temporary files, such as `verify --deep`, is refused",
+            "Mount it to be written to, or copy the directory to a place where you may write, and open the copy",
+            f"cp -r {quoted(folder)} /a/place/of/yours/",
+        )
+        return
+    if durable.is_mounted_read_only(folder):
         yield Symptom(
             "read_only_mount",
             True,
             str(folder),
             "The store lies on a file system that is mounted read-only",
-            "It cannot be opened, not even to read: readers, too, enter themselves in a file",
+            "It cannot be opened, not even to read: another mount of it may be written to, so readers enter themselves"
+            " in a file",
             "Mount it to be written to, or copy the directory to a place where you may write, and open the copy",
             f"cp -r {quoted(folder)} /a/place/of/yours/",
         )
@@ -138,14 +125,6 @@ def permissions(folder: Path) -> Iterator[Symptom]:
         lacking = [path for path in _tree(folder / name) if not is_ours(path)]
         if lacking:
             yield _not_ours(folder, lacking[0], len(lacking))
-
-
-def is_mounted_read_only(folder: Path) -> bool:
-    """Return whether the file system of a directory takes no writes from anybody."""
-    try:
-        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
-    except OSError:
-        return False
 
 
 def _tree(top: Path) -> Iterator[Path]:

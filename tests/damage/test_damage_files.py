@@ -17,6 +17,7 @@ from tests.support.faults import forge
 from tests.support.faults.answers import answers
 from tests.support.faults.children import Acknowledged, call
 from tests.support.faults.jobs import open_truncated, overwrite_pages, write_without_files, write_without_room
+from worlddb.log.store import durable
 from worlddb.log.store.environment import Environment
 from worlddb.projections.indexes import tail
 
@@ -116,6 +117,47 @@ def test_a_store_on_a_file_system_that_is_read_only_is_a_typed_error_and_whole_a
     if "unshare failed" in done.stderr or "cannot be mounted" in done.stderr:
         pytest.skip(f"nothing can be mounted here: {done.stderr.strip()[-100:]}")
     assert (done.returncode, done.stdout.split()) == (0, ["mounted", "told", "told", "written"]), done.stderr
+
+
+@pytest.mark.soak
+def test_a_store_on_a_file_system_that_nobody_can_write_to_is_read_without_a_lock(tmp_path: Path) -> None:
+    """It could not be read at all, since readers enter themselves in a file; root alone may mount it so."""
+    program = [sys.executable, "-m", "tests.support.faults.read_only", str(tmp_path), "frozen"]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        ["unshare", "--mount", *program], capture_output=True, text=True, timeout=240, check=False, cwd=root
+    )
+    if "unshare failed" in done.stderr or "cannot be mounted" in done.stderr:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()[-100:]}")
+    assert (done.returncode, done.stdout.split()) == (0, ["mounted", "read", *["told"] * 3, "written"]), done.stderr
+
+
+def test_a_frozen_store_is_opened_anew_with_a_lock_once_it_can_be_written_to(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frozen = [True]
+    monkeypatch.setattr(durable, "is_mounted_read_only", lambda folder: frozen[0])
+    monkeypatch.setattr(durable, "is_frozen", lambda folder: frozen[0])
+    (store / "lock.mdb").unlink(missing_ok=True)
+    before = {path.name: path.read_bytes() for path in store.iterdir() if path.is_file()}
+    with worlddb.open(store, author="x", embedder=None) as db:
+        assert list(db.view().find()) and db.verify().ok
+        assert {path.name: path.read_bytes() for path in store.iterdir() if path.is_file()} == before
+        frozen[0] = False
+        assert list(db.view().find()) and (store / "lock.mdb").exists()
+        assert db.create("Note", "after").outcome == "committed" and db.verify(deep=True).ok
+
+
+def test_a_mount_that_is_read_only_is_told_from_a_file_system_that_is(tmp_path: Path) -> None:
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(
+        "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+        "31 22 8:1 /store /store ro,relatime shared:2 - ext4 /dev/sda1 rw,errors=remount-ro\n"
+        "32 22 8:2 / /image ro - squashfs /dev/loop0 ro,errors=continue\n",
+        "utf-8",
+    )
+    told = [durable.mount_of(Path(each), mounts) for each in ("/store/a", "/image/a", "/other")]
+    assert [(mount.kind, mount.is_frozen) for mount in told] == [("ext4", False), ("squashfs", True), ("ext4", False)]
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\x00" * 8192, b"garbage " * 4096])

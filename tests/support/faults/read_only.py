@@ -16,6 +16,35 @@ def mount(*arguments: str) -> None:
         sys.exit(f"cannot be mounted: {done.stderr}")
 
 
+def frozen(place: Path) -> None:
+    """Make the file system itself read-only, so that no mount of it can be written to: it is read without a lock."""
+    mount("-t", "tmpfs", "none", str(place))
+    with worlddb.open(place / "store") as db:
+        db.create("Note", "kept", content="the walrus is patient")
+        root = db.head().root
+    mount("-o", "remount,ro", str(place))
+    print("mounted")
+    held = worlddb.open(place / "store")
+    found = [hit.name for hit in held.view().recall("who is patient?")]
+    if (found, held.head().root, held.verify().ok) == (["kept"], root, True):
+        print("read")
+    for call in (
+        lambda: held.create("Note", "new"),
+        lambda: held.verify(deep=True),
+        lambda: worlddb.open(place / "new"),
+    ):
+        try:
+            call()
+        except worlddb.UnavailableError as error:
+            print("told" if "opy" in error.remedy or "ermissions" in error.remedy else error.remedy)
+    mount("-o", "remount,rw", str(place))
+    # Another process writes now, and the handle that was open goes on with it.
+    with worlddb.open(place / "store") as other:
+        other.create("Note", "after")
+    if held.create("Note", "last").seq > 3 and held.verify(deep=True).ok and (place / "store" / "lock.mdb").exists():
+        print("written")
+
+
 def main(place: Path) -> None:
     """Print a word for each thing that is as it should be."""
     mount("-t", "tmpfs", "none", str(place))
@@ -37,4 +66,4 @@ def main(place: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    (frozen if sys.argv[2:] == ["frozen"] else main)(Path(sys.argv[1]))
