@@ -364,7 +364,10 @@ class Database(WriteCalls):
 
             if not isinstance(seen, View):
                 raise errors.InputError(f"seen is {type(seen).__name__}, not a view", "Give db.view() of the look")
-            look = inputs.Look(seen.seq, seen.valid, self._refs(list(rests_on)))
+            refs = [self._located(ref) for ref in limits.checked_list(rests_on, "rests_on")]
+            look = inputs.Look(seen.seq, seen.valid, tuple(ref for ref in refs if ref is not None))
+        elif rests_on != ():
+            raise errors.InputError("rests_on was given without a view", "Give seen=view, the one that showed it")
         return Batch(partial(self._execute, progress=progress, look=look), self._ontology, idempotency_key)
 
     def ingest(

@@ -5,8 +5,9 @@ Who wrote, and through which channel, is recorded by the server and never taken 
 
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -74,6 +75,9 @@ def _looked_and_written(
     try:
         receipt = _written(session, view, given, call, keys, joined, links)
     except IdempotencyConflict as error:
+        again = _again_under_key(session, view, given, call, error.details["seq"])
+        if again is not None:
+            return _told_again(session, view, given, again, near)
         # A scope that was purged since has another key now, and other memories may be near: what was written then?
         then = session.db.view(seq=error.details["seq"], world=session.world)
         before, linked = [session.key(then, label) for label in labels], _links_of(session, then.seq, named)
@@ -131,29 +135,65 @@ def _restated(
     session: Session, view: View, given: tool_arguments.Write, call: Call, ref: str, near: list[Near]
 ) -> tool_results.Saved | None:
     """Add a source to a memory that is written again; ``None`` if the call, by its key, is that which wrote it."""
-    others = [each for each in near if each.ref != ref]
-    links = to_link(view, ref, _links(given, others))
+    links = to_link(view, ref, _links(given, [each for each in near if each.ref != ref]))
+    revises = bool(given.properties) and given.properties != session.get(view, ref).properties
+    again: _Again | None
     try:
-        receipt = _said_again(session, view, given, call, ref, links)
+        again = _Again(ref, _said_again(session, view, given, call, ref, links, revises), links)
     except IdempotencyConflict as error:
-        # The same call may have linked what is linked by now.
-        links = _links_of(session, error.details["seq"], set())
-        try:
-            receipt = _said_again(session, view, given, call, ref, links)
-        except IdempotencyConflict:
-            return None
+        again = _again_under_key(session, view, given, call, error.details["seq"])
+    return None if again is None else _told_again(session, view, given, again, near)
+
+
+class _Again(NamedTuple):
+    """A memory that was said again, the receipt of that, and what it was linked to."""
+
+    ref: str
+    receipt: Receipt
+    links: list[Link]
+
+
+def _again_under_key(session: Session, view: View, given: tool_arguments.Write, call: Call, seq: int) -> _Again | None:
+    """Return what the same call came to by its key, if it added a source in a commit; ``None`` if that did not.
+
+    What it linked and rewrote then is so by now, and the memory may say something else, or have ended.
+    """
+    entries = list(session.db.log(seq, seq))
+    ref = next((entry.refs[0] for entry in entries if entry.event == "restated"), None)
+    if ref is None:
+        return None
+    links, revises = _links_of(session, seq, set()), any(entry.event == "revised" for entry in entries)
+    try:
+        return _Again(ref, _said_again(session, view, given, call, ref, links, revises), links)
+    except IdempotencyConflict:
+        return None
+
+
+def _told_again(
+    session: Session, view: View, given: tool_arguments.Write, again: _Again, near: list[Near]
+) -> tool_results.Saved:
+    """Say that a memory has one more source."""
+    ref, receipt, links = again
     receipt.raise_if_refused()
     done = _done(session, receipt, ref)
     besides = "it is linked to what is near" if links else "nothing else was written"
     done.notes.append(f"{ref} says so already: it has one more source now, and {besides}")
     begins = None if given.valid_from is None else parse_time(given.valid_from, "valid_from")
-    done.notes.extend(left_out(session.get(view, ref), begins))
+    with suppress(UnknownReference):
+        done.notes.extend(left_out(session.get(view, ref), begins))
     done.notes.extend(memory_scopes.hidden_already(given.expires_at, receipt.ingest_time))
+    others = [each for each in near if each.ref != ref]
     return tool_results.Saved(**msgspec.structs.asdict(done), near=_told(others, {}, links))
 
 
 def _said_again(
-    session: Session, view: View, given: tool_arguments.Write, call: Call, ref: str, links: list[Link]
+    session: Session,
+    view: View,
+    given: tool_arguments.Write,
+    call: Call,
+    ref: str,
+    links: list[Link],
+    revises: bool,
 ) -> Receipt:
     """Record that a memory was said again, and link it to what is near, in one commit."""
     with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key), seen=view) as tx:
@@ -164,7 +204,7 @@ def _said_again(
             tx.expire(ref, expires_at=given.expires_at)
         if given.labels:
             tx.label(ref, *given.labels)
-        if given.properties and given.properties != session.get(view, ref).properties:
+        if revises:
             tx.revise(ref, properties=given.properties)
         for edge_type, other, why in links:
             tx.link(ref, edge_type, other, valid_from=given.valid_from, why=why)

@@ -503,3 +503,21 @@ def test_a_session_or_a_person_is_no_memory_to_retire_or_amend(db: worlddb.Datab
     assert db.head() == head
     assert call(desk, "memory_mark", id=entry.ref, add_labels=["vip"])["outcome"] == "committed"
     assert call(desk, "memory_retire", id=chat.ref, members=True)["retired"] == 2
+
+
+@pytest.mark.parametrize("confined", [False, True])
+def test_a_call_that_added_a_source_is_answered_so_when_it_is_made_again_under_its_key(
+    db: worlddb.Database, confined: bool
+) -> None:
+    """What it rewrote is so by then, and the memory may say something else, or have ended."""
+    desk = Session(db, db.create("Topic", "mine").ref if confined else None)
+    ref = write(desk, "Ada likes tea.")
+    given = {"properties": {"level": 2}, "labels": ["taste"], "idempotency_key": "call-1"}
+    assert write(desk, "Ada likes tea.", **given) == ref
+    head = db.head()
+    for between in (lambda: None, lambda: db.revise(ref, content="Ada likes milk."), lambda: db.retire(ref)):
+        between()
+        head = db.head()
+        assert write(desk, "Ada likes tea.", **given) == ref and db.head() == head
+    with pytest.raises(worlddb.IdempotencyConflict):
+        write(desk, "Ada likes tea.", **{**given, "properties": {"level": 3}})
