@@ -5,7 +5,8 @@ from typing import Any
 from worlddb.log.model import errors, limits
 from worlddb.projections.runner import LoggedBlobs
 from worlddb.projections.tables.apply import log_marks, settings, trust_levels
-from worlddb.projections.tables.reads.asof import edge_known
+from worlddb.projections.tables.reads.asof import edge_known, nodes_known
+from worlddb.projections.tables.storage import schema
 from worlddb.query.records import records
 from worlddb.query.snapshot.snapshot import Snapshot
 from worlddb.query.snapshot.visible import VisibleSnapshot
@@ -63,18 +64,32 @@ def trusts(snapshot: VisibleSnapshot) -> list[records.Trusted]:
 
 def counts(snapshot: Snapshot) -> dict[str, Any]:
     """How many commits, worlds (with the root), edges ever written and proposals there are."""
-    progress = snapshot.tables.progress()
+    progress, totals = snapshot.tables.progress(), log_marks.totals(snapshot.tables)
     return {
         "commits": snapshot.log.head().seq,
         "worlds": progress.next_node,
         "edges": progress.next_edge - 1,
-        "proposals": sum(1 for _ in snapshot.tables.all_proposals()),
+        "proposals": sum(1 for _ in snapshot.tables.all_proposals()) if totals is None else totals.proposals,
     }
 
 
 def counts_at(snapshot: VisibleSnapshot) -> dict[str, int]:
-    """How many worlds (with the outermost), edges and proposals a view's commit knew."""
+    """How many worlds (with the outermost), edges and proposals a view's commit knew.
+
+    Of the whole store at its last commit that is on record; at an earlier one every edge is looked at.
+    """
     tables, seq = snapshot.tables, snapshot.place.moment.seq
+    whole = None if snapshot.place.top != schema.ROOT_NODE else snapshot.whole
+    if whole is not None:
+        progress, totals = whole.tables.progress(), log_marks.totals(whole.tables)
+        if totals is not None and progress.seq == seq:
+            edges = progress.next_edge - 1 - totals.unlinked
+            return {"worlds": progress.next_node, "edges": edges, "proposals": totals.proposals}
+        return {
+            "worlds": nodes_known(tables, progress.next_node, seq),
+            "edges": sum(written <= seq < ended for written, ended in whole.tables.edge_spans()),
+            "proposals": sum(1 for found in tables.staged() if found.seq <= seq),
+        }
     worlds = [snapshot.place.top, *snapshot.inhabitants()]
     known = (edge_known(row, seq) for node in worlds for _, row in tables.outgoing(node, known_by=seq))
     staged = sum(1 for found in tables.staged() if found.seq <= seq)

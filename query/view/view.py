@@ -788,7 +788,7 @@ class View:
     def counts(self) -> dict[str, int]:
         """Count the worlds (with the outermost), edges and proposals that the view's commit knew.
 
-        Reads all of them.
+        Of the whole store at its last commit the numbers are on record; any other view reads all of them.
         """
         with self._snapshot() as snapshot:
             return store_facts.counts_at(snapshot)

@@ -8,6 +8,7 @@ import msgspec
 from worlddb.log.model import events as ev
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.catchup import without_vector
+from worlddb.projections.tables.apply import log_marks
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import commands as cmd
@@ -39,14 +40,16 @@ class EmbeddingSpace(msgspec.Struct, frozen=True, kw_only=True):
 
 def described(log: LmdbLog, tables: Tables) -> Iterator[EmbeddingSpace]:
     """Every space, described for its owner."""
-    used = asof.active_space(tables, log.head().seq)
+    used, counted = asof.active_space(tables, log.head().seq), log_marks.totals(tables)
     for space in asof.all_spaces(log, tables):
         yield EmbeddingSpace(
             name=space.name,
             model=space.model,
             dimension=space.row.dimension,
             in_use=space.number == used,
-            texts=sum(1 for _ in asof.vectors_of(tables, space.number)),
+            texts=sum(1 for _ in asof.vectors_of(tables, space.number))
+            if counted is None
+            else counted.embedded.get(space.number, 0),
             through=space.row.through,
             opened=space.row.seq,
             dropped=space.dropped,

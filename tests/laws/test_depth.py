@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,10 +11,13 @@ from typing import Any
 import pytest
 
 import worlddb
+from tests.query.reads.test_isolation_vectors import LetterCounts
 from tests.support.model.stores import new_store, refusal
 from worlddb import Database
 from worlddb.log.model import hashing
 from worlddb.log.model.hashing import world_hash
+from worlddb.projections.tables.apply import log_marks
+from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.write_buffer import Table
 
@@ -166,6 +170,73 @@ def test_work_of_a_batch_grows_no_faster_than_the_batch(name: str) -> None:
                 WIDE[name](batch, to, list(tx.receipt.refs))
             found.append(work.reads)
     assert 0 < found[1] <= 4.4 * found[0] + 100, found
+
+
+def test_counting_what_a_store_holds_now_takes_the_same_few_reads_at_any_size() -> None:
+    taken = []
+    for count in (SMALL, LARGE):
+        with new_store() as db:
+            with db.batch() as tx:
+                made = [tx.create("Fact", f"fact {number}") for number in range(count)]
+                edges = [tx.link(one, "refers_to", other) for one, other in itertools.pairwise(made)]
+            before = db.view()
+            assert db.unlink(tx.receipt.refs[edges[-1].position])
+            for _ in range(2):
+                with counted() as work:
+                    told = db.view().counts(), db.stats()["counts"]
+            taken.append(work.reads)
+            assert told[0] == {"worlds": count + 1, "edges": 2 * count - 2, "proposals": 0}
+            assert told[1] == {"commits": 3, "worlds": count + 1, "edges": 2 * count - 1, "proposals": 0}
+            assert before.counts() == {**told[0], "edges": 2 * count - 1}
+    assert 0 < taken[1] <= taken[0] + 10, taken
+
+
+def test_totals_are_those_of_the_rows_after_every_commit_and_a_rebuild() -> None:
+    def by_rows(db: Database) -> tuple[dict[str, int], int]:
+        with db._reader.snapshot() as snapshot:
+            tables, seq = snapshot.tables, snapshot.log.head().seq
+            spans = [
+                (row.seq, row.unlinked)
+                for node in range(tables.progress().next_node)
+                for _, row in tables.outgoing(node)
+            ]
+            known = {
+                "worlds": tables.progress().next_node,
+                "edges": sum(written <= seq < ended for written, ended in spans),
+                "proposals": sum(1 for _ in tables.all_proposals()),
+            }
+            return known, sum(1 for _ in tables.vectors.scan(b""))
+
+    with new_store(embedder=LetterCounts()) as db:
+        here, there = (db.create("Topic", name).ref for name in ("here", "there"))
+        one = db.create("Person", "Ann", content="a bee", world=here).ref
+        writes: list[Callable[[], object]] = [
+            lambda: db.create("Person", "Ann", content="a bee too", world=here),
+            db.embed,
+            lambda: db.move(one, there),
+            lambda: db.unlink(db.link(one, "refers_to", here).ref),
+            lambda: db.accept(db.view().proposals()[0].ref),
+            lambda: db.undo(db.view().proposals(status="accepted")[0].ref),
+            lambda: db.revise(one, content="a wasp"),
+            db.embed,
+            lambda: db.erase(one, reason="asked"),
+            lambda: db.rebuild("tables"),
+        ]
+        seen = []
+        for write in writes:
+            write()
+            expected, vectors = by_rows(db)
+            assert db.view().counts() == expected
+            assert sum(space.texts for space in db.spaces()) == vectors
+            seen.append((db.head().seq, expected))
+        assert seen[-1][1]["proposals"] == 1 and vectors == 3
+        for seq, expected in seen:
+            assert db.view(seq=seq).counts() == expected
+        # Tables that were begun without totals are counted row by row, and verified as they are.
+        db._env.write(lambda txn: txn.delete(bytes([schema.FIRST_TABLE_BYTE]) + log_marks.TOTALS))
+        db.create("Fact", "later")
+        assert db.view().counts() == by_rows(db)[0]
+        assert db.verify(deep=True).ok
 
 
 def test_where_a_world_has_been_is_not_looked_at_when_it_is_moved_again() -> None:

@@ -149,6 +149,7 @@ class Applier(deferred_rows.DeferredRows):
         """Record the commit itself: how far the tables are, and the key that it was made under."""
         if idempotency_key:
             self.tables.keys.put(idempotency_key, schema.U64.pack(self.seq))
+        log_marks.add_to_totals(self)
         self.tables.put_progress(
             self.tables.progress()._replace(seq=self.seq, next_node=self.next_node, next_edge=self.next_edge)
         )
@@ -321,6 +322,7 @@ def _linked(on: deferred_rows.DeferredRows, event: ev.Linked) -> None:
 def _unlinked(on: deferred_rows.DeferredRows, event: ev.Unlinked) -> None:
     tables = on.tables
     place, row = _edge(on, event.edge)
+    on.unlinked += row.unlinked == schema.LIVE
     tables.put_edge(place, row._replace(unlinked=on.seq))
     tables.put_unlinked_back(row.target, place, on.seq)
     tables.put_retracted(row.home, place)
@@ -400,6 +402,7 @@ def _space_opened(on: deferred_rows.DeferredRows, event: ev.SpaceOpened) -> None
 def _embedded(on: deferred_rows.DeferredRows, event: ev.Embedded) -> None:
     """Say where a version's vector is."""
     key = schema.VECTOR_KEY.pack(event.space, on.number(event.lineage), event.version)
+    on.embedded[event.space] += on.tables.vectors.get(key) is None
     on.tables.vectors.put(key, schema.VECTOR.pack(on.seq, event.vector))
 
 

@@ -8,7 +8,7 @@ the latest when the commit is rehashed.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import chain, compress, repeat
 from typing import Protocol
@@ -134,6 +134,9 @@ class DeferredRows:
         self.next_edge = progress.next_edge
         self.staged = 0
         """How many proposals the commit has staged so far."""
+        self.unlinked = 0
+        self.embedded: Counter[int] = Counter()
+        """How many edges it has retracted, and how many texts it has given their first vector in a space."""
         tables.first_new_node = progress.next_node
         tables.writing = True
         self.pending_hashes = PendingHashes(tables, seq)

@@ -7,14 +7,17 @@ from some commit on.
 |---|---|---|
 | ``progress`` | ``reclustered`` | u64 seq up to which the resolver has looked again |
 | ``progress`` | ``supposed`` | u64 seq of the first commit that is not the original's; absent in every other store |
+| ``progress`` | ``totals`` | u64 seq, edges retracted, proposals; of each space with vectors u64 space, texts |
 
 The ``log_tree`` table holds the complete subtrees of the Merkle tree over the commits, so that heads and proofs are
 quick. A commit completes as many subtrees of two or more leaves as its sequence number can be halved. Their hashes are
 one row under that number, the smallest first, so that every second commit adds one row at the end of the table.
 """
 
+import struct
+from collections import Counter
 from collections.abc import Collection, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from worlddb.log.model import blobs, codec, errors, hashing, ids
 from worlddb.log.model import events as ev
@@ -90,6 +93,46 @@ def reclustered_through(tables: rows.Tables) -> int:
     """The last commit whose surroundings were looked at; 0 before the first."""
     stored = tables.progress_table.get(_RECLUSTERED)
     return 0 if stored is None else int.from_bytes(stored, "big")
+
+
+TOTALS: Final = b"totals"
+
+
+class Totals(NamedTuple):
+    """What tables of any size hold up to their last commit, without a look at their rows."""
+
+    unlinked: int
+    """Edges that were retracted."""
+    proposals: int
+    embedded: dict[int, int]
+    """By the number of a space, how many texts have a vector in it."""
+
+
+def totals(tables: rows.Tables) -> Totals | None:
+    """The totals after the last commit; ``None`` in tables that were made before there were any."""
+    seq = tables.progress().seq
+    if not seq:
+        return Totals(0, 0, {})
+    stored = tables.progress_table.get(TOTALS)
+    if stored is None:
+        return None
+    counted_at, unlinked, proposals, *of_spaces = struct.unpack(f">{len(stored) // 8}Q", stored)
+    # A commit of who does not count leaves them behind; a rebuild counts again.
+    if counted_at != seq:
+        return None
+    return Totals(unlinked, proposals, dict(zip(of_spaces[::2], of_spaces[1::2], strict=True)))
+
+
+def add_to_totals(on: DeferredRows) -> None:
+    """Count what a commit has retracted, proposed and embedded, before its progress is noted."""
+    before = totals(on.tables)
+    if before is None:
+        return
+    embedded = Counter(before.embedded)
+    embedded.update(on.embedded)
+    spaces = [number for space in sorted(embedded) for number in (space, embedded[space])]
+    counted = (on.seq, before.unlinked + on.unlinked, before.proposals + on.staged, *spaces)
+    on.tables.progress_table.put(TOTALS, struct.pack(f">{len(counted)}Q", *counted))
 
 
 def apply_supposed(on: DeferredRows, event: ev.Supposed) -> None:

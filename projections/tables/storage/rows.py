@@ -277,6 +277,10 @@ class Tables(transaction.WholeTables):
             return map(outgoing_edge, pairs)
         return edges_known(self.out, node, code, pairs, outgoing_edge, known_by)
 
+    def edge_spans(self) -> Iterator[tuple[int, int]]:
+        """Yield of every edge the commit that wrote it and the one that retracted it, or ``LIVE``."""
+        return (schema.EDGE_KNOWN.unpack_from(value) for _, value in self.out.scan(b""))
+
     def between(
         self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = schema.LIVE
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:

@@ -4,6 +4,7 @@
 |---|---|---|
 | ``progress`` | ``applied`` | :class:`Progress` |
 | | ``reclustered`` | u64 seq up to which the resolver has looked again |
+| | ``totals`` | counts as of a commit, see ``apply/log_marks.py`` |
 | ``nodes`` | u64 node | :class:`NodeRow` |
 | ``lineages`` | 16-byte lineage | u64 node |
 | ``versions`` | u64 node, u32 version | :class:`VersionRow` |
@@ -256,6 +257,8 @@ EDGE_TARGET = struct.Struct(">32xQ24xQ")
 """``target`` and ``unlinked`` alone, for following edges."""
 EDGE_TARGET_SEQ = struct.Struct(">32xQ16xQ")
 """``target`` and ``seq`` alone, for finding edges to some nodes."""
+EDGE_KNOWN: Final = struct.Struct(">56xQQ")
+"""``seq`` and ``unlinked`` alone, for counting edges."""
 
 
 class EdgePlace(NamedTuple):
