@@ -32,6 +32,7 @@ from worlddb.reconciler.embedding.models import AUTO, given_embedder, models_of
 from worlddb.reconciler.similarity.thresholds import ByType, Resolving, Thresholds
 from worlddb.store import (
     DEFAULT_TIMEOUT_SECONDS,
+    FOLLOWED_EVENTS,
     PROJECTIONS,
     TABLES_NAME,
     TEXT_NAME,
@@ -177,7 +178,7 @@ class Database(WriteCalls):
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
         self._ontology = ontology
         self._background = self._worker() if background else None
-        self._looked_at = 0
+        self._looked_at = self._unindexed = 0
         self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
         self._max_clock_jump, self._group_seconds = int(max_clock_jump_days * _DAY), None
         if durability == "group":
@@ -324,6 +325,14 @@ class Database(WriteCalls):
         """Wake the background thread, if there is one and the commit changed something."""
         if self._background is not None and receipt.events:
             self._background.nudge()
+        return self._followed(receipt)
+
+    def _followed(self, receipt: outcome.Receipt) -> outcome.Receipt:
+        """Have the text index follow what this handle has written, once that is much."""
+        self._unindexed += receipt.events
+        if self._unindexed >= FOLLOWED_EVENTS:
+            self._unindexed = 0
+            self._reader.index_behind()
         return receipt
 
     def drop_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
@@ -697,6 +706,7 @@ class Database(WriteCalls):
 
     def _kept_up(self, receipt: outcome.Receipt) -> outcome.Receipt:
         """Do the work that is due after a commit; the commit stands whatever becomes of it."""
+        self._followed(receipt)
         try:
             self._keep_up()
         except (errors.UnavailableError, errors.InputError) as error:
@@ -1191,7 +1201,8 @@ class Database(WriteCalls):
         arrival = _arriving(path, self._located(into), why, head, keys)._replace(
             outside="allow" if allow_outside else "refuse"
         )
-        return execute(self._writer, arrival, idempotency_key)
+        receipt = execute(self._writer, arrival, idempotency_key)
+        return self._followed(receipt)
 
     def import_plan(
         self, path: str | Path, *, into: Any = None, head: str | bytes | None = None, keys: Sequence[str] = ()

@@ -10,6 +10,7 @@ aside and made anew.
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -27,8 +28,13 @@ from worlddb.projections.tables.storage.rows import Tables
 BATCH_DOCUMENTS: Final = 20_000
 """Roughly what one commit of the index takes in, so how long the lock is held: a third of a second, merges aside.
 It ends at a boundary."""
-PATIENCE_SECONDS: Final = 1.0
-"""How long a search that lacks a boundary waits for another process that has the lock, as long as that one gets on."""
+STEP_DOCUMENTS: Final = 2_000
+"""The same where somebody follows the log beside those who search, who may wait for the lock: a tenth of a second."""
+STEP_PATIENCE_SECONDS: Final = 1.0
+LOOK_SECONDS: Final = 0.02
+PATIENT_LOOKS: Final = 50
+"""How long a search that lacks a boundary waits for whoever has the lock before it looks how far that one is, and how
+often without any progress."""
 REBUILD_PATIENCE_SECONDS: Final = 30.0
 MENDING_ATTEMPTS: Final = 3
 
@@ -41,6 +47,10 @@ class Status(NamedTuple):
 
     checkpoint: int
     documents: int
+
+
+def _never() -> bool:
+    return False
 
 
 class TextFollower:
@@ -61,7 +71,7 @@ class TextFollower:
         self._index: TextIndex | None = None
         self._tail: tail.Tail | None = None
         self._verified: Marker | None = None
-        self._patience = PATIENCE_SECONDS
+        self._looks = PATIENT_LOOKS
 
     def search(
         self,
@@ -128,11 +138,36 @@ class TextFollower:
             return 0.0
         return 0.0 if corpus is None else ceiling(terms, corpus)
 
-    def catch_up(self, head: int, *, wait_seconds: float = 0.0, progress: Callable[[int], None] | None = None) -> bool:
+    def catch_up(
+        self,
+        head: int,
+        *,
+        wait_seconds: float = 0.0,
+        progress: Callable[[int], None] | None = None,
+        documents: int | None = None,
+        stopped: Callable[[], bool] = _never,
+    ) -> bool:
         """Bring the index on disk to the last boundary up to ``head``: the texts behind it are few.
 
-        False if another process has it, or the folder cannot be written. ``progress`` is told the sequence number that
-        was looked through, batch by batch.
+        False if another process has it, the folder cannot be written, or it was ``stopped``. ``progress`` is told the
+        sequence number that was looked through, batch by batch; each takes in about so many ``documents``.
+        """
+        with suppress(text_snapshot.IndexUnwritable):
+            return self._caught_up(head, wait_seconds, progress, documents, stopped)
+        return False
+
+    def _caught_up(
+        self,
+        head: int,
+        wait_seconds: float,
+        progress: Callable[[int], None] | None = None,
+        documents: int | None = None,
+        stopped: Callable[[], bool] = _never,
+    ) -> bool:
+        """As :meth:`catch_up`.
+
+        Raises:
+            IndexLocked, IndexUnwritable: another process has the index; the folder cannot be written.
         """
         with self._guard:
             index = self._opened()
@@ -144,11 +179,10 @@ class TextFollower:
                     if progress is not None and told < head:
                         progress(head)
                     return True
-                try:
-                    with locked(self._folder, wait_seconds):
-                        reached = self._advance(index, head)
-                except text_snapshot.IndexUnwritable:
+                if stopped():
                     return False
+                with locked(self._folder, wait_seconds):
+                    reached = self._advance(index, head, documents or BATCH_DOCUMENTS)
                 if self._base(index) < reached:
                     return False  # made anew by another process, or unreadable as soon as written
                 if reached <= base:
@@ -257,16 +291,24 @@ class TextFollower:
 
     def _catch_up_patiently(self, index: TextIndex, head: int) -> None:
         """Catch up, waiting for another process only while the index grows under its hands."""
-        before = self._base(index)
-        while not self.catch_up(head, wait_seconds=self._patience):
+        before, looks = self._base(index), self._looks
+        while True:
+            try:
+                if self._caught_up(head, LOOK_SECONDS if looks else 0.0):
+                    self._looks = PATIENT_LOOKS
+                    return
+            except text_snapshot.IndexLocked:
+                pass
+            except text_snapshot.IndexUnwritable:
+                looks = 0
             index.refresh()
             reached = self._base(index)
-            if reached <= before:
-                # A process that was stopped with the lock in its hands must not slow every search.
-                self._patience = 0.0
-                return
+            looks = self._looks if reached > before else looks - 1
             before = reached
-        self._patience = PATIENCE_SECONDS
+            if looks <= 0:
+                # A process that was stopped with the lock in its hands must not slow every search.
+                self._looks = 0
+                return
 
     def _mend(self, views: Sequence[tail.View], head: int) -> None:
         """Leave a damaged index aside, and make it again if no other process is writing it."""
@@ -276,7 +318,7 @@ class TextFollower:
                     self._opened().distrust(view)
             self.catch_up(head)
 
-    def _advance(self, index: TextIndex, head: int) -> int:
+    def _advance(self, index: TextIndex, head: int, documents: int) -> int:
         """Apply the next batch, under the lock. Returns how far the index is then."""
         index.refresh()
         base = self._base(index)
@@ -295,7 +337,7 @@ class TextFollower:
                 released = walk.add(document)
                 yield from released
                 taken += len(released)
-                if taken >= BATCH_DOCUMENTS and walk.held:
+                if taken >= documents and walk.held:
                     return  # The next commit has begun, so the one that is the boundary is in.
             yield from walk.end(head)
 

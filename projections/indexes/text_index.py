@@ -29,6 +29,7 @@ _META: Final = "meta.json"
 PASSED: Final = ".passed"
 """Beside the index: the marker in it, and the one that it has come to since without another text."""
 _FOOTER_MAGIC: Final = (1337).to_bytes(4, "little")
+POLL_SECONDS: Final = 0.005
 _LOAD_ATTEMPTS: Final = 3
 _RESET_ATTEMPTS: Final = 3
 """How often to delete a folder in which a process that is just opening it makes Tantivy's lock file again."""
@@ -125,7 +126,7 @@ def locked(folder: Path, wait_seconds: float) -> Iterator[None]:
     lock = FileLock(folder.parent / f"{folder.name}.lock", timeout=wait_seconds)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        lock.acquire(poll_interval=POLL_SECONDS)
     except Timeout as error:
         raise text_snapshot.IndexLocked(str(error)) from error
     except OSError as error:

@@ -3,6 +3,7 @@
 The thread sleeps when nobody nudges it. Whoever holds the lease does the work; every other process goes on without it.
 """
 
+import atexit
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,11 +22,14 @@ class BackgroundWorker:
     """A thread for work that nobody waits for.
 
     It begins with the first nudge; several nudges are one. The work says whether it was done: if it was not, because
-    another process is at it, it is tried again by and by.
+    another process is at it, it is tried again by and by. A thread that does not linger ends when nothing is left to
+    do, tries nothing again, and begins anew with the next nudge.
     """
 
-    def __init__(self, work: Callable[[], bool]) -> None:
+    def __init__(self, work: Callable[[], bool], *, name: str = "worlddb-background", lingers: bool = True) -> None:
         self._work = work
+        self._name = name
+        self._lingers = lingers
         self._due = threading.Condition()
         self._nudged = self._busy = self._closing = self._undone = False
         self._thread: threading.Thread | None = None
@@ -39,7 +43,10 @@ class BackgroundWorker:
                 return
             self._nudged = True
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="worlddb-background", daemon=True)
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                # Nobody has to close a store, and a thread that is inside of a library when the interpreter goes away
+                # takes the process down.
+                atexit.register(self._abandon)
                 self._thread.start()
             self._due.notify_all()
 
@@ -58,17 +65,33 @@ class BackgroundWorker:
         What another process is at is left to that one.
         """
         with self._due:
-            self._due.wait_for(lambda: not self._nudged and not self._busy, PATIENCE_SECONDS)
-            self._closing = True
+            self._due.wait_for(
+                lambda: not self._is_at_work() or (not self._nudged and not self._busy), PATIENCE_SECONDS
+            )
+        self._abandon()
+
+    def _abandon(self) -> None:
+        """Do no more than what is under way."""
+        with self._due:
+            self._closing, thread = True, self._thread
             self._due.notify_all()
-        if self._thread is not None:
-            self._thread.join(PATIENCE_SECONDS)
+        if thread is not None:
+            thread.join(PATIENCE_SECONDS)
+        atexit.unregister(self._abandon)
+
+    def _is_at_work(self) -> bool:
+        """False in a process that was forked off, which has no such thread."""
+        return self._thread is not None and self._thread.is_alive()
 
     def _run(self) -> None:
         while True:
             with self._due:
                 self._busy = False
                 self._due.notify_all()
+                if not self._lingers and not self._nudged:
+                    self._thread = None
+                    atexit.unregister(self._abandon)
+                    return
                 self._due.wait_for(lambda: self._nudged or self._closing, AGAIN_SECONDS if self._undone else None)
                 if self._closing:
                     return

@@ -8,10 +8,13 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
 
+import worlddb
+from worlddb import Database, database, store
 from worlddb.log.model.errors import UnavailableError, WriterBusy
 from worlddb.projections.indexes import catchup, tail
 from worlddb.projections.indexes.catchup import Status, TextFollower
@@ -273,7 +276,7 @@ def test_an_index_ahead_of_a_restored_store_is_made_anew(tmp_path: Path) -> None
 def test_a_process_that_does_not_get_the_lock_searches_the_tail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catchup, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(catchup, "PATIENT_LOOKS", 2)
     monkeypatch.setattr(catchup, "REBUILD_PATIENCE_SECONDS", 0.05)
     log = Log()
     texts = follower(tmp_path, log)
@@ -412,3 +415,82 @@ def test_a_process_killed_while_it_catches_up_leaves_whole_batches_and_no_lock(t
     texts, head = follower(tmp_path, log), left.count + 500
     assert texts.catch_up(head)
     assert texts.status() == Status(head - head % 64, head - head % 64)
+
+
+def _texts(db: Database, count: int) -> None:
+    with db.batch() as tx:
+        for number in range(count):
+            tx.create("Fact", f"fact {number}", content=f"water {number % 7} of the river {number}", resolve=False)
+
+
+def test_the_index_follows_what_a_handle_writes_and_answers_as_one_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "FOLLOWED_EVENTS", 100)
+    monkeypatch.setattr(catchup, "STEP_DOCUMENTS", 64)
+    with worlddb.open(tmp_path / "store") as db:
+        for _ in range(4):
+            _texts(db, 60)
+        db.create("Fact", "the last one")
+    with worlddb.open(tmp_path / "store") as db:
+        followed = db.stats()["checkpoints"]["text"]
+        assert followed == db.head().seq - 1, "all but the last text, which no boundary follows"
+        asked = "water 3 of the last river"
+        before = [(hit.ref, hit.score) for hit in db.view().recall(asked, k=50).hits]
+        assert db.stats()["checkpoints"]["text"] == followed, "nothing was left for a search to do"
+        db.rebuild("text")
+        assert [(hit.ref, hit.score) for hit in db.view().recall(asked, k=50).hits] == before
+
+
+def test_a_search_beside_the_thread_finds_the_last_text_and_waits_for_a_step_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "FOLLOWED_EVENTS", 100)
+    monkeypatch.setattr(catchup, "STEP_DOCUMENTS", 64)
+    steps: list[int] = []
+    advance = catchup.TextFollower._advance
+
+    def counted(self: catchup.TextFollower, index: Any, head: int, documents: int) -> int:
+        steps.append(documents)
+        return advance(self, index, head, documents)
+
+    monkeypatch.setattr(catchup.TextFollower, "_advance", counted)
+    with worlddb.open(tmp_path / "store") as db:
+        for number in range(6):
+            _texts(db, 130)
+            db.create("Fact", f"finale {number}")
+            assert db.view().recall(f"finale {number}", k=1).hits[0].name == f"finale {number}"
+        monkeypatch.setattr(catchup.TextFollower, "_advance", lambda *given: 1 / 0)
+        _texts(db, 130)
+        db._reader._behind.wait(60)
+        assert isinstance(db._reader._behind.error, ZeroDivisionError), "what goes wrong there is no search's matter"
+        monkeypatch.setattr(catchup.TextFollower, "_advance", counted)
+        assert len(db.view().recall("water", k=1_000).hits) == 7 * 130
+        assert db._reader._behind._thread is None, "with nothing to do there is no thread"
+    assert 64 in steps
+
+
+def test_an_index_is_fed_few_texts_a_transaction_and_each_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        for count in (1, 5, 9, 2, 2, 1):
+            _texts(db, count)
+        head = db.head().seq
+        whole = list(db._reader.text._feed(0, head))
+        monkeypatch.setattr(store, "FIRST_ROWS", 2)
+        monkeypatch.setattr(store, "FEED_ROWS", 3)
+        opened = 0
+        snapshot = store.StoreReader.snapshot
+
+        def counted(self: store.StoreReader) -> Any:
+            nonlocal opened
+            opened += 1
+            return snapshot(self)
+
+        monkeypatch.setattr(store.StoreReader, "snapshot", counted)
+        for after in range(head):
+            assert list(db._reader.text._feed(after, head)) == [each for each in whole if each.seq > after]
+        opened = 0
+        assert next(iter(db._reader.text._feed(0, head))) == whole[0]
+        assert (len(whole), opened) == (20, 1)
+        list(db._reader.text._feed(0, head))
+        assert opened == 1 + 5
