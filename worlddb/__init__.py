@@ -57,8 +57,9 @@ else:
         "reconciler.backup.backups": "BackedUp Restored Upgraded",
         "reconciler.backup.snapshots": "Snapshot",
         "reconciler.bundle_import.outside_effects": "ImportPlan OutsideEffect",
+        "reconciler.commands.columns": "Loaded",
         "reconciler.commands.outcome": "Committed Loss Note Receipt Refused Staged",
-        "reconciler.diagnostics.symptom": "Diagnosis Symptom",
+        "reconciler.diagnostics.installation": "Diagnosis Symptom",
         "reconciler.edge_types.handler": (
             "AcyclicHandler EdgeHandler HandledEdge HandlerContext Insert PairProposal PlainHandler Rewritable "
             "WorldText Written"

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from worlddb.reconciler.background.worker import BackgroundWorker
     from worlddb.reconciler.backup import backups, snapshots
     from worlddb.reconciler.bundle_import.outside_effects import ImportPlan
+    from worlddb.reconciler.commands.columns import Loaded
     from worlddb.reconciler.embedding.spaces import EmbeddingSpace
     from worlddb.reconciler.erasure.erasure_preview import ErasurePlan
     from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn
@@ -378,6 +379,39 @@ class Database(WriteCalls):
         elif rests_on != ():
             raise errors.InputError("rests_on was given without a view", "Give seen=view, the one that showed it")
         return Batch(partial(self._execute, progress=progress, look=look), self._ontology, idempotency_key)
+
+    def load(
+        self,
+        worlds: Any = None,
+        edges: Any = None,
+        *,
+        batch: int = 10_000,
+        idempotency_key: str | None = None,
+        progress: Progress | None = None,
+    ) -> Loaded:
+        """Write tables of worlds and edges, column by column: for those who bring many rows.
+
+        A table is a dictionary of columns (lists, NumPy or Arrow arrays), or what hands itself over as Arrow: a table,
+        record batches, a frame of Polars; that needs ``pip install 'worlddb[arrow]'``. Columns are called as the
+        arguments of :meth:`create` and :meth:`link`: ``type``, ``name``, ``content``, ``aliases``, ``world``, ``key``,
+        ``valid_from``, ``valid_to``, ``source``, ``properties``, ``why``, ``resolve``; and of edges ``source``,
+        ``type``, ``target``, ``home``, ``key``, ``properties``, ``valid_from``, ``valid_to``, ``why``. A reference that
+        is a whole number is a row of ``worlds``, from 0 on: in ``world`` one before its own. ``None`` is as if it were
+        not given; times of NumPy are in UTC.
+
+        Worlds come first, then edges, ``batch`` rows a commit, and what is written is what :meth:`batch` would write.
+        Under an ``idempotency_key`` the same load with the same ``batch`` goes on where one broke off.
+        ``progress(done, total)`` is called after each commit; what it raises ends the load there.
+
+        Raises:
+            InputError: a value is wrong; ``details`` has ``table`` and ``row``. Where it is not of its column's kind
+                nothing was written, else the commits before are there.
+            RefusedError: a row was refused; ``details`` as above. The commits before are there.
+        """
+        from worlddb.reconciler.commands.columns import Load
+
+        limits.checked_callable(progress, "progress")
+        return Load(worlds, edges).write(self._execute, batch, idempotency_key, progress)
 
     def ingest(
         self,

@@ -3,8 +3,7 @@
 This module needs no library, so that it can name a missing one.
 """
 
-from worlddb.reconciler.diagnostics.installation import CHECKS
-from worlddb.reconciler.diagnostics.symptom import Symptom
+from worlddb.reconciler.diagnostics.installation import CHECKS, Symptom
 
 
 def installation_symptoms() -> list[Symptom]:

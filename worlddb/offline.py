@@ -20,7 +20,7 @@ from worlddb.projections.tables.storage.schema import LAYOUT
 from worlddb.query.diff import Asked, Difference, StoreMoment, diff_bundles
 from worlddb.query.diff import diff as diff_readers
 from worlddb.reconciler.backup import backups
-from worlddb.reconciler.diagnostics import examination, symptom
+from worlddb.reconciler.diagnostics import examination, installation
 from worlddb.reconciler.edge_types import handler, registry
 from worlddb.reconciler.edge_types.builtin_types import DEFAULT_ONTOLOGY
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, backup_into, folder_of, has_begun, is_regular_file, open_environment
@@ -123,7 +123,7 @@ def diagnose(
     edge_types: Iterable[handler.EdgeHandler] = (),
     clock: Clock | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> symptom.Diagnosis:
+) -> installation.Diagnosis:
     """Find and explain what is wrong with the installation and, with ``path``, with a store.
 
     Changes nothing in the store, which need not open; as any reader it makes LMDB's lock file if there is none. With

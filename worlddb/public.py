@@ -106,8 +106,9 @@ from worlddb.reconciler.background.reclustering import Reclustering
 from worlddb.reconciler.backup.backups import BackedUp, Restored, Upgraded
 from worlddb.reconciler.backup.snapshots import Snapshot
 from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, OutsideEffect
+from worlddb.reconciler.commands.columns import Loaded
 from worlddb.reconciler.commands.outcome import Committed, Loss, Note, Receipt, Refused, Staged
-from worlddb.reconciler.diagnostics.symptom import Diagnosis, Symptom
+from worlddb.reconciler.diagnostics.installation import Diagnosis, Symptom
 from worlddb.reconciler.edge_types.handler import (
     AcyclicHandler,
     EdgeHandler,
@@ -242,6 +243,7 @@ __all__ = [
     "Learned",
     "Likeness",
     "LimitExceeded",
+    "Loaded",
     "Loss",
     "MalformedFile",
     "ManualClock",

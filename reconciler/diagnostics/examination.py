@@ -15,7 +15,7 @@ from worlddb.log.model.errors import DamagedStore, NewerFormat, NotAStore, World
 from worlddb.log.store import environment, log
 from worlddb.projections.runner import Progress
 from worlddb.reconciler.diagnostics import installation, location, stored_state
-from worlddb.reconciler.diagnostics.symptom import Diagnosis, Symptom, on, quoted, restored
+from worlddb.reconciler.diagnostics.installation import Diagnosis, Symptom, on, quoted, restored
 from worlddb.reconciler.edge_types.registry import Ontology
 
 Check = Callable[[], Iterator[Symptom]]

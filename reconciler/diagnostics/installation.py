@@ -1,21 +1,70 @@
-"""Check the installation: Python, the libraries in versions that fit, the extras.
+"""What an examination finds, in words for the person who has to mend it; the checks of the installation.
 
-The checks need none of them.
+These are of Python, the libraries in versions that fit, the extras. Nothing here needs any of them.
 """
 
 from __future__ import annotations
 
 import platform
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
-from typing import TYPE_CHECKING, Final
-
-from worlddb.reconciler.diagnostics.symptom import Symptom
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
+
+
+class Symptom(NamedTuple):
+    """Something that was found.
+
+    ``wrong`` if it damages, stops or endangers something, else it is only worth knowing. ``command`` is what mends it,
+    as it is typed into a shell; empty if no command does. ``remedy`` says it in words.
+    """
+
+    code: str
+    wrong: bool
+    where: str
+    what: str
+    why: str
+    remedy: str
+    command: str = ""
+
+
+class Diagnosis(NamedTuple):
+    """Everything that was found. ``ok`` if nothing of it is wrong.
+
+    ``checked`` names the checks that were made, ``skipped`` those that could not be, each with the reason.
+    """
+
+    ok: bool
+    store: str
+    deep: bool
+    checked: tuple[str, ...]
+    skipped: tuple[tuple[str, str], ...]
+    symptoms: tuple[Symptom, ...]
+
+
+def on(folder: Path, words: str) -> str:
+    """A command line about a store."""
+    return f"worlddb --store {quoted(folder)} {words}"
+
+
+def quoted(path: Path) -> str:
+    """A path as it is typed into a shell."""
+    return shlex.quote(str(path))
+
+
+def restored(folder: Path) -> str:
+    """Give the command line that makes a store of a backup.
+
+    The new store lies beside one that cannot be trusted any more.
+    """
+    return f"worlddb restore BACKUP --into {quoted(folder)}.restored"
+
 
 DISTRIBUTION: Final = "worlddb"
 EXTRAS: Final = {

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from worlddb.log.store import durable, environment, lock, scratch, shared_environment
 from worlddb.reconciler.background.worker import LEASE_FILE
-from worlddb.reconciler.diagnostics.symptom import Symptom, on, quoted, restored
+from worlddb.reconciler.diagnostics.installation import Symptom, on, quoted, restored
 
 LEAST_BYTES: Final = 64 << 20
 """With less room on the disk, writes are about to fail."""

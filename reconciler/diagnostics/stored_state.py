@@ -21,7 +21,7 @@ from worlddb.projections.indexes.text_index import TextIndex, damaged_files, sta
 from worlddb.projections.tables.apply import log_marks, settings
 from worlddb.projections.tables.reads.asof import space_in_use, spaces
 from worlddb.projections.tables.storage import rows, schema
-from worlddb.reconciler.diagnostics import location, symptom
+from worlddb.reconciler.diagnostics import installation, location
 from worlddb.reconciler.diagnostics.installation import lacking, missing_extra
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.embedding import multilingual, static_embedder, vectors_of_texts
@@ -37,7 +37,7 @@ MANY_PENDING: Final = 1_000
 """How far texts without a vector are counted."""
 
 
-def layout(env: environment.Environment) -> Iterator[symptom.Symptom]:
+def layout(env: environment.Environment) -> Iterator[installation.Symptom]:
     """Do the tables have the layout of this release."""
     try:
         with env.read() as txn:
@@ -46,20 +46,20 @@ def layout(env: environment.Environment) -> Iterator[symptom.Symptom]:
         yield newer(env.folder, error)
         return
     if found != schema.LAYOUT:
-        yield symptom.Symptom(
+        yield installation.Symptom(
             "older_tables",
             True,
             str(env.folder),
             f"The tables have layout {found}, and this release writes and reads {schema.LAYOUT}",
             "Nothing can be read or written until they are derived again",
             "Upgrade the store; it makes a backup first",
-            symptom.on(env.folder, "upgrade"),
+            installation.on(env.folder, "upgrade"),
         )
 
 
-def newer(folder: Path, error: errors.NewerFormat) -> symptom.Symptom:
+def newer(folder: Path, error: errors.NewerFormat) -> installation.Symptom:
     """A store of a later release."""
-    return symptom.Symptom(
+    return installation.Symptom(
         "newer_format",
         True,
         str(folder),
@@ -72,7 +72,7 @@ def newer(folder: Path, error: errors.NewerFormat) -> symptom.Symptom:
 
 def tables(
     env: environment.Environment, deep: bool, progress: runner.Progress | None = None
-) -> Iterator[symptom.Symptom]:
+) -> Iterator[installation.Symptom]:
     """Check that the tables are level with the log and lead to the root that it recorded.
 
     With ``deep``, check that every row is what the log says.
@@ -88,19 +88,19 @@ def tables(
     yield from (_derived_wrong(env.folder, finding) for finding in findings)
 
 
-def _derived_wrong(folder: Path, finding: verify.Finding) -> symptom.Symptom:
-    return symptom.Symptom(
+def _derived_wrong(folder: Path, finding: verify.Finding) -> installation.Symptom:
+    return installation.Symptom(
         "tables_wrong",
         True,
         f"{folder}, tables",
         finding.problem,
         "Reads come from the tables, so answers may be wrong; the log itself holds",
         "Derive them from the log again",
-        symptom.on(folder, "rebuild tables"),
+        installation.on(folder, "rebuild tables"),
     )
 
 
-def contents(env: environment.Environment, deep: bool) -> Iterator[symptom.Symptom]:
+def contents(env: environment.Environment, deep: bool) -> Iterator[installation.Symptom]:
     """Do the indexes hold what the log says: by their witnesses, and with ``deep`` entry by entry."""
     for found in index_findings(env, deep=deep):
         yield _index_damaged(env.folder, found.folder, found.problem, found.name)
@@ -108,24 +108,24 @@ def contents(env: environment.Environment, deep: bool) -> Iterator[symptom.Sympt
 
 def snapshots(
     env: environment.Environment, deep: bool, progress: runner.Progress | None = None
-) -> Iterator[symptom.Symptom]:
+) -> Iterator[installation.Symptom]:
     """Are the snapshots sealed as was noted, and with ``deep``: are they what their commits come to."""
     for found in check.snapshot_findings(env, deep=deep, progress=progress):
         why = (
             "A replay that starts from it makes a store that never was" if found.is_used else "A replay makes it again"
         )
-        yield symptom.Symptom(
+        yield installation.Symptom(
             "snapshot_damaged",
             found.is_used,
             str(found.folder),
             found.problem,
             f"{why}; the log holds everything that was in it",
             "Delete it",
-            f"rm -r {symptom.quoted(found.folder)}",
+            f"rm -r {installation.quoted(found.folder)}",
         )
 
 
-def text_index(env: environment.Environment) -> Iterator[symptom.Symptom]:
+def text_index(env: environment.Environment) -> Iterator[installation.Symptom]:
     """Is the text index whole, of this store, and near the head."""
     folder = env.folder / environment.INDEX_FOLDER / "text"
     if stamp_of(folder) is None:
@@ -141,7 +141,7 @@ def text_index(env: environment.Environment) -> Iterator[symptom.Symptom]:
     yield from _behind(env, folder, marker, "text")
 
 
-def vector_indexes(env: environment.Environment) -> Iterator[symptom.Symptom]:
+def vector_indexes(env: environment.Environment) -> Iterator[installation.Symptom]:
     """Is the index of each embedding space readable, of this store, and near the head."""
     with env.read() as txn:
         opened = list(spaces(rows.Tables(txn)))
@@ -172,21 +172,21 @@ def _must_be_ours(folder: Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
 
 
-def _index_damaged(store: Path, folder: Path, what: str, name: str) -> symptom.Symptom:
-    return symptom.Symptom(
+def _index_damaged(store: Path, folder: Path, what: str, name: str) -> installation.Symptom:
+    return installation.Symptom(
         "index_damaged",
         True,
         str(folder),
         what,
         "Searches may miss texts, or take long until it is made anew; the log holds everything that was in it",
         "Make it anew from the log",
-        symptom.on(store, f"rebuild {name}"),
+        installation.on(store, f"rebuild {name}"),
     )
 
 
 def _behind(
     env: environment.Environment, folder: Path, marker: fields.Marker | None, name: str
-) -> Iterator[symptom.Symptom]:
+) -> Iterator[installation.Symptom]:
     with env.read() as txn:
         log = LmdbLog(txn)
         head = log.head().seq
@@ -199,18 +199,18 @@ def _behind(
     if marker is None or not ours:
         yield _index_damaged(env.folder, folder, "It belongs to another store, or to another history of this one", name)
     elif head - marker.seq > FAR_BEHIND:
-        yield symptom.Symptom(
+        yield installation.Symptom(
             "index_behind",
             False,
             str(folder),
             f"It has the commits up to {marker.seq:,}, and the log ends at {head:,}",
             "The next search takes the others in first, which it waits for; nothing is missed",
             "Let it catch up now, if searches are to be quick",
-            symptom.on(env.folder, f"rebuild {name}"),
+            installation.on(env.folder, f"rebuild {name}"),
         )
 
 
-def vectors_pending(env: environment.Environment) -> Iterator[symptom.Symptom]:
+def vectors_pending(env: environment.Environment) -> Iterator[installation.Symptom]:
     """Are there texts without a vector."""
     count = 0
     with env.read() as txn:
@@ -222,18 +222,20 @@ def vectors_pending(env: environment.Environment) -> Iterator[symptom.Symptom]:
                 break
     if count:
         told = f"more than {MANY_PENDING:,}" if count > MANY_PENDING else f"{count:,}"
-        yield symptom.Symptom(
+        yield installation.Symptom(
             "vectors_pending",
             False,
             str(env.folder),
             f"{told} texts have no vector yet" if count > 1 else "One text has no vector yet",
             "They are found by their words and not by their meaning",
             f"Give them vectors by the model {static_embedder.MODEL if space is None else space.model}",
-            symptom.on(env.folder, "embed" if space is None or space.model in _SHIPPED else "embed --embedder NAME"),
+            installation.on(
+                env.folder, "embed" if space is None or space.model in _SHIPPED else "embed --embedder NAME"
+            ),
         )
 
 
-def models(env: environment.Environment) -> Iterator[symptom.Symptom]:
+def models(env: environment.Environment) -> Iterator[installation.Symptom]:
     """Is the extra here that the model of the embedding space in use needs."""
     with env.read() as txn:
         space = space_in_use(LmdbLog(txn), rows.Tables(txn))
@@ -243,7 +245,7 @@ def models(env: environment.Environment) -> Iterator[symptom.Symptom]:
         yield missing_extra(extra, unmet, why)
 
 
-def handlers(env: environment.Environment, ontology: Ontology) -> Iterator[symptom.Symptom]:
+def handlers(env: environment.Environment, ontology: Ontology) -> Iterator[installation.Symptom]:
     """Is the code here of every edge type that was registered."""
     codes = ontology.codes
     with env.read() as txn:
@@ -251,23 +253,23 @@ def handlers(env: environment.Environment, ontology: Ontology) -> Iterator[sympt
         known = [one for one in settings.registered(rows.Tables(txn), head) if not one.is_built_in]
     lacking = sorted({one.type for one in known if (one.type, one.row.handler_version, one.row.digest) not in codes})
     if lacking:
-        yield symptom.Symptom(
+        yield installation.Symptom(
             "handler_missing",
             False,
             str(env.folder),
             f"This process has no handler for registered edge types: {', '.join(lacking)}",
             "It reads everything, says where a handler would have changed an answer, and refuses new edges of them",
             "Programs that write such edges open the store with edge_types=[...]; the command line cannot",
-            symptom.on(env.folder, "types"),
+            installation.on(env.folder, "types"),
         )
 
 
-def supposed(env: environment.Environment) -> Iterator[symptom.Symptom]:
+def supposed(env: environment.Environment) -> Iterator[installation.Symptom]:
     """Is this what happened, or only what might have."""
     with env.read() as txn:
         told = log_marks.described(LmdbLog(txn), rows.Tables(txn))
     if told:
-        yield symptom.Symptom(
+        yield installation.Symptom(
             "hypothetical",
             False,
             str(env.folder),
@@ -285,12 +287,12 @@ _AHEAD: Final = 60 * _SECOND
 """How far the last commit may be ahead of the clock: two machines' clocks differ by a little."""
 
 
-def pages(env: environment.Environment) -> Iterator[symptom.Symptom]:
+def pages(env: environment.Environment) -> Iterator[installation.Symptom]:
     """Can the structure of the data file be followed."""
     yield from _damaged(env.folder, verify.page_findings(env.damaged_pages()))
 
 
-def chain(env: environment.Environment, progress: runner.Progress | None = None) -> Iterator[symptom.Symptom]:
+def chain(env: environment.Environment, progress: runner.Progress | None = None) -> Iterator[installation.Symptom]:
     """Is every commit, event and text what was written."""
 
     def read(work: Callable[[LmdbLog], object]) -> object:
@@ -312,57 +314,57 @@ def chain(env: environment.Environment, progress: runner.Progress | None = None)
     yield from _damaged(env.folder, sorted([*findings, *gaps]))
     if not findings and not gaps:
         for remark in cast(list[verify.Finding], read(lambda log: [*verify.remarks_on(log)])):
-            yield symptom.Symptom(
+            yield installation.Symptom(
                 "erasure_unproven",
                 False,
                 f"{env.folder}, commit {remark.seq}",
                 remark.problem,
                 "Whoever could write to the files then may have deleted a text and invented its erasure",
                 "Ask who kept the store then; if that erasure was none, restore a backup from before",
-                symptom.on(env.folder, f"log --from {remark.seq} --to {remark.seq}"),
+                installation.on(env.folder, f"log --from {remark.seq} --to {remark.seq}"),
             )
     for problem in beside:
-        yield symptom.Symptom(
+        yield installation.Symptom(
             "copies_altered",
             False,
             str(env.folder / copies.COPIES_FILE),
             problem,
             "Somebody tidied up, or wanted a copy to be forgotten",
             "Make the next copy, a backup say: that writes the list again",
-            symptom.on(env.folder, "backup PLACE"),
+            installation.on(env.folder, "backup PLACE"),
         )
 
 
-def _damaged(folder: Path, findings: list[verify.Finding]) -> Iterator[symptom.Symptom]:
+def _damaged(folder: Path, findings: list[verify.Finding]) -> Iterator[installation.Symptom]:
     """The first of the findings, and how many there are; `worlddb verify` lists all."""
     if not findings:
         return
     first, *others = findings
     more = f" (and {len(others):,} more findings: see `worlddb verify`)" if others else ""
-    yield symptom.Symptom(
+    yield installation.Symptom(
         "damaged",
         True,
         f"{folder}, commit {first.seq}" if first.seq else f"{folder}, outside the commits",
         first.problem + more,
         "The file was changed, and not by the engine. Commits before the first bad one can be trusted",
         "Restore the store from a backup that is older than the damage, and check the disk",
-        symptom.restored(folder),
+        installation.restored(folder),
     )
 
 
-def _unfinished(folder: Path, seq: int) -> symptom.Symptom:
-    return symptom.Symptom(
+def _unfinished(folder: Path, seq: int) -> installation.Symptom:
+    return installation.Symptom(
         "erasure_unfinished",
         True,
         f"{folder}, commit {seq}",
         "An erasure was not finished: the bytes that it erased may still lie in the files",
         "Somebody was promised that they are gone",
         "Open the store once, with room on the disk; that finishes it",
-        symptom.on(folder, "stats"),
+        installation.on(folder, "stats"),
     )
 
 
-def moment(env: environment.Environment, clock: Clock) -> Iterator[symptom.Symptom]:
+def moment(env: environment.Environment, clock: Clock) -> Iterator[installation.Symptom]:
     """Is the clock behind the last commit."""
     try:
         with env.read() as txn:
@@ -373,7 +375,7 @@ def moment(env: environment.Environment, clock: Clock) -> Iterator[symptom.Sympt
         return  # What cannot be read is told where the chain is.
     behind = last - now_of(clock)
     if behind > _AHEAD:
-        yield symptom.Symptom(
+        yield installation.Symptom(
             "clock_behind",
             True,
             f"commit {head}",
@@ -384,10 +386,10 @@ def moment(env: environment.Environment, clock: Clock) -> Iterator[symptom.Sympt
         )
 
 
-def map_size(env: environment.Environment, reserved: int, used: int) -> Iterator[symptom.Symptom]:
+def map_size(env: environment.Environment, reserved: int, used: int) -> Iterator[installation.Symptom]:
     """Does the file have room in the map that was reserved for it."""
     if used > FULL_SHARE * reserved:
-        yield symptom.Symptom(
+        yield installation.Symptom(
             "map_nearly_full",
             False,
             str(env.folder),
@@ -398,17 +400,17 @@ def map_size(env: environment.Environment, reserved: int, used: int) -> Iterator
         )
 
 
-def kind(env: environment.Environment) -> Iterator[symptom.Symptom]:
+def kind(env: environment.Environment) -> Iterator[installation.Symptom]:
     """Is this a store that can be written to."""
     with env.read() as txn:
         copy = LmdbLog(txn).copy_kind()
     if copy:
-        yield symptom.Symptom(
+        yield installation.Symptom(
             "is_copy",
             False,
             str(env.folder),
             f"This is a copy ({copy}): it can be read, and nothing may be written but by copying",
             "A backup that somebody wrote to could not be brought up to date any more",
             "Make a store of it if you want to write",
-            f"worlddb restore {symptom.quoted(env.folder)} --into {symptom.quoted(env.folder)}.restored",
+            f"worlddb restore {installation.quoted(env.folder)} --into {installation.quoted(env.folder)}.restored",
         )

@@ -45,7 +45,7 @@ _PUBLIC = """
     AlteredRecord Blame BlamedEdge BlamedField CHANGE_KINDS Detail HISTORY_RELATIONS
     AcyclicHandler EdgeHandler EdgeType HandledEdge HandlerContext HandlerFailed Insert PairProposal PlainHandler
     Rewritable WorldText Written
-    Considered Contender Likeness Loss Reclustering Tiebreaker Tuning
+    Considered Contender Likeness Loaded Loss Reclustering Tiebreaker Tuning
     Basis Changes Held Reach Reached Shift Stale TRUST_LEVELS Trusted
     BoundQuery Composed POOLS Query Stage Subgraph
     Diagnosis Symptom diagnose
