@@ -96,10 +96,10 @@ class Times(NamedTuple):
     clock_ms: list[float]
     processor_ms: list[float]
 
-    def take(self, ask: Callable[..., Any], *arguments: Any) -> None:
+    def take(self, ask: Callable[..., Any], *arguments: Any, **named: Any) -> None:
         """Ask once, and take the time."""
         clock, processor = perf_counter(), process_time()
-        ask(*arguments)
+        ask(*arguments, **named)
         self.processor_ms.append(1000 * (process_time() - processor))
         self.clock_ms.append(1000 * (perf_counter() - clock))
 

@@ -8,7 +8,9 @@ present's; `p50_ms` and `p95_ms` are of the clock. The present's are those of th
 
 Ranked reads take candidates from the present indexes, except those named `exact`, which build a scratch index of
 exactly what the view sees and are sampled a few times only. `recall_at_10` is the share of the exact ten nearest that
-the vector index finds. The indexes are caught up before the clock runs.
+the vector index finds. `first_recall_ms` is of the first one by words behind the load, as it left the text index; then
+the indexes are caught up before the clock runs. With `--beside N` a store of N nodes is read first, and `growth` says
+how many times as long the reads of the present take in the large one.
 
 Shapes whose name ends in `_confined` are asked through one view that is confined to a world, about what is inside;
 those in `_inside` ask the same of a view that is not. `recall_exact_confined_first` makes a view each time, as a
@@ -34,6 +36,8 @@ from worlddb import Database, View, World
 MOMENTS: Final = (5, 50, 95)
 """After how many in 100 of the load's commits."""
 EXACT_SAMPLES: Final = 3
+GROWING: Final = ("get", "edges_out", "bm25", "vector", "recall")
+"""Reads of which it is said how they grow with the store."""
 _EDGES_A_NODE: Final = 4
 _BATCH: Final = 1_000
 _WARM_UP: Final = 3
@@ -42,7 +46,13 @@ _WARM_UP: Final = 3
 def main() -> None:
     arguments = _arguments()
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
+        small = None
+        if arguments.beside is not None:
+            given = argparse.Namespace(**{**vars(arguments), "nodes": arguments.beside, "confined": False})
+            small = measure(Path(folder) / "small", given)
         result = measure(Path(folder), arguments)
+        if small is not None:
+            result["growth"] = _growth(small, result)
     rows = [
         (name, p50_ms, result["p95_ms"][name], result["ratio"].get(name, ""), result["samples"][name])
         for name, p50_ms in result["p50_ms"].items()
@@ -53,6 +63,10 @@ def main() -> None:
         f"The dearest read of the past: {result['largest_ratio']['unranked']} times the present unranked, "
         f"{result['largest_ratio']['ranked']} times ranked.",
     ]
+    notes.append(f"The first recall behind the load: {result['first_recall_ms']} ms.")
+    if arguments.beside is not None:
+        told = ", ".join(f"{name} {of['p95']} ({of['processor_p50']})" for name, of in result["growth"].items())
+        notes.append(f"As a multiple of {arguments.beside:,} nodes, p95 by the clock (p50 of the processor): {told}.")
     if arguments.confined:
         notes.append(f"The world of the confined view contains {result['confined_worlds']:,} with itself.")
     report(arguments, "reads", result, ("shape", "p50 ms", "p95 ms", "ratio", "samples"), rows, notes)
@@ -64,6 +78,9 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--samples", type=positive, default=200, help="questions of each shape")
     arguments.add_argument("--exact-samples", type=positive, default=EXACT_SAMPLES, help="the same for exact ones")
     arguments.add_argument("--confined", action=argparse.BooleanOptionalAction, default=True, help="confined views too")
+    arguments.add_argument(
+        "--beside", type=positive, metavar="N", help="the same in a store of N nodes, and how it grows"
+    )
     arguments.add_argument("--dir", help="where the store is made (default: the system's temporary folder)")
     return arguments.parse_args()
 
@@ -73,7 +90,8 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     edges = arguments.nodes * _EDGES_A_NODE
     db, loader = load(folder / "store", arguments.seed, arguments.nodes, edges, _BATCH, embedder=WordDirections())
     with db:
-        loaded = db.head().seq
+        loaded, first = db.head().seq, Times([], [])
+        first.take(db.view().recall, words(random.Random(arguments.seed), 3), lanes=("text",))
         embedded = db.embed().embedded
         assert db.catch_up(), "nobody else has the indexes of this store"
         taken, ratios = _past_and_present(db, loader, loaded, arguments)
@@ -93,7 +111,20 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             "ranked": max(ratios[name] for name in ranked),
         },
         "samples": {name: len(times.clock_ms) for name, times in taken.items()},
+        "processor_p50_ms": {name: rounded(p50(times.processor_ms)) for name, times in taken.items()},
+        "first_recall_ms": rounded(first.clock_ms[0], 1),
         **result,
+    }
+
+
+def _growth(small: dict[str, Any], large: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """How many times as long each read of the present takes in a larger store."""
+    return {
+        name: {
+            "p95": rounded(large["p95_ms"][name] / small["p95_ms"][name], 2),
+            "processor_p50": rounded(large["processor_p50_ms"][name] / small["processor_p50_ms"][name], 2),
+        }
+        for name in GROWING
     }
 
 

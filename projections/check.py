@@ -18,7 +18,7 @@ from worlddb.log.store import copies, environment, scratch, shared_environment, 
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.index_check import index_findings
 from worlddb.projections.runner import apply_commit
-from worlddb.projections.tables.apply import log_marks
+from worlddb.projections.tables.apply.log_marks import LogTree
 from worlddb.projections.tables.storage import rows, schema
 
 CHUNK_COMMITS = 64
@@ -78,7 +78,7 @@ def tree_findings(env: environment.Environment, last: int) -> list[verify.Findin
     expected = verify.tree_of_headers(env.read, last)
     with env.read() as txn:
         try:
-            found = merkle.tree_root(log_marks.LogTree(LmdbLog(txn), rows.Tables(txn)), last)
+            found = merkle.tree_root(LogTree(LmdbLog(txn), rows.Tables(txn)), last)
         except errors.WorldDBError as error:
             return [verify.Finding(last, error.message)]
     return (
@@ -277,14 +277,9 @@ def _compare(kept: rows.Tables, derived: rows.Tables, last: int) -> list[verify.
     findings: list[verify.Finding] = []
     if kept.progress().seq != last:
         return findings
-    # Totals that nobody has kept count for nothing: those of tables that an earlier version began.
-    uncounted = {log_marks.TOTALS} if log_marks.totals(kept) is None else set()
     for name, table in derived.by_name().items():
-        passed = uncounted if name == "progress" else set()
-        theirs = (pair for pair in kept.by_name()[name].scan(b"") if pair[0] not in passed)
+        theirs = kept.by_name()[name].scan(b"")
         for key, value in table.scan(b""):
-            if key in passed:
-                continue
             pair = next(theirs, None)
             if pair != (key, value):
                 shown = pair[0] if pair is not None else key

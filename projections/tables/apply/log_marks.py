@@ -109,15 +109,14 @@ class Totals(NamedTuple):
 
 
 def totals(tables: rows.Tables) -> Totals | None:
-    """The totals after the last commit; ``None`` in tables that were made before there were any."""
+    """The totals after the last commit; ``None`` if somebody took them away, which ``verify --deep`` says."""
     seq = tables.progress().seq
     if not seq:
         return Totals(0, 0, {})
     stored = tables.progress_table.get(TOTALS)
-    if stored is None:
+    if stored is None or len(stored) < 24 or len(stored) % 16 != 8:
         return None
     counted_at, unlinked, proposals, *of_spaces = struct.unpack(f">{len(stored) // 8}Q", stored)
-    # A commit of who does not count leaves them behind; a rebuild counts again.
     if counted_at != seq:
         return None
     return Totals(unlinked, proposals, dict(zip(of_spaces[::2], of_spaces[1::2], strict=True)))

@@ -181,11 +181,11 @@ class Progress(NamedTuple):
 
 
 PROGRESS = struct.Struct(">QQQH")
-LAYOUT: Final = 4
+LAYOUT: Final = 5
 """The version of all that this page says; 0 had no number. Whoever changes a row, or what it means, counts it up.
 
 Layout 1 had a form in its blocks once for each of its holders, layout 2 of each pair the latest proposal alone, layout
-3 of each version one span."""
+3 of each version one span, layout 4 no totals."""
 LAYOUT_BYTES: Final = 2
 NOTHING_APPLIED: Final = Progress(0, ROOT_NODE, 1, LAYOUT)
 
