@@ -7,10 +7,12 @@ the caller searches when it needs the hits.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from functools import partial
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -339,16 +341,35 @@ class PickedSearch:
 
 def _in_order(searcher: Searcher, found: list[tuple[float, DocAddress]], most: int) -> list[fields.TextHit]:
     """The first so many hits, best first, ties in log order."""
-    end = min(most, len(found))
-    while 0 < end < len(found) and found[end][0] == found[end - 1][0]:
-        end += 1
-    found = found[:end]
+    if 0 < most < len(found) and found[most][0] == found[most - 1][0]:
+        begin, end = (cut(found, -found[most][0], key=_falling) for cut in (bisect_left, bisect_right))
+        found = found[:begin] + _earliest(searcher, found[begin:end], most - begin)
+    else:
+        found = found[:most]
     scores = [score for score, _ in found]
     columns = _columns(searcher, found, fields.NODE, fields.VERSION, fields.SEQ)
     hits = list(map(fields.TextHit._make, zip(*columns, scores, strict=True)))
     if len(set(scores)) < len(scores):
         hits.sort(key=rank)
-    return hits[:most]
+    return hits
+
+
+def _falling(hit: tuple[float, DocAddress]) -> float:
+    return -hit[0]
+
+
+def _earliest(searcher: Searcher, tied: list[tuple[float, DocAddress]], most: int) -> list[tuple[float, DocAddress]]:
+    """The first so many of hits with one score, in the log's order.
+
+    Of a word that all texts have there are thousands, of which few are looked at more closely.
+    """
+    (seqs,) = _columns(searcher, tied, fields.SEQ)
+    last = nsmallest(most, seqs)[-1]
+    early = [hit for hit, seq in zip(tied, seqs, strict=True) if seq <= last]
+    if len(early) == most:
+        return early
+    order = zip(*_columns(searcher, early, fields.SEQ, fields.NODE, fields.VERSION), range(len(early)), strict=True)
+    return [early[place] for *_, place in nsmallest(most, order)]
 
 
 def _columns(searcher: Searcher, found: list[tuple[float, DocAddress]], *names: str) -> list[list[int]]:
