@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from bench._peers import complaints, speed
+from bench._peers import complaints, hops, speed
 from bench._peers.contract import Absent, Kind, Peer, dimension, vectors_of
 from bench._peers.registry import KINDS
 from bench._peers.syncs import syncs_per_write
@@ -34,6 +34,25 @@ _FIGURES: Final = {
     "search_p95_ms": "\np95 ms",
     "bytes_per_text": "bytes\na text",
     "bytes_per_text_cleaned": "cleaned\nup",
+}
+_SEARCHED: Final = (
+    *(
+        "write_found_p50_ms",
+        "write_found_p95_ms",
+        "written_found",
+        "load_found_per_s",
+        "search_p50_ms",
+        "search_p95_ms",
+    ),
+    *("found_at_10", "new_text_found", "replaced_text_found", "other_process_finds"),
+)
+"""What cannot be said of who searches nothing."""
+_HOPS: Final = {
+    "one_hop_p50_ms": "one hop\np50 ms",
+    "one_hop_p95_ms": "\np95 ms",
+    "two_hops_p50_ms": "two hops\np50 ms",
+    "two_hops_p95_ms": "\np95 ms",
+    "load_per_s": "load\n/s",
 }
 _ANSWERS: Final = (
     "searches\nby",
@@ -69,7 +88,10 @@ def main() -> None:
         ", ".join(f"{name}: {told.get('version') or told['absent']}" for name, told in result["peers"].items()) + ".",
     )
     more = (("", *_ANSWERS), answers)
-    report(arguments, "peers", result, ("", *_FIGURES.values()), rows, notes, more)
+    walked = [(name, *(told[key] for key in _HOPS)) for name, told in result["hops"].items()]
+    report(
+        arguments, "peers", result, ("", *_FIGURES.values()), rows, notes, more, (("graph", *_HOPS.values()), walked)
+    )
 
 
 def _arguments() -> argparse.Namespace:
@@ -106,8 +128,11 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         for part in parts:
             told[kind.name] |= part[kind.name]
         told[kind.name] |= _kept(kind, folder / kind.name, count, marked)
+        if kind.searches == "nothing":
+            told[kind.name] |= dict.fromkeys(_SEARCHED)
     sizes = {"texts": arguments.texts, "writes": arguments.writes, "questions": arguments.questions}
-    return {"peers": told, "floor": floor_times, **sizes, "load_average": round(os.getloadavg()[0], 1)}
+    walked = hops.measured(folder, arguments.seed, arguments.texts, arguments.questions) if kinds else {}
+    return {"peers": told, "hops": walked, "floor": floor_times, **sizes, "load_average": round(os.getloadavg()[0], 1)}
 
 
 def _present(only: list[str] | None) -> tuple[dict[str, dict[str, Any]], list[Kind]]:
@@ -153,7 +178,11 @@ def _answers(told: dict[str, Any]) -> tuple[str, ...]:
         ", ".join(_cell(left) for left in told["left_after_cleaning"].values()),
         _cell(told["killed_write_kept"]),
         both + (f", refused: {together['refused'].partition(':')[0]}" if together["refused"] else ""),
-        "refused" if told["other_process_finds"] is None else _cell(told["other_process_finds"]),
+        "-"
+        if told["searches"] == "nothing"
+        else "refused"
+        if told["other_process_finds"] is None
+        else _cell(told["other_process_finds"]),
     )
 
 

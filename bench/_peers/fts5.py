@@ -9,7 +9,7 @@ from typing import Any
 
 from bench._peers.contract import HITS, Absent, Kind
 
-_SCHEMA = """
+SCHEMA = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
 CREATE TABLE IF NOT EXISTS facts (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, text TEXT NOT NULL);
@@ -39,7 +39,7 @@ class FullText:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._connection = sqlite3.connect(folder / "facts.db", isolation_level=None)
-        self._connection.executescript(_SCHEMA)
+        self._connection.executescript(SCHEMA)
 
     def write(self, key: str, text: str) -> None:
         self._connection.execute(_ADD, (key, text))

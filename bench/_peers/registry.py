@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from bench._peers import chroma, fts5, lance, langgraph, ours
+from bench._peers import chroma, events, fts5, hybrid, lance, langgraph, ours
 from bench._peers.contract import Kind
 
-KINDS: Final[tuple[Kind, ...]] = (ours.KIND, fts5.KIND, chroma.KIND, lance.KIND, langgraph.KIND)
+KINDS: Final[tuple[Kind, ...]] = (
+    ours.KIND,
+    fts5.KIND,
+    hybrid.KIND,
+    chroma.KIND,
+    lance.KIND,
+    langgraph.KIND,
+    events.KIND,
+)
 
 
 def kind_of(name: str) -> Kind:

@@ -221,7 +221,9 @@ def test_commits_compares_both_durabilities_by_numbers_of_threads() -> None:
 
 def test_reads_answer_every_shape_in_the_present_and_at_three_moments_of_the_past() -> None:
     told = run("reads", "--nodes", "60", "--samples", "2", "--beside", "40")
-    assert told["growth"].keys() == {"get", "edges_out", "bm25", "vector", "recall"} and told["first_recall_ms"] > 0
+    growth, first = told["growth"], told["first_recall_ms"]
+    assert isinstance(growth, dict) and growth.keys() == {"get", "edges_out", "bm25", "vector", "recall"}
+    assert isinstance(first, float) and first > 0
     past = {f"{shape}_past_{moment}" for shape in READ_SHAPES for moment in (5, 50, 95)}
     ratios, largest = told["ratio"], told["largest_ratio"]
     assert isinstance(ratios, dict) and ratios.keys() == past and min(ratios.values()) > 0

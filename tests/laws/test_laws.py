@@ -89,7 +89,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
         reading |= {"export", "export_jsonl", "export_lines", "check_world", "import_plan"}
         writing |= {"import_bundle", "embed", "reembed", "keep_up", "forget_user"}
         reading |= {"spaces", "background"}
-        others = {"batch", "signed", "ingest", "embed", "recluster", "background_error", "at_close"}
+        others = {"batch", "signed", "ingest", "load", "embed", "recluster", "background_error", "at_close"}
         assert public <= writing | keeping | reading | others
 
 
