@@ -545,10 +545,11 @@ class Memory:
             raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {known}")
         look = self.db.view()
         ends = {kind: [self._memory(ref).ref for ref in _listed(refs)] for kind, refs in joined.items()}
-        begun, begins = self._begun(), None if since is None else times.parse_time(since, "since")
+        views, begins = self._views(), None if since is None else times.parse_time(since, "since")
+        begun = "" if views else self._nothing_yet()
         named, seeing = [self._own_name(each) for each in about], dict[str, View]()
         near = []
-        for view in self._views():
+        for view in views:
             for each in view.near(text, about=named or None, since=begins):
                 near += [] if each.ref in seeing else [each]
                 seeing.setdefault(each.ref, view)
@@ -750,7 +751,7 @@ class Memory:
                 self.db.embed()
             except errors.UnavailableError:
                 pass
-        views = self._views()
+        views = self._views() if receipt.proposals or receipt.notes else []
         proposals = [ref for ref in receipt.proposals if not views or any(_is_shown(view, ref) for view in views)]
         told = receipt.notes
         if views and self._label is not None:

@@ -15,7 +15,7 @@ from worlddb.log.model import errors, limits, times
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
-from worlddb.query.question.question import CONVEX, LANES, VECTOR, Question, Request
+from worlddb.query.question.question import CONVEX, LANES, Question, Request
 from worlddb.query.reads import world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import recall
@@ -102,6 +102,10 @@ class _Subject(NamedTuple):
         return len(targets) == len(self.names) and all(not name.isdisjoint(targets) for name in self.names)
 
 
+_Framed = tuple[statement_frame.Frame | None, str]
+"""What a statement says by its words, and the statement for comparing it letter by letter."""
+
+
 def near(
     window: Window,
     text: str,
@@ -119,24 +123,24 @@ def near(
     limits.checked_number(limit, "limit", 1, LATEST)
     question, names = Question(text, window.place.moment.valid), _names(about)
     request = Request(question, world, RECALLED, False, valid_period.Choice(), LANES, CONVEX)
-    hits = recall.recall(window, request)
-    cosines = {hit.ref: hit.scores.get(VECTOR, 0.0) for hit in hits}
-    with window.snapshot() as snapshot:
+
+    def compare(snapshot: visible.VisibleSnapshot, cosines: dict[int, float]) -> list[Near]:
         gate = Gate(snapshot, searched_world(window, snapshot, request), valid_period.Choice())
         subject = _subject(window, snapshot, gate.inside, text, names)
-        tables = snapshot.tables
-        recalled = (tables.node_of(bytes.fromhex(hit.ref)) for hit in hits)
-        nodes = dict.fromkeys([node for node in recalled if node is not None])
+        framed = statement_frame.frame(text, subject.words), statement_frame.folded(text)
+        nodes = dict.fromkeys(cosines)
         nodes.update(dict.fromkeys(_latest_about(snapshot, gate, subject.nodes)))
         found = []
         for node in nodes:
             seen = gate.seen(node)
             if seen is None or seen.row.type == _TURN:
                 continue
-            one = _compared(snapshot, gate.inside, subject, text, node, seen, since, cosines)
+            one = _compared(snapshot, gate.inside, subject, framed, node, seen, since, cosines)
             if one is not None:
                 found.append((-one.likeness, node, one))
-    return [one for _, _, one in sorted(found, key=lambda each: each[:2])][:limit]
+        return [one for _, _, one in sorted(found, key=lambda each: each[:2])][:limit]
+
+    return recall.compared(window, request, compare)
 
 
 def _names(about: Any) -> list[Any]:
@@ -209,11 +213,11 @@ def _compared(
     snapshot: visible.VisibleSnapshot,
     inside: int,
     subject: _Subject,
-    text: str,
+    framed: _Framed,
     node: int,
     seen: SeenVersion,
     since: int | None,
-    cosines: dict[str, float],
+    cosines: dict[int, float],
 ) -> Near | None:
     """A statement that is near a text; ``None`` if it is not, or is about somebody else."""
     body = snapshot.body(seen.row)
@@ -227,14 +231,13 @@ def _compared(
     if "i" in subject.words and not is_linked and all(place.source != inside for place in snapshot.placings(node)):
         # "I" is somebody else in another world.
         return None
-    ref = snapshot.tables.node(node).lineage.hex()
     start = seen.validity.start
     is_later = since is not None and start > since
-    alike = _likeness(subject, said, text, cosines.get(ref, 0.0), is_linked=is_linked, is_later=is_later)
+    alike = _likeness(subject, said, framed, cosines.get(node, 0.0), is_linked=is_linked, is_later=is_later)
     if alike is None:
         return None
     return Near(
-        ref=ref,
+        ref=snapshot.tables.node(node).lineage.hex(),
         text=said,
         likeness=alike.likeness,
         relation=alike.relation,
@@ -245,18 +248,19 @@ def _compared(
         is_of_one=alike.is_of_one,
         is_repeated=not is_later
         and seen.validity.end == times.FOREVER
-        and statement_frame.folded(said) == statement_frame.folded(text)
+        and statement_frame.folded(said) == framed[1]
         and subject.is_that_of(targets)
         and any(place.source == inside for place in snapshot.placings(node)),
     )
 
 
 def _likeness(
-    subject: _Subject, said: str, text: str, cosine: float, *, is_linked: bool, is_later: bool
+    subject: _Subject, said: str, framed: _Framed, cosine: float, *, is_linked: bool, is_later: bool
 ) -> Compared | None:
-    if statement_frame.folded(said) == statement_frame.folded(text):
+    given, folded = framed
+    if statement_frame.folded(said) == folded:
         return statement_relation.REPEATED if is_linked or not subject.nodes else None
-    known, given = statement_frame.frame(said, subject.words), statement_frame.frame(text, subject.words)
+    known = statement_frame.frame(said, subject.words)
     if known is None or given is None:
         return None
     leads = bool(statement_frame.leading_subject(said) & subject.words)

@@ -4,10 +4,10 @@ A recall opens two read transactions: one for the log's head, whom the question 
 before the indexes catch up and the model runs; and one snapshot for all else. An index that is behind opens its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.query.lanes import text_lane, vector_lane
@@ -23,6 +23,9 @@ from worlddb.query.snapshot.snapshot import members_below
 NO_VECTORS: Final = "no text that is seen here has a vector yet"
 _COUNTED: Final = 2_000
 """A world with more members counts as large as all that is seen, where the confidence in hits is judged."""
+
+
+Answered = TypeVar("Answered")
 
 
 class _LookedUp(NamedTuple):
@@ -65,23 +68,62 @@ def recall(window: Window, request: Request) -> records.Recall:
     Raises:
         InputError: ``k``, ``group`` or ``neighbours`` is out of bounds, or there is no such lane or fusion.
     """
+    answered = _asked(window, request, _answer)
+    return answer.nothing_asked(window.place.moment.seq) if answered is None else answered
+
+
+def compared(
+    window: Window, request: Request, compare: Callable[[visible.VisibleSnapshot, dict[int, float]], Answered]
+) -> Answered:
+    """What ``compare`` makes of the worlds that :func:`recall` finds, best first, each with its likeness in meaning.
+
+    It is given the snapshot in which they were found. No records are made of them.
+
+    Raises:
+        InputError: as :func:`recall` does.
+    """
+
+    def by(
+        window: Window, request: Request, looked_up: _LookedUp, text: text_lane.PresentTextLane | None
+    ) -> tuple[Answered]:
+        subject = _subject(window, request, looked_up)
+        with window.snapshot() as snapshot:
+            present = None if text is None else _present(window, snapshot, request, text, subject.query)
+            indexes = present or _exact(window, snapshot, request, subject)
+            shown = retrieve(window, snapshot, request, subject.about, indexes.lanes).shown()
+            found = {hit.passed.node: round(hit.parts.get(VECTOR, 0.0), 6) for hit in shown}
+            return (compare(snapshot, found),)
+
+    answered = _asked(window, request, by)
+    if answered is not None:
+        return answered[0]
+    with window.snapshot() as snapshot:
+        return compare(snapshot, {})
+
+
+def _asked(
+    window: Window,
+    request: Request,
+    by: Callable[[Window, Request, _LookedUp, text_lane.PresentTextLane | None], Answered],
+) -> Answered | None:
+    """The answer to a request, made by the present indexes, or of precisely what is seen; none to no question."""
     request.check()
     if not answer.asks_something(request.question.text):
         with window.snapshot() as snapshot:
             searched_world(window, snapshot, request)
-        return answer.nothing_asked(window.place.moment.seq)
+        return None
     exact = request.exact or window.place.is_confined
     with window.snapshot() as snapshot:
         looked_up = _look_up(window, snapshot, request, exact=exact)
     if exact:
-        answered = _answer(window, request, looked_up, None)
+        answered = by(window, request, looked_up, None)
         window.keep()
         return answered
     with closing(window.present_lane(looked_up.head)) as text:
         # The index catches up here, which must not happen inside of a transaction.
         text.prepare(through=window.place.moment.seq)
         begin(window, request, text)
-        return _answer(window, request, looked_up, text)
+        return by(window, request, looked_up, text)
 
 
 def _answer(
