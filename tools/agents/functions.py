@@ -4,7 +4,7 @@ The program that runs the loop opens the store, so it decides who is recorded as
 No argument that a model writes can change either. ``forget`` closes a statement and erases nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
@@ -136,21 +136,10 @@ def remember(
     if not checked_text(text, "text", MAX_CONTENT_BYTES).strip():
         raise InputError("text is blank", "Give one statement, understandable by itself")
     check_statement_type(type)
-    given = (
-        about,
-        since,
-        until,
-        replaces,
-        contradicts,
-        derived_from,
-        type,
-        name,
-        why,
-        expires_at,
-        world,
-        source,
-        on_near,
-    )
+    # Another look goes through them once more.
+    named, against = _listed(about, "about"), _listed(contradicts, "contradicts")
+    made_of = _listed(derived_from, "derived_from")
+    given = named, since, until, replaces, against, made_of, type, name, why, expires_at, world, source, on_near
     return looked(lambda: _remembered(db, text, *given))
 
 
@@ -232,8 +221,8 @@ def _rewritten(
     return {"id": found.ref, "seq": receipt.seq, **nothing, "lost": _lost(receipt, found.ref), "notes": notes}
 
 
-def _listed(given: str | Sequence[str], what: str) -> list[str]:
-    if not isinstance(given, str | list | tuple):
+def _listed(given: Any, what: str) -> list[str]:
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise InputError(f"{what} is {shown(given)}", "Give one text, or a list of them")
     return [given] if isinstance(given, str) else list(given)
 
