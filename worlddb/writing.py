@@ -182,6 +182,8 @@ class WriteCalls(ABC):
             marks.append(partial(_label, _texts(labels, "labels")))
         if limits.checked_flag(pinned, "pinned"):
             marks.append(lambda ref: cmd.Pin(ref=ref))
+        if not marks:
+            return self._execute([command], idempotency_key)
         return self._execute_marked(command, marks, idempotency_key)
 
     def revise(

@@ -131,11 +131,12 @@ def checked_list(values: Iterable[Given], what: str) -> list[Given]:
     return listed
 
 
-def checked_text(text: object, what: str, max_bytes: int, *, empty: bool = True) -> str:
+def checked_text(text: object, what: str, max_bytes: int, *, empty: bool = True, nul: bool = True) -> str:
     """The text itself if it can be stored.
 
     Raises:
-        InvalidText: it is not a plain ``str``, has no UTF-8 form (lone surrogates), or is empty and may not be.
+        InvalidText: it is not a plain ``str``, has no UTF-8 form (lone surrogates), or is empty, or has a NUL, and may
+            not be or have one.
         LimitExceeded: its UTF-8 form is longer than ``max_bytes``.
     """
     # A subclass would be stored as something else, or not at all.
@@ -158,6 +159,8 @@ def checked_text(text: object, what: str, max_bytes: int, *, empty: bool = True)
         )
     if not empty and not text.strip():
         raise InvalidText(f"{what} is empty", "Give at least one visible character")
+    if not nul and "\0" in text:
+        raise InvalidText(f"{what} has a NUL at character {text.index(chr(0))}", "Leave it out: no text has one")
     return text
 
 

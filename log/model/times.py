@@ -88,6 +88,8 @@ def _in_microseconds(value: int, what: str) -> int:
     As microseconds it would be a moment of early 1970, as seconds or milliseconds it is after 2001. Whole minutes of
     1970 that would be milliseconds are let through.
     """
+    if value * 1_000 >= _MOST:
+        return value
     for unit, scale in (("seconds", 1_000_000), ("milliseconds", 1_000)):
         if _LEAST <= value * scale < _MOST and value % 60_000_000:
             remedy = f"Give microseconds ({value} * {scale:_}), or a timezone-aware datetime"

@@ -151,7 +151,7 @@ class BulkDecider:
         created = ev.Created(lineage, body, details, begins, until, None, stated)
         draft.events.append(created)
         node = draft.applier.create(created, identifier, name)
-        for position in new_aliases(command.aliases):
+        for position in new_aliases(command.aliases) if command.aliases else ():
             draft.emit(ev.Named(lineage, details, position))
         end = hashing.edge_end(lineage, identifier)
         self._endpoints[lineage] = transaction.EdgeEndpoint(node, lineage, 1, end)

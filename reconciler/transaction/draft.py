@@ -152,7 +152,7 @@ class DraftBlobs:
         return self.ids[position]
 
     def body(self, position: int) -> blobs.Body | None:
-        found = self._said(position)
+        found = self._decoded[position] or self._said(position)
         return found if isinstance(found, blobs.Body) else None
 
     def details(self, position: int) -> blobs.Details | None:
