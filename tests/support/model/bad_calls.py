@@ -161,8 +161,6 @@ TEXTS: dict[str, Call] = {
     "a number as idempotency key": lambda s: s.db.retire(s.one, idempotency_key=7),
     "a number as label": lambda s: s.db.label(s.one, 7),
     "a number as tag": lambda s: s.db.tag(s.one, 7),
-    "a tag that is derived": lambda s: s.db.tag(s.one, "Current"),
-    "a text as version of a tag": lambda s: s.db.tag(s.one, "published", version="2"),
     "a blank label": lambda s: s.db.label(s.one, " "),
     "a surrogate in a label": lambda s: s.db.create("Thing", "t", labels=["\ud800"]),
     "no edge type": lambda s: s.db.link(s.one, None, s.other),
@@ -203,6 +201,8 @@ RECURSIVE: dict[str, Any] = {}
 RECURSIVE["itself"] = RECURSIVE
 
 VALUES: dict[str, Call] = {
+    "a tag that is derived": lambda s: s.db.tag(s.one, "Current"),
+    "a text as version of a tag": lambda s: s.db.tag(s.one, "published", version="2"),
     "properties with a number as key": lambda s: s.db.link(s.one, "implies", s.other, properties={1: 2}),
     "properties with an object": lambda s: s.db.link(s.one, "implies", s.other, properties={"a": object()}),
     "properties with bytes": lambda s: s.db.link(s.one, "implies", s.other, properties={"a": b"x"}),
