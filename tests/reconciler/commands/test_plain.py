@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import hypothesis
@@ -14,6 +17,7 @@ import worlddb
 from bench._workload import Loader, Mix, open_seeded
 from tests.support.model.stores import day, new_store
 from worlddb import Database, Receipt
+from worlddb.projections import runner
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.projections.tables.storage.transaction import MAX_KNOWN, CommitCache, EdgeEndpoint, KnownWorlds
 from worlddb.reconciler import pipeline
@@ -191,3 +195,51 @@ def test_a_memory_keeps_what_is_true_after_one_commit_and_not_too_much_of_it() -
     assert not memory.take(b"chain").endpoints, "what was taken is kept again by the commit that took it"
     memory.put(kept, b"chain")
     assert not memory.take(b"another").endpoints
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """What the suite froze to be quick, back with the rest for a while."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("thawed")
+def test_a_pause_of_the_collector_leaves_it_nothing_to_go_through():
+    gc.collect()
+    before = gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()
+    looked: list[str] = []
+    gc.callbacks.append(lambda phase, told: looked.append(phase))
+    try:
+        with runner.collector_paused():
+            kept = [[number] for number in range(5_000)]
+        few = [[number] for number in range(100)]
+    finally:
+        gc.callbacks.pop()
+    assert looked == [], "the next object that was made had all of them gone through"
+    assert (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()) == before
+    assert before[0] and len(kept) == 50 * len(few)
+
+
+@pytest.mark.usefixtures("thawed")
+def test_a_cycle_made_in_a_pause_of_the_collector_is_found_later():
+    class Held:
+        pass
+
+    with runner.collector_paused():
+        held = Held()
+        held.itself = held
+        gone = weakref.ref(held)
+        del held
+    assert gone() is not None
+    gc.collect()
+    assert gone() is None
+
+
+def test_what_a_program_has_frozen_stays_frozen():
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    with runner.collector_paused():
+        pass
+    assert gc.get_freeze_count() == frozen > 0
