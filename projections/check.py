@@ -5,6 +5,7 @@ A snapshot counts if it has the digest that the data file of its store has noted
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.index_check import index_findings
 from worlddb.projections.runner import apply_commit
 from worlddb.projections.tables.apply.log_marks import LogTree
-from worlddb.projections.tables.storage import rows, schema
+from worlddb.projections.tables.storage import packed_runs, rows, schema
 
 CHUNK_COMMITS = 64
 MAX_FINDINGS = 20
@@ -290,6 +291,9 @@ def _compare(kept: rows.Tables, derived: rows.Tables, last: int) -> list[verify.
         else:
             if next(theirs, None) is not None:
                 findings.append(verify.Finding(last, f"the table {name} holds more than the log says"))
+        found = kept.by_name()[name]
+        if isinstance(found, packed_runs.PackedTable):
+            findings += (verify.Finding(last, f"of the table {name}, {fault}") for fault in islice(found.faults(), 1))
         if len(findings) >= MAX_FINDINGS:
             break
     return findings

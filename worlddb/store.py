@@ -29,6 +29,7 @@ from worlddb.projections.indexes.vector_rows import NO_STATEMENTS, VectorRow
 from worlddb.projections.tables.apply.log_marks import described, identity_of, refuse_supposed
 from worlddb.projections.tables.names import canonical
 from worlddb.projections.tables.reads.asof import OpenSpace, all_spaces, dropped_at, space_in_use
+from worlddb.projections.tables.storage.packed_runs import RUNS_KEY
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.query.lanes import text_lane
@@ -176,7 +177,7 @@ def _is_own(name: str) -> bool:
     return name in _OWN_FILES or name.startswith((durable.NEW_PREFIX, scratch.HELD_PREFIX))
 
 
-_OPENING_KEYS: Final = (*OPENING_KEYS, bytes([FIRST_TABLE_BYTE]) + b"applied")
+_OPENING_KEYS: Final = (*OPENING_KEYS, bytes([FIRST_TABLE_BYTE]) + b"applied", RUNS_KEY)
 """What is read whenever a store is opened; by what lies behind it, `verify` looks first."""
 _OWN_FILES: Final = frozenset(
     {

@@ -10,18 +10,20 @@ from typing import Any
 
 import lmdb
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import worlddb
+from bench._workload import load
 from tests.query.reads.test_isolation_vectors import LetterCounts
 from tests.support.model.ontology import Tagged
 from tests.support.model.stores import new_store, worlds
 from worlddb import Thresholds
 from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
-from worlddb.projections.tables.storage import schema
+from worlddb.projections.tables.storage import packed_runs, schema, transaction
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.write_buffer import Table, scan_nodes
+from worlddb.projections.tables.storage.write_buffer import Table, nearest, scan_nodes
 
 MAX_LMDB_KEY_BYTES = 511
 GROUP = 2
@@ -269,3 +271,155 @@ def test_every_python_makes_the_same_of_every_letter():
         letters = (chr(code) for code in range(first, first + 256) if not 0xD800 <= code < 0xE000)
         found.update(normalised(" ".join(f"A{letter}\u0307\u0323" for letter in letters)).encode())
     assert found.hexdigest() == "cd0f3c91b5dd09f763ab112df9083ba517b258810342694112e478d7adbb86d3"
+
+
+packed_steps = st.lists(
+    st.one_of(
+        puts, puts, puts, *(st.tuples(st.just(what), st.none(), st.none()) for what in ("flush", "pack", "pack"))
+    ),
+    max_size=40,
+)
+
+
+@pytest.fixture
+def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are packed as soon as there are a few, and a page has two or three."""
+    monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 6)
+    monkeypatch.setattr(packed_runs, "FEW", 2)
+    monkeypatch.setattr(packed_runs, "PAGE_ROOM", 24)
+    monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
+
+
+@pytest.mark.usefixtures("small_runs")
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=packed_steps, prefix=prefixes, start=st.none() | keys, rest=st.binary(max_size=1), most=st.integers(1, 5))
+def test_a_packed_table_reads_as_a_sorted_dictionary_would(
+    steps: list[tuple[str, Any, Any]], prefix: bytes, start: bytes | None, rest: bytes, most: int
+) -> None:
+    start = None if start is None else prefix + rest
+    entries: dict[bytes, bytes] = {}
+    with environment() as env, env.begin(write=True) as txn:
+        table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, [])
+        for what, key, value in steps:
+            if what == "put":
+                table.put(key, value)
+                entries.pop(key, None) if value is None else entries.update({key: value})
+            else:
+                table.pack() if what == "pack" else table.flush()
+                packed_runs.put_runs(txn, {"names": table.runs})
+                listed = packed_runs.listed_runs(bytes(txn.get(packed_runs.RUNS_KEY) or b"")).get("names", [])
+                assert listed == table.runs
+                table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, listed)
+            for reverse in (False, True):
+                assert list(table.scan(prefix, start, reverse=reverse)) == scanned(entries, prefix, start, reverse)
+                assert list(table.scan(b"", reverse=reverse)) == scanned(entries, b"", None, reverse)
+            if start is not None:
+                assert table.last(prefix, start) == next(iter(scanned(entries, prefix, start, True)), None)
+            assert all(table.get(known) == found for known, found in entries.items())
+            assert key is None or table.get(key) == entries.get(key)
+            for group in (b"aa", b"ab", b"b\xff", b"\xff\xff"):
+                inside = scanned(entries, group, None, False)
+                assert table.has_group(group, fresh=False) or not inside
+                behind = [(FIRST + key, value) for key, value in inside if key >= group + rest]
+                before = [(FIRST + key, value) for key, value in inside[::-1] if key < group + rest]
+                near, whole = nearest(behind, before, most)
+                found = table.around(group, rest, most)
+                assert (sorted(found[0]), found[1]) == (sorted(near), whole)
+        assert all(packed_runs.is_of_runs(bytes(key), {FIRST: table.runs}) for key in below(txn, packed_runs.RUNS_KEY))
+        table.flush()
+        table.pack()
+        assert dict(table.scan(b"")) == entries
+        kept = b"".join(bytes(value) for _, value in txn.cursor())
+        assert len(table.runs) < 12 or len(entries) > 12
+        table.clear()
+        packed_runs.clear_runs(txn)
+        assert below(txn, packed_runs.RUNS_KEY) == [] and kept
+
+
+def below(txn: lmdb.Transaction, first: bytes) -> list[bytes]:
+    with txn.cursor() as cursor:
+        return [bytes(key) for key in cursor.iternext(values=False)] if cursor.set_range(first) else []
+
+
+def test_keys_that_agree_for_longer_than_a_key_of_lmdb_share_a_page():
+    with environment() as env, env.begin(write=True) as txn:
+        table = packed_runs.PackedTable(txn, FIRST, 0, (2,), False, [])
+        rows = {b"k" * 495 + bytes([number]) * 12: bytes([number]) * 255 for number in range(64)}
+        for key, value in rows.items():
+            table.put(key, value)
+        table.pack()
+        assert dict(table.scan(b"")) == rows
+        assert all(table.get(key) == value for key, value in rows.items())
+        assert list(table.scan(b"k" * 495, reverse=True)) == sorted(rows.items(), reverse=True)
+
+
+@pytest.mark.usefixtures("small_runs")
+def test_a_store_with_packed_rows_has_the_hashes_of_one_without_and_can_be_checked_rebuilt_and_erased(tmp_path):
+    with load(tmp_path / "packed", 5, 40, 80, 30)[0] as db:
+        root, names = db.head().root, {bytes(key[1:2]) for key in packed_keys(db)}
+        assert len(names) == len(schema.PACKED) - 2, "all but those that need a caller's key"
+        assert db.verify(deep=True).ok
+        worlds = db.view().find(type="Entity")
+        texts, gone = [world.name for world in worlds], worlds[-1]
+        db.erase(gone.ref, reason="asked for")
+        assert db.verify(deep=True).ok
+        held = b"".join(key + value for key, value in pairs_of(db))
+        words = gone.name.encode()
+        assert words not in held and all(text.encode() in held for text in texts if text != gone.name)
+        after = db.head().root
+        db.rebuild("tables")
+        assert db.head().root == after and db.verify(deep=True).ok
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packed_runs, "MOST_UNPACKED", 1 << 17)
+        with load(tmp_path / "plain", 5, 40, 80, 30)[0] as db:
+            assert db.head().root == root and packed_keys(db) == []
+
+
+def packed_keys(db: Any) -> list[bytes]:
+    return [key for key, _ in pairs_of(db) if key[:1] in (packed_runs.RUNS_KEY, packed_runs.FILTERS) and len(key) > 1]
+
+
+def pairs_of(db: Any) -> list[tuple[bytes, bytes]]:
+    with db._env.read() as txn:
+        return [(bytes(key), bytes(value)) for key, value in txn.cursor()]
+
+
+@pytest.mark.usefixtures("small_runs")
+def test_a_changed_byte_of_a_packed_row_its_filter_or_the_list_is_found(tmp_path):
+    """A scan of all rows asks no filter and looks for no page: what only a look for one row meets is checked too."""
+    load(tmp_path / "store", 5, 40, 80, 30)[0].close()
+    names = packed_runs.RUNS_KEY + bytes([schema.FIRST_TABLE_BYTE + schema.TABLES.index("names")])
+
+    def changed(found: Any) -> str:
+        with worlddb.open(tmp_path / "store", author="tests") as db:
+            key, value = next(pair for pair in pairs_of(db) if found(pair[0]))
+            at = len(value) // 2
+            db._env.write(lambda txn: txn.put(key, value[:at] + bytes([value[at] ^ 4]) + value[at + 1 :]))
+            packed_runs._filters.clear()
+            try:
+                told = " ".join(finding.problem for finding in db.verify(deep=True).findings)
+            except worlddb.DamagedStore as error:
+                told = str(error)
+            db._env.write(lambda txn: txn.put(key, value))
+            assert db.verify(deep=True).ok
+        return told
+
+    assert "names" in changed(lambda key: key.startswith(names))
+    assert "filter of packed run" in changed(lambda key: key[:1] == packed_runs.FILTERS)
+    assert "no known table" in changed(lambda key: key == packed_runs.RUNS_KEY)
+
+
+def test_a_table_of_an_earlier_release_that_is_too_large_for_one_commit_stays_as_it_is(monkeypatch):
+    monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 6)
+    monkeypatch.setattr(packed_runs, "MOST_TAKEN", 20)
+    monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
+    for many, packed in ((19, True), (20, False)):
+        with environment() as env, env.begin(write=True) as txn:
+            for number in range(many):
+                txn.put(b"\x45" + bytes([number]) * 24, b"12345678")
+            tables = Tables(txn)
+            tables.put_progress(schema.Progress(1, 40, 40, schema.LAYOUT))
+            tables.names.put(b"n" * 24, b"87654321")
+            tables.flush()
+            assert bool(Tables(txn).runs()) == packed
+            assert len(list(Tables(txn).names.scan(b""))) == many + 1

@@ -118,6 +118,24 @@ PREFIX_BYTES: Final = {
 }
 """How much of a key names the group that is scanned together."""
 
+PACKED: Final = {
+    "lineages": (16,),
+    "names": (16,),
+    "out": (10, 8),
+    "back": (10, 8),
+    "edges": (16,),
+    "edge_keys": (16,),
+    "hashes": (8,),
+    "keys": (16,),
+    "blocks": (4,),
+    "holders": (4,),
+}
+"""Tables whose keys come in no order: what is put into a large one is packed (``packed_runs.py``).
+
+With the beginnings of a key, by their bytes, that a filter knows; the longest first."""
+LOGGED_GROUPS: Final = frozenset({"hashes"})
+"""Tables whose groups have their keys in log order, so that a later run of rows has the later ones of each group."""
+
 ROOT_NODE: Final = 0
 LIVE: Final = 2**64 - 1
 """An edge that has not been unlinked, an alias that has not been taken back."""
@@ -185,7 +203,8 @@ LAYOUT: Final = 5
 """The version of all that this page says; 0 had no number. Whoever changes a row, or what it means, counts it up.
 
 Layout 1 had a form in its blocks once for each of its holders, layout 2 of each pair the latest proposal alone, layout
-3 of each version one span, layout 4 no totals."""
+3 of each version one span, layout 4 no totals and no
+packed rows."""
 LAYOUT_BYTES: Final = 2
 NOTHING_APPLIED: Final = Progress(0, ROOT_NODE, 1, LAYOUT)
 

@@ -6,13 +6,14 @@ ends, and a :class:`CommitCache` hands it from one commit to the next. :class:`T
 
 from __future__ import annotations
 
+import struct
 from itertools import islice, starmap
 from typing import Final, NamedTuple, Protocol
 
 import lmdb
 
 from worlddb.log.model.errors import DamagedStore, NewerFormat, OlderTables
-from worlddb.projections.tables.storage import schema, write_buffer
+from worlddb.projections.tables.storage import packed_runs, schema, write_buffer
 
 MAX_KNOWN: Final = 50_000
 """How many worlds a writer knows from one batch to the next: about half a kilobyte each."""
@@ -123,9 +124,12 @@ class TrieNodes:
 
 
 _APPLIED: Final = b"applied"
+_APPLIED_KEY: Final = bytes([schema.FIRST_TABLE_BYTE]) + _APPLIED
+COUNTED_EVERY: Final = 1 << 14
 SUPPOSED: Final = b"supposed"
 LAST_CHANGE: Final = schema.U16.pack(0)
 """The key of the last registration's commit. No type has an empty name."""
+_NUMBERS: Final = struct.Struct(">QQQ")
 _UNNUMBERED_BYTES: Final = schema.PROGRESS.size - schema.LAYOUT_BYTES
 _ROOMS: Final = {
     name: (bytes([schema.FIRST_TABLE_BYTE + position]), schema.PREFIX_BYTES.get(name, 0))
@@ -137,6 +141,20 @@ _ROOMS: Final = {
 def missing_row(what: str) -> DamagedStore:
     """The error for a row that another row names and that is not there."""
     return DamagedStore(f"The tables have no {what}", "Run `worlddb verify --deep`, then `worlddb rebuild tables`")
+
+
+def _is_full(table: write_buffer.Table) -> bool:
+    """True if a table has so many rows of its own that they are to be packed, and no more than one commit can take."""
+    own = table.own_rows(packed_runs.MOST_TAKEN)
+    return own < packed_runs.MOST_TAKEN and own + table.waiting > packed_runs.MOST_UNPACKED
+
+
+def _given_out(applied: bytes) -> int:
+    """How many worlds and edges have numbers, by the row ``applied``."""
+    if len(applied) < _UNNUMBERED_BYTES:
+        return 0
+    _, nodes, edges = _NUMBERS.unpack_from(applied)
+    return int(nodes + edges)
 
 
 def _layout_of(applied: bytes | None) -> int | None:
@@ -247,6 +265,7 @@ class WholeTables:
         self._cache = RowCache()
         self._txn = txn
         self._opened: dict[str, write_buffer.Table] = {}
+        self._runs: dict[str, list[packed_runs.Run]] | None = None
         self.progress_table = self.table("progress")
         self.nodes = self.table("nodes")
         self._lineages = self.table("lineages")
@@ -256,8 +275,27 @@ class WholeTables:
         """A table by its name in the schema, whether or not all of its rows are in it."""
         found = self._opened.get(name)
         if found is None:
-            found = self._opened[name] = write_buffer.Table(self._txn, *_ROOMS[name])
+            runs = self._runs
+            if runs is None and name in schema.PACKED:
+                runs = self.runs()
+            if runs and (of_it := runs.get(name)):
+                found = self._packed(name, of_it)
+            else:
+                found = write_buffer.Table(self._txn, *_ROOMS[name])
+            self._opened[name] = found
         return found
+
+    def runs(self) -> dict[str, list[packed_runs.Run]]:
+        """The packed runs of each table that has any."""
+        if self._runs is None:
+            stored: bytes | None = self._txn.get(packed_runs.RUNS_KEY)  # type: ignore[assignment]
+            self._runs = {} if stored is None else packed_runs.listed_runs(stored)
+        return self._runs
+
+    def _packed(self, name: str, runs: list[packed_runs.Run]) -> packed_runs.PackedTable:
+        return packed_runs.PackedTable(
+            self._txn, *_ROOMS[name], schema.PACKED[name], name in schema.LOGGED_GROUPS, runs
+        )
 
     def has_rows(self, name: str) -> bool:
         """True if a table may have any row: nearly no store has of some, and this is quicker than to look into them."""
@@ -377,8 +415,45 @@ class WholeTables:
         for key in cache.put_versions:
             self._versions.put(schema.VERSION_KEY.pack(*key), schema.VERSION.pack(*cache.versions[key]))
         self._cache = RowCache()
+        self._pack()
         for name in filter(self._opened.__contains__, schema.TABLES):
             self._opened[name].flush()
+
+    def _pack(self) -> None:
+        """Pack what is put into large tables, if it is much, or if much has come together there."""
+        now = self.progress_table.get(_APPLIED)
+        if now is None:
+            return
+        before: bytes | None = self._txn.get(_APPLIED_KEY)  # type: ignore[assignment]
+        # A count of rows takes time: it is made once for so many worlds and edges, and not of all tables at once.
+        step = COUNTED_EVERY // len(schema.PACKED)
+        came, goes = 0 if before is None else _given_out(before) // step, _given_out(now) // step
+        runs = self.runs()
+        if came == goes and not runs:
+            return
+        due = {turn % len(schema.PACKED) for turn in range(came + 1, min(goes, came + len(schema.PACKED)) + 1)}
+        packed = False
+        for turn, name in enumerate(schema.PACKED):
+            table = self._opened.get(name)
+            if table is None or not (turn in due or name in runs):
+                continue
+            is_much = bool(runs.get(name)) and table.waiting >= packed_runs.FEW
+            if is_much or (turn in due and _is_full(table)):
+                self._pack_table(name, table)
+                packed = True
+        if packed:
+            packed_runs.put_runs(self._txn, runs)
+
+    def _pack_table(self, name: str, table: write_buffer.Table) -> None:
+        if not isinstance(table, packed_runs.PackedTable):
+            found = self._packed(name, self.runs().setdefault(name, []))
+            found.take_from(table)
+            self._opened[name] = found
+            for attribute, value in list(vars(self).items()):
+                if value is table:
+                    setattr(self, attribute, found)
+            table = found
+        table.pack()
 
     def clear(self) -> None:
         self.deferred = None
@@ -386,6 +461,7 @@ class WholeTables:
         self._cache = RowCache()
         for name in schema.TABLES:
             self.table(name).clear()
+        packed_runs.clear_runs(self._txn)
         for key in self.strays():
             self._txn.delete(key)
 
@@ -394,7 +470,8 @@ class WholeTables:
         beyond = bytes([schema.FIRST_TABLE_BYTE + len(schema.TABLES)])
         with self._txn.cursor() as cursor:
             found = cursor.iternext(values=False) if cursor.set_range(beyond) else iter(())
-            return [bytes(key) for key in found]
+            tables = {_ROOMS[name][0]: runs for name, runs in self.runs().items() if name in schema.PACKED}
+            return [bytes(key) for key in found if not packed_runs.is_of_runs(key, tables)]  # type: ignore[arg-type]
 
     def by_name(self) -> dict[str, write_buffer.Table]:
         """Every table by its name, in the order of the schema."""

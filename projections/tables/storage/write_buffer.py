@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
@@ -298,6 +298,31 @@ class Table:
             written = map(self._first.__add__, map(keys.__getitem__, order))
             cursor.putmulti(zip(written, map(values.__getitem__, order), strict=True))
 
+    @property
+    def waiting(self) -> int:
+        """How many pairs are in memory."""
+        return len(self._pending) + sum(len(keys) for keys, _ in self._columns)
+
+    def own_rows(self, most: int) -> int:
+        """How many rows are in the table's own place, counted up to ``most``."""
+        with self._txn.cursor() as cursor:
+            found = cursor.iternext(values=False) if cursor.set_range(self._first) else iter(())
+            return sum(1 for _ in takewhile(lambda key: key[:1] == self._first, islice(found, most)))
+
+    def drained(self) -> dict[bytes, bytes]:
+        """Take all rows out, those in memory and those in the table's own place."""
+        if self._columns:
+            self._take_in()
+        rows: dict[bytes, bytes | None] = {}
+        with self._txn.cursor() as cursor:
+            found = cursor.set_range(self._first)
+            while found and cursor.key()[:1] == self._first:
+                rows[bytes(cursor.key()[1:])] = bytes(cursor.value())
+                found = cursor.delete()
+        rows.update(self._pending)
+        self._forget()
+        return {key: value for key, value in rows.items() if value is not None}
+
     def _forget(self) -> None:
         self._deletes, self._columns = False, []
         self._pending, self._grouped, self._ungrouped = {}, None, []
@@ -416,7 +441,7 @@ def _live(pairs: Iterable[Pending]) -> Iterator[Pair]:
 def _seek_last(cursor: lmdb.Cursor, prefix: bytes, start: bytes | None) -> bool:
     """Put the cursor on the last key at or below ``start``, or the last with the prefix."""
     if start is None:
-        beyond = _successor(prefix)
+        beyond = successor(prefix)
         if beyond is None or not cursor.set_range(beyond):
             return bool(cursor.last())
         return bool(cursor.prev())
@@ -425,7 +450,7 @@ def _seek_last(cursor: lmdb.Cursor, prefix: bytes, start: bytes | None) -> bool:
     return True if cursor.key() == start else bool(cursor.prev())
 
 
-def _successor(prefix: bytes) -> bytes | None:
+def successor(prefix: bytes) -> bytes | None:
     """The least key that is greater than every key with the prefix."""
     stripped = prefix.rstrip(b"\xff")
     return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None

@@ -225,7 +225,7 @@ def test_a_pause_of_the_collector_leaves_it_nothing_to_go_through():
 @pytest.mark.usefixtures("thawed")
 def test_a_cycle_made_in_a_pause_of_the_collector_is_found_later():
     class Held:
-        pass
+        itself: Any = None
 
     with runner.collector_paused():
         held = Held()

@@ -1,0 +1,497 @@
+"""Rows of large tables in packed runs, so that a commit writes pages in proportion to its rows.
+
+A key that is a digest, or begins with an old world, lies anywhere: in one tree over all of time each row of a commit
+would copy a leaf of its own. So what is put into a large table is packed, sorted, into a *run*: pages that are full and
+written one behind the other. Four runs of like size become one, so a row is packed again only as often as its table has
+grown fourfold, and a look asks few runs, each of them by a filter first. All lie in the one environment and the one
+transaction of a commit.
+
+| first byte | rest of the key | value |
+|---|---|---|
+| 0xF0 | | msgpack ``{table: [[number, rows, digest of the filter], …]}``, the oldest run first |
+| 0xF0 | table's byte, u32 run, what sets the page apart from the one before | msgpack ``[keys, values]`` |
+| 0xF1 | table's byte, u32 run | filter: one bit for each group of keys, by its CRC |
+
+What lies in the table's own place is newer than any run, and a later run than an earlier one. A deleted row goes out of
+all of them at once.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
+from itertools import accumulate, chain, count, islice
+from operator import add, itemgetter
+from typing import Final, NamedTuple
+from zlib import crc32
+
+import lmdb
+import msgspec
+from blake3 import blake3
+
+from worlddb.log.model.errors import DamagedStore
+from worlddb.projections.tables.storage import schema, write_buffer
+
+RUNS_KEY: Final = b"\xf0"
+"""Where the runs of all tables are listed, and what the keys of their pages begin with."""
+FILTERS: Final = b"\xf1"
+MOST_UNPACKED: Final = 1 << 17
+"""So many rows a table has in its own place before any are packed."""
+MOST_TAKEN: Final = 1 << 19
+"""A table that has more in its own place, of a release that packed none, stays so until the tables are rebuilt."""
+FEW: Final = 1 << 10
+"""Fewer rows than these go into a table's own place, where they wait for others."""
+MOST_MERGED: Final = 1 << 20
+"""Runs stay apart beyond so many rows, so that no commit has much more to merge."""
+_ALIKE: Final = 4
+PAGE_ROOM: Final = 4096 - 16 - 8
+"""What a page has for rows, behind LMDB's header and ours."""
+_ROW_BYTES: Final = 4
+_MOST_APART: Final = 480
+"""LMDB takes keys of at most 511 bytes."""
+_TOGETHER: Final = 16
+"""How many pages of each run a merge holds."""
+_SOME: Final = 32
+"""Of how many rows of each run it is tried whether they are all: then they need not be merged one by one."""
+_MOST_FILTER_BYTES: Final = 64 << 20
+
+Page = tuple[list[bytes], list[bytes]]
+"""Sorted keys, and their values."""
+_key = itemgetter(0)
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_PAGES: Final = msgspec.msgpack.Decoder(Page)
+_filters: dict[bytes, bytes] = {}
+"""Filters that this process has read, by their digests: runs do not change but by what is deleted."""
+
+
+class Run(NamedTuple):
+    """Rows that were packed together; ``filter`` is the digest of their filter."""
+
+    number: int
+    rows: int
+    filter: bytes
+
+
+_LISTS: Final = msgspec.msgpack.Decoder(dict[str, list[Run]])
+
+
+def listed_runs(stored: bytes) -> dict[str, list[Run]]:
+    """The runs of each table that has any, the oldest first, as they are stored."""
+    try:
+        return _LISTS.decode(stored)
+    except msgspec.DecodeError as error:
+        raise _damaged("the list of packed runs cannot be read") from error
+
+
+def put_runs(txn: lmdb.Transaction, runs: dict[str, list[Run]]) -> None:
+    """Store which runs there are."""
+    txn.put(RUNS_KEY, _ENCODER.encode({name: found for name, found in runs.items() if found}))
+
+
+def _damaged(what: str) -> DamagedStore:
+    return DamagedStore(f"Of the tables, {what}", "Run `worlddb verify --deep`, then `worlddb rebuild tables`")
+
+
+class PackedTable(write_buffer.Table):
+    """A table of which some rows are packed in runs."""
+
+    __slots__ = ("_filtered", "_logged", "runs")
+
+    def __init__(
+        self,
+        txn: lmdb.Transaction,
+        first_byte: bytes,
+        prefix_bytes: int,
+        filtered: tuple[int, ...],
+        is_logged: bool,
+        runs: list[Run],
+    ) -> None:
+        super().__init__(txn, first_byte, prefix_bytes)
+        self._filtered = filtered
+        self._logged = is_logged
+        self.runs = runs
+
+    # -- reading
+
+    def get(self, key: bytes) -> bytes | None:
+        if self._columns:
+            self._take_in()
+        if self._pending and key in self._pending:
+            return self._pending[key]
+        found: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
+        if found is not None:
+            return found
+        for run in self._holding(key):
+            for keys, values in self._pages_at(run, key):
+                at = bisect_left(keys, key)
+                if at < len(keys) and keys[at] == key:
+                    return values[at]
+        return None
+
+    def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[write_buffer.Pair]:
+        if self._columns:
+            self._take_in()
+        fresh = self._scan_pending(prefix, start, reverse=reverse) if self._pending else []
+        if not fresh and not reverse and not self._holding(prefix):
+            return self._scan_on(self._first + prefix, self._first + (prefix if start is None else start))
+        stored = self._scan_stored(prefix, start, reverse=reverse)
+        return self._merged(stored, fresh, reverse=reverse) if fresh else stored
+
+    def scan_each(self, prefixes: Iterable[bytes]) -> Iterator[Iterator[write_buffer.Pair]]:
+        yield from map(self.scan, prefixes)
+
+    def stored(self, prefix: bytes) -> list[write_buffer.Pair]:
+        return list(self._scan_stored(prefix, None, reverse=False)) if self._holding(prefix) else super().stored(prefix)
+
+    def has_group(self, prefix: bytes, *, fresh: bool) -> bool:
+        if super().has_group(prefix, fresh=fresh):
+            return True
+        return not fresh and any(True for run in self._holding(prefix) for _ in self._walk(run, prefix, None))
+
+    def _scan_stored(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[write_buffer.Pair]:
+        loose = super()._scan_stored(prefix, start, reverse=reverse)
+        runs = self._holding(prefix)
+        if not runs:
+            return loose
+        walks = [loose, *(self._walk(run, prefix, start, reverse=reverse) for run in runs)]
+        some = [list(islice(walk, _SOME)) for walk in walks]
+        if max(map(len, some)) < _SOME:
+            return _newest(sorted(chain.from_iterable(some), key=_key, reverse=reverse))
+        return _newest(merge(*map(chain, some, walks), key=_key, reverse=reverse))
+
+    def _stored_around(
+        self, within: bytes, start: bytes, most: int
+    ) -> tuple[list[write_buffer.Pair], list[write_buffer.Pair]]:
+        behind, before = super()._stored_around(within, start, most)
+        prefix, at = within[1:], start[1:]
+        for run in self._holding(prefix):
+            behind += ((self._first + key, value) for key, value in islice(self._walk(run, prefix, at), most))
+            earlier = self._walk(run, prefix, at, reverse=True)
+            lower = ((self._first + key, value) for key, value in earlier if key != at)
+            before += islice(lower, most)
+        return (
+            list(islice(_newest(sorted(behind, key=_key)), most)),
+            list(islice(_newest(sorted(before, key=_key, reverse=True)), most)),
+        )
+
+    def _last_stored(self, prefix: bytes, upto: bytes) -> write_buffer.Pair | None:
+        found = super()._last_stored(prefix, upto)
+        for run in self._holding(prefix):
+            if found is not None and self._logged:
+                break
+            pair = next(self._walk(run, prefix, upto, reverse=True), None)
+            if pair is not None and (found is None or pair[0] > found[0]):
+                found = pair
+        return found
+
+    def _holding(self, prefix: bytes) -> list[Run]:
+        """The runs that may hold a key that begins so, the newest first."""
+        for size in self._filtered:
+            if len(prefix) >= size:
+                break
+        else:
+            return self.runs[::-1]
+        crc, found = crc32(prefix[:size]), []
+        for run in reversed(self.runs):
+            bits = _filters.get(run.filter) or self._read_filter(run)
+            at = crc % (len(bits) * 8)
+            if bits[at >> 3] >> (at & 7) & 1:
+                found.append(run)
+        return found
+
+    def _read_filter(self, run: Run) -> bytes:
+        stored: bytes | None = self._txn.get(self._place(FILTERS, run.number))  # type: ignore[assignment]
+        if not stored or _digest(stored) != run.filter:
+            raise _damaged(f"the filter of packed run {run.number} is not what was written")
+        _keep_filter(run.filter, stored)
+        return stored
+
+    def _place(self, kind: bytes, number: int) -> bytes:
+        return kind + self._first + schema.U32.pack(number)
+
+    def _read(self, stored: bytes) -> Page:
+        try:
+            keys, values = _PAGES.decode(stored)
+        except msgspec.DecodeError as error:
+            raise _damaged("a packed page cannot be read") from error
+        if len(keys) != len(values) or not keys:
+            raise _damaged("a packed page has keys without values")
+        return keys, values
+
+    def _seek_page(self, cursor: lmdb.Cursor, place: bytes, key: bytes) -> bool:
+        """Set a cursor on the page of a run in which a key is, or would be; the last before it if there is none."""
+        at = place + key[:_MOST_APART]
+        if not cursor.set_range(at):
+            found = cursor.last()
+        else:
+            found = cursor.key() == at or cursor.prev()
+        return bool(found) and cursor.key().startswith(place)  # type: ignore[union-attr]
+
+    def _pages_at(self, run: Run, key: bytes) -> Iterator[Page]:
+        cursor = self._own_cursor()
+        if self._seek_page(cursor, self._place(RUNS_KEY, run.number), key):
+            yield self._read(cursor.value())  # type: ignore[arg-type]
+
+    def _walk(
+        self, run: Run, prefix: bytes, start: bytes | None, *, reverse: bool = False
+    ) -> Iterator[write_buffer.Pair]:
+        """The rows of a run whose key begins with ``prefix``, from ``start`` on."""
+        place = self._place(RUNS_KEY, run.number)
+        with self._txn.cursor() as cursor:
+            if reverse:
+                yield from self._walk_back(cursor, place, prefix, start)
+                return
+            at = prefix if start is None else start
+            found = self._seek_page(cursor, place, at) or cursor.set_range(place)
+            while found and cursor.key().startswith(place):  # type: ignore[union-attr]
+                keys, values = self._read(cursor.value())  # type: ignore[arg-type]
+                for here in range(bisect_left(keys, at), len(keys)):
+                    if not keys[here].startswith(prefix):
+                        return
+                    yield keys[here], values[here]
+                found = cursor.next()
+
+    def _walk_back(
+        self, cursor: lmdb.Cursor, place: bytes, prefix: bytes, start: bytes | None
+    ) -> Iterator[write_buffer.Pair]:
+        beyond = write_buffer.successor(prefix) if start is None else None
+        at = beyond if start is None else start
+        found = self._seek_page(cursor, place, b"\xff" * _MOST_APART if at is None else at)
+        while found and cursor.key().startswith(place):  # type: ignore[union-attr]
+            keys, values = self._read(cursor.value())  # type: ignore[arg-type]
+            if at is None:
+                last = len(keys)
+            else:
+                last = bisect_right(keys, at) if start is not None else bisect_left(keys, at)
+            for here in range(last - 1, -1, -1):
+                if not keys[here].startswith(prefix):
+                    return
+                yield keys[here], values[here]
+            found = cursor.prev()
+
+    # -- writing
+
+    def flush(self) -> None:
+        """Write what is in memory, sorted, into the table's own place."""
+        self._delete_packed()
+        super().flush()
+
+    def _delete_packed(self) -> None:
+        if self._deletes:
+            for key, value in self._pending.items():
+                if value is None:
+                    self._delete_from_runs(key)
+
+    def _delete_from_runs(self, key: bytes) -> None:
+        cursor = self._own_cursor()
+        for run in self._holding(key):
+            for keys, values in self._pages_at(run, key):
+                at = bisect_left(keys, key)
+                if at < len(keys) and keys[at] == key:
+                    page = bytes(cursor.key())
+                    del keys[at], values[at]
+                    if keys:
+                        self._txn.put(page, _ENCODER.encode((keys, values)))
+                    else:
+                        self._txn.delete(page)
+
+    def take_from(self, table: write_buffer.Table) -> None:
+        """Take over what is in memory of this table, which had no runs until now."""
+        self._deletes, self._columns, self._pending = table._deletes, table._columns, table._pending
+        self._grouped, self._ungrouped = table._grouped, table._ungrouped
+
+    def pack(self) -> None:
+        """Write what is in memory, and all that the table has in its own place, as a run."""
+        self._delete_packed()
+        loose = self.drained()
+        keys = sorted(loose)
+        if keys:
+            self._write([(keys, list(map(loose.__getitem__, keys)))])
+        while True:
+            alike = self._alike()
+            if len(alike) < _ALIKE:
+                break
+            self._merge(alike)
+
+    def _alike(self) -> list[Run]:
+        """The newest runs of which none is of a larger size than the last."""
+        size, rows, found = _size(self.runs[-1].rows) if self.runs else 0, 0, 0
+        for run in reversed(self.runs):
+            rows += run.rows
+            if _size(run.rows) > size or rows > MOST_MERGED:
+                break
+            found += 1
+        return self.runs[len(self.runs) - found :]
+
+    def _merge(self, runs: Sequence[Run]) -> None:
+        """Make one run of some that were written one after the other."""
+        places = [self._place(RUNS_KEY, run.number) for run in runs]
+        pages = [self._page_keys(place) for place in places]
+        del self.runs[-len(runs) :]
+        self._write(self._merged_pages(pages))
+        for page in (page for found in pages for page in found):
+            self._txn.delete(page)
+        for run in runs:
+            self._txn.delete(self._place(FILTERS, run.number))
+
+    def _page_keys(self, place: bytes) -> list[bytes]:
+        with self._txn.cursor() as cursor:
+            found = cursor.iternext(values=False) if cursor.set_range(place) else iter(())
+            return list(_beginning(place, found))  # type: ignore[arg-type]
+
+    def _merged_pages(self, pages: Sequence[Sequence[bytes]]) -> Iterator[Page]:
+        """The rows of some runs in order, a part at a time: up to where each has been read."""
+        readers = [self._read_pages(found) for found in pages]
+        heads = [(reader, page) for reader in readers if (page := next(reader, None)) is not None]
+        while heads:
+            upto = min(keys[-1] for _, (keys, _) in heads)
+            part: dict[bytes, bytes] = {}
+            left: list[tuple[Iterator[Page], Page]] = []
+            for reader, (keys, values) in heads:
+                till = bisect_right(keys, upto)
+                part.update(zip(keys[:till], values[:till], strict=True))
+                after = (keys[till:], values[till:]) if till < len(keys) else next(reader, None)
+                if after is not None:
+                    left.append((reader, after))
+            heads, ordered = left, sorted(part)
+            yield ordered, list(map(part.__getitem__, ordered))
+
+    def _read_pages(self, pages: Sequence[bytes]) -> Iterator[Page]:
+        for begin in range(0, len(pages), _TOGETHER):
+            keys: list[bytes] = []
+            values: list[bytes] = []
+            for page in pages[begin : begin + _TOGETHER]:
+                more_keys, more_values = self._read(self._txn.get(page))  # type: ignore[arg-type]
+                keys += more_keys
+                values += more_values
+            yield keys, values
+
+    def _write(self, parts: Iterable[Page]) -> None:
+        """Pack rows that come in order as the newest run."""
+        number = max((run.number for run in self.runs), default=0) + 1
+        while self._txn.get(self._place(FILTERS, number)) is not None:
+            number += 1  # It is being merged into this one.
+        place, rows = self._place(RUNS_KEY, number), 0
+        groups: list[int] = []
+        for apart, keys, values in _set_apart(_pages(parts)):
+            self._txn.put(place + apart, _ENCODER.encode((keys, values)))
+            rows += len(keys)
+            for size in self._filtered:
+                groups += map(crc32, {key[:size] for key in keys})
+        stored = _filter_of(groups)
+        self._txn.put(self._place(FILTERS, number), stored)
+        found = _digest(stored)
+        _keep_filter(found, stored)
+        self.runs.append(Run(number, rows, found))
+
+    def faults(self) -> Iterator[str]:
+        """What a look for one row could be led astray by, though a scan of all is not."""
+        for run in self.runs:
+            stored: bytes | None = self._txn.get(self._place(FILTERS, run.number))  # type: ignore[assignment]
+            if not stored or _digest(stored) != run.filter:
+                yield f"the filter of packed run {run.number} is not what was written"
+            place, last = self._place(RUNS_KEY, run.number), b""
+            for page in self._page_keys(place):
+                keys, _ = self._read(self._txn.get(page))  # type: ignore[arg-type]
+                apart = page[len(place) :]
+                if (last and apart <= last) or apart > keys[0] or sorted(set(keys)) != keys:
+                    yield f"a page of packed run {run.number} is out of order"
+                last = keys[-1]
+
+    def clear(self) -> None:
+        super().clear()
+        self.runs.clear()
+
+
+def clear_runs(txn: lmdb.Transaction) -> None:
+    """Delete all runs of all tables."""
+    with txn.cursor() as cursor:
+        found = cursor.set_range(RUNS_KEY)
+        while found and cursor.key()[:1] in (RUNS_KEY, FILTERS):
+            found = cursor.delete()
+
+
+def is_of_runs(key: bytes, tables: dict[bytes, list[Run]]) -> bool:
+    """True if a key is of a run that is listed, by the tables' bytes."""
+    if key == RUNS_KEY:
+        return bool(tables)
+    numbers = {run.number for run in tables.get(key[1:2], ())}
+    return key[:1] in (RUNS_KEY, FILTERS) and int.from_bytes(key[2:6], "big") in numbers
+
+
+def _size(rows: int) -> int:
+    """How often a run has grown fourfold."""
+    return (rows // FEW).bit_length() // 2
+
+
+def _filter_of(groups: Sequence[int]) -> bytes:
+    """A bit for each of some CRCs, among twelve times as many."""
+    import numpy as np  # Most processes read and write no packed rows.
+
+    bits = np.zeros((len(groups) * 12 // 8 + 1) * 8, dtype=np.uint8)
+    bits[np.array(groups, dtype=np.uint32) % len(bits)] = 1
+    return np.packbits(bits, bitorder="little").tobytes()
+
+
+def _digest(stored: bytes) -> bytes:
+    return blake3(stored).digest(16)
+
+
+def _keep_filter(digest: bytes, stored: bytes) -> None:
+    if sum(map(len, list(_filters.values()))) + len(stored) > _MOST_FILTER_BYTES:
+        _filters.clear()
+    _filters[digest] = stored
+
+
+def _beginning(place: bytes, keys: Iterator[bytes]) -> Iterator[bytes]:
+    for key in keys:
+        if not key.startswith(place):
+            return
+        yield key
+
+
+def _newest(pairs: Iterable[write_buffer.Pair]) -> Iterator[write_buffer.Pair]:
+    """The first of each key: pairs come in order, and of equal keys the newest first."""
+    last = None
+    for pair in pairs:
+        if pair[0] != last:
+            last = pair[0]
+            yield pair
+
+
+def _pages(parts: Iterable[Page]) -> Iterator[Page]:
+    """Rows that come in order, as many together as fill a page."""
+    keys: list[bytes] = []
+    values: list[bytes] = []
+    for more_keys, more_values in parts:
+        keys += more_keys
+        values += more_values
+        ends = list(map(add, accumulate(map(add, map(len, keys), map(len, values))), count(_ROW_BYTES, _ROW_BYTES)))
+        begin = before = 0
+        while ends and ends[-1] - before > PAGE_ROOM:
+            end = max(bisect_right(ends, before + PAGE_ROOM), begin + 1)
+            if end == len(keys):
+                break
+            yield keys[begin:end], values[begin:end]
+            begin, before = end, ends[end - 1]
+        keys, values = keys[begin:], values[begin:]
+    if keys:
+        yield keys, values
+
+
+def _set_apart(pages: Iterator[Page]) -> Iterator[tuple[bytes, list[bytes], list[bytes]]]:
+    """Each page with the shortest bytes that its keys do not come before, and those of the page before do.
+
+    Two pages whose keys agree for longer than a key of LMDB can be are one.
+    """
+    apart, held = b"", next(pages, None)
+    for page in pages:
+        assert held is not None
+        pairs = zip(held[0][-1], page[0][0], strict=False)
+        agree = next((at for at, (one, other) in enumerate(pairs) if one != other), len(held[0][-1]))
+        if agree >= _MOST_APART:
+            held = held[0] + page[0], held[1] + page[1]
+            continue
+        yield apart, *held
+        apart, held = page[0][0][: agree + 1], page
+    if held is not None:
+        yield apart, *held
