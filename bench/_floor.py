@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from itertools import takewhile, zip_longest
 from pathlib import Path
 from time import perf_counter, process_time
 
@@ -10,6 +11,8 @@ import lmdb
 
 from bench._recording import Pair
 from worlddb.log.store import shared_environment
+from worlddb.log.store.log import TABLES_FROM
+from worlddb.projections.tables.storage.rows import Tables
 
 
 class Floor:
@@ -49,10 +52,14 @@ class Floor:
         self.env.close()
 
 
-def same_pairs(one: lmdb.Environment, other: lmdb.Environment) -> bool:
-    """True if two environments hold the same bytes under the same keys."""
+def same_rows(one: lmdb.Environment, other: lmdb.Environment) -> bool:
+    """True if two environments hold the same log, and the same rows in their tables, packed or not."""
     with one.begin() as left, other.begin() as right:
-        if left.stat()["entries"] != right.stat()["entries"]:
-            return False
-        mine: Iterable[tuple[bytes, bytes]] = left.cursor()
-        return all(pair == theirs for pair, theirs in zip(mine, right.cursor(), strict=True))
+        return all(pair == theirs for pair, theirs in zip_longest(_rows(left), _rows(right)))
+
+
+def _rows(txn: lmdb.Transaction) -> Iterator[tuple[bytes, bytes]]:
+    yield from takewhile(lambda pair: bytes(pair[0]) < TABLES_FROM, txn.cursor())
+    for name, table in Tables(txn).by_name().items():
+        for key, value in table.scan(b""):
+            yield name.encode() + key, value

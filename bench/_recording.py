@@ -7,6 +7,7 @@ durable commit, then msgpack of ``(key, value)`` pairs, with ``None`` for the va
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ import lmdb
 import msgspec
 
 from worlddb.log.store.environment import Environment
+from worlddb.projections.tables.storage import packed_runs
 
 Pair = tuple[bytes, bytes | None]
 T = TypeVar("T")
@@ -36,8 +38,11 @@ _READS: Final = frozenset({"count", "first", "get", "item", "iternext", "iterpre
 
 @contextmanager
 def recorded(path: Path) -> Iterator[None]:
-    """Record every commit that any environment of this process makes while the block runs."""
-    write = Environment.write
+    """Record every commit that any environment of this process makes while the block runs.
+
+    Meanwhile no row is packed with others, so that a row is a pair.
+    """
+    write, most = Environment.write, packed_runs.MOST_UNPACKED
 
     def write_recorded(env: Environment, work: Callable[[lmdb.Transaction], T]) -> T:
         spool = _Spool(file)
@@ -56,10 +61,12 @@ def recorded(path: Path) -> Iterator[None]:
 
     with path.open("wb") as file:
         Environment.write = write_recorded  # type: ignore[assignment, method-assign]
+        packed_runs.MOST_UNPACKED = sys.maxsize  # type: ignore[misc]
         try:
             yield
         finally:
             Environment.write = write  # type: ignore[method-assign]
+            packed_runs.MOST_UNPACKED = most  # type: ignore[misc]
 
 
 def commits(path: Path) -> Iterator[list[Pair]]:

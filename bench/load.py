@@ -9,6 +9,10 @@ bytes, or the program fails. A write is one node or one edge command.
 The floor is given the pairs in the order in which the writes came (bench/_arrival.py), as a loop has them that puts the
 rows of one write after the other. A second loop is given them as the engine hands them to LMDB, table by table, sorted
 and each key once: what that order is worth is the engine's work and not the loop's, so ``sorted_ratio`` stands beside.
+
+A row is a pair to the floor, also where the engine packs many into one. Peak memory, and the bytes that LMDB writes,
+are measured in a process of their own, that does nothing else. ``--pages`` also says, of its last commit, which table
+wrote how many pages (bench/_pages.py).
 """
 
 from __future__ import annotations
@@ -16,13 +20,17 @@ from __future__ import annotations
 import argparse
 import gc
 import tempfile
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 from bench._arrival import by_arrival
-from bench._floor import Floor, same_pairs
+from bench._floor import Floor, same_rows
 from bench._memory import AnonPeak
+from bench._pages import by_table, pages_of
 from bench._recording import commits, recorded
 from bench._report import parser, positive, report
 from bench._workload import SHARES, Loader, Mix, open_seeded
@@ -36,11 +44,23 @@ class Sizes(NamedTuple):
     nodes: int
     edges: int
     batch: int
+    pages: bool
+
+
+class Alone(NamedTuple):
+    """What a process says that loaded all of it and did nothing else."""
+
+    root: str
+    peak_bytes: int
+    written: int
+    written_last: int
+    """What LMDB wrote, all the time and for the last tenth of the commits."""
+    pages: dict[str, Counter[str]] | None
 
 
 def main() -> None:
     arguments = _arguments()
-    sizes = Sizes(arguments.seed, arguments.nodes, arguments.edges, arguments.batch)
+    sizes = Sizes(arguments.seed, arguments.nodes, arguments.edges, arguments.batch, arguments.pages)
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
         result = measure(Path(folder), sizes)
     rows = [
@@ -61,6 +81,14 @@ def main() -> None:
         f"Of a loop that is given the engine's order, sorted, WorldDB has {result['sorted_ratio']:.3g}. Of the"
         f" processor, a write takes {result['cpu_us_per_write']:.3g} µs; by that, which a busy machine changes less,"
         f" the ratios are {result['cpu_ratio']:.3g} and {result['sorted_cpu_ratio']:.3g}.",
+        f"The last tenth of the commits had {result['last_to_first']:.2f} of the rate of the first. A write had LMDB"
+        f" write {result['written_per_write']:,.0f} bytes, {result['written_per_write_last']:,.0f} in the last tenth.",
+        *(
+            f"{name}: {counts['written']:,} of {counts['all']:,} pages written by the last commit ({counts['leaf']:,}"
+            f" leaves, {counts['value']:,} of long values, {counts['branch']:,} branches)"
+            for name, counts in result["pages"].items()
+            if counts["written"]
+        ),
     )
     report(arguments, "load", result, ("", "writes/s", "seconds", "ratio"), rows, notes)
 
@@ -70,26 +98,32 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--nodes", type=positive, default=20_000)
     arguments.add_argument("--edges", type=int, default=80_000)
     arguments.add_argument("--batch", type=positive, default=10_000, help="commands a commit")
+    arguments.add_argument("--pages", action="store_true", help="say which table wrote how many pages")
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
     return arguments.parse_args()
 
 
 def measure(folder: Path, sizes: Sizes) -> dict[str, Any]:
-    """Record, then time the engine and the floor commit by commit."""
+    """Load alone, record, then time the engine and the floor commit by commit."""
     spool = folder / "pairs"
-    root, peak_bytes = _record(folder / "recorded", spool, sizes)
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
+        alone = process.submit(_alone, folder / "alone", sizes).result()
+    root = _record(folder / "recorded", spool, sizes)
+    assert root == alone.root, "two runs wrote different stores"
     frames = commits(spool)
     floor, presorted = Floor(folder / "floor"), Floor(folder / "sorted")
     creation = next(frames)
     with open_seeded(folder / "timed", sizes.seed) as db:
         for each in (floor, presorted):
             each.start_with(creation)
-        loader, seconds, cpu_seconds = Loader(db), 0.0, 0.0
+        loader, seconds, cpu_seconds, rates = Loader(db), 0.0, 0.0, []
         for operations, pairs in zip(Mix(*sizes[:3]).batches(sizes.batch), frames, strict=True):
             gc.collect()
             began, cpu_began = perf_counter(), process_time()
             loader.commit(operations)
-            seconds, cpu_seconds = seconds + perf_counter() - began, cpu_seconds + process_time() - cpu_began
+            took = perf_counter() - began
+            seconds, cpu_seconds = seconds + took, cpu_seconds + process_time() - cpu_began
+            rates.append((len(operations), took))
             gc.collect()
             presorted.commit(pairs)
             pairs = by_arrival(pairs)
@@ -97,7 +131,7 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, Any]:
             floor.commit(pairs)
         assert db.head().root == root, "the recorded and the timed run wrote different stores"
         for each in (floor, presorted):
-            assert same_pairs(db._env._shared.env, each.env), "a floor holds other bytes than the engine wrote"
+            assert same_rows(db._env._shared.env, each.env), "a floor holds other rows than the engine wrote"
         data_bytes = (folder / "timed" / DATA_FILE).stat().st_size
     floor.close()
     presorted.close()
@@ -113,7 +147,11 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, Any]:
         "sorted_cpu_ratio": round(presorted.cpu_seconds / cpu_seconds, 4),
         "pairs_per_write": round(floor.pairs / writes, 3),
         "bytes_per_write": round(data_bytes / writes, 1),
-        "peak_anon_bytes": peak_bytes,
+        "last_to_first": round(_rate(rates[-_tenth(rates) :]) / _rate(rates[: _tenth(rates)]), 3),
+        "written_per_write": round(alone.written / writes, 1),
+        "written_per_write_last": round(alone.written_last / sum(count for count, _ in rates[-_tenth(rates) :]), 1),
+        "pages": alone.pages or {},
+        "peak_anon_bytes": alone.peak_bytes,
         "nodes": sizes.nodes,
         "edges": sizes.edges,
         "batch": sizes.batch,
@@ -124,14 +162,51 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, Any]:
     }
 
 
-def _record(path: Path, spool: Path, sizes: Sizes) -> tuple[str, int]:
-    """Write the whole mix once, with every pair kept in ``spool``; the root hash and the peak of anonymous memory."""
-    with recorded(spool), AnonPeak() as peak, open_seeded(path, sizes.seed) as db:
+def _tenth(commits: list[tuple[int, float]]) -> int:
+    return max(1, len(commits) // 10)
+
+
+def _rate(commits: list[tuple[int, float]]) -> float:
+    return sum(count for count, _ in commits) / sum(seconds for _, seconds in commits)
+
+
+def _record(path: Path, spool: Path, sizes: Sizes) -> str:
+    """Write the whole mix once, with every pair kept in ``spool``; the root hash."""
+    with recorded(spool), open_seeded(path, sizes.seed) as db:
         loader = Loader(db)
         for operations in Mix(*sizes[:3]).batches(sizes.batch):
             loader.commit(operations)
+        return db.head().root
+
+
+def _alone(path: Path, sizes: Sizes) -> Alone:
+    """Write the whole mix once, in a process that does nothing else."""
+    written: list[int] = []
+    data, before = path / DATA_FILE, {}
+    commits = -(-(sizes.nodes + sizes.edges) // sizes.batch)
+    with AnonPeak() as peak, open_seeded(path, sizes.seed) as db:
+        loader, began = Loader(db), _written_bytes()
+        for number, operations in enumerate(Mix(*sizes[:3]).batches(sizes.batch), start=1):
+            if sizes.pages and number == commits:
+                before = pages_of(data)
+            loader.commit(operations)
+            written.append(_written_bytes())
         root = db.head().root
-    return root, peak.bytes
+    last = written[-1] - written[-1 - max(1, len(written) // 10)] if len(written) > 1 else written[-1] - began
+    pages = dict(sorted(by_table(pages_of(data), before).items(), key=lambda of: -of[1]["written"]))
+    return Alone(root, peak.bytes, written[-1] - began, last, pages if sizes.pages else None)
+
+
+def _written_bytes() -> int:
+    """What this process handed to files. The kernel's own count of dirtied pages is of no use for it.
+
+    Where a file has large folios (ext4 since Linux 6.16), that counts all of a folio for one page of it.
+    """
+    try:
+        told = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    except OSError:
+        return 0
+    return int(told["wchar"])
 
 
 if __name__ == "__main__":

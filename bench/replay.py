@@ -21,7 +21,7 @@ from typing import Any
 import lmdb
 
 from bench._arrival import by_arrival
-from bench._floor import Floor, same_pairs
+from bench._floor import Floor, same_rows
 from bench._recording import Pair, commits, recorded
 from bench._report import p50, parser, positive, report
 from bench._workload import load, open_seeded
@@ -100,7 +100,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             cpu_began = process_time()
             floor_seconds.append(_floor(floor, arrived))
             floor_cpu.append(process_time() - cpu_began)
-            assert turn or same_pairs(db._env._shared.env, floor.env), "the floor holds other bytes than the rebuild"
+            assert turn or same_rows(db._env._shared.env, floor.env), "the floor holds other bytes than the rebuild"
         floor.close()
     return {
         "events_per_s": round(events / p50(seconds), 1),
