@@ -77,7 +77,7 @@ def main() -> None:
         f"{sizes.nodes:,} nodes and {sizes.edges:,} edges of {len(SHARES)} types in {result['commits']:,} durable"
         f" commits of up to {sizes.batch:,} commands.",
         f"{result['pairs_per_write']:.2f} pairs and {result['bytes_per_write']:.0f} bytes of data file a write; peak"
-        f" anonymous memory {result['peak_anon_bytes'] / 2**20:.0f} MiB (in the recording run).",
+        f" anonymous memory {result['peak_anon_bytes'] / 2**20:.0f} MiB (in a process of its own).",
         f"Of a loop that is given the engine's order, sorted, WorldDB has {result['sorted_ratio']:.3g}. Of the"
         f" processor, a write takes {result['cpu_us_per_write']:.3g} µs; by that, which a busy machine changes less,"
         f" the ratios are {result['cpu_ratio']:.3g} and {result['sorted_cpu_ratio']:.3g}.",
