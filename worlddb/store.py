@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -40,7 +41,6 @@ from worlddb.query.statements import statement_relation
 from worlddb.reconciler.background import worker
 from worlddb.reconciler.embedding import vectors_of_texts
 from worlddb.reconciler.embedding.models import Models
-from worlddb.reconciler.similarity import scores
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes import composed_vectors
@@ -56,7 +56,7 @@ FEED_ROWS: Final = 2_048
 FIRST_ROWS: Final = 64
 """How many commits an index is fed from one read transaction, or as many as bring so many rows; of the first one fewer,
 since who looks for a boundary needs no more."""
-FOLLOWED_EVENTS: Final = 2_000
+FOLLOWED_EVENTS: Final = 20_000
 """After how many events that this handle has written a thread of it brings the text index up to date, so that no later
 search has to: it takes in about 20,000 texts a second."""
 
@@ -630,8 +630,11 @@ class StoreReader:
 
 def forget_texts() -> None:
     """Forget the texts, names and words that this process keeps because it looked at them, as an erasure asks for."""
-    for module in (analysis, canonical, fields, question_dates, scores, statement_relation, text_lane):
+    for module in (analysis, canonical, fields, question_dates, statement_relation, text_lane):
         module.forget()
+    # A process that compared no names has not loaded what compares them, and keeps none.
+    if (scores := sys.modules.get("worlddb.reconciler.similarity.scores")) is not None:
+        scores.forget()
 
 
 def _nobody() -> None:

@@ -77,10 +77,10 @@ def test_a_nul_in_a_text_is_refused_with_its_place(db: worlddb.Database, field: 
 def test_a_log_that_holds_a_nul_is_read_and_replayed(
     db: worlddb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from worlddb.reconciler.commands import validation
+    from worlddb.log.model import limits
 
     with monkeypatch.context() as older:
-        older.setattr(validation, "_plain", lambda *given, **named: None)
+        older.setattr(limits, "checked_text", lambda text, *given, **named: text)
         ref = db.create("Note", "n", content="a\0b").ref
     db.rebuild()
     found = db.view().get(ref)

@@ -123,7 +123,7 @@ class OfWorlds(Tuning):
             if lines.at(known.line, start) == lines.HOLE:
                 self.note("not_revived", number)
             return number
-        if lines.at(known.line, start) == lines.HOLE:
+        if lines.at(known.line, start) == lines.HOLE or (is_erased and known.ended):
             self.note("not_revived", number)
             return number
         if is_erased and not revive:
