@@ -288,7 +288,7 @@ def test_the_engine_answers_as_the_model_says_at_every_moment_of_both_axes(root_
     for number in range(MORE_ROUNDS):
         if not left_out():
             break
-        run(50, 40, machine=hypothesis.seed(root_seed + number)(type("Further", (EngineAndModel,), {})))
+        run(20, 40, machine=hypothesis.seed(root_seed + number)(type("Further", (EngineAndModel,), {})))
     assert not left_out(), (left_out(), sorted(set(METHODS) - seen("", METHODS)), SEEN)
 
 

@@ -34,7 +34,7 @@ from worlddb.projections.tables.storage import schema, write_buffer
 RUNS_KEY: Final = b"\xf0"
 """Where the runs of all tables are listed, and what the keys of their pages begin with."""
 FILTERS: Final = b"\xf1"
-MOST_UNPACKED: Final = 1 << 17
+MOST_UNPACKED: Final = 1 << 18
 """So many rows a table has in its own place before any are packed."""
 MOST_TAKEN: Final = 1 << 19
 """A table that has more in its own place, of a release that packed none, stays so until the tables are rebuilt."""

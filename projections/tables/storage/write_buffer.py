@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
@@ -25,6 +25,7 @@ _key = itemgetter(0)
 
 _FEW: Final = 4
 """How many pairs are read at first: most groups have no more."""
+_COUNTED_AT_ONCE: Final = 4_096
 
 
 class Table:
@@ -307,7 +308,11 @@ class Table:
         """How many rows are in the table's own place, counted up to ``most``."""
         with self._txn.cursor() as cursor:
             found = cursor.iternext(values=False) if cursor.set_range(self._first) else iter(())
-            return sum(1 for _ in takewhile(lambda key: key[:1] == self._first, islice(found, most)))
+            count, keys = 0, [*islice(found, min(most, _COUNTED_AT_ONCE))]
+            while keys and keys[-1][:1] == self._first:
+                count += len(keys)
+                keys = [*islice(found, min(most - count, _COUNTED_AT_ONCE))]
+            return count + sum(1 for key in keys if key[:1] == self._first)
 
     def drained(self) -> dict[bytes, bytes]:
         """Take all rows out, those in memory and those in the table's own place."""
