@@ -29,6 +29,9 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 ROOMS: Final = ("log", "projections", "reconciler", "query", "worlddb", "tools")
 MOST_MODULES: Final = 290
 """For the engine and what an agent needs of it every day. Who adds a file beyond merges two that hold one idea."""
+CAPABILITIES: Final = ("beliefs",)
+"""What stands on the engine and has one folder in each room that it touches, under this name; counted apart."""
+MOST_OF_A_CAPABILITY: Final = 30
 SMALL_LINES: Final = 60
 LONG_LINES: Final = 500
 """From here on a file is asked whether it holds one idea; the answer may be yes."""
@@ -47,6 +50,11 @@ class Module(NamedTuple):
     def folder(self) -> str:
         # ``python -m worlddb`` has to live in the façade's folder, and is the command line.
         return "tools" if self.path == "worlddb/__main__.py" else self.path.rpartition("/")[0]
+
+    @property
+    def capability(self) -> str:
+        """The capability that it belongs to, ``""`` for the engine."""
+        return next((each for each in CAPABILITIES if each in self.folder.split("/")), "")
 
 
 class Walk(NamedTuple):
@@ -232,7 +240,8 @@ def measure() -> dict[str, Any]:
     fullest = Counter(m.folder for m in known.values() if not m.path.endswith("__init__.py")).most_common(1)[0]
     taken = walks()
     return {
-        "modules": len(known),
+        "modules": sum(not module.capability for module in known.values()),
+        "capabilities": {each: sum(m.capability == each for m in known.values()) for each in CAPABILITIES},
         "median_lines": statistics.median(lines),
         "small_modules": sum(count < SMALL_LINES for count in lines),
         "import_percent": round(100 * sum(module.import_lines for module in known.values()) / code, 1),
@@ -256,7 +265,8 @@ def main() -> None:
     arguments = parser(__doc__).parse_args()
     found = measure()
     rows: list[tuple[object, ...]] = [
-        ("modules in the product", found["modules"], f"at most {MOST_MODULES}"),
+        ("modules of the engine", found["modules"], f"at most {MOST_MODULES}"),
+        *((f"modules of {each}", n, f"at most {MOST_OF_A_CAPABILITY}") for each, n in found["capabilities"].items()),
         ("lines of a module, median", found["median_lines"], ""),
         (f"modules under {SMALL_LINES} lines", found["small_modules"], "fewer than 40"),
         ("import lines, percent of code lines", found["import_percent"], "at most 7"),
