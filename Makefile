@@ -95,6 +95,7 @@ site: $(DOCS_STAMP)
 links:
 	@for link in .typing/worlddb/*; do [ -e "$$link" ] || rm -f "$$link"; done
 	@for file in worlddb/*.py worlddb/py.typed; do ln -sfn "../../$$file" ".typing/$$file"; done
+	@for folder in worlddb/*/; do test -z "$$(ls $$folder*.py 2>/dev/null)" || ln -sfn "../../$${folder%/}" ".typing/$${folder%/}"; done
 	@for room in log projections reconciler query tools; do ln -sfn "../../$$room" ".typing/worlddb/$$room"; done
 
 clean:

@@ -21,10 +21,12 @@ else:
     _HOMES = {
         "agent_memory": "Added Memory Profile memory",
         "database": "Database Head Rebuilt Step Verified open",
+        "log.beliefs.artifact": "Artifact",
+        "log.beliefs.kref": "Kref parse_kref",
         "log.model.clock": "Clock Entropy ManualClock SeededEntropy SystemClock SystemEntropy",
         "log.model.errors": (
             "AmbiguousReference BackupMismatch ClockJump Conflict DamagedStore ForkedProcess HandlerFailed "
-            "HypotheticalStore IdempotencyConflict InputError InvalidBundle InvalidInterval InvalidText "
+            "HypotheticalStore IdempotencyConflict InputError InvalidBundle InvalidInterval InvalidKref InvalidText "
             "InvalidTime LimitExceeded MalformedFile MembersNotSaid ModelUnavailable NewerFormat NotAStore "
             "OlderTables PlaceTaken ReadOnlyBackup RefusedError StoreClosed StoreError UnavailableError "
             "UnknownEdgeType UnknownReference UnprovedBundle WorldDBError WriterBusy"

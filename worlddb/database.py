@@ -46,6 +46,9 @@ from worlddb.writing import Batch, WriteCalls, by_reference
 
 if TYPE_CHECKING:
     # What only some calls need is loaded by them: a program that asks one question does not wait for the rest.
+    from worlddb.beliefs.items import Found
+    from worlddb.log.beliefs.artifact import Artifact
+    from worlddb.log.beliefs.kref import Kref
     from worlddb.log.model.checkpoint import OwnCheckpoint
     from worlddb.log.store import bundle_contents
     from worlddb.log.store.verify import Finding
@@ -344,6 +347,81 @@ class Database(WriteCalls):
         receipt = super().drop_space(name, why=why, idempotency_key=idempotency_key)
         self._reader.vector_indexes()
         return receipt
+
+    # -- items at krefs
+
+    def create_at(
+        self,
+        kref: str | Kref,
+        *,
+        content: str = "",
+        artifacts: Sequence[Artifact] = (),
+        within: Any = None,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
+        source: dict[str, Any] | None = None,
+        properties: dict[str, Any] | None = None,
+        why: str = "",
+    ) -> outcome.Receipt:
+        """Make the item of a kref, or revise it: ``kref://project/space[/sub]/item.kind``.
+
+        The project, the spaces and the item are worlds inside one another, under keys made of the kref, inside
+        ``within`` (default: the root); what is there already is found again. The kind is the item's type. The same
+        again changes nothing, and a repeated call does no harm, so it has no idempotency key. An item that was renamed
+        or moved keeps its name and place. The reference of the receipt is the item's.
+
+        Raises:
+            InvalidKref: it breaks its form, or names a version or an artifact.
+        """
+        from worlddb.beliefs import items
+
+        said = {
+            "content": content,
+            "source": {} if source is None else source,
+            "properties": {} if properties is None else properties,
+            "valid_from": None if valid_from is None else times.parse_time(valid_from, "valid_from"),
+            "valid_to": None if valid_to is None else times.parse_time(valid_to, "valid_to"),
+            "why": why,
+        }
+        top = None if within is None else bytes.fromhex(self.view().reference_of(within))
+        return self._looked(lambda view: items.create_at(view, kref, said, artifacts, top), top)
+
+    def rename(self, ref: Any, name: str, *, why: str = "") -> outcome.Receipt:
+        """Give a world another name from now on; the one before stays as an alias, and its key and kref stay."""
+        from worlddb.beliefs import items
+
+        return self._looked(lambda view: items.rename(view, ref, name, why))
+
+    def attach(self, ref: Any, artifact: Artifact, *, why: str = "") -> outcome.Receipt:
+        """Attach an artifact to a world: a pointer to what is kept elsewhere, which nothing opens or copies.
+
+        It is a new version that has it from now on, and revisions keep it. One of the same name takes its place.
+
+        Raises:
+            InputError: a field of it is not what it should be, or the world holds nothing now.
+        """
+        from worlddb.beliefs import items
+
+        return self._looked(lambda view: items.attach(view, ref, artifact, why))
+
+    def detach(self, ref: Any, name: str, *, why: str = "") -> outcome.Receipt:
+        """Take the artifact of a name off a world, in a new version; earlier ones still have it."""
+        from worlddb.beliefs import items
+
+        return self._looked(lambda view: items.detach(view, ref, name, why))
+
+    def _looked(self, look: Callable[[View], Found], within: bytes | None = None) -> outcome.Receipt:
+        """Have the commands decided that a look comes to, and look again if others came between."""
+        from worlddb.reconciler.transaction import inputs
+
+        for _ in range(MOST_LOOKS):
+            view = self.view(world=within)
+            found = look(view)
+            rests_on = inputs.Look(view.seq, view.valid, found.rests_on)
+            receipt = self._execute(found.commands, None, look=rests_on, has_texts=False)
+            if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):
+                return receipt if not receipt else replace(receipt, requested=receipt.requested[-1:])
+        raise errors.UnavailableError("Others change what it is about, again and again", "Try again")
 
     def batch(
         self,
@@ -1416,6 +1494,7 @@ def _same(look: Callable[[], list[str]], refs: list[str]) -> Progress:
     return looked
 
 
+_MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 MOST_LOOKS: Final = 16
 """How often something that another process changed meanwhile is looked at again."""
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653

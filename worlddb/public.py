@@ -2,6 +2,8 @@
 
 from worlddb.agent_memory import Added, Memory, Profile, memory
 from worlddb.database import Database, Head, Rebuilt, Step, Verified, open
+from worlddb.log.beliefs.artifact import Artifact
+from worlddb.log.beliefs.kref import Kref, parse_kref
 from worlddb.log.model.clock import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import (
     AmbiguousReference,
@@ -16,6 +18,7 @@ from worlddb.log.model.errors import (
     InputError,
     InvalidBundle,
     InvalidInterval,
+    InvalidKref,
     InvalidText,
     InvalidTime,
     LimitExceeded,
@@ -167,6 +170,7 @@ __all__ = [
     "Added",
     "AlteredRecord",
     "AmbiguousReference",
+    "Artifact",
     "BackedUp",
     "BackupMismatch",
     "Basis",
@@ -235,11 +239,13 @@ __all__ = [
     "Insert",
     "InvalidBundle",
     "InvalidInterval",
+    "InvalidKref",
     "InvalidText",
     "InvalidTime",
     "KeptWorld",
     "KeyPair",
     "KnownFact",
+    "Kref",
     "Learned",
     "Likeness",
     "LimitExceeded",
@@ -333,6 +339,7 @@ __all__ = [
     "memory",
     "new_key",
     "open",
+    "parse_kref",
     "parse_time",
     "read_message",
     "rerank",

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from worlddb.log.beliefs import kref
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome
@@ -30,7 +31,7 @@ class Pending(NamedTuple):
 
 
 _NAMELESS: Final = (cmd.Erase, cmd.Accept, cmd.Reject, cmd.Undo, cmd.Unlink)
-"""Commands about what has no name, or for which a name is too little."""
+"""Commands about what has no name, or for which a name is too little; for the first of them a kref is enough."""
 
 
 @functools.cache
@@ -38,7 +39,7 @@ def _refs_of(kind: type[cmd.Command]) -> tuple[str, ...]:
     """The fields of a command that hold one reference, or several, which may be names."""
     forms = (cmd.Ref, cmd.Ref | None, tuple[cmd.Ref, ...])
     fields = msgspec.structs.fields(kind)
-    return () if issubclass(kind, _NAMELESS) else tuple(field.name for field in fields if field.type in forms)
+    return () if issubclass(kind, _NAMELESS[1:]) else tuple(field.name for field in fields if field.type in forms)
 
 
 def by_reference(
@@ -59,7 +60,10 @@ def by_reference(
             several = value if type(value) is tuple else (value,)
             if not any(type(each) is str and not ids.is_reference(each) for each in several):
                 continue
-            if idempotency_key is not None:
+            is_by_kref = all(type(each) is not str or kref.is_kref(each) for each in several)
+            if not is_by_kref and isinstance(command, _NAMELESS):
+                continue
+            if idempotency_key is not None and not is_by_kref:
                 raise errors.InputError(
                     f"{field} is a name, and an idempotency key was given: a retry could mean another world",
                     "Give the reference: db.view().reference_of('Alice')",

@@ -5,6 +5,7 @@
     │   ├── InvalidTime            naive, unparsable or out-of-range time
     │   ├── InvalidInterval        an interval that ends before it begins
     │   ├── InvalidText            text that is not valid UTF-8, or is empty where it may not be
+    │   ├── InvalidKref            a kref that breaks its form; the place in it is named
     │   ├── LimitExceeded          a name, content or batch above the stated limit
     │   ├── UnknownReference       nothing in the store (or in this view) has that reference
     │   ├── AmbiguousReference     a prefix that several references share; the candidates are listed
@@ -78,6 +79,12 @@ class InvalidText(InputError):
     """Text that cannot be stored: not encodable as UTF-8, or empty where something is needed."""
 
     code = "invalid_text"
+
+
+class InvalidKref(InputError):
+    """A kref breaks its form. ``details`` has its beginning as ``kref``, and the place in it as ``at``."""
+
+    code = "invalid_kref"
 
 
 class LimitExceeded(InputError):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from worlddb.log.beliefs import kref
 from worlddb.log.model import errors, hashing, ids
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
 from worlddb.projections.tables.reads import asof, table_reads
@@ -274,9 +275,9 @@ _SHOWN: Final = 8
 def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, unify: bool = False) -> int:
     """The node of a world by a reference, a prefix of one, or its exact name or an alias.
 
-    What could be a reference is looked up as one first. Names are compared as :func:`normalised` has them; worlds that
-    are valid in the view come before those that are not, and the outermost world that is seen after all others. With
-    ``unify``, several worlds of one identity are the first of them.
+    What could be a reference is looked up as one first, and a kref of an item is one. Names are compared as
+    :func:`normalised` has them; worlds that are valid in the view come before those that are not, and the outermost
+    world that is seen after all others. With ``unify``, several worlds of one identity are the first of them.
 
     Raises:
         UnknownReference: nothing that is seen is called so.
@@ -284,6 +285,8 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
         InputError: it is neither a reference nor a name.
     """
     given = ids.as_ref(ref)
+    if isinstance(given, str) and kref.is_kref(given):
+        return kref_node(snapshot, spec, kref.item_of(given))
     try:
         return table_reads.find_node(snapshot.tables, given, snapshot.place.moment.seq)
     except errors.AmbiguousReference:
@@ -344,6 +347,72 @@ def keyed_node(snapshot: VisibleSnapshot, key: str) -> int | None:
         found, lineage = node, hashing.next_keyed_lineage(secret, lineage)
         node = known(lineage)
     return found
+
+
+PROJECT, SPACE = "Project", "Space"
+"""The types of the worlds that a kref names around its item."""
+
+
+def kref_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, wanted: kref.Kref) -> int:
+    """The node of the item of a kref, valid or not.
+
+    It is what was last begun under the kref. Where nothing was, as where the item came in a bundle from a store with
+    other keys, or the kref has its later name, it is the one world of that name or alias and that type, letter by
+    letter, directly in the space.
+
+    Raises:
+        UnknownReference: nothing that is seen is there.
+        AmbiguousReference: nothing was begun there, and several worlds of the name and the type lie there.
+    """
+    if (node := keyed_node(snapshot, wanted.item_key)) is not None:
+        return node
+    places = zip((wanted.project, *wanted.spaces), wanted.container_keys, strict=True)
+    here: int | None = None
+    for name, key in places:
+        keyed = keyed_node(snapshot, key)
+        here = _directly_in(snapshot, spec, here, (name, SPACE if here else PROJECT)) if keyed is None else keyed
+        if here is None:
+            raise errors.UnknownReference(f"There is no {key!r:.200}", "Look at what there is with find", ref=key[:200])
+    node = _directly_in(snapshot, spec, here, (wanted.name, wanted.kind))
+    if node is None:
+        text = wanted.item_key
+        raise errors.UnknownReference(f"There is nothing at {text!r:.200}", "Make it with create_at", ref=text[:200])
+    return node
+
+
+def _directly_in(
+    snapshot: VisibleSnapshot, spec: edge_rules.Spec, world: int | None, wanted: tuple[str, str]
+) -> int | None:
+    """The one world of a name or alias and a type that is a member of a world, else ``None``; of any, if not said."""
+    name, kind = wanted
+    tables, moment = snapshot.tables, snapshot.place.moment
+    within = Wanted(name, None, snapshot.place.top if world is None else world)
+    for superseded in (False, True):
+        found = [
+            (table_reads.find_node(tables, bytes.fromhex(each.ref), moment.seq), each)
+            for each in find(snapshot, spec, within, include_superseded=superseded, period=None)
+            if each.type == kind and name in (each.name, *each.aliases)
+        ]
+        found = [each for each in found if world is None or world in containers_at(tables, each[0], moment)]
+        if len(found) > 1:
+            raise _ambiguous(name, [record for _, record in found])
+        if found:
+            return found[0][0]
+    return None
+
+
+def version_of(snapshot: VisibleSnapshot, spec: edge_rules.Spec, node: int, number: int) -> records.World | None:
+    """A version of a world by its number, whether it holds or not; ``None`` if the world is hidden.
+
+    Raises:
+        UnknownReference: the moment knows no such version.
+    """
+    moment, row = snapshot.place.moment, snapshot.tables.node(node)
+    seen = asof.version_known(snapshot.tables, node, number, moment.seq) if number <= row.versions else None
+    if seen is None:
+        shown = ids.short(row.lineage)
+        raise errors.UnknownReference(f"{shown} has no version {number}", "Look at its versions with history")
+    return None if snapshot.hides(node) else build.world_of(snapshot, node, seen, moment, spec)
 
 
 _ROOT: Final = "Root"

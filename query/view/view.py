@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from worlddb.log.beliefs import artifact, kref
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.projections.indexes.composition import ATTENTION
 from worlddb.projections.tables.reads import asof, table_reads
@@ -192,20 +193,58 @@ class View:
 
         ``during=(a, b)`` asks for a version that is valid throughout ``[a, b)`` instead, ``overlaps=(a, b)`` for the
         newest that is valid at some instant of it; :meth:`history` gives all of them. ``tag`` asks for the version that
-        a tag stands for, whether it holds or not, and gives ``None`` if the world has none such.
+        a tag stands for, whether it holds or not, and gives ``None`` if the world has none such. So does a kref with
+        ``?r=N`` for the version of that number.
 
         Raises:
             UnknownReference: the view knows nothing under the reference or the name.
             AmbiguousReference: a prefix or a name fits several worlds.
         """
         period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
+        asked = _pinned(ref) if tag is None and period is None else None
         with self._showing(include_expired, include_deprecated).snapshot() as snapshot:
+            if asked is not None and asked.revision is not None:
+                node = world_lookup.kref_node(snapshot, self.spec, asked)
+                return world_lookup.version_of(snapshot, self.spec, node, asked.revision)
             node = self._named(snapshot, ref)
             if tag is not None and (digest := tag_digest(tag)) != world_lookup.CURRENT:
                 return world_lookup.tagged_version(snapshot, self.spec, digest, node)
             return build.world(
                 snapshot, node, self.moment, self.spec, include_superseded=include_superseded, period=period
             )
+
+    def resolve_kref(
+        self, text: str | kref.Kref, *, include_deprecated: bool = False
+    ) -> records.World | artifact.Artifact | None:
+        """What a kref stands for in this view: a world in a version, or with ``a=`` an artifact of it.
+
+        Without ``r`` it is the version that holds at the view's valid time, with ``r=N`` the version of that number,
+        whether it holds or not. ``None`` if no version holds, or the world is hidden or deprecated.
+
+        Raises:
+            InvalidKref: the text breaks the form of krefs.
+            UnknownReference: nothing that the view sees is there, or it has no such version or artifact.
+        """
+        wanted = kref.parse_kref(text.ref if isinstance(text, kref.Kref) else text)
+        item = self.get(str(wanted._replace(artifact="")), include_deprecated=include_deprecated)
+        if item is None or not wanted.artifact:
+            return item
+        there = artifact.in_properties(item.properties)
+        if wanted.artifact not in there:
+            raise errors.UnknownReference(
+                f"Version {item.number} has no artifact {wanted.artifact!r:.80}",
+                f"It has: {', '.join(there)}" if there else "It has none",
+            )
+        return there[wanted.artifact]
+
+    def artifacts(self, ref: Any) -> list[artifact.Artifact]:
+        """The artifacts of a world, by name, of the version that is valid in this view; of a kref, of its version.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        item = self.get(ref, include_expired=True, include_deprecated=True)
+        return [] if item is None else list(artifact.in_properties(item.properties).values())
 
     def find(
         self,
@@ -812,6 +851,15 @@ class View:
     def _named(self, snapshot: visible.VisibleSnapshot, ref: Any) -> int:
         """The node of a world that is named by a reference or by its name."""
         return named_node(snapshot, self.spec, ref, unify=self.unify)
+
+
+def _pinned(ref: Any) -> kref.Kref | None:
+    """A kref that says which version is meant, if a reference is one."""
+    given = getattr(ref, "ref", ref)
+    if type(given) is not str or not kref.is_kref(given) or "?" not in given:
+        return None
+    found = kref.parse_kref(given)
+    return None if found.artifact else found
 
 
 def _refuse_both(world: Any, include_ended: bool) -> None:

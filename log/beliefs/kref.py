@@ -1,0 +1,178 @@
+"""Krefs: readable references to items, their versions and their artifacts (Kumiho §6.3).
+
+    kref://project/space[/sub]/item.kind[?r=N][&a=artifact]
+
+``r`` is the number of a version; without it the kref means the one that holds. ``a`` is the name of an artifact. A text
+is checked once, where it comes in, and is a value from then on. Of all spellings of a kref one is canonical: it is what
+``str`` gives, and the keys of items are made of it.
+"""
+
+import unicodedata
+from typing import Final, NamedTuple
+from urllib.parse import quote, unquote_to_bytes
+
+from worlddb.log.model import errors, limits
+
+SCHEME: Final = "kref://"
+FORM: Final = "kref://project/space[/sub]/item.kind[?r=N][&a=artifact]"
+MAX_KREF_BYTES: Final = limits.MAX_KEY_BYTES
+"""Of the canonical text, in which a character that is not ASCII takes up to twelve bytes."""
+MAX_SPACES: Final = 16
+"""How deep spaces may lie in one another."""
+MAX_REVISION: Final = 2**31 - 1
+_PLAIN: Final = "!$'()*+,;:@"
+"""What a part may hold as it is beside letters, digits and ``-._~``: it means nothing to a kref."""
+
+
+class Kref(NamedTuple):
+    """An item by its project, the spaces around it from the outermost, its name and its kind.
+
+    ``revision`` is ``None`` for the version that holds, ``artifact`` empty for the item itself.
+    """
+
+    project: str
+    spaces: tuple[str, ...]
+    name: str
+    kind: str
+    revision: int | None = None
+    artifact: str = ""
+
+    def __str__(self) -> str:
+        return self.item_key + self.suffix
+
+    @property
+    def suffix(self) -> str:
+        """What the kref says beyond its item: ``?r=2&a=report``; empty if nothing."""
+        asked = [] if self.revision is None else [f"r={self.revision}"]
+        asked += [f"a={_encoded(self.artifact)}"] if self.artifact else []
+        return f"?{'&'.join(asked)}" if asked else ""
+
+    @property
+    def item_key(self) -> str:
+        """The canonical kref of the item itself, which is the key of its world."""
+        return f"{self.container_keys[-1]}/{_encoded(self.name)}.{_encoded(self.kind).replace('.', '%2E')}"
+
+    @property
+    def container_keys(self) -> tuple[str, ...]:
+        """The keys of the worlds around the item: of its project first, of the innermost space last."""
+        keys = [SCHEME + _encoded(self.project)]
+        for space in self.spaces:
+            keys.append(f"{keys[-1]}/{_encoded(space)}")
+        return tuple(keys)
+
+    @property
+    def ref(self) -> str:
+        """The canonical text, by which a kref stands wherever a reference does."""
+        return str(self)
+
+
+def is_kref(text: str) -> bool:
+    """True if a text claims to be a kref, whether it is one or not."""
+    return text[: len(SCHEME)].lower() == SCHEME
+
+
+def parse_kref(text: object) -> Kref:
+    """Check a kref.
+
+    Raises:
+        InvalidKref: it is none; the message says at which character and why.
+        LimitExceeded: it is longer than ``MAX_KREF_BYTES``.
+    """
+    if type(text) is not str:
+        raise errors.InvalidKref(f"A kref is text, and this is {type(text).__name__}", f"Give it as {FORM}")
+    limits.checked_text(text, "The kref", MAX_KREF_BYTES)
+    if not is_kref(text):
+        raise _invalid(text, 0, "does not begin with kref://")
+    place, mark, query = text.partition("?")
+    if "#" in text:
+        raise _invalid(text, text.index("#"), "has a fragment", "Write # as %23")
+    parts = place[len(SCHEME) :].split("/")
+    starts = [len(SCHEME)]
+    for part in parts[:-1]:
+        starts.append(starts[-1] + len(part) + 1)
+    if len(parts) < 3:
+        raise _invalid(text, len(place), "does not name a project, a space and an item")
+    if len(parts) > MAX_SPACES + 2:
+        raise _invalid(text, starts[MAX_SPACES + 1], f"has more than {MAX_SPACES} spaces", "Name fewer")
+    name, dot, kind = parts[-1].rpartition(".")
+    if not dot:
+        raise _invalid(text, starts[-1], "names an item without its kind", "Write it behind a dot: design.decision")
+    *around, last = (_decoded(text, part, start) for part, start in zip([*parts[:-1], name], starts, strict=True))
+    revision, artifact = _asked(text, query, len(place) + 1) if mark else (None, "")
+    kind_start = starts[-1] + len(name) + 1
+    found = Kref(around[0], tuple(around[1:]), last, _decoded(text, kind, kind_start), revision, artifact)
+    limits.checked_text(found.kind, "The kind of a kref", limits.MAX_TYPE_BYTES)
+    limits.checked_text(str(found), "The kref, percent-encoded,", MAX_KREF_BYTES)
+    return found
+
+
+def item_of(text: object) -> Kref:
+    """Check a kref that stands where a world is meant.
+
+    Raises:
+        InvalidKref: it is none, or names a version or an artifact.
+    """
+    found = parse_kref(text)
+    if found.suffix:
+        at = str(text).index("?")
+        why = "names a version or an artifact of an item, and here an item is meant"
+        raise _invalid(str(text), at, why, f"Leave {found.suffix} out, or ask resolve_kref for it")
+    return found
+
+
+def _invalid(text: str, at: int, why: str, remedy: str = f"Write it as {FORM}") -> errors.InvalidKref:
+    shown = text if len(text) <= 80 else f"{text[:79]}…"
+    return errors.InvalidKref(f"{shown!r} {why}, at character {at}", remedy, kref=text[:200], at=at)
+
+
+def _encoded(text: str) -> str:
+    # Of the characters that may stand as they are, a space's or a name's may be "." or "..": a part never is.
+    return quote(text, safe=_PLAIN)
+
+
+def _decoded(text: str, written: str, start: int) -> str:
+    """A part of a kref as it was meant."""
+    at = written.find("%")
+    while at >= 0:
+        digits = written[at + 1 : at + 3]
+        if len(digits) < 2 or not all(digit in "0123456789abcdefABCDEF" for digit in digits):
+            raise _invalid(text, start + at, "has a % without two hex digits", "Write % as %25")
+        at = written.find("%", at + 1)
+    try:
+        meant = unquote_to_bytes(written).decode()
+    except UnicodeDecodeError:
+        raise _invalid(text, start, "has percent-encoded bytes that are not UTF-8") from None
+    return _checked(text, meant, start)
+
+
+def _checked(text: str, meant: str, start: int) -> str:
+    part = unicodedata.normalize("NFC", meant)
+    if not part.strip():
+        raise _invalid(text, start, "has an empty part")
+    if part != part.strip():
+        raise _invalid(text, start, "has a part that begins or ends with a blank", "Leave the blank out")
+    if part in (".", ".."):
+        raise _invalid(text, start, f"has the part {part!r}, which paths do away with", "Give it another name")
+    control = next((each for each in part if unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp")), None)
+    if control is not None:
+        raise _invalid(text, start, f"has the character {control!r}", "Leave it out")
+    return part
+
+
+def _asked(text: str, query: str, start: int) -> tuple[int | None, str]:
+    """The version and the artifact that a kref asks for, in either order, each once at most."""
+    revision: int | None = None
+    artifact = ""
+    for field in query.split("&"):
+        name, equals, value = field.partition("=")
+        if name == "r" and equals and revision is None:
+            digits = value.isascii() and value.isdigit() and not value.startswith("0") and len(value) <= 10
+            if not digits or int(value) > MAX_REVISION:
+                raise _invalid(text, start, f"has r={value[:20]}, which is no version", "Give its number, 1 or more")
+            revision = int(value)
+        elif name == "a" and equals and not artifact:
+            artifact = _decoded(text, value, start + 2)
+        else:
+            raise _invalid(text, start, f"asks for {field[:20]!r}", "Ask for r=N and a=NAME, each once at most")
+        start += len(field) + 1
+    return revision, artifact
