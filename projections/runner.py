@@ -20,7 +20,8 @@ def collector_paused() -> Iterator[None]:
 
     What was made meanwhile and is kept joins the oldest generation unlooked at (to freeze and unfreeze moves lists and
     reads nothing). Else the first object made after the pause would have all of it gone through, each time. A cycle
-    among it waits for the next full collection. Where the program itself has frozen objects, they stay so.
+    among it waits for the next full collection. Where the program itself has frozen objects, they stay so: how many
+    those are Python counts one by one, so nobody asks where next to nothing was made.
     """
     running = gc.isenabled()
     gc.disable()
@@ -28,11 +29,14 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if running:
-            if not gc.get_freeze_count():
+            if gc.get_count()[0] > _FEW_MADE and not gc.get_freeze_count():
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
 
+
+_FEW_MADE: Final = 2_000
+"""How many objects the collector goes through in less time than it takes to spare it them."""
 
 FLUSH_EVENTS: Final = 100_000
 """How many events are held in memory before the tables are written."""

@@ -241,5 +241,13 @@ def test_what_a_program_has_frozen_stays_frozen():
     gc.freeze()
     frozen = gc.get_freeze_count()
     with runner.collector_paused():
+        kept = [[number] for number in range(5_000)]
+    assert gc.get_freeze_count() == frozen > len(kept)
+
+
+def test_what_a_program_has_frozen_is_not_counted_where_little_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python counts it object by object, which took longer than a small import."""
+    monkeypatch.delattr(gc, "get_freeze_count")
+    with runner.collector_paused():
         pass
-    assert gc.get_freeze_count() == frozen > 0
+    assert gc.isenabled()
