@@ -1,7 +1,8 @@
 """The worlds and edges that a query sees, and which way edges let it walk (law 7)."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from itertools import chain
+from typing import Any, Final, NamedTuple, TypeVar
 
 from worlddb.log.model import limits
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_known, edge_seen
@@ -11,6 +12,8 @@ from worlddb.query.reads.window import Window
 from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import Scope
+
+Way = TypeVar("Way")
 
 
 class Arrival(NamedTuple):
@@ -45,6 +48,7 @@ class Ground:
         self._shows_closed = superseded or not spec.hides_closed
         self._choice = valid_period.Choice(self._shows_closed)
         self._classes: dict[int, tuple[int, ...]] = {}
+        self._codes: dict[tuple[str, ...], Sequence[int | None]] = {}
         self.unified = unified
         """True if worlds that accepted proposals make one count as one: from the start in a view that sees them so."""
         self.stay_inside(inside)
@@ -97,18 +101,24 @@ class Ground:
 
     def _edges(self, node: int, types: Sequence[str], direction: str) -> list[tuple[EdgePlace, EdgeRow]]:
         tables, seq = self.snapshot.tables, self.snapshot.place.moment.seq
-        codes: Iterable[int | None] = [tables.type_code(name) for name in types] if types else [None]
-        found: dict[int, tuple[EdgePlace, EdgeRow]] = {}
-        for code, name in zip(codes, types or [""], strict=True):
-            if name and code is None:
-                continue
-            sides = [tables.outgoing(node, code, known_by=seq)] if direction != "in" else []
+        found: list[tuple[EdgePlace, EdgeRow]] = []
+        for code in self._codes_of(types):
+            if direction != "in":
+                found += tables.outgoing(node, code, known_by=seq)
             if direction != "out":
-                sides.append(tables.incoming(node, code, known_after=seq, known_by=seq))
-            for side in sides:
-                found.update({place.edge: (place, row) for place, row in side})
-        kept = (number for number in sorted(found) if types or found[number][0].type != CONTAINS_CODE)
-        return [found[number] for number in kept]
+                found += tables.incoming(node, code, known_after=seq, known_by=seq)
+        if len(found) > 1:
+            # An edge from a world to itself is on both sides.
+            found = [each for _, each in sorted({each[0].edge: each for each in found}.items())]
+        return found if types else [each for each in found if each[0].type != CONTAINS_CODE]
+
+    def _codes_of(self, types: Sequence[str]) -> Sequence[int | None]:
+        """The numbers of edge types that the store has; of no types, ``None`` for all of them."""
+        asked = tuple(types)
+        if asked not in self._codes:
+            known = [self.snapshot.tables.type_code(name) for name in asked]
+            self._codes[asked] = [code for code in known if code is not None] if asked else [None]
+        return self._codes[asked]
 
     def _is_seen(self, place: EdgePlace, row: EdgeRow) -> bool:
         return edge_seen(self.snapshot.tables, place, row, self.snapshot.place.moment)
@@ -138,64 +148,65 @@ class Walk:
     def __init__(self, ground: Ground, types: Sequence[str], direction: str) -> None:
         self._ground = ground
         self._how = types, direction
-        self._came: dict[int, tuple[Arrival, int] | None] = {}
-        """How each world was come to, by the first of its identity, and from which."""
-        self._known: dict[int, records.Reached] = {}
 
     def reach(self, start: int, depth: int) -> records.Reach:
         """All worlds that at most ``depth`` edges lead to from one."""
-        level, found = self._begin(start), []
+        first = self._first(start)
+        came = {first}
+        level: list[tuple[int, records.Reached | None]] = [(first, None)]
+        found: list[records.Reached] = []
         for _ in range(depth):
-            level = list(self._step(level))
-            found += level
-        beyond = [each for each in level if any(self._first(on.node) not in self._came for on in self._onward(each))]
-        return records.Reach(
-            worlds=tuple(self._reached(each) for each in found),
-            cut_off=tuple(self._reached(each).ref for each in beyond),
-        )
+            # Each is told at once, so that nothing is kept of how it was found.
+            level = [(node, self._told(arrival, before)) for node, arrival, before in self._new(level, came)]
+            found += (each for _, each in level if each is not None)
+        ends = (end for end in level if any(self._first(on.node) not in came for on in self._onward(end[0])))
+        return records.Reach(worlds=tuple(found), cut_off=tuple(end.ref for _, end in ends if end is not None))
 
     def to(self, start: int, goal: int, depth: int) -> records.Reached | None:
         """A shortest way from one world to another; ``None`` if at most ``depth`` edges do not lead there."""
-        wanted, level = self._first(goal), self._begin(start)
+        wanted, first = self._first(goal), self._first(start)
+        came: dict[int, tuple[Arrival, int]] = {}
+        passed, level = {first}, [(first, first)]
         for _ in range(depth):
-            if wanted in self._came or not level:
+            following = []
+            for node, arrival, origin in self._new(level, passed):
+                came[node] = arrival, origin
+                following.append((node, node))
+            level = following
+            if wanted in came or not level:
                 break
-            level = list(self._step(level))
-        return self._reached(wanted) if self._came.get(wanted) is not None else None
-
-    def _begin(self, start: int) -> list[int]:
-        first = self._first(start)
-        self._came, self._known = {first: None}, {}
-        return [first]
+        way: list[Arrival] = []
+        while wanted in came:
+            arrival, wanted = came[wanted]
+            way.append(arrival)
+        told: records.Reached | None = None
+        for arrival in reversed(way):
+            told = self._told(arrival, told)
+        return told
 
     def _first(self, node: int) -> int:
-        return min(self._ground.one_with(node))
+        return min(self._ground.one_with(node)) if self._ground.unified else node
 
-    def _step(self, level: Iterable[int]) -> Iterator[int]:
-        """The worlds that one more edge leads to."""
-        for node in level:
+    def _new(self, level: Iterable[tuple[int, Way]], came: set[int]) -> Iterator[tuple[int, Arrival, Way]]:
+        """The worlds that one more edge leads to, and what is said of the one that it leads from."""
+        for node, way in level:
             for arrival in self._onward(node):
                 reached = self._first(arrival.node)
-                if reached not in self._came:
-                    self._came[reached] = arrival, node
-                    yield reached
+                if reached not in came:
+                    came.add(reached)
+                    yield reached, arrival, way
 
     def _onward(self, node: int) -> Iterator[Arrival]:
-        for each in sorted(self._ground.one_with(node)):
-            yield from self._ground.arrivals(each, *self._how)
+        if not self._ground.unified:
+            return self._ground.arrivals(node, *self._how)
+        return chain.from_iterable(
+            self._ground.arrivals(each, *self._how) for each in sorted(self._ground.one_with(node))
+        )
 
-    def _reached(self, node: int) -> records.Reached:
-        known = self._known.get(node)
-        came = self._came[node]
-        if known is not None or came is None:
-            assert known is not None, "nobody asks how the start was reached"
-            return known
-        arrival, origin = came
-        before = None if self._came[origin] is None else self._reached(origin)
+    def _told(self, arrival: Arrival, before: records.Reached | None) -> records.Reached:
         row, snapshot = arrival.seen.row, self._ground.snapshot
-        ref, body = snapshot.tables.node(arrival.node).lineage.hex(), snapshot.body(row)
-        edge = arrival.row.edge.hex()
-        reached = records.Reached(
+        ref, body, edge = snapshot.tables.node(arrival.node).lineage.hex(), snapshot.body(row), arrival.row.edge.hex()
+        return records.Reached(
             ref=ref,
             version=row.body.hex(),
             type="" if body is None else body.type,
@@ -204,8 +215,6 @@ class Walk:
             path=(ref,) if before is None else (*before.path, ref),
             edges=(edge,) if before is None else (*before.edges, edge),
         )
-        self._known[node] = reached
-        return reached
 
 
 def walk(window: Window, snapshot: visible.VisibleSnapshot, types: Any, direction: str) -> Walk:

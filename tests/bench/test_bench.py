@@ -56,6 +56,10 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "reads": (("--nodes", "60", "--samples", "3"), {"p50_ms", "p95_ms", "recall_at_10"}),
     # As many samples as it takes to draw the commit halfway too.
     "proofs": (("--commits", "4", "--samples", "20"), {"p50_ms", "p95_ms", "bytes"}),
+    "impact": (
+        ("--worlds", "40", "--beside", "20", "--branching", "2", "--depth", "2", "--samples", "3"),
+        {"p50_ms", "p95_ms", "cpu_p50_ms", "cpu_p95_ms", "growth", "reached", "trees"},
+    ),
     "resolve": (
         ("--nodes", "60", "--beside", "30", "--candidates", "9", "--scanned", "5", "--batch", "9", "--namesakes", "9"),
         {"by_tier", "ratio", "left_out", "batch_per_s"},
@@ -166,7 +170,7 @@ def run_small(name: str) -> dict[str, object]:
     assert (told["bench"], told["seed"]) == (name, 3)
     figures = [value for key in keys if isinstance(value := told[key], int | float)]
     assert all(figure > 0 for figure in figures)
-    assert len(figures) == len(keys) or name in ("worlds", "timelines", "open", "reads", "proofs", "resolve")
+    assert len(figures) == len(keys) or name in ("worlds", "timelines", "open", "reads", "proofs", "resolve", "impact")
     return told
 
 

@@ -28,8 +28,8 @@ def outgoing_edge(pair: write_buffer.Pair) -> tuple[schema.EdgePlace, schema.Edg
 
 
 _LAST_CODE = 2**16 - 1
-_FEW_NODES: Final = 16
-"""How many nodes' rows a read keeps: most are about a few worlds, and look at each several times."""
+_MOST_NODES: Final = 2_048
+"""How many nodes' rows a read keeps: one looks at each several times, be it of few worlds or a walk over many."""
 
 Decode = Callable[[write_buffer.Pair], tuple[schema.EdgePlace, schema.EdgeRow] | None]
 """An edge of a pair; ``None`` for one that is not asked for."""
@@ -112,7 +112,7 @@ class Tables(transaction.WholeTables):
             if stored is None:
                 raise transaction.missing_row(f"node {node}")
             row = node_row(schema.NODE.unpack(stored))
-            if self.writing or len(self._cache.nodes) < _FEW_NODES:
+            if self.writing or len(self._cache.nodes) < _MOST_NODES:
                 self._cache.nodes[node] = row
         return row
 
