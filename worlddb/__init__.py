@@ -23,6 +23,9 @@ else:
         "database": "Database Head Rebuilt Step Verified open",
         "log.beliefs.artifact": "Artifact",
         "log.beliefs.kref": "Kref parse_kref",
+        "log.beliefs.recall_receipt": (
+            "RecallCheck RecallProof RecallReceipt read_recall_receipt=read_receipt recall_receipt_text=receipt_text"
+        ),
         "log.model.clock": "Clock Entropy ManualClock SeededEntropy SystemClock SystemEntropy",
         "log.model.errors": (
             "AmbiguousReference BackupMismatch ClockJump Conflict DamagedStore ForkedProcess HandlerFailed "
@@ -35,7 +38,9 @@ else:
         "log.model.proof": "ProofCheck",
         "log.model.times": "FOREVER TimeLike format_time parse_time",
         "log.store.bundle_contents": "Bundle",
-        "offline": "KeyPair check_bundle check_proof diagnose diff new_key restore sign_checkpoint upgrade",
+        "offline": (
+            "KeyPair check_bundle check_proof check_recall diagnose diff new_key restore sign_checkpoint upgrade"
+        ),
         "projections.indexes.composition": "POOLS",
         "projections.tables.apply.trust_levels": "TRUST_LEVELS=LEVELS",
         "query.diff": "CHANGE_KINDS HISTORY_RELATIONS AlteredRecord Change Detail Difference",

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from worlddb.beliefs.items import Found
     from worlddb.log.beliefs.artifact import Artifact
     from worlddb.log.beliefs.kref import Kref
+    from worlddb.log.beliefs.recall_receipt import RecallCheck, RecallReceipt
     from worlddb.log.model.checkpoint import OwnCheckpoint
     from worlddb.log.store import bundle_contents
     from worlddb.log.store.verify import Finding
@@ -195,7 +196,7 @@ class Database(WriteCalls):
                 self._create_store()
             scratch.remove_left_behind(folder)
             finish_erasures(self._env, wait_seconds=0.0)
-            self._reader = StoreReader(self._env, self._models)
+            self._reader = StoreReader(self._env, self._models, entropy)
             if self._background is not None:
                 self._reader.told_of_pending = self._background.nudge
         except BaseException:
@@ -1166,6 +1167,63 @@ class Database(WriteCalls):
             )
             begin = limits.checked_number(old, "old", 1, end)
             return proof_text(proofs.prove_consistency(snapshot, self._reader.store_id, begin, end))
+
+    def check_recall(
+        self, receipt: RecallReceipt | str | bytes, question: str, *, tolerance: float = 0.0, **filters: Any
+    ) -> RecallCheck:
+        """Hold the receipt of an exact recall against this store: ask again, and prove that the hits were there.
+
+        ``question`` and the ``filters`` that hold texts (``about``, ``speaker``, ``type``, ``author``, ``source``,
+        ``label``, ``properties``) are given again as they were asked; all else stands in the receipt. Scores must be
+        the same to the millionth, or differ by no more than ``tolerance``: arithmetic on vectors may differ between
+        machines.
+
+        Raises:
+            MalformedFile: it is no receipt of a recall.
+            InputError: there is no such filter.
+        """
+        from worlddb.log.beliefs import recall_receipt
+        from worlddb.query.beliefs import receipted_recall
+
+        found = recall_receipt.read_receipt(receipt)
+        within = round(limits.checked_amount(tolerance, "tolerance") * recall_receipt.SCALE)
+        wrong = recall_receipt.problems_of(found, recall_receipt.asked(question, filters))
+        view = self._receipted(found) if wrong is None else wrong
+        if not isinstance(view, View):
+            return view
+        again = partial(view.recall, question, receipt=True, **receipted_recall.arguments(found), **filters)
+        return receipted_recall.check(view._window, found, again, within)
+
+    def prove_recall(self, receipt: RecallReceipt | str | bytes) -> str:
+        """Prove that the memories that a receipt names were in the store at its head, in the versions that it names.
+
+        :func:`check_recall` checks it beside the receipt, without a store.
+
+        Raises:
+            MalformedFile: it is no receipt of a recall.
+            InputError: it is not a receipt of this store.
+        """
+        from worlddb.log.beliefs import recall_receipt
+        from worlddb.query.beliefs import receipted_recall
+
+        self._reader.refuse_supposed(_NOTHING_TO_PROVE)
+        found = recall_receipt.read_receipt(receipt)
+        wrong = recall_receipt.problems_of(found, None)
+        view = self._receipted(found) if wrong is None else wrong
+        if not isinstance(view, View):
+            raise errors.InputError(f"The receipt cannot be proved: {view.problems[0]}", "Give it as it was made")
+        return recall_receipt.proofs_text(receipted_recall.prove(view._window, found))
+
+    def _receipted(self, receipt: RecallReceipt) -> View | RecallCheck:
+        """The view that a receipt is of, or why there is none here."""
+        from worlddb.query.beliefs import receipted_recall
+
+        with self._reader.snapshot() as snapshot:
+            seq = receipted_recall.moment_in(snapshot, self._reader.store_id, receipt)
+        if not isinstance(seq, int):
+            return seq
+        world = receipted_recall.outermost(receipt)
+        return self.view(seq=seq, valid=receipt.valid, world=world, unify=receipt.options.unify)
 
     def _checkpoint(self, ingested: times.TimeLike | None, seq: int | None, bookmark: str | None) -> OwnCheckpoint:
         from worlddb.query.proofs import proofs

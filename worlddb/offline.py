@@ -4,17 +4,19 @@ Stores are compared, diagnosed, restored and upgraded by their directories; bund
 and signed as files and texts.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from worlddb.database import Database, open
 from worlddb.log.model import errors, ids, limits, signed_note, times
 from worlddb.log.model.checkpoint import anchor_of, read_checkpoint
 from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy
-from worlddb.log.model.proof import ProofCheck, check, read_proof
+from worlddb.log.model.proof import Inclusion, ProofCheck, check, read_proof
 from worlddb.log.store import bundle_contents, copies, environment
 from worlddb.projections.tables.storage.schema import LAYOUT
 from worlddb.query.diff import Asked, Difference, StoreMoment, diff_bundles
@@ -24,6 +26,9 @@ from worlddb.reconciler.diagnostics import examination, installation
 from worlddb.reconciler.edge_types import handler, registry
 from worlddb.reconciler.edge_types.builtin_types import DEFAULT_ONTOLOGY
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, backup_into, folder_of, has_begun, is_regular_file, open_environment
+
+if TYPE_CHECKING:
+    from worlddb.log.beliefs.recall_receipt import RecallCheck, RecallProof, RecallReceipt
 
 
 def diff(
@@ -289,3 +294,40 @@ def check_proof(proof: str | bytes, *heads: str | bytes, keys: Sequence[str] = (
     if not heads:
         raise errors.InputError("There is no head to hold the proof against", "Give the text of a checkpoint")
     return check(read_proof(proof), [anchor_of(head, keys) for head in heads])
+
+
+def check_recall(
+    receipt: RecallReceipt | str | bytes,
+    question: str | None = None,
+    *,
+    proof: RecallProof | str | bytes | None = None,
+    head: str | bytes | None = None,
+    keys: Sequence[str] = (),
+    consistency: str | bytes | None = None,
+    **filters: Any,
+) -> RecallCheck:
+    """Check the receipt of an exact recall without its store, as far as that can be done.
+
+    Its hash; with ``question`` (and the ``filters`` that hold texts) that it is of that question; with ``proof``, as
+    :meth:`Database.prove_recall` makes it, that what it names was in the store at its head; with ``head``, a checkpoint
+    that was kept elsewhere, that this is the store's, by a proof of ``consistency`` if it has another number of
+    commits. Each verifier key in ``keys`` must have signed that head. Only :meth:`Database.check_recall` asks again.
+
+    Raises:
+        MalformedFile, LimitExceeded: the receipt, the proof or the head is none.
+        InputError: there is no such filter, or a key is no verifier key.
+    """
+    from worlddb.log.beliefs import recall_receipt
+
+    if question is None and filters:
+        raise errors.InputError("Filters were given, and no question", "Give the question, too")
+    grown = None if consistency is None else read_proof(consistency, "the proof of consistency")
+    if isinstance(grown, Inclusion):
+        raise errors.InputError("The proof of consistency is one of inclusion", "Give what prove_consistency made")
+    return recall_receipt.check_offline(
+        recall_receipt.read_receipt(receipt),
+        None if question is None else recall_receipt.asked(question, filters),
+        None if proof is None else recall_receipt.read_proofs(proof),
+        None if head is None and not keys else anchor_of(head, keys),
+        grown,
+    )

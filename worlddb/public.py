@@ -4,6 +4,9 @@ from worlddb.agent_memory import Added, Memory, Profile, memory
 from worlddb.database import Database, Head, Rebuilt, Step, Verified, open
 from worlddb.log.beliefs.artifact import Artifact
 from worlddb.log.beliefs.kref import Kref, parse_kref
+from worlddb.log.beliefs.recall_receipt import RecallCheck, RecallProof, RecallReceipt
+from worlddb.log.beliefs.recall_receipt import read_receipt as read_recall_receipt
+from worlddb.log.beliefs.recall_receipt import receipt_text as recall_receipt_text
 from worlddb.log.model.clock import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import (
     AmbiguousReference,
@@ -54,6 +57,7 @@ from worlddb.offline import (
     KeyPair,
     check_bundle,
     check_proof,
+    check_recall,
     diagnose,
     diff,
     new_key,
@@ -280,6 +284,9 @@ __all__ = [
     "ReadOnlyBackup",
     "Rebuilt",
     "Recall",
+    "RecallCheck",
+    "RecallProof",
+    "RecallReceipt",
     "Receipt",
     "Reclustering",
     "Redecided",
@@ -330,6 +337,7 @@ __all__ = [
     "Written",
     "check_bundle",
     "check_proof",
+    "check_recall",
     "checked_text",
     "diagnose",
     "diff",
@@ -342,6 +350,8 @@ __all__ = [
     "parse_kref",
     "parse_time",
     "read_message",
+    "read_recall_receipt",
+    "recall_receipt_text",
     "rerank",
     "restore",
     "scratch_folder",

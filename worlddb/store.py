@@ -43,6 +43,7 @@ from worlddb.reconciler.embedding import vectors_of_texts
 from worlddb.reconciler.embedding.models import Models
 
 if TYPE_CHECKING:
+    from worlddb.log.model.clock import Entropy
     from worlddb.projections.indexes import composed_vectors
     from worlddb.projections.indexes.vector_rows import Matrix
     from worlddb.reconciler.backup.backups import BackedUp
@@ -271,8 +272,9 @@ RowsOfCommits = Callable[[LmdbLog, Tables, int, int], Iterable[Row]]
 class StoreReader:
     """Reads one store: transactions on it, its indexes, and the models that embed questions."""
 
-    def __init__(self, env: environment.Environment, models: Models) -> None:
+    def __init__(self, env: environment.Environment, models: Models, entropy: Entropy) -> None:
         self.env = env
+        self.entropy = entropy
         self._models = models
         self._vectors: dict[int, vector_index.VectorFollower] = {}
         self._composed: dict[tuple[int, str], composed_vectors.ComposedFollower] = {}

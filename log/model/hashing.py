@@ -49,6 +49,10 @@ TRUSTED: Final = _tag("worlddb/trusted/1")
 SUPPOSED: Final = _tag("worlddb/supposed/1")
 INDEX: Final = _tag("worlddb/index/1")
 RECEIPT: Final = _tag("worlddb/receipt/1")
+RECALL: Final = _tag("worlddb/recall/1")
+RECALL_SEAL: Final = _tag("worlddb/recall-seal/1")
+ASKED: Final = _tag("worlddb/asked/1")
+MOMENT: Final = _tag("worlddb/moment/1")
 
 GENESIS: Final = bytes(HASH_BYTES)
 """What the first commit names as its predecessor."""

@@ -315,16 +315,31 @@ def _descend(proof: Inclusion, header: codec.Header) -> WorldStep:
 
     Each must be a member of the one before it, and the first must have the header's root hash.
     """
-    expected = header.root
-    for position, step in enumerate(proof.worlds):
-        if (step.lineage == ROOT) != (position == 0):
-            raise _Fails("the way down does not begin at the root world, or comes back to it")
+    return _last_of(proof.worlds, header.root, ROOT)
+
+
+def proved_member(worlds: Sequence[WorldStep], top: str, world_hash: bytes) -> WorldStep:
+    """The last of the worlds on a way down from a world whose hash is known.
+
+    Raises:
+        ValueError: the way does not lead there.
+    """
+    try:
+        return _last_of(worlds, world_hash, top)
+    except _Fails as failed:
+        raise ValueError(str(failed)) from None
+
+
+def _last_of(worlds: Sequence[WorldStep], expected: bytes, top: str) -> WorldStep:
+    for position, step in enumerate(worlds):
+        if (step.lineage == top) != (position == 0):
+            raise _Fails(f"the way down does not begin at {top or 'the root world'}, or comes back to it")
         body, members, edges = (bytes.fromhex(each) for each in (step.body, step.members, step.edges))
         if hashing.world_hash(body, members, edges, step.created) != expected:
             raise _Fails(f"the world {step.lineage or 'root'} does not have the hash that stands above it")
-        if position == len(proof.worlds) - 1:
+        if position == len(worlds) - 1:
             break
-        below = proof.worlds[position + 1].lineage
+        below = worlds[position + 1].lineage
         value = trie.proved_value(
             members, bytes.fromhex(below), ids.HASH_BYTES, [bytes.fromhex(each) for each in step.nodes]
         )

@@ -52,14 +52,19 @@ def prove_consistency(snapshot: Snapshot, store_id: bytes, old: int, new: int) -
     return proof.Consistency(proof.PROOF_VERSION, store_id.hex(), old, new, *roots, path)
 
 
-def prove_inclusion(snapshot: Snapshot, store_id: bytes, goal: Goal, *, with_text: bool) -> proof.Inclusion:
+Tries = dict[tuple[int, int], trie.NodeStore]
+"""Tries of members that were made for a proof, by world and commit: who proves much of one commit makes each once."""
+
+
+def prove_inclusion(
+    snapshot: Snapshot, store_id: bytes, goal: Goal, *, with_text: bool, made: Tries | None = None
+) -> proof.Inclusion:
     """The newest version of a world, or an edge in its home, inside a world at a commit.
 
     Raises:
         UnknownReference: it was not inside that world then.
     """
-    route = _route(snapshot.tables, goal)
-    steps = [_step(snapshot.tables, *pair, goal.seq) for pair in zip(route, [*route[1:], None], strict=True)]
+    steps = _steps(snapshot.tables, _route(snapshot.tables, goal), goal.seq, {} if made is None else made)
     edge = None if goal.edge is None else _edge_step(snapshot, goal)
     tree = log_marks.LogTree(snapshot.log, snapshot.tables)
     return proof.Inclusion(
@@ -74,6 +79,16 @@ def prove_inclusion(snapshot: Snapshot, store_id: bytes, goal: Goal, *, with_tex
         edge,
         _shown(snapshot, goal) if with_text else None,
     )
+
+
+def steps_to(tables: rows.Tables, node: int, top: int, seq: int, made: Tries) -> list[proof.WorldStep] | None:
+    """The way from a world down to one inside of it at a commit, which its hash covers; ``None`` if there is none."""
+    route = _upwards(tables, node, top, seq)
+    return None if route is None else _steps(tables, route, seq, made)
+
+
+def _steps(tables: rows.Tables, route: list[int], seq: int, made: Tries) -> list[proof.WorldStep]:
+    return [_step(tables, *pair, seq, made) for pair in zip(route, [*route[1:], None], strict=True)]
 
 
 def bundle_proof(
@@ -186,13 +201,17 @@ def _upwards(tables: rows.Tables, start: int, goal: int, seq: int) -> list[int] 
     return route
 
 
-def _step(tables: rows.Tables, node: int, below: int | None, seq: int) -> proof.WorldStep:
+def _step(tables: rows.Tables, node: int, below: int | None, seq: int, made: Tries) -> proof.WorldStep:
     """A world at a commit, and the nodes of its members trie that lead to the next one."""
     members, edges = _roots(tables, node, seq)
     newest = asof.newest_version(tables, node, seq)
     if newest is None:
         raise transaction.missing_row(f"version of node {node} at commit {seq}")
-    nodes = [] if below is None else trie.nodes_to(_members_then(tables, node, seq), tables.node(below).lineage)
+    nodes: list[bytes] = []
+    if below is not None:
+        if (node, seq) not in made:
+            made[node, seq] = _members_then(tables, node, seq)
+        nodes = trie.nodes_to(made[node, seq], tables.node(below).lineage)
     return proof.WorldStep(
         _named(tables, node),
         newest.row.body.hex(),

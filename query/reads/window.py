@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worlddb.log.model import errors, limits, times
-from worlddb.log.model.clock import Clock, now_of
+from worlddb.log.model.clock import Clock, Entropy, now_of
 from worlddb.projections.tables.apply.settings import registered
 from worlddb.projections.tables.reads.asof import Moment, OpenSpace
 from worlddb.projections.tables.storage.schema import ROOT_NODE
@@ -49,6 +49,9 @@ class Reader(SnapshotSource, Protocol):
     """Who lies inside worlds that were asked about before."""
     worlds: Worlds
     """What is kept of worlds that are asked from inside."""
+    store_id: bytes
+    entropy: Entropy
+    """Where the keys of receipts come from."""
 
     def erasures(self) -> tuple[int, int | None]:
         """How often the data file was found replaced, and the erasure whose bytes still lie in files."""

@@ -4,11 +4,14 @@ References are hex, times are microseconds, intervals are half-open.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from worlddb.log.model.times import format_time
+
+if TYPE_CHECKING:
+    from worlddb.log.beliefs.recall_receipt import RecallReceipt
 
 MAX_OTHERS: Final = 3
 """How many of the others who were considered are named."""
@@ -601,7 +604,8 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     Where it was asked what was valid throughout a span, ``left_out`` are the references of those that would be among
     the best if it had been asked what was valid at some instant of it, best first.
 
-    ``competing`` are statements among the first hits of which the later was put before the earlier.
+    ``competing`` are statements among the first hits of which the later was put before the earlier. ``receipt`` is
+    there if one was asked for.
     """
 
     hits: tuple[Hit, ...]
@@ -619,6 +623,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     weak: bool = False
     competing: tuple[Competing, ...] = ()
     confidence: float | None = None
+    receipt: "RecallReceipt | None" = None
 
     def __iter__(self) -> Any:
         return iter(self.hits)

@@ -688,18 +688,18 @@ class View:
         include_deprecated: bool = False,
         label: str | Sequence[str] | None = None,
         properties: Mapping[str, Any] | None = None,
+        receipt: bool = False,
     ) -> records.Recall:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
         Args:
             group: instead, the ``k`` best of the worlds that contain answers directly, each with so many of its hits.
-            include_superseded: also what is valid no longer: worlds that have ended, and of each world all versions,
-                those that are not shown themselves under ``others``. By default the earlier versions of what is valid,
-                and what it superseded, if the question asks for change ("used to", "previously").
-            exact: rank by precisely what the view sees, as a store with the same history would.
+            include_superseded: also what has ended, and of each world all versions (``others``). By default the earlier
+                versions of what is valid, and what it superseded, if the question asks for change ("used to").
+            exact: rank by precisely what the view sees, as a replayed store would; ``receipt``: for ``check_recall``.
             lanes: what is asked: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom).
             fusion: ``convex`` (a weighted sum), ``rrf`` (reciprocal ranks, §4.3) or ``combmax`` (the stronger).
-            asked: when the question is asked, by which "last week" is understood; default: the view's valid time.
+            asked: when it is asked, by which "last week" is understood; default: the view's valid time.
             during, overlaps: of each world what is valid throughout a span, or at some instant of it. A hit of the
                 latter has all that was valid in the span, and the answer to the former says what it left out.
             neighbours: of so many of the best hits of each lane, what an edge joins to them may be a hit too.
@@ -709,8 +709,7 @@ class View:
                 trust, two thirds where it is low, one third where it is fair. Four times ``k`` hits are ranked by it.
             min_confidence: leave out what is less likely than this (0 to 1) to answer, by the ``confidence`` of hits.
             about: only what refers to each of these persons and things (names or references), and they themselves.
-            speaker: only what they said: turns of conversations.
-            type, author: only worlds of one of these types, and what one of these wrote.
+            type, author, speaker: only worlds of one of these types, what one of these wrote, and turns that they said.
             source, label: only what came with these fields in its source, and what has all of these labels.
             properties: only what has these; ``{"priority": {"$gte": 2}}`` compares.
             since, until: only what began to hold at ``since`` or later, and before ``until``.
@@ -728,7 +727,8 @@ class View:
         filters = None if all(each is None for each in limited) else Filters.of(*limited)
         what = question, world, k, exact, choice, _lanes(lanes), fusion, group, neighbours
         request = Request(*what, min_trust, trust_weight, min_confidence, filters)
-        return recall(self._showing(include_expired, include_deprecated), request)
+        window = self._showing(include_expired, include_deprecated)
+        return _receipted(include_superseded, limited, window, request) if receipt else recall(window, request)
 
     def near(
         self,
@@ -860,6 +860,18 @@ def _pinned(ref: Any) -> kref.Kref | None:
         return None
     found = kref.parse_kref(given)
     return None if found.artifact else found
+
+
+def _receipted(
+    include_superseded: bool | None, limited: tuple[Any, ...], window: Window, request: Request
+) -> records.Recall:
+    """An exact answer with its receipt; ``limited`` are the filters as they were given, in the order of a recall."""
+    from worlddb.query.beliefs import receipted_recall
+
+    about, speaker, type, author, source, _, _, label, properties = limited
+    texts = {"about": about, "speaker": speaker, "type": type, "author": author, "source": source, "label": label}
+    texts["properties"] = properties
+    return receipted_recall.with_receipt(window, request, include_superseded, texts, recall(window, request))
 
 
 def _refuse_both(world: Any, include_ended: bool) -> None:

@@ -1,0 +1,295 @@
+"""Receipts of exact recalls: made, proved, and held against the store by asking again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from worlddb.log.beliefs import recall_receipt as rr
+from worlddb.log.model import checkpoint, errors, ids, times
+from worlddb.log.model import events as ev
+from worlddb.projections.tables.apply import log_marks
+from worlddb.projections.tables.reads import asof, table_reads
+from worlddb.projections.tables.storage import schema
+from worlddb.query.proofs import proofs
+from worlddb.query.question.question import VECTOR, Request
+from worlddb.query.reads.window import Window
+from worlddb.query.recall.retrieve import searched_world
+from worlddb.query.records import records
+from worlddb.query.snapshot import visible
+from worlddb.query.snapshot.snapshot import Snapshot
+
+MAX_LISTED: Final = 20
+"""How many differences of an answer that was asked again are told."""
+
+
+def with_receipt(
+    window: Window,
+    request: Request,
+    include_superseded: bool | None,
+    texts: Mapping[str, Any],
+    answered: records.Recall,
+) -> records.Recall:
+    """An answer with its receipt.
+
+    ``include_superseded`` is as it was asked for, ``texts`` are the filters that hold texts.
+
+    Raises:
+        InputError: the answer is not exact, or nothing had been committed by then.
+    """
+    if not answered.exact:
+        raise errors.InputError(
+            "A receipt was asked for, and the ranking is not exact: it is by the present indexes", "Add exact=True"
+        )
+    with window.snapshot() as snapshot:
+        made = _made(window, snapshot, request, include_superseded, texts, answered)
+        receipt = rr.sealed(made, snapshot.secret())
+    return msgspec.structs.replace(answered, receipt=receipt)
+
+
+def _made(
+    window: Window,
+    snapshot: visible.VisibleSnapshot,
+    request: Request,
+    include_superseded: bool | None,
+    texts: Mapping[str, Any],
+    answered: records.Recall,
+) -> rr.RecallReceipt:
+    reader, choice = window.reader, request.choice
+    key = reader.entropy.bytes(rr.KEY_BYTES).hex()
+    inside, span = searched_world(window, snapshot, request), None
+    if choice.period is not None:
+        span = choice.period.span.start, choice.period.span.end
+    filters = request.filters
+    options = rr.Options(
+        asked=request.question.asked,
+        k=request.k,
+        world="" if inside == window.place.top else snapshot.tables.node(inside).lineage.hex(),
+        lanes=list(request.lanes),
+        fusion=request.fusion,
+        include_superseded=include_superseded,
+        during=span if choice.period is not None and choice.period.throughout else None,
+        overlaps=span if choice.period is not None and not choice.period.throughout else None,
+        group=request.group,
+        neighbours=request.neighbours,
+        min_trust=request.min_trust,
+        trust_weight=float(request.trust_weight),
+        min_confidence=None if request.min_confidence is None else float(request.min_confidence),
+        since=None if filters is None else filters.since,
+        until=None if filters is None else filters.until,
+        include_expired=window.shows.expired,
+        include_deprecated=window.shows.deprecated,
+        unify=window.unify,
+    )
+    return rr.RecallReceipt(
+        version=rr.VERSION,
+        ranking=rr.RANKING,
+        store=reader.store_id.hex(),
+        head=_head(window, snapshot),
+        valid=window.place.moment.valid,
+        options=options,
+        key=key,
+        question=rr.asked_digest(key, *rr.asked(request.question.text, texts)),
+        lanes=list(answered.lanes),
+        hits=[rr.Ranked(hit.ref, hit.version, _millionths(hit.score)) for hit in answered.hits],
+        groups=[rr.RankedGroup(each.ref, _millionths(each.score), len(each.hits)) for each in answered.groups],
+    )
+
+
+def _millionths(score: float) -> int:
+    return round(score * rr.SCALE)
+
+
+def _head(window: Window, snapshot: visible.VisibleSnapshot) -> rr.StoreHead | rr.WorldHead:
+    reader, (seq, _), top = window.reader, window.place.moment, window.place.top
+    if snapshot.whole is None:
+        found = snapshot.tables.hash_row(top, seq)
+        assert found is not None, "a world that is seen has a hash"
+        lineage, nonce = snapshot.tables.node(top).lineage, reader.entropy.bytes(rr.NONCE_BYTES)
+        moment = rr.seal_moment(seq, reader.store_id, lineage, snapshot.secret(), nonce)
+        return rr.WorldHead(lineage.hex(), found[1][: ids.HASH_BYTES].hex(), moment)
+    point = proofs.checkpoint_at(snapshot.whole, reader.store_id, seq)
+    chain, root, ingested_at = point.commit_state
+    return rr.StoreHead(seq, point.tree.hex(), chain.hex(), root.hex(), ingested_at)
+
+
+# -- held against a store
+
+
+def outermost(receipt: rr.RecallReceipt) -> bytes | None:
+    """The world that a receipt's view is confined to, if it is."""
+    return bytes.fromhex(receipt.head.world) if isinstance(receipt.head, rr.WorldHead) else None
+
+
+def moment_in(snapshot: Snapshot, store_id: bytes, receipt: rr.RecallReceipt) -> int | rr.RecallCheck:
+    """The commit that a receipt is of, if this store has it as the receipt says; else what is wrong."""
+    if receipt.store != store_id.hex():
+        return rr.RecallCheck("another_store", (f"it is of the store {receipt.store}, and this is {store_id.hex()}",))
+    secret, head = log_marks.secret_of(snapshot.log), receipt.head
+    if receipt.seal != rr.seal_of(receipt, secret):
+        return rr.RecallCheck("altered", ("its seal is not that of this store",))
+    if isinstance(head, rr.StoreHead):
+        if head.size > snapshot.log.head().seq:
+            reason = f"it is of {head.size} commits, and this store has {snapshot.log.head().seq}"
+            return rr.RecallCheck("another_store", (reason,))
+        here = proofs.checkpoint_at(snapshot, store_id, head.size)
+        if checkpoint.Checkpoint(*here) != head.checkpoint_of(receipt.store):
+            reason = f"this store says something else of its first {head.size} commits"
+            return rr.RecallCheck("another_store", (reason,))
+        return head.size
+    try:
+        seq = rr.moment_of(head, store_id, secret)
+    except ValueError as error:
+        return rr.RecallCheck("altered", (str(error),))
+    node = snapshot.tables.node_of(bytes.fromhex(head.world))
+    found = None if node is None or seq > snapshot.log.head().seq else snapshot.tables.hash_row(node, seq)
+    if found is None or found[1][: ids.HASH_BYTES].hex() != head.hash:
+        return rr.RecallCheck("another_store", ("the world did not have that hash then",))
+    return seq
+
+
+def arguments(receipt: rr.RecallReceipt) -> dict[str, Any]:
+    """What is to be asked again beside the texts, as a recall takes it."""
+    given = receipt.options
+    return {
+        "world": bytes.fromhex(given.world) if given.world else None,
+        "asked": given.asked,
+        "exact": True,
+        **{
+            name: getattr(given, name) for name in ("k", "lanes", "fusion", "include_superseded", "group", "neighbours")
+        },
+        "during": None if given.during is None else records.Valid(*given.during),
+        "overlaps": None if given.overlaps is None else records.Valid(*given.overlaps),
+        **{name: getattr(given, name) for name in ("min_trust", "trust_weight", "min_confidence", "since", "until")},
+        **{name: getattr(given, name) for name in ("include_expired", "include_deprecated")},
+    }
+
+
+def check(
+    window: Window, receipt: rr.RecallReceipt, recall: Callable[[], records.Recall], within: int
+) -> rr.RecallCheck:
+    """Hold a receipt, whose question was given, against its store: ask again, and prove that the hits were there.
+
+    ``window`` is of the receipt's moment; ``recall`` asks again there, and leaves a receipt.
+    """
+    told = rr.check_offline(receipt, None, prove(window, receipt), None)
+    if not told.ok:
+        return told
+    told = told._replace(verdict="holds")
+    erased = tuple(dict.fromkeys(hit.ref for hit in receipt.hits if not _says(window, hit)))
+    if erased:
+        which = f"the text of {len(erased)} of the memories that it names was erased since"
+        return told._replace(verdict="cannot_recompute", problems=(which,), erased=erased)
+    if receipt.ranking != rr.RANKING:
+        which = f"it was ranked by version {receipt.ranking}, and this release ranks by {rr.RANKING}"
+        return told._replace(verdict="cannot_recompute", problems=(which,))
+    answered = recall()
+    again = answered.receipt
+    assert again is not None, "it was asked for"
+    problems, off = rr.differences(receipt, again, within)
+    if problems:
+        why = _why_otherwise(window, receipt, answered)
+        verdict: rr.Verdict = "cannot_recompute" if why else "differs"
+        return told._replace(verdict=verdict, problems=(*why, *problems[:MAX_LISTED]), off_by=off / rr.SCALE)
+    return told._replace(off_by=off / rr.SCALE)
+
+
+def _says(window: Window, hit: rr.Ranked) -> bool:
+    """True if the version of a hit still has its text."""
+    with window.snapshot() as snapshot:
+        row = _row(snapshot.tables, hit)
+        return row is None or snapshot.body(row) is not None
+
+
+def _row(tables: table_reads.TableReads, hit: rr.Ranked) -> schema.VersionRow | None:
+    node, version = tables.node_of(bytes.fromhex(hit.ref)), bytes.fromhex(hit.version)
+    rows = () if node is None else (row for _, row in tables.version_rows(node))
+    return next((row for row in rows if row.body == version), None)
+
+
+def _why_otherwise(window: Window, receipt: rr.RecallReceipt, answered: records.Recall) -> tuple[str, ...]:
+    """Why an answer cannot be the same any more; empty if nothing is known that could have changed it."""
+    if VECTOR in receipt.lanes and VECTOR not in answered.lanes:
+        return (f"meaning cannot be compared: {answered.unavailable.get(VECTOR, 'there are no vectors')}",)
+    if _erased_since(window):
+        return ("texts that the view saw were erased since, and what is rare among texts counts",)
+    return ()
+
+
+def _erased_since(window: Window) -> bool:
+    """True if texts that were known at the view's commit, of worlds that it may see, were erased later."""
+    seq = window.place.moment.seq
+    with window.snapshot() as snapshot, window.reader.snapshot() as whole:
+        for each in range(seq + 1, whole.log.head().seq + 1):
+            for event in whole.log.events(each).events:
+                if not isinstance(event, ev.Erased | ev.ErasedElsewhere) or all(at > seq for at, _ in event.blobs):
+                    continue
+                if snapshot.tables.node_of(event.lineage) is not None:
+                    return True
+    return False
+
+
+# -- proofs
+
+
+def prove(window: Window, receipt: rr.RecallReceipt) -> rr.RecallProof:
+    """Prove that the versions that a receipt names were there at its head, one proof for each.
+
+    A version that was not the newest of its world is proved as of the commit that wrote it; inside of one world, which
+    has no commits to show, it goes without.
+    """
+    inclusions, ways, missing = [], [], []
+    made: proofs.Tries = {}
+    done: dict[tuple[str, str], bool] = {}
+    top, (seq, _) = window.place.top, window.place.moment
+    with window.reader.snapshot() as snapshot:
+        for at, hit in enumerate(receipt.hits):
+            node = snapshot.tables.node_of(bytes.fromhex(hit.ref))
+            known = (hit.ref, hit.version)
+            if known not in done and node is not None:
+                when = _newest_at(snapshot, node, hit, seq)
+                done[known] = False
+                if isinstance(receipt.head, rr.StoreHead) and when is not None:
+                    goal = proofs.Goal(node, None, schema.ROOT_NODE, when, seq)
+                    store = bytes.fromhex(receipt.store)
+                    inclusions.append(proofs.prove_inclusion(snapshot, store, goal, with_text=False, made=made))
+                    done[known] = True
+                elif when == seq:
+                    way = proofs.steps_to(snapshot.tables, node, top, seq, made)
+                    if way is not None:
+                        ways.append(way)
+                        done[known] = True
+            if not done.get(known):
+                missing.append(at)
+    return rr.RecallProof(version=rr.VERSION, receipt=receipt.hash, inclusions=inclusions, ways=ways, missing=missing)
+
+
+def _newest_at(snapshot: Snapshot, node: int, hit: rr.Ranked, seq: int) -> int | None:
+    """A commit up to ``seq`` at which a version was the newest of its world, the last if it is known."""
+    for when in (seq, getattr(_row(snapshot.tables, hit), "seq", 0)):
+        newest = asof.newest_version(snapshot.tables, node, when) if when else None
+        if newest is not None and newest.row.body.hex() == hit.version:
+            return when
+    return None
+
+
+def formatted(check: rr.RecallCheck, receipt: rr.RecallReceipt) -> dict[str, Any]:
+    """A check as plain values."""
+    head = receipt.head
+    return {
+        "ok": check.ok,
+        "verdict": check.verdict,
+        "problems": list(check.problems),
+        "proved": check.proved,
+        "missing": check.missing,
+        "erased": list(check.erased),
+        "off_by": check.off_by,
+        "reference": receipt.reference,
+        "hits": len(receipt.hits),
+        "store": receipt.store,
+        "seq": head.size if isinstance(head, rr.StoreHead) else None,
+        "world": None if isinstance(head, rr.StoreHead) else head.world,
+        "valid": times.format_time(receipt.valid),
+    }
