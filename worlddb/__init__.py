@@ -23,9 +23,7 @@ else:
         "database": "Database Head Rebuilt Step Verified open",
         "log.beliefs.artifact": "Artifact",
         "log.beliefs.kref": "Kref parse_kref",
-        "log.beliefs.recall_receipt": (
-            "RecallCheck RecallProof RecallReceipt read_recall_receipt=read_receipt recall_receipt_text=receipt_text"
-        ),
+        "log.beliefs.recall_receipt": ("RecallCheck RecallProof RecallReceipt read_recall_receipt recall_receipt_text"),
         "log.model.clock": "Clock Entropy ManualClock SeededEntropy SystemClock SystemEntropy",
         "log.model.errors": (
             "AmbiguousReference BackupMismatch ClockJump Conflict DamagedStore ForkedProcess HandlerFailed "

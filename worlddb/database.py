@@ -1185,7 +1185,7 @@ class Database(WriteCalls):
         from worlddb.log.beliefs import recall_receipt
         from worlddb.query.beliefs import receipted_recall
 
-        found = recall_receipt.read_receipt(receipt)
+        found = recall_receipt.read_recall_receipt(receipt)
         within = round(limits.checked_amount(tolerance, "tolerance") * recall_receipt.SCALE)
         wrong = recall_receipt.problems_of(found, recall_receipt.asked(question, filters))
         view = self._receipted(found) if wrong is None else wrong
@@ -1207,7 +1207,7 @@ class Database(WriteCalls):
         from worlddb.query.beliefs import receipted_recall
 
         self._reader.refuse_supposed(_NOTHING_TO_PROVE)
-        found = recall_receipt.read_receipt(receipt)
+        found = recall_receipt.read_recall_receipt(receipt)
         wrong = recall_receipt.problems_of(found, None)
         view = self._receipted(found) if wrong is None else wrong
         if not isinstance(view, View):

@@ -4,9 +4,13 @@ from worlddb.agent_memory import Added, Memory, Profile, memory
 from worlddb.database import Database, Head, Rebuilt, Step, Verified, open
 from worlddb.log.beliefs.artifact import Artifact
 from worlddb.log.beliefs.kref import Kref, parse_kref
-from worlddb.log.beliefs.recall_receipt import RecallCheck, RecallProof, RecallReceipt
-from worlddb.log.beliefs.recall_receipt import read_receipt as read_recall_receipt
-from worlddb.log.beliefs.recall_receipt import receipt_text as recall_receipt_text
+from worlddb.log.beliefs.recall_receipt import (
+    RecallCheck,
+    RecallProof,
+    RecallReceipt,
+    read_recall_receipt,
+    recall_receipt_text,
+)
 from worlddb.log.model.clock import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import (
     AmbiguousReference,

@@ -191,7 +191,7 @@ _DECODER: Final = msgspec.json.Decoder(RecallReceipt)
 _PROOFS: Final = msgspec.json.Decoder(RecallProof)
 
 
-def receipt_text(receipt: RecallReceipt) -> str:
+def recall_receipt_text(receipt: RecallReceipt) -> str:
     """A receipt as it is written: one line."""
     return _ENCODER.encode(receipt).decode() + "\n"
 
@@ -260,7 +260,7 @@ def _cipher(secret: bytes) -> "ChaCha20Poly1305":
     return ChaCha20Poly1305(hashing.keyed(secret, hashing.MOMENT))
 
 
-def read_receipt(given: object, what: str = "the receipt") -> RecallReceipt:
+def read_recall_receipt(given: object, what: str = "the receipt") -> RecallReceipt:
     """Read a receipt that was written down. Bytes that were not written so are none, were they to mean the same.
 
     Raises:
@@ -282,7 +282,7 @@ def read_receipt(given: object, what: str = "the receipt") -> RecallReceipt:
 
 
 def read_proofs(given: object, what: str = "the proof") -> RecallProof:
-    """Read a proof that was written down; raises as :func:`read_receipt`."""
+    """Read a proof that was written down; raises as :func:`read_recall_receipt`."""
     if isinstance(given, RecallProof):
         return given
     try:

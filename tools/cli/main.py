@@ -61,6 +61,10 @@ _HOMES: Final = (
         "head keygen cosign prove check-proof",
         lambda: import_module("worlddb.tools.cli.proofs.proof_commands").COMMANDS,
     ),
+    _Home(
+        "check-recall prove-recall",
+        lambda: import_module("worlddb.tools.cli.beliefs.receipt_commands").COMMANDS,
+    ),
     _Home("diff", lambda: import_module("worlddb.tools.cli.proofs.diff_command").COMMANDS),
     _Home(
         "proposals recluster accept reject undo",

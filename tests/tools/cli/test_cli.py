@@ -92,6 +92,7 @@ def test_the_commands_are_those_that_are_promised():
         ),
         *("erase", "forget-user", "check-receipt"),
         *("head", "keygen", "cosign", "prove", "check-proof"),
+        *("check-recall", "prove-recall"),
         *("diff", "proposals", "recluster", "accept", "reject", "undo"),
         *("export", "import", "mcp", "key", "completion"),
     )

@@ -44,6 +44,8 @@ ENDS = {
 MADE_ANEW = {
     "restore": ("memory",),
     "prove": ("tea.proof",),
+    "recall": ("tea.recall",),
+    "prove-recall": ("tea.proofs",),
     "keygen": ("ada.key",),
     "export": ("team.bundle.zst",),
     "replay": ("then", "what-if"),
@@ -51,6 +53,7 @@ MADE_ANEW = {
 """What an example wants to make, and an earlier one, or the folder, has already."""
 ELSEWHERE = {
     "create": (),
+    "check-recall": (STORE,),
     "restore": ("backups", "old"),
     "diff": ("memory", "copy-of-memory", "copy", "suspect", "mine", "theirs"),
 }
@@ -138,6 +141,10 @@ class Workshop:
             (self.kit / "tea.proof").write_text(
                 db.prove(self.made["tea"], world=self.made["Shelf"], seq=self.head - 10, head=head)
             )
+            asked = db.view(seq=self.head - 10).recall("what is said of tea?", exact=True, receipt=True)
+            receipt = worlddb.recall_receipt_text(asked.receipt)
+            (self.kit / "tea.recall").write_text(receipt)
+            (self.kit / "tea.proofs").write_text(db.prove_recall(receipt))
             for name in ("team.bundle", "team.bundle.zst"):
                 db.export(self.made["Search team"], self.kit / name, seq=self.head)
             db.backup(self.bench / "backups" / "memory")

@@ -1,8 +1,9 @@
 """``worlddb recall``: the worlds that answer a text best."""
 
+from pathlib import Path
 from typing import Any, Final
 
-from worlddb import FUSIONS, LANES, TRUST_LEVELS, Database, Group, Hit, Recall, View
+from worlddb import FUSIONS, LANES, TRUST_LEVELS, Database, Group, Hit, InputError, Recall, View
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, cli_wording, stores, wire
 
@@ -59,12 +60,7 @@ def _arguments(parser: base.Parser) -> None:
         type=float,
         help="leave out hits that are less likely than this to be what answers, 0 to 1",
     )
-    for name, what in _FILTERS:
-        parser.add_argument(f"--{name}", metavar=name.upper(), action="append", help=what)
-    parser.add_argument(
-        "--source", metavar="FIELD=VALUE", action="append", help="only what came with this in its source; repeatable"
-    )
-    arguments.add_properties(parser, 'only what has these properties; {"priority": {"$gte": 2}} compares')
+    add_text_filters(parser)
     parser.add_argument("--since", metavar="TIME", help="only what began to hold then or later")
     parser.add_argument("--until", metavar="TIME", help="only what began to hold before then")
     parser.add_argument("--explain", action="store_true", help="show why each hit was found, and where it came from")
@@ -73,6 +69,11 @@ def _arguments(parser: base.Parser) -> None:
         metavar="TIME",
         help='when the question is asked, which dates its "last week" (default: --valid)',
     )
+    parser.add_argument(
+        "--receipt",
+        metavar="FILE",
+        help="rank exactly, and write a receipt into this new file; `worlddb check-recall FILE` checks it",
+    )
     arguments.add_moment(parser)
     arguments.add_confine(parser)
     arguments.add_unify(parser)
@@ -80,6 +81,22 @@ def _arguments(parser: base.Parser) -> None:
     arguments.add_expired(parser)
     arguments.add_spans(parser)
     arguments.add_embedder(parser)
+
+
+def add_text_filters(parser: base.Parser) -> None:
+    """Add the filters of a recall that hold texts."""
+    for name, what in _FILTERS:
+        parser.add_argument(f"--{name}", metavar=name.upper(), action="append", help=what)
+    parser.add_argument(
+        "--source", metavar="FIELD=VALUE", action="append", help="only what came with this in its source; repeatable"
+    )
+    arguments.add_properties(parser, 'only what has these properties; {"priority": {"$gte": 2}} compares')
+
+
+def text_filters(args: base.Namespace) -> dict[str, Any]:
+    """Return the filters of a recall that hold texts."""
+    given = {name: getattr(args, name) for name, _ in _FILTERS}
+    return given | {"source": arguments.fields(args.source), "properties": args.properties}
 
 
 def _write_notes(out: base.Output, args: base.Namespace, found: Recall) -> None:
@@ -105,7 +122,8 @@ def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, 
     asked: dict[str, Any] = dict(
         world=None if args.world is None else stores.world_of(views[0], args.world),
         k=args.limit,
-        exact=args.exact,
+        exact=args.exact or args.receipt is not None,
+        receipt=args.receipt is not None,
         include_superseded=args.include_superseded or None,
         lanes=args.lanes,
         fusion=args.fusion,
@@ -115,18 +133,14 @@ def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, 
         min_trust=args.min_trust,
         trust_weight=args.trust_weight,
         min_confidence=args.min_confidence,
-        about=args.about,
-        speaker=args.speaker,
-        type=args.type,
-        author=args.author,
-        source=arguments.fields(args.source),
         since=args.since,
         until=args.until,
-        label=args.label,
-        properties=args.properties,
+        **text_filters(args),
         **arguments.shown_by(args),
         **stores.spans_of(args),
     )
+    if args.receipt is not None and len(views) > 1:
+        raise InputError("A receipt is of one view, and the user has several worlds", "Name one of them with --world")
     found, *others = (each.recall(question, **asked) for each in views)
     if others:
         from worlddb.agent_memory import joined
@@ -138,9 +152,17 @@ def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, 
 
 
 def _recall(args: base.Namespace, out: base.Output) -> int:
+    if args.receipt is not None:
+        arguments.check_place(args.receipt)
+        arguments.refuse_existing(args.receipt, overwrite=False)
     with stores.existing(args) as db:
         question = " ".join(args.text)
         view, found = _answered(db, args, question)
+        if found.receipt is not None:
+            from worlddb import recall_receipt_text
+
+            Path(args.receipt).write_text(recall_receipt_text(found.receipt), encoding="utf-8")
+            out.hint(f"Its receipt is in {args.receipt}: check-recall holds it against the store")
 
         def write(page: base.Page) -> None:
             for number, group in enumerate(found.groups, 1):
@@ -179,6 +201,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             "confidence": found.confidence,
             "space": found.space,
             "view": wire.view(view),
+            **({} if found.receipt is None else {"reference": found.receipt.reference}),
         }
         out.answer(document, write)
     return base.DONE
@@ -270,6 +293,10 @@ COMMANDS = (
             ('recall "where does Mara live?" --ingested 7', "what the store knew after commit 7"),
             ('recall "what have we planned?" --group 3', "the ten best sessions or documents, three hits of each"),
             ('recall deposit --world "The new job" --limit 3 --explain', "inside one world, with reasons"),
+            (
+                'recall "what is said of tea?" --receipt tea.recall',
+                "with a receipt, for `worlddb check-recall`",
+            ),
         ),
     ),
 )
