@@ -142,6 +142,7 @@ class Workshop:
                 db.prove(self.made["tea"], world=self.made["Shelf"], seq=self.head - 10, head=head)
             )
             asked = db.view(seq=self.head - 10).recall("what is said of tea?", exact=True, receipt=True)
+            assert asked.receipt is not None
             receipt = worlddb.recall_receipt_text(asked.receipt)
             (self.kit / "tea.recall").write_text(receipt)
             (self.kit / "tea.proofs").write_text(db.prove_recall(receipt))
