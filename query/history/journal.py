@@ -31,7 +31,8 @@ _PLACES = ("nonce", "body", "details", "secret", "vector", "model", "record")
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One event with its commit, as a person reads it.
 
-    ``data`` holds the event's own fields, ids in hex; texts are as far as they are left.
+    ``data`` holds the event's own fields, ids in hex; texts are as far as they are left. ``name`` is that of a version,
+    or the alias, label or tag that the event is about.
     """
 
     seq: int
@@ -211,6 +212,8 @@ def _plain(value: Any) -> Any:
 def _named(event: Any, body: Body | None, details: Details | None) -> str:
     if body is not None:
         return body.name
-    if isinstance(event, ev.Named) and details is not None:
+    if isinstance(event, ev.Named | ev.Labelled) and isinstance(details, Details):
         return details.aliases[event.position]
+    if isinstance(event, ev.Tagged) and isinstance(details, Details):
+        return details.aliases[0]
     return ""

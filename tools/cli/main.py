@@ -36,6 +36,10 @@ _HOMES: Final = (
         "expire refresh sweep label pin tag deprecate marked",
         lambda: import_module("worlddb.tools.cli.write.mark_commands").COMMANDS,
     ),
+    _Home(
+        "impact provenance path kref artifact",
+        lambda: import_module("worlddb.tools.cli.beliefs.graph_commands").COMMANDS,
+    ),
     _Home("recall", lambda: import_module("worlddb.tools.cli.read.recall_command").COMMANDS),
     _Home("query", lambda: import_module("worlddb.tools.cli.read.query_command").COMMANDS),
     _Home(

@@ -66,6 +66,8 @@ GIVE_TIMES: Final = "Give times as ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z"
 _REMEDIES: Final = {
     "Look for it with recall or find": FIND_IDS,
     "Look it up by name with find": FIND_IDS,
+    "Make it with create_at": FIND_IDS,
+    "Look at what there is with find": FIND_IDS,
     "Reassert it if it holds again, or give a valid_from before its end": "Write what holds now with memory_write",
 }
 _BY_NAME: Final = "; of a name, a view gives it: db.view().reference_of('Alice')"

@@ -60,6 +60,7 @@ def test_the_commands_are_those_that_are_promised():
             "unlink",
             *("remember", "context", "profile"),
             *("expire", "refresh", "sweep", "label", "pin", "tag", "deprecate", "marked"),
+            *("impact", "provenance", "path", "kref", "artifact"),
             "recall",
             "query",
             "show",

@@ -112,6 +112,7 @@ class Workshop:
         self.refs = {
             **dict.fromkeys(("show", "history", "children", "blame", "log", "prove", "tag"), made["Sarah Chen"]),
             **{"retire": facts[1], "reassert": facts[4], "link": facts[2], "unlink": edge, "erase": facts[0]},
+            **{"path": facts[0], **dict.fromkeys(("impact", "provenance", "artifact"), facts[2])},
             **dict.fromkeys(("expire", "refresh", "label", "pin", "deprecate"), facts[5]),
             **{"accept": pairs[0], "reject": pairs[1], "undo": pairs[2], "77ab01cd": facts[3]},
         }

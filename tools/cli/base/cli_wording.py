@@ -41,6 +41,8 @@ _PHRASES: Final = (
     ("replace it with overwrite", "replace it with --overwrite"),
     ("members=False", "--no-members"),
     ("Look at db.import_plan(...)", "Look at `worlddb import FILE --check`"),
+    ("ask resolve_kref for it", "ask `worlddb kref` for it"),
+    ("Make it with create_at", "Make it with `worlddb kref KREF --content TEXT`"),
     ("Open it with embedder=...", "Name one with --embedder"),
 )
 """Phrases of the engine, and what they are called on the command line."""

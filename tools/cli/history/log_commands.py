@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 from typing import Any, Final
 
-from worlddb import Database, Entry, Thresholds
+from worlddb import FOREVER, Database, Entry, Thresholds
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 from worlddb.tools.reports.report_parts import VECTORS
 
@@ -142,6 +142,7 @@ def _event_line(entry: Entry) -> list[Span]:
     text = wire.one_line(entry.name or entry.text, 80)
     if text:
         spans.append(f"  {text}")
+    spans += _mark_spans(entry)
     if entry.event in ("closed", "edge_closed"):
         spans.append(("  until " + wire.moment(entry.data["valid_to"]), "dim"))
     if entry.event in ("lost", "edge_lost", "voided"):
@@ -150,6 +151,19 @@ def _event_line(entry: Entry) -> list[Span]:
     if entry.why:
         spans.append((f"  because {wire.one_line(entry.why, 160)}", "dim"))
     return spans
+
+
+def _mark_spans(entry: Entry) -> list[Span]:
+    """Return what a mark says beyond its name: the version of a tag, and what was taken off."""
+    if entry.event == "tagged":
+        version = entry.data["version"]
+        return [f"  version {version}" if version else "  no more"]
+    if entry.event in ("deprecated", "pinned") and not entry.data[f"is_{entry.event}"]:
+        return ["  no more"]
+    if entry.event == "expires":
+        at = entry.data["at"]
+        return ["  at no time" if at == FOREVER else ("  from " + wire.moment(at), "dim")]
+    return []
 
 
 def _no_arguments(parser: Parser) -> None:

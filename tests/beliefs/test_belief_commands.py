@@ -1,0 +1,124 @@
+"""``worlddb impact provenance path kref artifact``, and what ``log --follow`` tells of tags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from tests.support.faults.traces import traces
+from tests.support.running import Here
+
+API = "kref://atlas/api/wire.decision"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Here:
+    return Here(capsys, tmp_path / "store")
+
+
+def test_an_item_is_made_read_renamed_and_has_artifacts_by_its_kref(run: Here) -> None:
+    made = run.json("kref", API, "--content", "Use REST", "--valid-from", "2026-01-01", "--why", "decided")
+    assert run.json("kref", API, "--content", "Use gRPC", "--valid-from", "2026-02-01")["ref"] == made["ref"]
+    assert run.json("kref", API)["world"]["content"] == "Use gRPC"
+    first = run.json("kref", f"{API}?r=1")
+    assert (first["ref"], first["world"]["content"], first["kref"]) == (made["ref"], "Use REST", f"{API}?r=1")
+    assert run.json("kref", API, "--valid", "2026-01-10")["world"]["number"] == 1
+    assert run.json("kref", API, "--rename", "protocol")["ref"] == made["ref"]
+    assert run.json("show", API)["name"] == "protocol"
+    attached = ("--location", "s3://bucket/runs.csv", "--media-type", "text/csv", "--size", "18")
+    assert run.json("artifact", API, "runs.csv", *attached)["events"] > 0
+    (artifact,) = run.json("artifact", API)["artifacts"]
+    assert artifact == run.json("kref", f"{API}?a=runs.csv")["artifact"]
+    assert (artifact["location"], artifact["size"]) == ("s3://bucket/runs.csv", 18)
+    assert run.json("artifact", f"{API}?r=1")["artifacts"] == []
+    assert run("artifact", "protocol", "runs.csv", "--remove").code == 0
+    assert "no artifacts" in run("artifact", "protocol").out and "Use gRPC" in run("kref", API).out
+    run("retire", API)
+    assert run("kref", API).code == 1 and run.json("kref", API, code=1)["artifact"] is None
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "error", "told"),
+    [
+        (("kref", "kref://atlas"), 2, "invalid_kref", "project, a space and an item"),
+        (("kref", "kref://atlas/api/none.fact"), 1, "unknown_reference", "worlddb kref KREF --content TEXT"),
+        (("show", f"{API}?r=1"), 2, "invalid_kref", "`worlddb kref`"),
+        (("kref", API, "--content", "x", "--rename", "y"), 2, "usage", "Give one of them"),
+        (("kref", API, "--content", "x", "--valid", "2026-01-01"), 2, "usage", "Leave its options out"),
+        (("artifact", API, "x"), 2, "usage", "--location or --remove"),
+        (("artifact", API, "--location", "x"), 2, "usage", "No artifact was named"),
+        (("artifact", API, "x", "--location", "y", "--hash", "z"), 2, "input", "sha256"),
+    ],
+)
+def test_what_is_wrong_is_told_with_what_to_do(
+    run: Here, line: tuple[str, ...], code: int, error: str, told: str
+) -> None:
+    run("kref", API, "--content", "Use REST")
+    found = run(*line)
+    assert (found.code, found.error) == (code, error) and told in found.err
+
+
+def test_what_depends_on_a_world_what_it_rests_on_and_how_two_are_joined(run: Here) -> None:
+    with worlddb.open(run.store, embedder=None, author="ann") as db:
+        report, summary, plan, _ = (db.create("Fact", name) for name in ("report", "summary", "plan", "other"))
+        db.link(summary, "derived_from", report)
+        db.link(plan, "derived_from", summary)
+    found = run.json("impact", "report")
+    assert [(each["ref"], each["depth"], each["path"]) for each in found["affected"]] == [
+        (summary.ref, 1, [summary.ref]),
+        (plan.ref, 2, [summary.ref, plan.ref]),
+    ]
+    assert found["cut_off"] == [] and run.json("impact", "report", "--depth", "1")["cut_off"] == [summary.ref]
+    assert "--depth 2" in run("impact", "report", "--depth", "1").out
+    assert "Nothing depends" in run("impact", "report", "--type", "causes").out
+    rests = run.json("provenance", "plan")["affected"]
+    assert [(each["ref"], each["steps"], each["author"], each["trust"]) for each in rests] == [
+        (summary.ref, 1, "ann", None),
+        (report.ref, 2, "ann", None),
+    ]
+    assert "by ann" in run("provenance", "plan").out and "nothing else" in run("provenance", "report").out
+    assert run.json("path", "plan", "report")["path"] == [summary.ref, report.ref]
+    assert "derived_from >" in run("path", "plan", "report").out
+    assert run.json("path", "plan", "other", code=1)["path"] is None
+    assert run.json("path", "report", "plan", "--direction", "out", code=1)["edges"] is None
+
+
+def test_who_follows_is_told_of_versions_edges_tags_and_deprecation(run: Here) -> None:
+    with worlddb.open(run.store, embedder=None) as db:
+        one, other = db.create("Fact", "one", content="as it was"), db.create("Fact", "other")
+        since = db.head().seq + 1
+        db.revise(one, content="as it is")
+        db.link(one, "refers_to", other)
+        db.tag(one, "Published7", version=1)
+        db.tag(one, "Published7")
+        db.untag(one, "Published7")
+        db.label(one, "Urgent8")
+        db.deprecate(one)
+        db.undeprecate(one)
+        followed = [
+            (entry.event, entry.name, entry.data.get("version"), entry.data.get("is_deprecated"))
+            for entry in db.follow(since, ref=one, patience_seconds=0)
+            if entry.event not in ("closed", "lost")
+        ]
+        assert followed == [
+            ("revised", "one", None, None),
+            ("linked", "", None, None),
+            ("tagged", "Published7", 1, None),
+            ("tagged", "Published7", 2, None),
+            ("tagged", "Published7", 0, None),
+            ("labelled", "Urgent8", None, None),
+            ("deprecated", "", None, True),
+            ("deprecated", "", None, False),
+        ]
+        told = run("log", "--from", since, "--follow", "--patience", "0").out
+        assert "Published7  version 2" in told and "Published7  no more" in told
+        assert [line.split()[2:] for line in told.splitlines() if line.strip().startswith("deprecated")] == [
+            [],
+            ["no", "more"],
+        ]
+        lines = run("log", "--from", since, "--follow", "--patience", "0", "--json").lines
+        assert [line["name"] for line in lines if line["event"] == "tagged"] == 3 * ["Published7"]
+        db.erase(one, reason="request 4")
+        assert {entry.name for entry in db.log(since, ref=one)} == {""} and traces(db.path, ["Published7"]) == []

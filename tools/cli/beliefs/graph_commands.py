@@ -1,0 +1,277 @@
+"""``worlddb impact``, ``provenance``, ``path``, ``kref`` and ``artifact``: items, and what rests on what."""
+
+from typing import Any, Final
+
+import worlddb
+from worlddb import Artifact, Basis, Reached, World
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
+from worlddb.tools.cli.write.write_commands import written
+
+NOT_FOUND: Final = 1
+_DEPTH: Final = 10
+_FURTHEST: Final = 20
+
+
+def _read_arguments(parser: Parser) -> None:
+    arguments.add_moment(parser)
+    arguments.add_confine(parser)
+
+
+def _types_argument(parser: Parser, default: str) -> None:
+    parser.add_argument(
+        "--type", metavar="TYPE", action="append", help=f"walk edges of this type only; several times ({default})"
+    )
+
+
+def _impact_arguments(parser: Parser) -> None:
+    parser.add_argument("ref", metavar="REF", help="a reference, its first digits, a name or a kref")
+    _types_argument(parser, "default: what depends on it, was made of it, or replaced it")
+    parser.add_argument("--depth", metavar="N", type=arguments.count, default=_DEPTH, help="how far (default: 10)")
+    _read_arguments(parser)
+
+
+def _impact(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        ref = stores.world_of(view, args.ref)
+        found = view.impact(ref, types=args.type, depth=args.depth)
+
+        def write(page: Page) -> None:
+            if not found:
+                page.line("Nothing depends on it.")
+            for each in found:
+                page.line(*_reached(each), indent=2 * (each.depth - 1))
+            for ref in found.cut_off:
+                page.line((f"more lies behind {wire.short(ref)}: --depth {args.depth + 1}", "dim"))
+
+        document = {"ref": ref, "affected": [wire.record(each) for each in found], "cut_off": list(found.cut_off)}
+        out.answer(document | {"view": wire.view(view)}, write)
+    return DONE
+
+
+def _reached(each: Reached) -> list[Span]:
+    what = wire.one_line(each.name, 100) or each.type or "(erased)"
+    return [(wire.short(each.ref), "ref"), "  ", (what, "name"), (f"  {each.type}", "dim")]
+
+
+def _provenance_arguments(parser: Parser) -> None:
+    parser.add_argument("ref", metavar="REF", help="a reference, its first digits, a name or a kref")
+    _read_arguments(parser)
+
+
+def _provenance(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        ref = stores.world_of(view, args.ref)
+        found = view.provenance(ref)
+
+        def write(page: Page) -> None:
+            if not found:
+                page.line("It was made of nothing else.")
+            for each in found:
+                page.line(*_basis(each), indent=2 * (each.steps - 1))
+
+        out.answer({"ref": ref, "affected": [wire.record(each) for each in found], "view": wire.view(view)}, write)
+    return DONE
+
+
+def _basis(each: Basis) -> list[Span]:
+    what = "(erased)" if each.erased else wire.one_line(each.name, 100) or each.type
+    told = [f"by {each.author}", wire.provenance(each.source), "" if each.trust is None else f"trust {each.trust}"]
+    return [(wire.short(each.ref), "ref"), "  ", (what, "name"), (f"  {', '.join(filter(None, told))}", "dim")]
+
+
+def _path_arguments(parser: Parser) -> None:
+    parser.add_argument("ref", metavar="FROM", help="a reference, its first digits, a name or a kref")
+    parser.add_argument("goal", metavar="TO", help="as FROM")
+    _types_argument(parser, "default: every type but contains")
+    parser.add_argument("--direction", choices=("out", "in", "both"), default="both", help="which way edges are walked")
+    parser.add_argument("--depth", metavar="N", type=arguments.count, default=_FURTHEST, help="how far (default: 20)")
+    _read_arguments(parser)
+
+
+def _path(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        ends = [stores.world_of(view, each) for each in (args.ref, args.goal)]
+        found = view.shortest_path(*ends, types=args.type or (), direction=args.direction, depth=args.depth)
+
+        def write(page: Page) -> None:
+            if found is None:
+                page.line("No way leads there.")
+                return
+            for ref, edge in zip(found.path, found.edges, strict=True):
+                walked, world = view.edge(edge), view.get(ref, include_superseded=True)
+                arrow = f"{walked.type} >" if walked.target == ref else f"< {walked.type}"
+                name = "" if world is None else wire.one_line(world.name or world.content, 100)
+                page.line((arrow, "dim"), "  ", (wire.short(ref), "ref"), "  ", (name, "name"))
+
+        path, edges = (None, None) if found is None else (list(found.path), list(found.edges))
+        document = {"from": ends[0], "to": ends[1], "path": path, "edges": edges}
+        out.answer(document | {"view": wire.view(view)}, write)
+    return NOT_FOUND if found is None else DONE
+
+
+# -- items
+
+
+def _kref_arguments(parser: Parser) -> None:
+    parser.add_argument("ref", metavar="KREF", help="kref://project/space/item.kind, and ?r=N&a=NAME to read")
+    parser.add_argument("--content", metavar="TEXT", help="make it, or revise it; - reads from standard input")
+    parser.add_argument("--valid-from", metavar="TIME", help="with --content: since when (default: now)")
+    parser.add_argument("--rename", metavar="NAME", help="give the item another name; its kref stays")
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with what is written")
+    parser.add_argument("--include-deprecated", action="store_true", help="show it though it is deprecated")
+    arguments.add_author(parser)
+    _read_arguments(parser)
+
+
+def _kref(args: Namespace, out: Output) -> int:
+    if args.content is not None or args.rename is not None:
+        return _write_item(args, out)
+    with stores.existing(args) as db:
+        view = stores.view_of(db, _looking(args))
+        wanted = worlddb.parse_kref(args.ref)
+        found = view.resolve_kref(wanted, include_deprecated=args.include_deprecated)
+        named = {"kref": str(wanted), "view": wire.view(view)}
+
+        def write(page: Page) -> None:
+            if found is None:
+                page.line("No version of it holds at this time, or it is hidden: `worlddb history` has all of them.")
+            elif isinstance(found, Artifact):
+                page.fields(_told(found))
+            else:
+                page.line((wire.short(found.ref), "ref"), "  ", (found.name, "name"), (f"  {found.type}", "dim"))
+                page.line(wire.one_line(found.content, 400), (f"  version {found.number}", "dim"), indent=2)
+
+        if isinstance(found, World):
+            document: dict[str, Any] = {"ref": found.ref, "world": wire.record(found)}
+        else:
+            document = {"artifact": None if found is None else wire.record(found)}
+        out.answer(named | document, write)
+    return NOT_FOUND if found is None else DONE
+
+
+def _looking(args: Namespace) -> Namespace:
+    """Return the options by which a view is chosen, without the kref, which may name more than a world."""
+    return Namespace(**{name: value for name, value in vars(args).items() if name != "ref"})
+
+
+def _write_item(args: Namespace, out: Output) -> int:
+    if args.content is not None and args.rename is not None:
+        raise arguments.UsageError("Both --content and --rename were given", "Give one of them")
+    if args.confine is not None or args.user is not None or args.ingested is not None or args.valid is not None:
+        raise arguments.UsageError("A view was chosen, and something is to be written", "Leave its options out")
+    if args.rename is not None:
+        with stores.existing(args, author=args.author) as db:
+            return written(args, db, out, db.rename(args.ref, args.rename, why=args.why), has_text=True)
+    text = args.content if args.content != "-" else arguments.standard_input("Give the text with --content TEXT")
+    since = None if args.valid_from is None else worlddb.parse_time(args.valid_from, "valid_from")
+    worlddb.parse_kref(args.ref)
+    with worlddb.open(stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
+        receipt = db.create_at(args.ref, content=text, valid_from=since, why=args.why)
+        return written(args, db, out, receipt, has_text=True)
+
+
+def _artifact_arguments(parser: Parser) -> None:
+    parser.add_argument("ref", metavar="REF", help="a reference, a name, or a kref, to read also one with ?r=N")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="attach this one (without: list them)")
+    parser.add_argument("--location", metavar="WHERE", help="where it is: an address or a path, which nothing opens")
+    parser.add_argument("--media-type", metavar="TYPE", default="", help="such as application/pdf")
+    parser.add_argument("--size", metavar="BYTES", type=int, help="how large it is")
+    parser.add_argument("--hash", metavar="HASH", default="", help="sha256: and the digest in hex digits")
+    parser.add_argument("--remove", action="store_true", help="take it off")
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
+    arguments.add_author(parser)
+    _read_arguments(parser)
+
+
+def _artifact(args: Namespace, out: Output) -> int:
+    if args.name is None:
+        if args.location is not None or args.remove:
+            raise arguments.UsageError("No artifact was named", "Give its name behind REF")
+        return _artifacts(args, out)
+    if args.remove == (args.location is not None):
+        raise arguments.UsageError("There is not one thing to do with it", "Give --location or --remove")
+    with stores.existing(args, author=args.author) as db:
+        ref = stores.world_of(db.view(), args.ref)
+        if args.remove:
+            return written(args, db, out, db.detach(ref, args.name, why=args.why))
+        given = Artifact(
+            name=args.name, location=args.location, media_type=args.media_type, size=args.size, hash=args.hash
+        )
+        return written(args, db, out, db.attach(ref, given, why=args.why))
+
+
+def _artifacts(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, _looking(args))
+        ref = args.ref if args.ref.lower().startswith("kref://") else stores.world_of(view, args.ref)
+        found = view.artifacts(ref)
+
+        def write(page: Page) -> None:
+            if not found:
+                page.line("It has no artifacts.")
+            for each in found:
+                page.line((each.name, "name"))
+                page.fields(_told(each)[1:], indent=2)
+
+        out.answer({"artifacts": [wire.record(each) for each in found], "view": wire.view(view)}, write)
+    return DONE
+
+
+def _told(each: Artifact) -> list[tuple[str, list[Span]]]:
+    size = "" if each.size is None else wire.counted(each.size, "byte")
+    rows = ("artifact", each.name), ("location", each.location), ("type", each.media_type), ("size", size)
+    return [(name, [value]) for name, value in (*rows, ("hash", each.hash)) if value]
+
+
+COMMANDS = (
+    Command(
+        "impact",
+        "list all that depends on a world, at any remove, with the way there",
+        _impact_arguments,
+        _impact,
+        (
+            ("impact 3fa9c2d1", "what may be wrong if it is"),
+            ("impact 3fa9c2d1 --depth 3", "the nearest"),
+        ),
+    ),
+    Command(
+        "provenance",
+        "list all that a world was made of, at any remove, by whom, and how far it is trusted",
+        _provenance_arguments,
+        _provenance,
+        (("provenance 3fa9c2d1", "the nearest first"),),
+    ),
+    Command(
+        "path",
+        "show a shortest way over edges from one world to another",
+        _path_arguments,
+        _path,
+        (("path 3fa9c2d1 Office", "whichever way edges point"),),
+    ),
+    Command(
+        "kref",
+        "show what a kref stands for, or make or revise it",
+        _kref_arguments,
+        _kref,
+        (
+            ('kref kref://atlas/api/wire.decision --content "Use REST"', "with its project and space"),
+            ("kref kref://atlas/api/wire.decision", "what holds"),
+            ("kref kref://atlas/api/wire.decision?r=1", "the first version"),
+            ("kref kref://atlas/api/wire.decision --rename protocol", "the kref stays"),
+        ),
+    ),
+    Command(
+        "artifact",
+        "attach a pointer to what is kept elsewhere, or list what is attached",
+        _artifact_arguments,
+        _artifact,
+        (
+            ("artifact 3fa9c2d1 runs.csv --location s3://bucket/runs.csv --size 18211", "nothing is opened"),
+            ("artifact 3fa9c2d1", "what it has"),
+            ("artifact 3fa9c2d1 runs.csv --remove", "earlier versions still have it"),
+        ),
+    ),
+)
