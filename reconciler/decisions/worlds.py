@@ -211,7 +211,8 @@ def _revised(
         ctx.note("revision_never_valid", row.lineage)
     elif windows.takes_later(ctx.draft, node, window, holding):
         ctx.note("later_never_valid", row.lineage)
-    is_joined = not windows.is_covered(holding, window) and supersession.is_joined(ctx, node)
+    is_settled = windows.is_covered(holding, window) and not supersession.replaces_from(ctx, node, window.start)
+    is_joined = not is_settled and supersession.is_joined(ctx, node)
     began = not is_joined or window.is_empty or supersession.began_by(ctx, node, window.start)
     windows.lose(ctx.draft, node, window, b"", holding)
     if not began:

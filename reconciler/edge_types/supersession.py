@@ -109,6 +109,14 @@ def is_joined(ctx: HandlerContext, world: int) -> bool:
     return next(_said_of(ctx, world), None) is not None
 
 
+def replaces_from(ctx: HandlerContext, world: int, at: int) -> bool:
+    """True if a world is said to replace another just from ``at`` on.
+
+    While no version of it begins there, the two hold beside each other until then; once one does, that is said no more.
+    """
+    return any(edge.valid_from == at for edge in ctx.edges(world, SUPERSEDES))
+
+
 def _said_of(ctx: HandlerContext, world: int) -> Iterator[HandledEdge]:
     """The ``supersedes`` edges of a world, in both directions."""
     for incoming in (False, True):

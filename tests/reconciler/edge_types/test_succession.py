@@ -117,6 +117,20 @@ def test_only_the_two_that_were_said_to_hold_beside_each_other_do() -> None:
         assert (when(db, old), when(db, new)) == (Valid(day(1), day(5)), Valid(day(4), day(5)))
 
 
+@pytest.mark.parametrize("revised_first", [True, False])
+def test_what_is_said_to_replace_from_where_a_version_begins_holds_alone_in_either_order(revised_first: bool) -> None:
+    """The one whose version begins where the edge does was said to replace from its own beginning, not later."""
+    with new_store() as db:
+        old, new = fact(db, "old", 1), fact(db, "new", 4)
+        steps = [
+            lambda: db.link(new, "supersedes", old, valid_from=day(6)),
+            lambda: db.revise(new, content="again", valid_from=day(6)),
+        ]
+        receipts = [step() for step in (steps[::-1] if revised_first else steps)]
+        assert ("until_successor", (old, new)) in [(note.code, note.refs) for note in receipts[1].notes]
+        assert (when(db, old), when(db, new)) == (Valid(day(1), day(4)), Valid(day(6), FOREVER))
+
+
 def test_of_two_beside_one_that_replaces_both_later_only_one_holds() -> None:
     with new_store() as db:
         one, other, newer = fact(db, "one", 1), fact(db, "other", 2), fact(db, "newer", 4)

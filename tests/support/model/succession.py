@@ -36,15 +36,12 @@ def settle(on: Draft, number: int, new: Edge | None = None) -> None:
     Two that an edge joins may hold beside each other before that begins. ``new`` is about to be written.
     """
     said = [*_said(on), *([] if new is None else [new])]
-    joined = {number}
-    for _ in on.state.worlds:
-        joined |= {end for edge in said if {edge.source, edge.target} & joined for end in (edge.source, edge.target)}
     apart: dict[frozenset[int], int] = {}
     for edge in said:
         pair = frozenset({edge.source, edge.target})
         with_it = {version.start for version in on.state.worlds[edge.source].versions}
         apart[pair] = min(ALWAYS if edge.begins in with_it else edge.begins, apart.get(pair, FOREVER))
-    held = {each: holding(on, each) for each in sorted(joined)}
+    held = {each: holding(on, each) for each in sorted(joined(said, number))}
     moments = sorted({moment for spans in held.values() for span in spans for moment in span} | {*apart.values()})
     lost: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for moment, following in pairwise(moments):
@@ -68,6 +65,15 @@ def settle(on: Draft, number: int, new: Edge | None = None) -> None:
             leave_conflicts(on, loser, start, end, winner)
             on.lose(loser, start, end)
         on.note("until_successor", loser, winner)
+
+
+def joined(said: list[Edge], number: int) -> set[int]:
+    """A world, and those that some edges join with it, in either direction and at any remove."""
+    found, before = {number}, 0
+    while len(found) > before:
+        before = len(found)
+        found |= {end for edge in said if {edge.source, edge.target} & found for end in (edge.source, edge.target)}
+    return found
 
 
 def holding(on: Draft, number: int) -> list[tuple[int, int]]:
@@ -97,21 +103,12 @@ def end_replaced(on: Draft, number: int, at: int, by: int) -> None:
 
 
 def unreplaced(on: Draft, number: int) -> list[int]:
-    """What a world has superseded, at first hand or by way of what never holds, that ended where the world begins."""
+    """What ended where a world begins, of all that ``supersedes`` joins with it."""
     if not holding(on, number):
         return []
     begins = min(start for start, _ in holding(on, number))
-    found, waiting, met = list[int](), [number], {number}
-    while waiting:
-        here = waiting.pop(0)
-        for edge in _said(on):
-            if edge.source == here and edge.target not in met:
-                met.add(edge.target)
-                if not holding(on, edge.target):
-                    waiting.append(edge.target)
-                elif max(end for _, end in holding(on, edge.target)) == begins:
-                    found.append(edge.target)
-    return found
+    others = joined(_said(on), number) - {number}
+    return [each for each in sorted(others) if max((end for _, end in holding(on, each)), default=None) == begins]
 
 
 def leave_conflicts(on: Draft, number: int, start: int, end: int, by: int) -> None:
