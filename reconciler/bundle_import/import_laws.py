@@ -180,7 +180,7 @@ def _settle(ctx: Context, lineages: Sequence[bytes]) -> None:
     for lineage in dict.fromkeys(lineages):
         node = _node(ctx, lineage)
         if node not in seen and supersession.is_joined(ctx, node):
-            seen.update(supersession.joined(ctx, [node], {}))
+            seen.update(supersession.joined(ctx, node))
             supersession.settle(ctx, node)
 
 

@@ -6,13 +6,19 @@ one that replaces another, directly or not, nothing holds from where it begins; 
 other, the one that begins later holds.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
-from typing import Final, NamedTuple, Protocol
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import ChainMap, Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 from worlddb.log.model.times import ALWAYS, FOREVER, Interval
 from worlddb.reconciler.edge_types.handler import HandledEdge, HandlerContext
+
+if TYPE_CHECKING:
+    from worlddb.projections.tables.storage.transaction import KnownWorlds
 
 SUPERSEDES: Final = "supersedes"
 CONTRADICTS: Final = "contradicts"
@@ -42,6 +48,9 @@ class Statement(NamedTuple):
 
 class Succession(HandlerContext, Protocol):
     """What deciding a succession needs beyond what every handler may do."""
+
+    @property
+    def known_worlds(self) -> KnownWorlds: ...
 
     def held(self, node: int, /) -> list[Statement]: ...
 
@@ -123,32 +132,195 @@ def _said_of(ctx: HandlerContext, world: int) -> Iterator[HandledEdge]:
         yield from ctx.edges(world, SUPERSEDES, incoming=incoming)
 
 
-def joined(ctx: Succession, worlds: Iterable[int], from_when: dict[tuple[int, int], int]) -> list[int]:
-    """Some worlds, and those that ``supersedes`` joins with them, in either direction and at any remove.
+class JoinedWorlds:
+    """Some worlds that ``supersedes`` joins, in either direction and at any remove: all of them, or all known so far.
 
-    ``from_when`` is told of pairs, newer and older, from when the one replaces the other, where that is not when a
-    version of the newer one begins.
+    A writer keeps them from one command to the next (:class:`KnownWorlds`), since there may be thousands. Of two whose
+    times nothing has changed since they were compared, neither takes anything from the other.
     """
-    found = list(dict.fromkeys(worlds))
-    seen = set(found)
-    for node in found:
+
+    __slots__ = ("changed", "moments", "spans", "starts", "statements", "when")
+
+    def __init__(self) -> None:
+        self.changed: set[int] = set()
+        """Those to compare with the others again."""
+        self.statements: dict[int, list[Statement]] = {}
+        self.starts: dict[int, int] = {}
+        """At how many times the versions of a world begin."""
+        self.when: dict[tuple[int, int], int] = {}
+        """From when one world, the newer one, replaces another; ``ALWAYS`` where a version of the newer begins then."""
+        self.moments: set[int] = set()
+        """The other values of ``when``, and some that were."""
+        self.spans = SpanBlocks()
+
+    def __len__(self) -> int:
+        return len(self.statements)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.statements)
+
+    def look_at(self, ctx: Succession, world: int) -> None:
+        """Read what a world says, and when."""
+        for statement in self.statements.get(world, ()):
+            self.spans.discard(statement)
+        held = self.statements[world] = ctx.held(world)
+        for statement in held:
+            self.spans.add(statement)
+        count = len(ctx.starts(world))
+        if self.starts.get(world, count) != count:
+            own = [edge for edge in ctx.edges(world, SUPERSEDES) if _is_in_force(edge)]
+            for edge in own:
+                self.when.pop((world, edge.target), None)
+            for edge in own:
+                self.say(ctx, world, edge.target, edge.valid_from)
+        self.starts[world] = count
+
+    def say(self, ctx: Succession, newer: int, older: int, at: int) -> None:
+        """Take in that one world replaces another from a time on."""
+        self.when[newer, older] = begins = min(_begins(ctx, newer, at), self.when.get((newer, older), FOREVER))
+        if begins != ALWAYS:
+            self.moments.add(begins)
+
+    def take_in(self, other: Self) -> None:
+        """Take in worlds that belong to these; they are compared with these when somebody asks."""
+        self.changed |= other.changed
+        self.changed.update(other.statements)
+        for held in other.statements.values():
+            for statement in held:
+                self.spans.add(statement)
+        self.statements |= other.statements
+        self.starts |= other.starts
+        self.when |= other.when
+        self.moments |= other.moments
+
+
+def _begins(ctx: Succession, newer: int, at: int) -> int:
+    return ALWAYS if at in ctx.starts(newer) else at
+
+
+MOST_IN_BLOCK: Final = 64
+
+
+class SpanBlocks:
+    """Statements in the order of their spans, in blocks of which each knows how far its spans reach."""
+
+    __slots__ = ("_blocks", "_ends", "_firsts")
+
+    def __init__(self) -> None:
+        self._blocks: list[list[Statement]] = []
+        self._firsts: list[tuple[Interval, int]] = []
+        self._ends: list[int] = []
+
+    def add(self, statement: Statement) -> None:
+        if not self._blocks:
+            self._put(0, 0, [[statement]])
+            return
+        at = self._block_of(statement)
+        block = self._blocks[at]
+        insort(block, statement, key=_place)
+        if len(block) > MOST_IN_BLOCK:
+            half = len(block) // 2
+            self._put(at, at + 1, [block[:half], block[half:]])
+        else:
+            self._firsts[at] = _place(block[0])
+            self._ends[at] = max(self._ends[at], statement.span.end)
+
+    def discard(self, statement: Statement) -> None:
+        at = self._block_of(statement)
+        block = self._blocks[at]
+        del block[bisect_left(block, _place(statement), key=_place)]
+        self._put(at, at + 1, [block] if block else [])
+
+    def touching(self, window: Interval) -> Iterator[Statement]:
+        """The statements that hold at some time of a window."""
+        begins, ends = window
+        for block, first, end in zip(self._blocks, self._firsts, self._ends, strict=True):
+            if first[0].start >= ends:
+                return
+            if end > begins:
+                for statement in block:
+                    if statement.span.start < ends and statement.span.end > begins:
+                        yield statement
+
+    def _block_of(self, statement: Statement) -> int:
+        return max(0, bisect_right(self._firsts, _place(statement)) - 1)
+
+    def _put(self, first: int, beyond: int, blocks: list[list[Statement]]) -> None:
+        self._blocks[first:beyond] = blocks
+        self._firsts[first:beyond] = [_place(block[0]) for block in blocks]
+        self._ends[first:beyond] = [max(each.span.end for each in block) for block in blocks]
+
+
+def _place(statement: Statement) -> tuple[Interval, int]:
+    return statement.span, statement.world
+
+
+def joined(ctx: Succession, world: int) -> JoinedWorlds:
+    """A world, and those that ``supersedes`` joins with it."""
+    known = ctx.known_worlds
+    joins, known.joins = known.joins, []
+    for source, target, when in joins:
+        if when.start < when.end == FOREVER:
+            _join(ctx, source, target, when.start)
+    found = _found(ctx, world)
+    # What was changed is read again, and still to be compared.
+    for node in found.changed:
+        found.look_at(ctx, node)
+    return found
+
+
+def _join(ctx: Succession, source: int, target: int, at: int) -> None:
+    """Take in that one of some known worlds replaces another one, or is replaced."""
+    known = ctx.known_worlds.joined
+    if source not in known and target not in known:
+        return
+    for world in (source, target):
+        _found(ctx, world)
+    # To find the one may have taken in the other.
+    one, other = _found(ctx, source), _found(ctx, target)
+    both = one if one is other else _united(ctx, [one, other])
+    both.say(ctx, source, target, at)
+    both.changed |= {source, target}
+
+
+def _found(ctx: Succession, world: int) -> JoinedWorlds:
+    """The worlds that are joined with one, as they are known; looked for if they are not."""
+    known = ctx.known_worlds.joined.get(world)
+    if known is not None:
+        assert isinstance(known, JoinedWorlds)
+        return known
+    new, parts = JoinedWorlds(), dict[int, JoinedWorlds]()
+    pending, seen = [world], {world}
+    for node in pending:
         for incoming in (False, True):
             for edge in ctx.edges(node, SUPERSEDES, incoming=incoming):
                 if not _is_in_force(edge):
                     continue
                 other = edge.source if incoming else edge.target
-                if other not in seen:
+                part = ctx.known_worlds.joined.get(other)
+                if part is not None:
+                    assert isinstance(part, JoinedWorlds)
+                    parts[id(part)] = part
+                elif other not in seen:
                     seen.add(other)
-                    found.append(other)
-                if not incoming:
-                    # Each edge goes out from one of them.
-                    _say_when(ctx, node, other, edge.valid_from, from_when)
-    return found
+                    pending.append(other)
+                if not incoming or part is not None:
+                    # Any other edge goes out from one of them.
+                    new.say(ctx, edge.source, edge.target, edge.valid_from)
+        new.look_at(ctx, node)
+        new.changed.add(node)
+    ctx.known_worlds.joined.update(dict.fromkeys(new, new))
+    return _united(ctx, [new, *parts.values()])
 
 
-def _say_when(ctx: Succession, newer: int, older: int, at: int, from_when: dict[tuple[int, int], int]) -> None:
-    begins = ALWAYS if at in ctx.starts(newer) else at
-    from_when[newer, older] = min(begins, from_when.get((newer, older), FOREVER))
+def _united(ctx: Succession, parts: list[JoinedWorlds]) -> JoinedWorlds:
+    """Put worlds that belong together into the largest of these sets of them."""
+    whole = max(parts, key=len)
+    for part in parts:
+        if part is not whole:
+            whole.take_in(part)
+            ctx.known_worlds.joined.update(dict.fromkeys(part, whole))
+    return whole
 
 
 def replace(ctx: Succession, source: int, target: int, at: int) -> None:
@@ -173,21 +345,18 @@ def settle(ctx: Succession, world: int, target: int | None = None, at: int = ALW
     said that one replaces another later than it begins, said that they hold beside each other until then. The world is
     about to replace ``target`` from ``at`` on, if there is one.
     """
-    from_when: dict[tuple[int, int], int] = {}
-    nodes = joined(ctx, [world] if target is None else [world, target], from_when)
+    parts = {id(part): part for part in (joined(ctx, each) for each in (world, target) if each is not None)}
+    less, more = (sorted(parts.values(), key=len) * 2)[:2]
+    asked = {*less.changed, *more.changed, *(less if less is not more else ())}
+    when, moments = ChainMap[tuple[int, int], int]({}, more.when, less.when), more.moments | less.moments
     if target is not None:
-        _say_when(ctx, world, target, at, from_when)
-    statements = sorted((statement for node in nodes for statement in ctx.held(node)), key=lambda each: each.span)
-    moments = sorted({moment for each in statements for moment in each.span} | {*from_when.values()})
-    lost: dict[tuple[int, int], list[Interval]] = {}
-    holding: list[Statement] = []
-    following = 0
-    for begins, ends in pairwise(moments):
-        holding = [each for each in holding if each.span.end > begins]
-        while following < len(statements) and statements[following].span.start <= begins:
-            holding.append(statements[following])
-            following += 1
-        _divide(holding, Interval(begins, ends), from_when, lost)
+        asked |= {world, target}
+        begins = min(_begins(ctx, world, at), when.get((world, target), FOREVER))
+        when[world, target] = begins
+        moments |= {begins}
+    lost = _losses(_around(asked, [less] if less is more else [less, more]), when, moments)
+    for part in parts.values():
+        part.changed.clear()
     for loser, winner in sorted(lost):
         by = ctx.lineage(winner)
         for window in lost[loser, winner]:
@@ -196,15 +365,46 @@ def settle(ctx: Succession, world: int, target: int | None = None, at: int = ALW
         ctx.note("until_successor", ctx.lineage(loser), by)
 
 
+def _around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:
+    """What some worlds say, and all that is said of the same times, in the order of time."""
+    if len(asked) * MOST_IN_BLOCK > sum(map(len, parts)):
+        return sorted(chain.from_iterable(held for part in parts for held in part.statements.values()), key=_place)
+    around: set[Statement] = set()
+    for part in parts:
+        for each in asked & part.statements.keys():
+            for statement in part.statements[each]:
+                for other in parts:
+                    around.update(other.spans.touching(statement.span))
+    return sorted(around, key=_place)
+
+
+def _losses(
+    statements: Sequence[Statement], when: Mapping[tuple[int, int], int], moments: set[int]
+) -> dict[tuple[int, int], list[Interval]]:
+    """Who of some loses what to whom, in order of time; ``when`` changes at some of the ``moments``."""
+    moments = {moment for each in statements for moment in each.span} | moments
+    lost: dict[tuple[int, int], list[Interval]] = {}
+    holding: list[Statement] = []
+    following = 0
+    for begins, ends in pairwise(sorted(moments)):
+        holding = [each for each in holding if each.span.end > begins]
+        while following < len(statements) and statements[following].span.start <= begins:
+            holding.append(statements[following])
+            following += 1
+        if len(holding) > 1:
+            _divide(holding, Interval(begins, ends), when, lost)
+    return lost
+
+
 def _divide(
     holding: list[Statement],
     window: Interval,
-    from_when: dict[tuple[int, int], int],
+    from_when: Mapping[tuple[int, int], int],
     lost: dict[tuple[int, int], list[Interval]],
 ) -> None:
     """Say who of those that hold throughout a window loses it, and to whom."""
     stay: list[int] = []
-    for each in sorted(holding, reverse=True) if len(holding) > 1 else ():
+    for each in sorted(holding, reverse=True):
         for winner in stay:
             pairs = (winner, each.world), (each.world, winner)
             if window.start >= max(from_when.get(pair, ALWAYS) for pair in pairs):

@@ -14,6 +14,7 @@ from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed
 from worlddb.projections.tables.apply.apply import forbids
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage import proposal_rows, schema
+from worlddb.projections.tables.storage.transaction import KnownWorlds
 from worlddb.reconciler.commands import commands, outcome
 from worlddb.reconciler.edge_types import functional, registry, scopes, supersession
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert, PairProposal, WorldText, Written
@@ -30,6 +31,11 @@ class Reading:
         self.now = draft.ingest_time
         self.author = draft.author
         self.root = schema.ROOT_NODE
+
+    @property
+    def known_worlds(self) -> KnownWorlds:
+        """What the writer keeps from one commit to the next."""
+        return self.tables.known_worlds
 
     def begins(self, node: int) -> int:
         """The start of validity of a node's newest version; commit time for the root world."""

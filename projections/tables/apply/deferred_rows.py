@@ -17,6 +17,7 @@ from msgspec.structs import astuple
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
+from worlddb.log.model.times import Interval
 from worlddb.projections.tables.apply.rehash import PendingHashes
 from worlddb.projections.tables.names.blocks import UNNAMED_TYPES, put_first_names, put_name
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
@@ -187,6 +188,8 @@ class DeferredRows:
         if code not in schema.UNFOLLOWED:
             if code == schema.CONTAINS_CODE:
                 self.tables.contained(target, source)
+            elif code == schema.SUPERSEDES_CODE:
+                self.tables.known_worlds.superseded(source, target, Interval(event.valid_from, event.valid_to))
             self._targets[source, code].append(target)
             self._led_to.add((target, code))
         self.next_edge += 1
@@ -211,9 +214,11 @@ class DeferredRows:
 
     def link_all(self, edges: list[Edge]) -> None:
         """As :meth:`link`, for all new edges of a commit; their rows are put."""
-        for _, code, source, target, _ in edges:
+        for event, code, source, target, _ in edges:
             if code == schema.CONTAINS_CODE:
                 self.tables.contained(target, source)
+            elif code == schema.SUPERSEDES_CODE:
+                self.tables.known_worlds.superseded(source, target, Interval(event.valid_from, event.valid_to))
         self._linked += edges
         self.next_edge += len(edges)
         self.flush()

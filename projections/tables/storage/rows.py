@@ -135,6 +135,7 @@ class Tables(transaction.WholeTables):
         return row
 
     def put_version(self, node: int, version: int, row: schema.VersionRow) -> None:
+        self.known_worlds.retimed(node)
         self._cache.versions[node, version] = row
         self._cache.put_versions.add((node, version))
 
@@ -245,6 +246,9 @@ class Tables(transaction.WholeTables):
         return edge_row(schema.EDGE.unpack(stored))
 
     def put_edge(self, place: schema.EdgePlace, row: schema.EdgeRow) -> None:
+        """Put the row of an edge that something has changed of."""
+        if place.type == schema.SUPERSEDES_CODE:
+            self.known_worlds.forget_joined()
         self.out.put(schema.EDGE_KEY.pack(*place), schema.EDGE.pack(*row))
 
     def put_unlinked_back(self, target: int, place: schema.EdgePlace, unlinked: int) -> None:

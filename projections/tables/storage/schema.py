@@ -164,6 +164,7 @@ EDGE_TYPE_CODES: Final = {
 FIRST_CUSTOM_CODE: Final = 256
 CONTAINS_CODE: Final = EDGE_TYPE_CODES[CONTAINS]
 SAME_AS_CODE: Final = EDGE_TYPE_CODES["same_as"]
+SUPERSEDES_CODE: Final = EDGE_TYPE_CODES["supersedes"]
 
 UNFOLLOWED: Final = frozenset(EDGE_TYPE_CODES[name] for name in ("refers_to", "implies", "instance_of", "same_as"))
 """Types whose handlers follow no edges, so deferred rows remember no ends of theirs; never ``contains``.

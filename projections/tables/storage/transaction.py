@@ -7,12 +7,14 @@ ends, and a :class:`CommitCache` hands it from one commit to the next. :class:`T
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from itertools import islice, starmap
 from typing import Final, NamedTuple, Protocol
 
 import lmdb
 
 from worlddb.log.model.errors import DamagedStore, NewerFormat, OlderTables
+from worlddb.log.model.times import Interval
 from worlddb.projections.tables.storage import packed_runs, schema, write_buffer
 
 MAX_KNOWN: Final = 50_000
@@ -42,24 +44,71 @@ class SourceDefaults(NamedTuple):
     home_lineage: bytes
 
 
+class JoinedWorlds(Protocol):
+    """Worlds that belong together, as the reconciler keeps them."""
+
+    changed: set[int]
+    """Those of which versions have changed since it looked."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[int]: ...
+
+
 class KnownWorlds:
     """What new edges need to know of their ends, by lineage.
 
     It follows from the log up to one commit.
     """
 
-    __slots__ = ("chain", "endpoints", "source_defaults")
+    __slots__ = ("chain", "endpoints", "joined", "joins", "source_defaults")
 
     def __init__(self) -> None:
         self.chain = b""
         """The hash of the commit after which all of it is true."""
         self.endpoints: dict[bytes, EdgeEndpoint] = {}
         self.source_defaults: dict[bytes, SourceDefaults] = {}
+        self.joined: dict[int, JoinedWorlds] = {}
+        """For a world, those that ``supersedes`` joins with it: all of them, but for what ``joins`` adds."""
+        self.joins: list[tuple[int, int, Interval]] = []
+        """The ``supersedes`` edges written since to or from these: source, target, and when each is in force."""
 
     def forget(self, lineage: bytes) -> None:
         """Drop a world of which something has changed."""
         self.endpoints.pop(lineage, None)
         self.source_defaults.pop(lineage, None)
+
+    def retimed(self, node: int) -> None:
+        """Note that a world got a version, or that one of its versions lost a time."""
+        if self.joined and (worlds := self.joined.get(node)) is not None:
+            worlds.changed.add(node)
+
+    def superseded(self, source: int, target: int, when: Interval) -> None:
+        """Note a new ``supersedes`` edge."""
+        if source in self.joined or target in self.joined:
+            self.joins.append((source, target, when))
+
+    def forget_joined(self) -> None:
+        """Drop what is known of worlds that ``supersedes`` joins."""
+        self.joined.clear()
+        self.joins.clear()
+
+    def trim(self) -> None:
+        """Let the oldest entries go if there are too many, and the smallest sets of joined worlds."""
+        for held in (self.endpoints, self.source_defaults):
+            for lineage in list(islice(held, max(0, len(held) - MAX_KNOWN))):
+                del held[lineage]
+        if len(self.joined) + len(self.joins) <= MAX_KNOWN:
+            return
+        kept: dict[int, JoinedWorlds] = {}
+        for worlds in sorted({id(each): each for each in self.joined.values()}.values(), key=len, reverse=True):
+            if len(kept) + len(worlds) > MAX_KNOWN // 2:
+                break
+            kept.update(dict.fromkeys(worlds, worlds))
+        self.joined = kept
+        self.joins = [join for join in self.joins if join[0] in kept or join[1] in kept]
+        if len(self.joins) > MAX_KNOWN // 2:
+            self.forget_joined()
 
 
 class CommitCache:
@@ -77,13 +126,8 @@ class CommitCache:
         return known if known.chain == chain else KnownWorlds()
 
     def put(self, known: KnownWorlds, chain: bytes) -> None:
-        """Remember what is true after the commit with this hash.
-
-        The oldest entries go if there are too many.
-        """
-        for held in (known.endpoints, known.source_defaults):
-            for lineage in list(islice(held, max(0, len(held) - MAX_KNOWN))):
-                del held[lineage]
+        """Remember what is true after the commit with this hash."""
+        known.trim()
         known.chain = chain
         self._known = known
 

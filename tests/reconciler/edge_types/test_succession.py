@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+from unittest import mock
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +13,9 @@ from hypothesis import strategies as st
 from tests.support.model.stores import day, new_store
 from worlddb import FOREVER, Database, Note, Valid, View
 from worlddb.projections.tables.apply.deferred_rows import DeferredRows
+from worlddb.projections.tables.storage import transaction
+from worlddb.reconciler.edge_types import supersession
+from worlddb.reconciler.transaction.context import Context
 
 DAYS = range(12)
 corrections = st.lists(
@@ -365,3 +372,69 @@ def test_replacing_worlds_of_earlier_commits_leaves_the_rows_of_a_batch_to_its_e
                 tx.link(new, "supersedes", old)
         assert len(flushed) == 1
         assert {when(db, old) for old, _ in pairs} == {Valid(day(1), day(3))}
+
+
+def tell(db: Database, draw: random.Random) -> tuple[str, bytes]:
+    """Say things at random of worlds that replace one another; the store's hash and the log's."""
+    with db.batch() as tx:
+        made = [tx.create("Fact", f"fact {number}", valid_from=day(number % 9), resolve=False) for number in range(12)]
+        for _ in range(6):
+            newer, older = sorted(draw.sample(range(12), 2), reverse=True)
+            tx.link(made[newer], "supersedes", made[older])
+    refs, said = [str(ref) for ref in tx.receipt.refs[:12]], list[str]()
+    for number in range(18):
+        one, other, begins = *draw.sample(refs, 2), day(draw.randrange(10))
+        ends = begins + day(1) - day(0) if draw.random() < 0.2 else None
+        how = draw.choices(["link", "revise", "retire", "unlink", "reassert"], [12, 3, 1, 1, 1])[0]
+        if how == "link":
+            made_edge = db.link(one, "supersedes", other, valid_from=begins, valid_to=ends)
+            said += [made_edge.ref] if made_edge else []
+        elif how == "revise":
+            db.revise(one, content=f"{number}", valid_from=begins, valid_to=ends)
+        elif how == "retire":
+            db.retire(one, at=begins)
+        elif how == "reassert":
+            db.reassert(one)
+        elif said:
+            db.unlink(said.pop(draw.randrange(len(said))))
+    return db.head().root, db._reader.chain_at(db.head().seq) or b""
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6), most=st.sampled_from([3, 8, 1_000]))
+def test_what_a_writer_remembers_of_joined_worlds_changes_nothing(seed: int, most: int) -> None:
+    """The same events, byte for byte, whether they are all looked for at each correction, or kept and compared anew."""
+    settle = supersession.settle
+
+    def settle_anew(ctx: Context, *given: Any) -> None:
+        ctx.known_worlds.forget_joined()
+        settle(ctx, *given)
+
+    with mock.patch.object(supersession, "settle", settle_anew), new_store() as db:
+        expected = tell(db, random.Random(seed))
+    with (
+        mock.patch.object(supersession, "MOST_IN_BLOCK", 2),
+        mock.patch.object(transaction, "MAX_KNOWN", most),
+        new_store() as db,
+    ):
+        assert tell(db, random.Random(seed)) == expected
+
+
+def test_a_correction_among_many_reads_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    with new_store() as db:
+        with db.batch() as tx:
+            made = [tx.create("Fact", f"fact {number}", valid_from=day(number), resolve=False) for number in range(200)]
+            for number in range(1, 200):
+                tx.link(made[number], "supersedes", made[number - 1])
+        refs, looks = [str(ref) for ref in tx.receipt.refs[:200]], list[int]()
+        held = Context.held
+
+        def counted(ctx: Context, node: int) -> list[supersession.Statement]:
+            looks.append(node)
+            return held(ctx, node)
+
+        monkeypatch.setattr(Context, "held", counted)
+        for name in ("late", "later"):
+            looks.clear()
+            assert db.link(fact(db, name, 100), "supersedes", refs[20])
+        assert len(looks) < 20, "the first time all of them are looked at"
