@@ -11,6 +11,7 @@ from worlddb.log.model import errors, ids, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply.log_marks import bookmark_at
 from worlddb.projections.tables.storage.schema import ACCEPTED, CONTAINS, PENDING, STATUS_NAMES, ProposalRow
+from worlddb.reconciler.beliefs import belief_changes
 from worlddb.reconciler.bundle_import.bundle_importer import import_bundle
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions import configuration, marking, worlds
@@ -226,6 +227,11 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.Tag: marking.tag,
     cmd.Untag: marking.untag,
     cmd.Deprecate: marking.deprecate,
+    cmd.Believe: belief_changes.believe,
+    cmd.Contract: belief_changes.contract,
+    cmd.Rollback: belief_changes.rollback,
+    cmd.TakeBack: belief_changes.take_back,
+    cmd.SetBeliefs: belief_changes.set_beliefs,
     cmd.Erase: erase,
     cmd.Link: link,
     cmd.Unlink: unlink,

@@ -221,7 +221,8 @@ def reconcile(ctx: context.Context, command: cmd.Command, resolution: namesakes.
     decided = decide(ctx, command, details, resolution)
     if ctx.scopes.any_registered:
         equivalence.refuse_joined_by_types(ctx, draft.events[events:])
-    if details != NONE and len(draft.events) == events:
+    stays = type(command) is cmd.Contract and command.among  # What stays of a compound was asked about all the same.
+    if details != NONE and len(draft.events) == events and not stays:
         # A repeated import must not bring back what was said about a world that was erased meanwhile.
         draft.drop_details(details)
         details = NONE
@@ -349,6 +350,7 @@ def _decide(writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task) -> ou
     ctx.interiors = writer.interiors
     ctx.arriving = task.arriving
     ctx.takes_in = task.guard is not None
+    ctx.request = commands
     erasures = [command for command in commands if isinstance(command, cmd.Erase)]
     if erasures:
         ctx.erasure = erasure_plan.plan(log, tables, erasures)

@@ -24,6 +24,7 @@ else:
         "log.beliefs.artifact": "Artifact",
         "log.beliefs.kref": "Kref parse_kref",
         "log.beliefs.recall_receipt": ("RecallCheck RecallProof RecallReceipt read_recall_receipt recall_receipt_text"),
+        "log.beliefs.atoms": "Atom",
         "log.model.clock": "Clock Entropy ManualClock SeededEntropy SystemClock SystemEntropy",
         "log.model.errors": (
             "AmbiguousReference BackupMismatch ClockJump Conflict DamagedStore ForkedProcess HandlerFailed "
@@ -41,6 +42,7 @@ else:
         ),
         "projections.indexes.composition": "POOLS",
         "projections.tables.apply.trust_levels": "TRUST_LEVELS=LEVELS",
+        "query.beliefs.belief_base": "BeliefSettings Entrenched Plan PlannedChange",
         "query.diff": "CHANGE_KINDS HISTORY_RELATIONS AlteredRecord Change Detail Difference",
         "query.graph_query.planner": "BoundQuery",
         "query.graph_query.query_value": "Query Stage Subgraph",

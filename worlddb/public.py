@@ -3,6 +3,7 @@
 from worlddb.agent_memory import Added, Memory, Profile, memory
 from worlddb.database import Database, Head, Rebuilt, Step, Verified, open
 from worlddb.log.beliefs.artifact import Artifact
+from worlddb.log.beliefs.atoms import Atom
 from worlddb.log.beliefs.kref import Kref, parse_kref
 from worlddb.log.beliefs.recall_receipt import (
     RecallCheck,
@@ -71,6 +72,7 @@ from worlddb.offline import (
 )
 from worlddb.projections.indexes.composition import POOLS
 from worlddb.projections.tables.apply.trust_levels import LEVELS as TRUST_LEVELS
+from worlddb.query.beliefs.belief_base import BeliefSettings, Entrenched, Plan, PlannedChange
 from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
 from worlddb.query.graph_query.planner import BoundQuery
 from worlddb.query.graph_query.query_value import Query, Stage, Subgraph
@@ -179,10 +181,12 @@ __all__ = [
     "AlteredRecord",
     "AmbiguousReference",
     "Artifact",
+    "Atom",
     "BackedUp",
     "BackupMismatch",
     "Basis",
     "Batch",
+    "BeliefSettings",
     "Blame",
     "BlamedEdge",
     "BlamedField",
@@ -217,6 +221,7 @@ __all__ = [
     "EndpointEmbedder",
     "EndpointExtractor",
     "EntityExtractor",
+    "Entrenched",
     "Entropy",
     "Entry",
     "ErasedText",
@@ -279,6 +284,8 @@ __all__ = [
     "Pending",
     "PlaceTaken",
     "PlainHandler",
+    "Plan",
+    "PlannedChange",
     "Profile",
     "ProofCheck",
     "Proposal",

@@ -442,6 +442,162 @@ class WriteCalls(ABC):
         """Let a tag of a world stand for nothing any more; views of earlier commits still see it."""
         return self._execute([cmd.Untag(ref=self._ref(ref), labels=(tag,), why=why)], idempotency_key)
 
+    # -- beliefs: see docs/beliefs.md
+
+    def believe(
+        self,
+        item: Any,
+        beliefs: Any,
+        *,
+        whole: bool = False,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
+        source: dict[str, Any] | None = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Believe something of a world, in the place of what conflicts with it (AGM's revision).
+
+        ``beliefs`` are values by predicate, such as ``{"summary": "cool tones", "topic": ["colour"]}``, or a list of
+        pairs or atoms. ``type``, ``title`` and ``summary`` are the world's type, name and content; any other predicate
+        is a property. The new version holds from ``valid_from`` on, as one of :meth:`revise` does. What is believed
+        already changes nothing. ``whole`` puts them in the place of all that the world says, its type and title apart.
+        A world that holds nothing then says this alone from then on.
+        """
+        return self._believe(
+            item, beliefs, "replace" if whole else "revise", valid_from, valid_to, source, why, idempotency_key
+        )
+
+    def expand(
+        self,
+        item: Any,
+        beliefs: Any,
+        *,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
+        source: dict[str, Any] | None = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Believe something of a world beside all that is believed of it; refused if that conflicts with it.
+
+        See :meth:`believe`.
+        """
+        return self._believe(item, beliefs, "expand", valid_from, valid_to, source, why, idempotency_key)
+
+    def _believe(
+        self,
+        item: Any,
+        beliefs: Any,
+        how: Any,
+        valid_from: times.TimeLike | None,
+        valid_to: times.TimeLike | None,
+        source: dict[str, Any] | None,
+        why: str,
+        idempotency_key: str | None,
+    ) -> Any:
+        from worlddb.query.beliefs.belief_base import claims_of
+
+        command = cmd.Believe(
+            ref=self._ref(item),
+            how=how,
+            source={} if source is None else source,
+            properties=claims_of(beliefs),
+            valid_from=_time(valid_from, "valid_from"),
+            valid_to=_time(valid_to, "valid_to"),
+            why=why,
+        )
+        return self._execute([command], idempotency_key)
+
+    def contract(
+        self,
+        beliefs: Any,
+        *,
+        whole: bool = False,
+        each: bool = False,
+        at: times.TimeLike | None = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Believe something no longer: an atom ``(item, predicate, value)``, a list of them, or a plan.
+
+        Each version that bears the belief at the valid time ``at`` (default: now) is replaced by one without it, over
+        all of the time in which it holds; what was believed before is read from views of earlier commits. Several are
+        a compound: it is believed no longer once the least entrenched of it is, so that goes, and nothing if not all
+        of it is believed. ``each``: all of them go. ``whole``: the version itself goes, with all else that it says.
+
+        A plan of :meth:`View.contraction` is done as it is, or refused if it would come out otherwise by now. What was
+        done is taken back by :meth:`undo` with the receipt.
+        """
+        from worlddb.query.beliefs.belief_base import contraction_of
+
+        given = contraction_of(beliefs, whole=whole, each=each, at=at, ref=self._ref)
+        outlook = given.outlook or {}
+        commands = [
+            cmd.Contract(
+                ref=item,
+                properties=said,
+                at=given.at,
+                whole=given.whole,
+                among=0 if given.each else self._next_compound(),
+                expects=outlook.get(item.hex()) if isinstance(item, bytes) else None,
+                why=why,
+            )
+            for item, said in given.by_item
+        ]
+        return self._execute(commands, idempotency_key)
+
+    def _next_compound(self) -> int:
+        """The number of the compound that is contracted next, among those that are decided together."""
+        return 1
+
+    def rollback(
+        self,
+        item: Any,
+        version: int,
+        *,
+        valid_from: times.TimeLike | None = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Let a world say again what its version of that number says, from ``valid_from`` on (default: now).
+
+        That is a new version, whose source names the one that it ``restores``: validity never opens again.
+        """
+        command = cmd.Rollback(
+            ref=self._ref(item), version=version, valid_from=_time(valid_from, "valid_from"), why=why
+        )
+        return self._execute([command], idempotency_key)
+
+    def set_beliefs(
+        self,
+        *,
+        tags: Sequence[str] = (),
+        single: Sequence[str] = (),
+        entrenchment: Mapping[str, str | None] | None = None,
+        plain_tags: Sequence[str] = (),
+        many: Sequence[str] = (),
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Set what counts as believed in the whole store, from this commit on.
+
+        ``tags`` bear beliefs beside ``current``, ``plain_tags`` no longer. ``single`` are predicates that take one
+        value at a time, ``many`` take several again. ``entrenchment`` says by types (whatever their case) how beliefs
+        are compared: by ``recency``, ``support`` or ``confidence``; ``None`` takes that back.
+        """
+        told: list[tuple[Any, str, str]] = [
+            *(("tag", each, "bearing") for each in _texts(tags, "tags")),
+            *(("tag", each, "") for each in _texts(plain_tags, "plain_tags")),
+            *(("predicate", each, "single") for each in _texts(single, "single")),
+            *(("predicate", each, "") for each in _texts(many, "many")),
+            *(("kind", each, how or "") for each, how in (entrenchment or {}).items()),
+        ]
+        if not told:
+            raise errors.InputError("Nothing was given to set", "Give tags, single, many or entrenchment")
+        commands = [cmd.SetBeliefs(what=what, named=named, how=how, why=why) for what, named, how in told]
+        return self._execute(commands, idempotency_key)
+
     def erase(
         self,
         refs: Any,
@@ -502,7 +658,16 @@ class WriteCalls(ABC):
         return self._execute([cmd.Reject(proposal=self._ref(proposal), why=why)], idempotency_key)
 
     def undo(self, proposal: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Undo an accepted identity; both sides are again as they were."""
+        """Undo an accepted identity; both sides are again as they were.
+
+        Given the number of a commit, or the receipt of :meth:`believe`, :meth:`contract`, :meth:`rollback`,
+        :meth:`revise`, :meth:`retire`, :meth:`tag` or :meth:`deprecate`, it takes that commit back: what is believed,
+        what tags stand for and what is deprecated is as it was, in new versions. It is refused if anything of that was
+        changed since, or the commit did more.
+        """
+        commit = _commit_of(proposal)
+        if commit is not None:
+            return self._execute([cmd.TakeBack(commit=commit, why=why)], idempotency_key)
         return self._execute([cmd.Undo(proposal=self._ref(proposal), why=why)], idempotency_key)
 
     def bookmark(
@@ -635,6 +800,15 @@ class WriteCalls(ABC):
         return self._execute([cmd.DropSpace(name=name, why=why)], idempotency_key)
 
 
+def _commit_of(given: Any) -> int | None:
+    """The number of the commit that is meant, if it is one: by itself, or by a receipt about worlds."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        return given
+    if isinstance(given, outcome.Receipt) and len(given.ref) == 2 * ids.LINEAGE_BYTES:
+        return given.seq
+    return None
+
+
 def _time(value: times.TimeLike | None, what: str) -> int | None:
     return None if value is None else times.parse_time(value, what)
 
@@ -695,6 +869,9 @@ class Batch(WriteCalls):
             raise errors.InputError("An idempotency key was given inside a batch", "Give it to db.batch()")
         self._commands.extend(commands)
         return Pending(id(self), len(self._commands) - 1)
+
+    def _next_compound(self) -> int:
+        return len(self._commands) + 1
 
     def _execute_marked(
         self, command: cmd.Command, marks: Sequence[Callable[[cmd.Ref], cmd.Command]], idempotency_key: str | None

@@ -520,6 +520,23 @@ class Pinned(Event, frozen=True, tag="pinned"):
     details: int
 
 
+BeliefSetting = Literal["tag", "predicate", "kind"]
+"""What a setting of beliefs is of: a tag that bears them, a predicate, or a kind of beliefs."""
+
+
+class BeliefsSet(Event, frozen=True, tag="beliefs_set"):
+    """What counts as believed is set for the whole store, from this commit on.
+
+    A tag is ``bearing``, a predicate ``single``, and beliefs of a type are compared by ``recency``, ``support`` or
+    ``confidence``; where ``how`` is empty that is taken back. Like an edge type, ``name`` is vocabulary, not text.
+    """
+
+    what: BeliefSetting
+    name: str
+    how: str
+    details: int
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -562,4 +579,5 @@ AnyEvent = (
     | Pinned
     | Tagged
     | Deprecated
+    | BeliefsSet
 )

@@ -10,6 +10,7 @@ from worlddb.log.model import blobs, codec
 from worlddb.log.model.events import NONE, AnyEvent
 from worlddb.projections.indexes import fields, kept_worlds, vector_rows, world_index, world_texts
 from worlddb.projections.tables.apply import log_marks, mark_rows, settings, trust_levels
+from worlddb.projections.tables.beliefs import belief_rows
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import TableReads
@@ -476,6 +477,12 @@ class VisibleSnapshot:
         """Every version that a tag of a world that is seen stood for, as known at the moment, in log order."""
         rows = mark_rows.assignments(self._snapshot.tables, node, tag)
         return [each for each in rows if each.seq <= self.place.moment.seq]
+
+    def belief_settings(self) -> belief_rows.Settings:
+        """What counts as believed in the whole store, as known at the moment."""
+        if not self.has_marks:
+            return belief_rows.BY_DEFAULT
+        return belief_rows.settings_at(self._snapshot.tables, self.place.moment.seq)
 
     def deadlines_set(self, node: int) -> list[mark_rows.Deadline]:
         """Every deadline that a world that is seen was given, as known at the moment, in log order."""

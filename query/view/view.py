@@ -30,6 +30,8 @@ from worlddb.query.snapshot import provenance, valid_period, visible
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
 
 if TYPE_CHECKING:
+    from worlddb.log.beliefs import atoms
+    from worlddb.query.beliefs.belief_base import BeliefSettings, Entrenched, Plan
     from worlddb.query.graph_query import query_value
     from worlddb.query.graph_query.planner import BoundQuery
     from worlddb.query.history.lineage import Blame
@@ -393,6 +395,63 @@ class View:
             node = self._named(snapshot, ref)
             seen = asof.version_at(snapshot.tables, node, self.moment)
             return [] if seen is None else list(provenance.all_bases(snapshot, node, seen.row))
+
+    def belief_base(self, world: Any = None) -> frozenset[atoms.Atom]:
+        """All that is believed in this view, inside ``world`` if one is given: see ``docs/beliefs.md``.
+
+        That is what each version says that holds at the view's valid time, or that a tag stands for which bears
+        beliefs. What is deprecated is among it. Reads all worlds that it looks among.
+        """
+        return self._beliefs(world, is_shown=False)
+
+    def retrieval_surface(self, world: Any = None) -> frozenset[atoms.Atom]:
+        """The part of the belief base that reads show by default: without what is deprecated or hidden."""
+        return self._beliefs(world, is_shown=True)
+
+    def _beliefs(self, world: Any, *, is_shown: bool) -> frozenset[atoms.Atom]:
+        from worlddb.query.beliefs.belief_base import Base
+
+        with self._snapshot() as snapshot:
+            within = snapshot.inhabitants(self._node(snapshot, world))
+            return Base(self._window, snapshot).believed(within, is_shown=is_shown)
+
+    def belief_settings(self) -> BeliefSettings:
+        """What counts as believed, as known to the view: see :meth:`worlddb.Database.set_beliefs`."""
+        from worlddb.query.beliefs.belief_base import Base
+
+        with self._snapshot() as snapshot:
+            return Base(self._window, snapshot).settings
+
+    def entrenchment(self, beliefs: Any) -> list[Entrenched]:
+        """Some beliefs, the least entrenched first, without those that are not believed.
+
+        Each is an atom, or ``(item, predicate, value)``.
+
+        Raises:
+            InputError: something is no atom.
+            UnknownReference: the view sees no such item.
+        """
+        from worlddb.query.beliefs.belief_base import Base, contraction_of
+
+        with self._snapshot() as snapshot:
+            base = Base(self._window, snapshot)
+            return base.entrenched(base.claims(contraction_of(beliefs), lambda ref: self._named(snapshot, ref)))
+
+    def contraction(self, beliefs: Any, *, whole: bool = False, each: bool = False) -> Plan:
+        """What a contraction by some beliefs would change, as :meth:`worlddb.Database.contract` takes them.
+
+        Nothing is done: give the plan to ``contract`` to have it done as it is.
+
+        Raises:
+            InputError: something is no atom.
+            UnknownReference: the view sees no such item.
+        """
+        from worlddb.query.beliefs.belief_base import Base, contraction_of
+
+        given = contraction_of(beliefs, whole=whole, each=each)
+        with self._snapshot() as snapshot:
+            receipts_of = getattr(self, "receipts_of", lambda item: ())
+            return Base(self._window, snapshot).plan(given, receipts_of, lambda ref: self._named(snapshot, ref))
 
     def edge(self, ref: Any) -> records.Edge:
         """One edge by its reference; unlinked ones are unknown to views after the unlink."""

@@ -4,7 +4,7 @@ Times are integer microseconds; ``None`` means the default. A reference is a ful
 position of an earlier command of the same batch (int).
 """
 
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 
@@ -271,6 +271,67 @@ class Deprecate(Command, frozen=True, kw_only=True):
     is_deprecated: bool = True
 
 
+BeliefChange = Literal["revise", "expand", "replace"]
+
+
+class Believe(Command, frozen=True, kw_only=True):
+    """Believe of a world what ``properties`` say, each value by its predicate.
+
+    In the place of what conflicts with it (``revise``), beside all that is believed already (``expand``), or in the
+    place of all that the version says, its type and title apart (``replace``).
+    """
+
+    CODE: ClassVar[str] = "believe"
+    ref: Ref
+    how: BeliefChange = "revise"
+    source: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
+    valid_from: int | None = None
+    valid_to: int | None = None
+
+
+class Contract(Command, frozen=True, kw_only=True):
+    """Believe no longer of a world what ``properties`` say, at a valid time (default: now) and wherever it holds so.
+
+    ``among``: the commands of one request with the same number are one compound, of which the least entrenched go; 0:
+    all of this one goes. ``whole``: the versions that say so are not changed but bear no beliefs any more. ``expects``
+    is what was planned, see ``belief_rows.outlook``.
+    """
+
+    CODE: ClassVar[str] = "contract"
+    ref: Ref
+    properties: dict[str, Any] = {}
+    at: int | None = None
+    whole: bool = False
+    among: int = 0
+    expects: tuple[int, ...] | None = None
+
+
+class Rollback(Command, frozen=True, kw_only=True):
+    """Let a world say again what one of its versions says."""
+
+    CODE: ClassVar[str] = "rollback"
+    ref: Ref
+    version: int
+    valid_from: int | None = None
+
+
+class TakeBack(Command, frozen=True, kw_only=True):
+    """Let the worlds of a commit be as they were before it, as far as beliefs and marks go."""
+
+    CODE: ClassVar[str] = "take_back"
+    commit: int
+
+
+class SetBeliefs(Command, frozen=True, kw_only=True):
+    """Set what counts as believed: see :class:`worlddb.log.model.events.BeliefsSet`."""
+
+    CODE: ClassVar[str] = "set_beliefs"
+    what: ev.BeliefSetting
+    named: str
+    how: str = ""
+
+
 class Erase(Command, frozen=True, kw_only=True):
     """Remove the texts of a world for good.
 
@@ -480,4 +541,9 @@ ALL: tuple[type[Command], ...] = (
     Tag,
     Untag,
     Deprecate,
+    Believe,
+    Contract,
+    Rollback,
+    TakeBack,
+    SetBeliefs,
 )

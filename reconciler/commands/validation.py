@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, get_args
 
+from worlddb.log.beliefs import atoms
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import IMPORTED
@@ -231,6 +232,70 @@ def _deprecate(command: cmd.Deprecate) -> None:
     limits.checked_flag(command.is_deprecated, "is_deprecated")
 
 
+def _believing(command: cmd.Believe | cmd.Contract) -> None:
+    _ref(command.ref, "ref")
+    _source(command.properties, "beliefs")
+    if not command.properties:
+        raise errors.InputError("Nothing was given to believe", 'Give predicates with their values: {"summary": ...}')
+    for predicate, value in command.properties.items():
+        _plain(predicate, "a predicate", limits.MAX_TYPE_BYTES, empty=False)
+        if predicate == atoms.NO_BELIEF:
+            raise errors.InputError(f"{predicate} are pointers, and no beliefs", "Use attach and detach")
+        if predicate in atoms.SINGLE and not isinstance(value, str):
+            raise errors.InvalidText(f"{predicate} is {type(value).__name__}, not one text", "Give it as str")
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(each, str):
+                _plain(each, f"the value of {predicate}", limits.MAX_CONTENT_BYTES)
+            if not atoms.compared(each):
+                raise errors.InvalidText(f"{predicate} has a value that says nothing", "Leave it out, or contract it")
+        if isinstance(value, list | tuple) and not value:
+            raise errors.InvalidText(f"{predicate} has no value", "Leave it out, or contract it")
+    if command.properties.get(atoms.TYPE, "").strip() == atoms.UNTYPED:
+        raise errors.InputError(f"The type {atoms.UNTYPED} says nothing", "Give another one")
+
+
+def _believe(command: cmd.Believe) -> None:
+    _believing(command)
+    given = command.properties
+    for predicate, most in ((atoms.TYPE, limits.MAX_TYPE_BYTES), (atoms.TITLE, limits.MAX_NAME_BYTES)):
+        if predicate in given:
+            _plain(given[predicate], predicate, most)
+    if command.how not in get_args(cmd.BeliefChange):
+        raise errors.InputError(f"how is {errors.shown(command.how)}", "Give revise, expand or replace")
+    _source(command.source)
+    _times(command.valid_from, command.valid_to)
+
+
+def _contract(command: cmd.Contract) -> None:
+    _believing(command)
+    _times(command.at, None)
+    limits.checked_flag(command.whole, "whole")
+
+
+def _rollback(command: cmd.Rollback) -> None:
+    _ref(command.ref, "ref")
+    limits.checked_number(command.version, "version", 1, 2**31 - 1)
+    _times(command.valid_from, None)
+
+
+def _take_back(command: cmd.TakeBack) -> None:
+    limits.checked_number(command.commit, "commit", 1, limits.HIGHEST_SEQ)
+
+
+_SETTINGS: Final[dict[str, tuple[str, ...]]] = {"tag": ("bearing",), "predicate": ("single",), "kind": atoms.MEASURES}
+
+
+def _set_beliefs(command: cmd.SetBeliefs) -> None:
+    allowed = _SETTINGS.get(command.what, ())
+    if command.how and command.how not in allowed:
+        raise errors.InputError(f"{errors.shown(command.how)} is no setting of a {command.what}", f"Give {allowed}")
+    limits.checked_text(command.named, f"the {command.what}", limits.MAX_TYPE_BYTES, empty=False, nul=False)
+    if command.what == "tag" and normalised(command.named) == cmd.CURRENT_TAG:
+        raise errors.InputError(f"The tag {cmd.CURRENT_TAG!r} always bears beliefs", "Leave it out")
+    if command.what == "predicate" and command.named in atoms.SINGLE:
+        raise errors.InputError(f"{command.named} is single-valued in every store", "Leave it out")
+
+
 def _erase(command: cmd.Erase) -> None:
     _ref(command.ref, "ref")
     if isinstance(command.ref, int):
@@ -361,6 +426,11 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Tag: _tagging,
     cmd.Untag: _tagging,
     cmd.Deprecate: _deprecate,
+    cmd.Believe: _believe,
+    cmd.Contract: _contract,
+    cmd.Rollback: _rollback,
+    cmd.TakeBack: _take_back,
+    cmd.SetBeliefs: _set_beliefs,
     cmd.Erase: _erase,
     cmd.Accept: _decision,
     cmd.Reject: _decision,

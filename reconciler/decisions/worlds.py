@@ -206,7 +206,23 @@ def _revised(
         details = ctx.draft.with_properties(details, properties)
     name = before.name if command.name is None else command.name
     content = before.content if command.content is None else command.content
-    position = ctx.draft.add_body(before.type if command.type is None else command.type, name, content)
+    text = WorldText(before.type if command.type is None else command.type, name, content)
+    stated = draft.stated_ends(command.valid_from, command.valid_to)
+    return write_version(ctx, node, details, window, holding, text, stated)
+
+
+def write_version(
+    ctx: context.Context,
+    node: int,
+    details: int,
+    window: times.Interval,
+    holding: Sequence[timeline_rows.Piece],
+    text: WorldText,
+    stated: int,
+) -> draft.Decision:
+    """Write a version in a window, which it takes from what is ``holding`` there."""
+    row = ctx.tables.node(node)
+    position = ctx.draft.add_body(text.type, text.name, text.content)
     if window.is_empty:
         ctx.note("revision_never_valid", row.lineage)
     elif windows.takes_later(ctx.draft, node, window, holding):
@@ -217,7 +233,6 @@ def _revised(
     windows.lose(ctx.draft, node, window, b"", holding)
     if not began:
         supersession.end_predecessors(ctx, node, window.start, row.lineage)
-    stated = draft.stated_ends(command.valid_from, command.valid_to)
     ctx.draft.emit(ev.Revised(row.lineage, position, details, window.start, window.end, stated))
     if is_joined:
         supersession.settle(ctx, node)
@@ -248,7 +263,7 @@ def retire(ctx: context.Context, command: cmd.Retire, details: int) -> draft.Dec
     _refuse_empty(ctx, window)
     ending = [found, *(_members_alone(ctx, found) if command.members else ())]
     for node in ending:
-        _retired(ctx, node, window, details)
+        retired(ctx, node, window, details)
     _tell_touched(ctx, found, window, set(ending))
     return draft.Decision(ctx.tables.node(found).lineage)
 
@@ -258,7 +273,8 @@ def _refuse_empty(ctx: context.Context, window: times.Interval) -> None:
         ctx.refuse("empty_window", "The window in which it is to hold nothing has no instant", "Let it end later")
 
 
-def _retired(ctx: context.Context, node: int, window: times.Interval, details: int) -> None:
+def retired(ctx: context.Context, node: int, window: times.Interval, details: int) -> None:
+    """Let a lineage hold nothing in a window."""
     if window.end != times.FOREVER:
         ctx.void(node, window, details)
         return

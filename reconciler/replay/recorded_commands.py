@@ -18,7 +18,7 @@ from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.transaction import receipts, recorded_texts
 
 _BODY: Final = ("type", "name", "content")
-_ALIASED: Final = (cmd.Alias, cmd.Unalias)
+_ALIASED: Final = (cmd.Alias, cmd.Unalias, cmd.Believe, cmd.Contract)
 
 
 class RestoredCommands(NamedTuple):
@@ -264,6 +264,9 @@ _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
     cmd.Tag: {"ref": table_reads.find_node},
     cmd.Untag: {"ref": table_reads.find_node},
     cmd.Deprecate: {"ref": table_reads.find_node},
+    cmd.Believe: {"ref": table_reads.find_node},
+    cmd.Contract: {"ref": table_reads.find_node},
+    cmd.Rollback: {"ref": table_reads.find_node},
     cmd.Accept: {"proposal": table_reads.find_proposal},
     cmd.Reject: {"proposal": table_reads.find_proposal},
     cmd.Undo: {"proposal": table_reads.find_proposal},

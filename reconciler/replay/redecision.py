@@ -67,6 +67,7 @@ class Decider(NamedTuple):
             author=header.author,
         )
         ctx = Context(draft, self.ontology, self.secret)
+        ctx.request = commands
         for position, command in enumerate(commands):
             try:
                 reconcile(ctx, command, resolve(ctx, command, self.resolving))

@@ -282,6 +282,10 @@ class Context(Reading):
         """The bundle that a command of this request imports."""
         self.takes_in = False
         """Whether the commands are those of conversations, whose edges are written once under their keys."""
+        self.request: Sequence[commands.Command] = ()
+        """All the commands that are decided together."""
+        self.compounds: dict[int, object] = {}
+        """What the contractions of one compound come to, by its number."""
         self.erasure: inputs.PlannedErasure | None = None
         """What the erasures of this request come to, if it has any."""
         self._forbids: bool | None = None

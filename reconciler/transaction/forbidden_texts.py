@@ -60,6 +60,8 @@ def _taken_back(command: cmd.Command) -> tuple[str, ...]:
         return command.aliases
     if isinstance(command, cmd.Unlabel | cmd.Untag):
         return command.labels
+    if isinstance(command, cmd.Contract):
+        return tuple(_texts_under(command.properties))
     return (command.type, command.name) if isinstance(command, cmd.Trust) and not command.level else ()
 
 
@@ -70,6 +72,8 @@ def _beside(command: cmd.Command) -> Iterator[str]:
         yield key
     if isinstance(command, _NAMES_A_TYPE):
         yield command.type
+    if isinstance(command, cmd.SetBeliefs):
+        yield command.named
 
 
 def _spoken(ctx: context.Context, command: cmd.Command) -> Iterator[str]:

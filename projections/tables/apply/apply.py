@@ -10,6 +10,7 @@ from typing import Any, Final
 from worlddb.log.model import events as ev
 from worlddb.log.model import times
 from worlddb.projections.tables.apply import deferred_rows, log_marks, mark_rows, settings, trust_levels
+from worlddb.projections.tables.beliefs import belief_rows
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.projections.tables.reads.asof import SPACE_CHOSEN, SPACE_DROPPED, space_row
 from worlddb.projections.tables.storage import rows, schema, timeline_rows, write_buffer
@@ -469,4 +470,5 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.Pinned: mark_rows.apply_pinned,
     ev.Tagged: mark_rows.apply_tagged,
     ev.Deprecated: mark_rows.apply_deprecated,
+    ev.BeliefsSet: lambda on, event: belief_rows.put_setting(on.tables, on.seq, event),
 }

@@ -48,6 +48,7 @@
 | | ``06``, u64 node, u32 tag | :class:`AliasRow`, the name of a tag |
 | | ``07``, u64 node, u32 tag, u64 seq | :class:`TagRow` |
 | | ``08``, 16-byte digest of a tag, u64 node | u64 seq of the first use |
+| | ``10``, 16-byte digest of a setting of beliefs, u64 seq | u8 what, i32 details, how, ``00``, its name |
 """
 
 import struct
@@ -343,6 +344,9 @@ TAG = struct.Struct(">Ii")
 DEADLINES: Final = b"\x01"
 """What the keys of deadlines in ``marks`` begin with."""
 DEPRECATIONS: Final = b"\x05"
+BELIEFS: Final = b"\x10"
+"""What the keys of settings of beliefs in ``marks`` begin with."""
+BELIEF = struct.Struct(">Bi")
 MARK_KEY = struct.Struct(">BQQ")
 LABEL_KEY = struct.Struct(">BQI")
 TAG_KEY = struct.Struct(">BQIQ")

@@ -191,18 +191,43 @@ LOOKED_THROUGH = {
         "tunings",
         *("deprecated", "expired", "marks", "pinned", "revealing", "tag_history", "tagged"),
         *("impact", "provenance", "shortest_path"),
+        *("belief_base", "belief_settings", "contraction", "entrenchment", "retrieval_surface"),
     ),
 }
 """Every read of a view. One that is new has to be asked in ``tests/support/isolation`` before its name is put here.
 
 ``edge_types`` is asked in ``test_registration_confined.py``, ``tunings`` in ``test_tuning.py``, ``trusts`` in
-``test_recall_trust.py``, marks below."""
+``test_recall_trust.py``, marks and beliefs below."""
 
 
 def test_every_read_of_a_view_is_looked_through() -> None:
     assert {name for name in dir(worlddb.View) if callable(getattr(worlddb.View, name)) and name[0] != "_"} == (
         LOOKED_THROUGH
     )
+
+
+def test_beliefs_tell_nothing_from_outside() -> None:
+    with new_store() as db:
+        homes = worlds(db, 2)
+        refs = [db.create("Fact", f"fact {at}", content="said", world=home).ref for at, home in enumerate(homes)]
+        db.link(refs[1], "derived_from", refs[0], home=homes[1])
+        db.set_beliefs(tags=["published"])
+        for ref in refs:
+            db.tag(ref, "published")
+        for at, (ref, home) in enumerate(zip(refs, homes, strict=True)):
+            view, other = db.view(world=home), refs[1 - at]
+            assert (
+                {atom.item for atom in view.belief_base()} == {ref} == {atom.item for atom in view.retrieval_surface()}
+            )
+            plan = view.contraction((ref, "summary", "said"))
+            assert {change.item for change in plan.changes} == {ref} and not plan.rests_on and not plan.cut_off
+            (told,) = view.entrenchment((ref, "summary", "said"))
+            assert told.amount == 0 and view.belief_settings().tags == ("current", "published")
+            for ask in (view.contraction, view.entrenchment):
+                with pytest.raises(worlddb.UnknownReference):
+                    ask((other, "summary", "said"))
+            assert "beliefs_set" not in {entry.event for entry in view.log()}
+        assert [each.ref for each in db.view().contraction((refs[0], "summary", "said")).rests_on] == [refs[1]]
 
 
 def test_marks_tell_nothing_from_outside() -> None:

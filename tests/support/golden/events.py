@@ -252,4 +252,9 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         "94aa64657072656361746564c410000102030405060708090a0b0c0d0e0fc3ff",
         "be866721db22d7e78cfbeaec86a9412c1fff95b8fad238bf3cf06648d77ca292",
     ),
+    "beliefs_set": (
+        ev.BeliefsSet("predicate", "status", "single", 3),
+        "95ab62656c696566735f736574a9707265646963617465a6737461747573a673696e676c6503",
+        "009b386a36b203e03193c3258e24b08bb307d735001769a490b6deed22fe72a2",
+    ),
 }

@@ -1,0 +1,376 @@
+"""Decide what is believed: believe, contract, roll back, and take a commit back.
+
+All of it comes to the events that revisions, retirements, tags and deprecations leave, so that every read, export and
+replay knows it. What is believed, and how far it is entrenched, is read from
+:mod:`worlddb.projections.tables.beliefs.belief_rows`, by plans as well as here.
+"""
+
+from collections.abc import Collection, Iterator
+from itertools import pairwise
+from typing import Any, Final, NoReturn
+
+from worlddb.log.beliefs import atoms
+from worlddb.log.model import errors, ids, times
+from worlddb.log.model import events as ev
+from worlddb.projections.tables.apply import mark_rows
+from worlddb.projections.tables.beliefs import belief_rows
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.storage import schema, timeline_rows
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.decisions import worlds
+from worlddb.reconciler.edge_types.handler import WorldText
+from worlddb.reconciler.transaction import context, draft, recorded_texts, windows
+
+RESTORES: Final = "restores"
+"""The field of a version's source that says which version it repeats."""
+
+
+class _Known:
+    """What a transaction reads beliefs from, itself included."""
+
+    def __init__(self, ctx: context.Context) -> None:
+        self._ctx = ctx
+        self.tables = ctx.tables
+
+    def content(self, node: int, number: int) -> atoms.Content | None:
+        body = self._ctx.body(node, number)
+        if body is None:
+            return None
+        return atoms.Content(body.type, body.name, body.content, self._ctx.properties_of(node, number))
+
+    def tag_rows(self, node: int) -> Iterator[tuple[int, schema.AliasRow]]:
+        return mark_rows.names_of(self._ctx.tables, mark_rows.TAGS, node)
+
+    def assigned(self, node: int, tag: int) -> int:
+        return mark_rows.assigned(self._ctx.tables, node, tag, self._ctx.draft.seq)
+
+
+def beliefs_at(ctx: context.Context, valid: int) -> belief_rows.Beliefs:
+    """What is believed at a valid time, with all that was decided so far."""
+    settings = belief_rows.settings_at(ctx.tables, ctx.draft.seq)
+    return belief_rows.Beliefs(_Known(ctx), asof.Moment(ctx.draft.seq, valid), settings)
+
+
+# -- believe
+
+
+def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.Decision:
+    """Let a world say something, and let what conflicts with it go."""
+    node, lineage = _node(ctx, command.ref)
+    begins = ctx.now if command.valid_from is None else command.valid_from
+    beliefs = beliefs_at(ctx, begins)
+    single, given = beliefs.settings.single, command.properties
+    _refuse_inconsistent(ctx, given, single)
+    known, claims = _Known(ctx), [claim for claim, _ in atoms.claims_given(given, single)]
+    bearing = beliefs.bearing(node)
+    number = bearing.pop(belief_rows.CURRENT, 0)
+    before = known.content(node, number) if number else None
+    said = atoms.NOTHING if before is None else before
+    others = {tag: content for tag, at in bearing.items() if (content := known.content(node, at)) is not None}
+    if command.how == "expand" and any(atoms.conflicting(each, claims, single) for each in (said, *others.values())):
+        ctx.refuse(
+            "conflicts",
+            f"{ids.short(lineage)} is believed to be otherwise, by a predicate that takes one value",
+            "Revise it: believe(item, A) puts A in the place of what conflicts",
+        )
+    change = atoms.replaced if command.how == "replace" else atoms.believed
+    new = change(said, given, single)
+    position = ev.NONE
+    if before is None or _says(new, single) != _says(before, single):
+        window = _window(ctx, command, node, begins)
+        of_version = _details(ctx, command, new, command.source)
+        position = _written(ctx, node, of_version, window, new, draft.stated_ends(command.valid_from, command.valid_to))
+        number = ctx.tables.node(node).versions
+    for tag, content in others.items():
+        if atoms.conflicting(content, claims, single):
+            left = atoms.believed(content, given, single)
+            is_same = _says(left, single) == _says(new, single)
+            _assign(ctx, node, tag, number if is_same else _beside(ctx, node, command, left), command.why)
+    return draft.Decision(lineage, position)
+
+
+def _says(content: atoms.Content, single: Collection[str]) -> set[atoms.Claim]:
+    return atoms.claims_of(content, single)
+
+
+def _refuse_inconsistent(ctx: context.Context, given: dict[str, Any], single: Collection[str]) -> None:
+    for predicate, value in given.items():
+        forms = {atoms.compared(each) for each in value} if isinstance(value, list | tuple) else set()
+        if predicate in single and len(forms) > 1:
+            ctx.refuse("inconsistent", f"{predicate[:80]!r} takes one value, and {len(forms)} were given", "Give one")
+
+
+def _node(ctx: context.Context, ref: cmd.Ref) -> tuple[int, bytes]:
+    """The world that a command is about.
+
+    Raises as a refusal: it is the root, or its text was erased.
+    """
+    node = context.node_ref(ctx, ref)
+    lineage = ctx.tables.node(node).lineage
+    if node == schema.ROOT_NODE:
+        ctx.refuse("root_is_permanent", "The root world says nothing that could be believed otherwise")
+    if ctx.body(node) is None:
+        ctx.refuse("erased", f"The text of {ids.short(lineage)} was erased", "Create another")
+    return node, lineage
+
+
+def _window(ctx: context.Context, command: cmd.Believe | cmd.Rollback, node: int, begins: int) -> times.Interval:
+    until = getattr(command, "valid_to", None)
+    if until is not None:
+        return times.checked_interval(begins, until)
+    return windows.window_of(ctx.draft, node, begins)
+
+
+def _details(ctx: context.Context, command: cmd.Command, said: atoms.Content, source: dict[str, Any]) -> int:
+    """What a new version's event says beside its text; the command's own details hold what was asked for."""
+    return ctx.draft.add_details(why=command.why, source=source, properties=dict(said.properties))
+
+
+def _written(
+    ctx: context.Context, node: int, details: int, window: times.Interval, said: atoms.Content, stated: int
+) -> int:
+    """Write a version in a window; the place of its body."""
+    holding = windows.pieces_in(ctx.draft, node, window)
+    text = WorldText(said.type, said.name, said.content)
+    return worlds.write_version(ctx, node, details, window, holding, text, stated).body
+
+
+def _stated(ctx: context.Context, node: int, number: int) -> int:
+    """Which ends of a version's window were stated; a start counts for what is said later."""
+    row = ctx.tables.version(node, number)
+    return row.stated or (ev.START_STATED if windows.is_start_stated(ctx.draft, row) else ev.DEFAULTED)
+
+
+def _beside(ctx: context.Context, node: int, command: cmd.Command, said: atoms.Content) -> int:
+    """Write a version that holds at no time, for a tag to stand for; its number."""
+    draft_, lineage = ctx.draft, ctx.tables.node(node).lineage
+    position = draft_.add_body(said.type, said.name, said.content)
+    details = _details(ctx, command, said, {})
+    draft_.emit(ev.Revised(lineage, position, details, ctx.now, ctx.now, ev.DEFAULTED))
+    return ctx.tables.node(node).versions
+
+
+def _assign(ctx: context.Context, node: int, tag: int, version: int, why: str) -> None:
+    """Let a tag of a world stand for another version; 0: for none any more."""
+    row = dict(mark_rows.names_of(ctx.tables, mark_rows.TAGS, node))[tag]
+    given = recorded_texts.details_at(ctx.draft.log, row.seq, row.details) if row.seq != ctx.draft.seq else None
+    given = given or ctx.draft.blobs.details(row.details)
+    assert given is not None, "what was erased bears no beliefs"
+    details = ctx.draft.add_details(aliases=(given.aliases[row.position],), why=why)
+    ctx.draft.emit(ev.Tagged(ctx.tables.node(node).lineage, tag, version, details))
+
+
+# -- contract
+
+
+def contract(ctx: context.Context, command: cmd.Contract, details: int) -> draft.Decision:
+    """Take some of what a world says from every version of it that bears beliefs, wherever that holds."""
+    node, lineage = _node(ctx, command.ref)
+    beliefs = beliefs_at(ctx, ctx.now if command.at is None else command.at)
+    claims = _asked(command, beliefs)
+    if command.among:
+        given_up = _given_up(ctx, command, beliefs)
+        claims = {claim for claim in claims if (node, claim) in given_up}
+    changes = list(beliefs.contraction(node, claims))
+    if command.expects is not None and belief_rows.outlook(changes) != command.expects:
+        ctx.refuse(
+            "changed_meanwhile",
+            f"What is believed of {ids.short(lineage)}, or how far, was changed since the contraction was planned",
+            "Look at a new plan",
+        )
+    for change in changes:
+        if command.whole:
+            _take_whole(ctx, node, change, command, details)
+        else:
+            _take_from(ctx, node, change, command)
+    return draft.Decision(lineage)
+
+
+def _asked(command: cmd.Contract, beliefs: belief_rows.Beliefs) -> set[atoms.Claim]:
+    return {claim for claim, _ in atoms.claims_given(command.properties, beliefs.settings.single)}
+
+
+def _given_up(
+    ctx: context.Context, command: cmd.Contract, beliefs: belief_rows.Beliefs
+) -> Collection[tuple[int, atoms.Claim]]:
+    """What goes of the compound that a command is a part of, decided with the first of its parts."""
+    found = ctx.compounds.get(command.among)
+    if found is None:
+        parts = [each for each in ctx.request if isinstance(each, cmd.Contract) and each.among == command.among]
+        compound = [(context.node_ref(ctx, each.ref), claim) for each in parts for claim in _asked(each, beliefs)]
+        found = ctx.compounds[command.among] = beliefs.given_up(compound)
+    assert isinstance(found, set)
+    return found
+
+
+def _take_from(ctx: context.Context, node: int, change: belief_rows.Change, command: cmd.Contract) -> None:
+    """Put a version without what goes in the place of one, in every span in which that holds."""
+    if not change.spans:
+        number = _beside(ctx, node, command, change.left)
+    else:
+        stated = _stated(ctx, node, change.version)
+        number = 0
+        for span in change.spans:
+            _written(ctx, node, _details(ctx, command, change.left, {}), span, change.left, stated)
+            number = number or ctx.tables.node(node).versions
+    for tag in change.tags:
+        if tag != belief_rows.CURRENT:
+            _assign(ctx, node, tag, number, command.why)
+
+
+def _take_whole(
+    ctx: context.Context, node: int, change: belief_rows.Change, command: cmd.Contract, details: int
+) -> None:
+    """Let a version bear no beliefs: take its tags off, and if it holds, let nothing hold where it does."""
+    for tag in change.tags:
+        if tag != belief_rows.CURRENT:
+            _assign(ctx, node, tag, 0, command.why)
+        else:
+            for span in change.spans:
+                worlds.retired(ctx, node, span, details)
+
+
+# -- back
+
+
+def rollback(ctx: context.Context, command: cmd.Rollback, details: int) -> draft.Decision:
+    """Let a world say what an earlier version says, from now on: in a version of its own, which names that one."""
+    node, lineage = _node(ctx, command.ref)
+    if command.version > ctx.tables.node(node).versions:
+        raise errors.UnknownReference(
+            f"{ids.short(lineage)} has no version {command.version}", "Look at its versions with history"
+        )
+    said = _Known(ctx).content(node, command.version)
+    if said is None:
+        ctx.refuse("erased", f"The text of version {command.version} was erased", "Take another one")
+    begins = ctx.now if command.valid_from is None else command.valid_from
+    held = asof.version_at(ctx.tables, node, asof.Moment(ctx.draft.seq, begins))
+    if held is not None and held.number == command.version:
+        return draft.Decision(lineage)
+    of_version = _details(ctx, command, said, {RESTORES: command.version})
+    window = _window(ctx, command, node, begins)
+    position = _written(ctx, node, of_version, window, said, draft.stated_ends(command.valid_from, None))
+    return draft.Decision(lineage, position)
+
+
+_REVERSIBLE: Final = (
+    *(ev.Revised, ev.Closed, ev.Lost, ev.Voided, ev.Ended),
+    *(ev.Tagged, ev.Deprecated, ev.Pinned, ev.Embedded, ev.EmbeddedThrough),
+)
+"""Events that a commit may have which is taken back; vectors go with what they are of."""
+
+
+def take_back(ctx: context.Context, command: cmd.TakeBack, details: int) -> draft.Decision:
+    """Let what a commit changed be as it was: what is believed, what tags stand for, what is pinned and deprecated.
+
+    Validity never opens again, so the versions from before come back as new ones, each naming the one that it repeats.
+    """
+    seq, head = command.commit, ctx.draft.head.seq
+    if seq > head:
+        raise errors.InputError(f"There is no commit {seq}", f"The store has commits 1 to {head}")
+    events = ctx.draft.log.events(seq).events
+    for event in events:
+        if not isinstance(event, _REVERSIBLE) or (isinstance(event, ev.Closed | ev.Lost | ev.Ended) and event.by):
+            kind = type(event).__name__.lower()
+            ctx.refuse(
+                "not_taken_back",
+                f"Commit {seq} did more than change beliefs and marks: {kind}",
+                "Take back what it did one by one: unlink, retire, undo a proposal",
+            )
+    touched = dict.fromkeys(event.lineage for event in events if isinstance(event, _REVERSIBLE[:5]))
+    for lineage in touched:
+        _restore(ctx, seq, lineage, command)
+    for event in events:
+        if isinstance(event, ev.Tagged):
+            node = _of(ctx, event.lineage)
+            before = mark_rows.assigned(ctx.tables, node, event.tag, seq - 1)
+            if mark_rows.assigned(ctx.tables, node, event.tag, ctx.draft.seq) != event.version:
+                _refuse_changed(ctx, seq, event.lineage)
+            _assign(ctx, node, event.tag, before, command.why)
+        elif isinstance(event, ev.Deprecated):
+            _switch(ctx, seq, event, mark_rows.is_deprecated, event.is_deprecated, details)
+        elif isinstance(event, ev.Pinned):
+            _switch(ctx, seq, event, mark_rows.is_pinned, event.is_pinned, details)
+    return draft.Decision(ctx.draft.log.chain(seq))
+
+
+def _of(ctx: context.Context, lineage: bytes) -> int:
+    node = ctx.tables.node_of(ids.Lineage(lineage))
+    assert node is not None, "events name worlds that are there"
+    return node
+
+
+def _switch(
+    ctx: context.Context, seq: int, event: ev.Deprecated | ev.Pinned, stands: Any, is_set: bool, details: int
+) -> None:
+    node = _of(ctx, event.lineage)
+    if stands(ctx.tables, node, ctx.draft.seq) != is_set:
+        _refuse_changed(ctx, seq, event.lineage)
+    ctx.draft.emit(type(event)(event.lineage, not is_set, details))
+
+
+def _refuse_changed(ctx: context.Context, seq: int, lineage: bytes) -> NoReturn:
+    ctx.refuse(
+        "changed_since",
+        f"{ids.short(lineage)} was changed since commit {seq}, and taking that back would undo the later change too",
+        "Say what holds now: believe, rollback, tag",
+    )
+
+
+def _restore(ctx: context.Context, seq: int, lineage: bytes, command: cmd.TakeBack) -> None:
+    """Let a world hold again what it held before a commit, in the spans that the commit changed."""
+    node, known = _of(ctx, lineage), _Known(ctx)
+    before, after, now = (_line(ctx, node, at) for at in (seq - 1, seq, ctx.draft.head.seq))
+    for span, number in _differing(before, after):
+        if _within(now, span) != _within(after, span):
+            _refuse_changed(ctx, seq, lineage)
+        if number in timeline_rows.NO_VERSION:
+            worlds.retired(ctx, node, span, ctx.draft.add_details(why=command.why))
+            continue
+        said = known.content(node, number)
+        if said is None:
+            ctx.refuse("erased", f"The text of version {number} of {ids.short(lineage)} was erased", "Say it anew")
+        details = _details(ctx, command, said, {RESTORES: number})
+        _written(ctx, node, details, span, said, _stated(ctx, node, number))
+
+
+def _line(ctx: context.Context, node: int, seq: int) -> list[timeline_rows.Piece]:
+    """What a world held as of a commit, in the order of time; where nothing was said of it, nothing."""
+    pieces = [
+        timeline_rows.Piece(span, seen.number)
+        for seen in asof.versions_as_of(ctx.tables, node, seq)
+        for span in seen.validity.pieces
+    ]
+    return sorted(pieces)
+
+
+def _within(line: list[timeline_rows.Piece], window: times.Interval) -> list[timeline_rows.Piece]:
+    return [timeline_rows.Piece(span.intersect(window), number) for span, number in line if span.overlaps(window)]
+
+
+def _differing(before: list[timeline_rows.Piece], after: list[timeline_rows.Piece]) -> list[timeline_rows.Piece]:
+    """The spans in which something else held before, with what held there: :data:`timeline_rows.HOLE` for nothing."""
+    bounds = sorted({bound for span, _ in (*before, *after) for bound in span})
+    found: list[timeline_rows.Piece] = []
+    for start, end in pairwise(bounds):
+        was, became = (_number_at(line, start) for line in (before, after))
+        if was != became:
+            if found and found[-1].number == was and found[-1].span.end == start:
+                start = found.pop().span.start
+            found.append(timeline_rows.Piece(times.Interval(start, end), was))
+    return found
+
+
+def _number_at(line: list[timeline_rows.Piece], at: int) -> int:
+    return next((number for span, number in line if span.contains(at)), timeline_rows.HOLE)
+
+
+# -- settings
+
+
+def set_beliefs(ctx: context.Context, command: cmd.SetBeliefs, details: int) -> draft.Decision:
+    """Set what counts as believed; the same again is no event."""
+    name = command.named if command.what == "predicate" else command.named.casefold()
+    if belief_rows.setting_at(ctx.tables, command.what, name, ctx.draft.seq) != command.how:
+        ctx.draft.emit(ev.BeliefsSet(command.what, name, command.how, details))
+    return draft.Decision(ctx.tables.node(schema.ROOT_NODE).lineage)
