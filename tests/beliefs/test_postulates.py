@@ -4,9 +4,8 @@ The oracle keeps of each item what its current version says and what its publish
 definitions to these. Each run has items of its own in one store.
 """
 
-import itertools
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 from hypothesis import settings
@@ -15,7 +14,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import worlddb
 from worlddb import Database, ManualClock
-from worlddb.log.beliefs import atoms
 
 SINGLE = {"type", "title", "summary", "status"}
 TYPES = ("Preference", "Fact", "Inferred")
@@ -107,165 +105,166 @@ values = st.fixed_dictionaries(
 items = st.integers(0, len(TYPES) - 1)
 
 
-def machine(store: Store) -> type[RuleBasedStateMachine]:
-    class EngineAndOracle(RuleBasedStateMachine):
-        @initialize(said=st.tuples(values, values, values))
-        def begin(self, said: tuple[dict[str, Any], ...]) -> None:
-            db = store.db
-            store.tick()
-            self.world = db.create("Space", "run").ref
-            self.items: list[Item] = []
-            for kind, given in zip(TYPES, said, strict=True):
-                sure = {"confidence": 0.5} if kind == "Inferred" else {}
-                fields = {name: value for name, value in given.items() if name not in ("title", "summary")} | sure
-                made = db.create(
-                    kind,
-                    given.get("title", ""),
-                    content=given.get("summary", ""),
-                    properties=fields,
-                    world=self.world,
-                    resolve=False,
-                )
-                claims = claims_of(given | sure) | {("type", kind)}
-                self.items.append(Item(made.ref, kind, claims, made.seq))
-            store.tick()
+class EngineAndOracle(RuleBasedStateMachine):
+    """Believes, expands, contracts, publishes, rolls back and takes back on three items of different kinds."""
 
-        def base(self) -> set[tuple[str, str, str]]:
-            return {(item.ref, *claim) for item in self.items for claim in item.claims()}
+    store: ClassVar[Store]
 
-        @rule(at=items, given=values, whole=st.booleans())
-        def believe(self, at: int, given: dict[str, Any], whole: bool) -> None:
-            item, before, claims = self.items[at], self.base(), claims_of(given)
-            receipt = store.db.believe(item.ref, given, whole=whole)
-            assert receipt, receipt
-            cur = item.versions[item.current].claims if item.current is not None else frozenset()
-            kept = {claim for claim in cur if claim[0] in ("type", "title")} if whole else set(cur)
-            new = (kept - conflicting(kept, claims)) | claims
-            published = None if item.published is None else item.versions[item.published].claims
-            if item.current is None or new != cur:
-                item.current = item.add(new, receipt.seq)
-            if published is not None and conflicting(published, claims):
-                left = (set(published) - conflicting(published, claims)) | claims
-                item.published = item.current if left == new else item.add(left, receipt.seq)
-            after, asked = self.seen(), {(item.ref, *claim) for claim in claims}
-            assert asked <= after  # K*2 Success
-            assert after <= before | asked  # K*3 Inclusion
-            if not whole and not self.inconsistent(before | asked):
-                assert before | asked <= after  # K*4 Vacuity
-            # K*5 Consistency; who tags, or rolls back, may make a base inconsistent, and that is mended where A speaks.
-            assert not self.inconsistent(after) or self.inconsistent(before)
-            assert not conflicting({atom[1:] for atom in after if atom[0] == item.ref}, claims)
-            again = {name: f" {value} " if isinstance(value, str) else value for name, value in given.items()}
-            if not whole:
-                store.tick()
-                assert store.db.believe(item.ref, again).events == 0  # K*6 Extensionality: the same is no change
+    @initialize(said=st.tuples(values, values, values))
+    def begin(self, said: tuple[dict[str, Any], ...]) -> None:
+        db = self.store.db
+        self.store.tick()
+        self.world = db.create("Space", "run").ref
+        self.items: list[Item] = []
+        for kind, given in zip(TYPES, said, strict=True):
+            sure = {"confidence": 0.5} if kind == "Inferred" else {}
+            fields = {name: value for name, value in given.items() if name not in ("title", "summary")} | sure
+            made = db.create(
+                kind,
+                given.get("title", ""),
+                content=given.get("summary", ""),
+                properties=fields,
+                world=self.world,
+                resolve=False,
+            )
+            claims = claims_of(given | sure) | {("type", kind)}
+            self.items.append(Item(made.ref, kind, claims, made.seq))
+        self.store.tick()
 
-        @rule(at=items, given=values)
-        def expand(self, at: int, given: dict[str, Any]) -> None:
-            item, before, claims = self.items[at], self.base(), claims_of(given)
-            receipt = store.db.expand(item.ref, given)
-            if any(conflicting(item.versions[number].claims, claims) for number in item.bearing()):
-                assert not receipt and receipt.outcome.code == "conflicts"
-                return
-            cur = item.versions[item.current].claims if item.current is not None else frozenset()
-            if item.current is None or not claims <= cur:
-                item.current = item.add(cur | claims, receipt.seq)
-            assert self.seen() == before | {(item.ref, *claim) for claim in claims}
+    def base(self) -> set[tuple[str, str, str]]:
+        return {(item.ref, *claim) for item in self.items for claim in item.claims()}
 
-        @rule(data=st.data(), whole=st.booleans(), each=st.booleans(), undo=st.booleans(), planned=st.booleans())
-        def contract(self, data: st.DataObject, whole: bool, each: bool, undo: bool, planned: bool) -> None:
-            before = self.base()
-            # In an order that does not depend on references, which are other ones in every run.
-            known = [(item.ref, *claim) for item in self.items for claim in sorted(item.claims())]
-            known.append((self.items[0].ref, "fact", "never said"))
-            asked = data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=3, unique=True))
-            plan = store.db.view().contraction(asked, whole=whole, each=each)
-            receipt = store.db.contract(plan) if planned else store.db.contract(asked, whole=whole, each=each)
-            assert receipt, receipt
-            goes = {atom for atom in asked if atom in before}
-            if not each and len(asked) > 1:
-                by_ref = {item.ref: item for item in self.items}
-                ranks = {atom: by_ref[atom[0]].rank(atom[1:]) for atom in asked if atom in before}
-                goes = {atom for atom, rank in ranks.items() if rank == min(ranks.values())}
-                goes = goes if set(asked) <= before else set()
-            old = [(item.current, item.published) for item in self.items]
-            for item in self.items:
-                gone = {atom[1:] for atom in goes if atom[0] == item.ref}
-                self.taken(item, gone, whole, receipt.seq)
-            after = self.seen()
-            assert set(plan.goes) == goes and set(plan.asked) - goes == set(plan.stays)
-            removed = before - after
-            assert {atom for change in plan.changes for atom in change.removes} == goes
-            if whole:
-                versions = {(change.item, change.version) for change in plan.changes}
-                assert all(any(atom[0] == ref for ref, _ in versions) for atom in removed)
-            else:
-                assert removed == goes
-                for atom in removed:  # Relevance and Core-Retainment: a subset of the base that needs it to entail A
-                    others = (set(asked) - {atom}) if not each else set()
-                    assert others <= before and atom in asked
-            assert after <= before
-            if undo and receipt.events:
-                store.tick()
-                undone = store.db.undo(receipt)
-                assert undone, undone
-                for item, (current, published) in zip(self.items, old, strict=True):
-                    if current is not None and item.current != current:
-                        item.current = item.add(item.versions[current].claims, undone.seq)
-                    item.published = published
-                assert self.seen() == before
+    @rule(at=items, given=values, whole=st.booleans())
+    def believe(self, at: int, given: dict[str, Any], whole: bool) -> None:
+        item, before, claims = self.items[at], self.base(), claims_of(given)
+        receipt = self.store.db.believe(item.ref, given, whole=whole)
+        assert receipt, receipt
+        cur = item.versions[item.current].claims if item.current is not None else frozenset()
+        kept = {claim for claim in cur if claim[0] in ("type", "title")} if whole else set(cur)
+        new = (kept - conflicting(kept, claims)) | claims
+        published = None if item.published is None else item.versions[item.published].claims
+        if item.current is None or new != cur:
+            item.current = item.add(new, receipt.seq)
+        if published is not None and conflicting(published, claims):
+            left = (set(published) - conflicting(published, claims)) | claims
+            item.published = item.current if left == new else item.add(left, receipt.seq)
+        after, asked = self.seen(), {(item.ref, *claim) for claim in claims}
+        assert asked <= after  # K*2 Success
+        assert after <= before | asked  # K*3 Inclusion
+        if not whole and not self.inconsistent(before | asked):
+            assert before | asked <= after  # K*4 Vacuity
+        # K*5 Consistency; who tags, or rolls back, may make a base inconsistent, and that is mended where A speaks.
+        assert not self.inconsistent(after) or self.inconsistent(before)
+        assert not conflicting({atom[1:] for atom in after if atom[0] == item.ref}, claims)
+        again = {name: f" {value} " if isinstance(value, str) else value for name, value in given.items()}
+        if not whole:
+            self.store.tick()
+            assert self.store.db.believe(item.ref, again).events == 0  # K*6 Extensionality: the same is no change
 
-        def taken(self, item: Item, gone: set[tuple[str, str]], whole: bool, seq: int) -> None:
-            for number in sorted(item.bearing()):
-                left = item.versions[number].claims - gone
-                if left == item.versions[number].claims:
-                    continue
-                new = None if whole else item.add(left, seq)
-                if item.published == number:
-                    item.published = new
-                if item.current == number:
-                    item.current = new
+    @rule(at=items, given=values)
+    def expand(self, at: int, given: dict[str, Any]) -> None:
+        item, before, claims = self.items[at], self.base(), claims_of(given)
+        receipt = self.store.db.expand(item.ref, given)
+        if any(conflicting(item.versions[number].claims, claims) for number in item.bearing()):
+            assert not receipt and receipt.outcome.code == "conflicts"
+            return
+        cur = item.versions[item.current].claims if item.current is not None else frozenset()
+        if item.current is None or not claims <= cur:
+            item.current = item.add(cur | claims, receipt.seq)
+        assert self.seen() == before | {(item.ref, *claim) for claim in claims}
 
-        @rule(at=items)
-        def publish(self, at: int) -> None:
-            item = self.items[at]
-            if item.current is not None:
-                assert store.db.tag(item.ref, "published")
-                item.published = item.current
+    @rule(data=st.data(), whole=st.booleans(), each=st.booleans(), undo=st.booleans(), planned=st.booleans())
+    def contract(self, data: st.DataObject, whole: bool, each: bool, undo: bool, planned: bool) -> None:
+        before = self.base()
+        # In an order that does not depend on references, which are other ones in every run.
+        known = [(item.ref, *claim) for item in self.items for claim in sorted(item.claims())]
+        known.append((self.items[0].ref, "fact", "never said"))
+        asked = data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=3, unique=True))
+        plan = self.store.db.view().contraction(asked, whole=whole, each=each)
+        receipt = self.store.db.contract(plan) if planned else self.store.db.contract(asked, whole=whole, each=each)
+        assert receipt, receipt
+        goes = {atom for atom in asked if atom in before}
+        if not each and len(asked) > 1:
+            by_ref = {item.ref: item for item in self.items}
+            ranks = {atom: by_ref[atom[0]].rank(atom[1:]) for atom in asked if atom in before}
+            goes = {atom for atom, rank in ranks.items() if rank == min(ranks.values())}
+            goes = goes if set(asked) <= before else set()
+        old = [(item.current, item.published) for item in self.items]
+        for item in self.items:
+            gone = {atom[1:] for atom in goes if atom[0] == item.ref}
+            self.taken(item, gone, whole, receipt.seq)
+        after = self.seen()
+        assert set(plan.goes) == goes and set(plan.asked) - goes == set(plan.stays)
+        removed = before - after
+        assert {atom for change in plan.changes for atom in change.removes} == goes
+        if whole:
+            versions = {(change.item, change.version) for change in plan.changes}
+            assert all(any(atom[0] == ref for ref, _ in versions) for atom in removed)
+        else:
+            assert removed == goes
+            for atom in removed:  # Relevance and Core-Retainment: a subset of the base that needs it to entail A
+                others = (set(asked) - {atom}) if not each else set()
+                assert others <= before and atom in asked
+        assert after <= before
+        if undo and receipt.events:
+            self.store.tick()
+            undone = self.store.db.undo(receipt)
+            assert undone, undone
+            for item, (current, published) in zip(self.items, old, strict=True):
+                if current is not None and item.current != current:
+                    item.current = item.add(item.versions[current].claims, undone.seq)
+                item.published = published
+            assert self.seen() == before
 
-        @rule(at=items, back=st.integers(1, 3))
-        def rollback(self, at: int, back: int) -> None:
-            item = self.items[at]
-            number = max(0, len(item.versions) - 1 - back)
-            receipt = store.db.rollback(item.ref, number + 1)
-            if item.current != number:
-                item.current = item.add(item.versions[number].claims, receipt.seq)
+    def taken(self, item: Item, gone: set[tuple[str, str]], whole: bool, seq: int) -> None:
+        for number in sorted(item.bearing()):
+            left = item.versions[number].claims - gone
+            if left == item.versions[number].claims:
+                continue
+            new = None if whole else item.add(left, seq)
+            if item.published == number:
+                item.published = new
+            if item.current == number:
+                item.current = new
 
-        @rule(one=items, other=items, kind=st.sampled_from(["derived_from", "causes"]))
-        def link(self, one: int, other: int, kind: str) -> None:
-            source, target = self.items[one], self.items[other]
-            if source.current is not None and target.current is not None and one > other:
-                assert store.db.link(source.ref, kind, target.ref)
-                target.supported += kind == "derived_from"
+    @rule(at=items)
+    def publish(self, at: int) -> None:
+        item = self.items[at]
+        if item.current is not None:
+            assert self.store.db.tag(item.ref, "published")
+            item.published = item.current
 
-        def inconsistent(self, base: Iterable[tuple[str, str, str]]) -> bool:
-            said: dict[tuple[str, str], set[str]] = {}
-            for ref, name, value in base:
-                if name in SINGLE:
-                    said.setdefault((ref, name), set()).add(value)
-            # Two versions that bear beliefs may differ by themselves: publishing is no revision.
-            return any(len(each) > 1 for each in said.values())
+    @rule(at=items, back=st.integers(1, 3))
+    def rollback(self, at: int, back: int) -> None:
+        item = self.items[at]
+        number = max(0, len(item.versions) - 1 - back)
+        receipt = self.store.db.rollback(item.ref, number + 1)
+        if item.current != number:
+            item.current = item.add(item.versions[number].claims, receipt.seq)
 
-        def seen(self) -> set[tuple[str, str, str]]:
-            store.tick()
-            return {tuple(atom) for atom in store.db.view().belief_base(self.world)}  # type: ignore[misc]
+    @rule(one=items, other=items, kind=st.sampled_from(["derived_from", "causes"]))
+    def link(self, one: int, other: int, kind: str) -> None:
+        source, target = self.items[one], self.items[other]
+        if source.current is not None and target.current is not None and one > other:
+            assert self.store.db.link(source.ref, kind, target.ref)
+            target.supported += kind == "derived_from"
 
-        @invariant()
-        def the_base_is_the_oracles(self) -> None:
-            if getattr(self, "items", None):
-                assert self.seen() == self.base()
+    def inconsistent(self, base: Iterable[tuple[str, str, str]]) -> bool:
+        said: dict[tuple[str, str], set[str]] = {}
+        for ref, name, value in base:
+            if name in SINGLE:
+                said.setdefault((ref, name), set()).add(value)
+        # Two versions that bear beliefs may differ by themselves: publishing is no revision.
+        return any(len(each) > 1 for each in said.values())
 
-    return EngineAndOracle
+    def seen(self) -> set[tuple[str, str, str]]:
+        self.store.tick()
+        return {tuple(atom) for atom in self.store.db.view().belief_base(self.world)}  # type: ignore[misc]
+
+    @invariant()
+    def the_base_is_the_oracles(self) -> None:
+        if getattr(self, "items", None):
+            assert self.seen() == self.base()
 
 
 @pytest.fixture(scope="module")
@@ -276,8 +275,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def run(store: Store, examples: int) -> None:
+    EngineAndOracle.store = store
     run_state_machine_as_test(
-        machine(store), settings=settings(max_examples=examples, stateful_step_count=STEPS, deadline=None)
+        EngineAndOracle, settings=settings(max_examples=examples, stateful_step_count=STEPS, deadline=None)
     )
 
 
