@@ -102,10 +102,21 @@ def link(ctx: context.Context, command: cmd.Link, details: int) -> draft.Decisio
         valid_to=times.FOREVER if command.valid_to is None else command.valid_to,
         details=details,
         key=command.key,
+        versions=_versions(ctx, command, (source, target)) if isinstance(command, cmd.LinkVersions) else None,
     )
     if command.valid_to is not None and not written.staged:
         ctx.note_if_never_valid(written.id)
     return draft.Decision(written.id, staged=written.staged)
+
+
+def _versions(ctx: context.Context, command: cmd.LinkVersions, ends: tuple[int, int]) -> tuple[int, int]:
+    """The versions that an edge is to name, if both ends have them."""
+    for node, version in zip(ends, command.versions, strict=True):
+        if version > ctx.tables.node(node).versions:
+            raise errors.UnknownReference(
+                f"{ctx.shown(node)} has no version {version}", "Look at its versions with history"
+            )
+    return command.versions
 
 
 def unlink(ctx: context.Context, command: cmd.Unlink, details: int) -> draft.Decision:
@@ -234,6 +245,7 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.SetBeliefs: belief_changes.set_beliefs,
     cmd.Erase: erase,
     cmd.Link: link,
+    cmd.LinkVersions: link,
     cmd.Unlink: unlink,
     cmd.Accept: accept,
     cmd.Reject: reject,

@@ -17,6 +17,8 @@ import msgspec
 
 from worlddb.log.beliefs import kref
 from worlddb.log.model import errors, ids, limits, times
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import EDGE_CONTEXT
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome
 from worlddb.reconciler.edge_types import handler, registry
@@ -289,6 +291,8 @@ class WriteCalls(ABC):
         properties: dict[str, Any] | None = None,
         valid_from: times.TimeLike | None = None,
         valid_to: times.TimeLike | None = None,
+        versions: tuple[int, int] | None = None,
+        context: Mapping[str, Any] | None = None,
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
@@ -297,6 +301,13 @@ class WriteCalls(ABC):
         ``home`` is the world whose interior holds the edge (default: the source's). The same triple linked twice is
         two edges, unless a ``key`` is given: the same again changes nothing, and another edge under the key is refused.
         With ``key_within`` an edge whose source lies outside of that world by now is passed over.
+
+        An edge names the newest version of each end, or with ``versions=(2, 1)`` that of the source and that of the
+        target. So a later version of a world may be ``derived_from``, ``created_from``, ``refines`` or ``supports`` an
+        earlier one of the same world.
+
+        ``context`` says, beside ``why``, how it came to be: ``alternatives``, ``optimises_for``, ``sentiment`` and
+        ``evidence``. It is kept with the properties, and :meth:`View.states` shows it.
         """
         command = cmd.Link(
             source_ref=self._ref(source),
@@ -304,11 +315,14 @@ class WriteCalls(ABC):
             target_ref=self._ref(target),
             home=None if home is None else self._ref(home),
             key=key if key_within is None else self._bound_key(key, key_within),
-            properties={} if properties is None else properties,
+            properties=_in_context({} if properties is None else properties, context),
             valid_from=None if valid_from is None else times.parse_time(valid_from, "valid_from"),
             valid_to=None if valid_to is None else times.parse_time(valid_to, "valid_to"),
             why=why,
         )
+        if versions is not None:
+            both: Any = tuple(limits.checked_list(versions, "versions"))
+            command = cmd.LinkVersions(versions=both, **msgspec.structs.asdict(command))
         return self._execute([command], idempotency_key)
 
     def unlink(self, edge: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
@@ -719,6 +733,51 @@ class WriteCalls(ABC):
         )
         return self._execute([command], idempotency_key)
 
+    def define_relation(
+        self,
+        name: str,
+        *,
+        functional: bool = False,
+        succession: bool = False,
+        acyclic: bool = False,
+        symmetric: bool = False,
+        inverse: str | None = None,
+        world: Any = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Declare a relation by its name and its laws, for a world (default: the whole store) and all inside.
+
+        It takes no class: the laws are in the log, so that every process links by the name, and a bundle carries it.
+        The same again is no event, other laws are refused: :meth:`unregister` it first. Its edges keep what was
+        decided. The reference of the receipt is the world's.
+
+        Args:
+            functional: a second target of one source at a time is recorded as a contradiction of the two.
+            succession: the targets of one source follow one another: each holds until the next one begins.
+            acyclic: an edge that would lead back to its source is refused, with the way back.
+            symmetric: reads show it from both ends alike; it goes with no other law.
+            inverse: the name by which reads follow it from target to source, such as ``employs`` for ``works_at``.
+
+        Raises:
+            InputError: the laws do not go together.
+        """
+        flags = {"functional": functional, "succession": succession, "acyclic": acyclic, "symmetric": symmetric}
+        for what, flag in flags.items():
+            limits.checked_flag(flag, what)
+        if inverse is not None:
+            limits.checked_text(inverse, "inverse", limits.MAX_TYPE_BYTES, empty=False)
+        command = cmd.Register(
+            type=name,
+            handler_version=1,
+            digest=ev.Laws(succession, acyclic, symmetric, inverse or "").packed(),
+            digest_of="laws",
+            functional=functional,
+            world=self._ref_if_any(world),
+            why=why,
+        )
+        return self._execute([command], idempotency_key)
+
     def unregister(
         self, edge_type: str, *, world: Any = None, why: str = "", idempotency_key: str | None = None
     ) -> Any:
@@ -811,6 +870,22 @@ def _commit_of(given: Any) -> int | None:
 
 def _time(value: times.TimeLike | None, what: str) -> int | None:
     return None if value is None else times.parse_time(value, what)
+
+
+def _in_context(properties: Any, context: Any) -> Any:
+    """The properties of an edge with the context that it was said in."""
+    if context is None:
+        return properties
+    others = [name for name in context if name not in EDGE_CONTEXT] if isinstance(context, Mapping) else [context]
+    if others:
+        raise errors.InputError(
+            f"context has {errors.shown(others[0])}",
+            f"Give some of: {', '.join(EDGE_CONTEXT)}; the rest are properties",
+        )
+    twice = sorted(set(context) & set(properties))
+    if twice:
+        raise errors.InputError(f"{twice[0]} is in context and in properties", "Give it once")
+    return {**properties, **context}
 
 
 def _texts(values: Sequence[str], what: str) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
+EDGE_CONTEXT: Final = ("alternatives", "optimises_for", "sentiment", "evidence")
+"""The properties of an edge that say, beside its reason, how it came to be."""
 IMPORTED: Final = "imported"
 """Under this name the source of an imported version (or its properties) says where it is from. Only imports do."""
 BEFORE: Final = "before"

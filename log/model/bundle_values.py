@@ -156,20 +156,34 @@ def check_edge_type(frame: fr.EdgeTypeFrame) -> None:
     """Name, version and digest of a registered edge type."""
     limits.checked_text(frame.type, "an edge type", limits.MAX_TYPE_BYTES, empty=False)
     check_number(frame.handler_version, "a handler's version", 0, _MAX_HANDLER_VERSION)
-    check_size(frame.digest, ids.HASH_BYTES, "a digest")
     if frame.digest_of == "built_in":
         refuse(f"{errors.shown(frame.type)} is said to be built in, and such types are not registered with a digest")
+    _check_digest(frame)
 
 
 def check_registration(frame: fr.RegistrationFrame) -> None:
     """As :func:`check_edge_type`; a built-in type has a name and no code."""
     limits.checked_text(frame.type, "an edge type", limits.MAX_TYPE_BYTES, empty=False)
     check_number(frame.handler_version, "a handler's version", 0, _MAX_HANDLER_VERSION)
-    check_size(frame.digest, 0 if frame.digest_of == "built_in" else ids.HASH_BYTES, "a digest")
+    _check_digest(frame)
     if frame.details and not frame.seq:
         refuse(f"why {errors.shown(frame.type)} was registered is told, and not by which commit")
     if len(set(frame.rewrites)) < len(frame.rewrites) or (frame.rewrites and frame.digest_of == "built_in"):
         refuse(f"{errors.shown(frame.type)} asks queries for something twice, or without a handler")
+
+
+def _check_digest(frame: fr.EdgeTypeFrame | fr.RegistrationFrame) -> None:
+    """What stands for a handler's code; of a declared relation its laws."""
+    if frame.digest_of != "laws":
+        check_size(frame.digest, 0 if frame.digest_of == "built_in" else ids.HASH_BYTES, "a digest")
+        return
+    try:
+        laws = ev.Laws.unpacked(frame.digest)
+    except ValueError as error:
+        refuse(f"{errors.shown(frame.type)} has laws that cannot be read: {error}")
+    limits.checked_text(laws.inverse, "an inverse", limits.MAX_TYPE_BYTES)
+    if laws.packed() != frame.digest:
+        refuse(f"{errors.shown(frame.type)} has laws that no release writes so")
 
 
 def check_tuning(frame: fr.TuningFrame) -> None:

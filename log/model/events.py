@@ -8,7 +8,7 @@ microseconds; ``valid_to`` is :data:`worlddb.log.model.times.FOREVER` while open
 Encoded as tagged msgpack arrays. A new field goes at the end with a default; a new event gets a new tag.
 """
 
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -255,8 +255,49 @@ class Filled(Event, frozen=True, tag="filled"):
     details: int
 
 
-DigestOf = Literal["built_in", "name", "source"]
-"""What the digest of a registered handler was made of."""
+DigestOf = Literal["built_in", "name", "source", "laws"]
+"""What the digest of a registered handler was made of; of a declared relation it is no digest, but its laws."""
+
+
+class Laws(NamedTuple):
+    """The laws of a relation that was declared and has no code; whether it is functional is said beside them.
+
+    Packed: a byte of bits (:data:`LAWS`, the first the lowest), two bytes (big-endian) for the length of the inverse in
+    UTF-8, the inverse. So what is packed says where it ends.
+    """
+
+    succession: bool = False
+    acyclic: bool = False
+    symmetric: bool = False
+    inverse: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The laws that hold, in their order."""
+        return tuple(name for name in LAWS if getattr(self, name))
+
+    def packed(self) -> bytes:
+        """The laws as ``digest`` of :class:`Registered` has them."""
+        inverse = self.inverse.encode()
+        bits = sum(1 << place for place, name in enumerate(LAWS) if getattr(self, name))
+        return bytes([bits]) + len(inverse).to_bytes(2, "big") + inverse
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> "Laws":
+        """The laws that some bytes begin with; what follows them is left alone.
+
+        Raises:
+            ValueError: no release packs laws so.
+        """
+        end = 3 + int.from_bytes(packed[1:3], "big")
+        if len(packed) < max(end, 3) or packed[0] >> len(LAWS):
+            raise ValueError("not the laws of a relation")
+        succession, acyclic, symmetric = (bool(packed[0] >> place & 1) for place in range(len(LAWS)))
+        return cls(succession, acyclic, symmetric, packed[3:end].decode())
+
+
+LAWS: Final = ("succession", "acyclic", "symmetric")
+"""What a declared relation may be, beside functional."""
 
 RewriteName = Literal["hide_closed", "show_conflicts", "widen_types", "cross_worlds", "unify_identities"]
 """What an edge type may ask of queries."""
@@ -266,8 +307,8 @@ class Registered(Event, frozen=True, tag="registered"):
     """An edge type holds in ``world`` from this commit on.
 
     It holds for the edges at home in ``world`` and in all that it contains. ``digest`` stands for the handler's code
-    and is empty for a built-in type, whose registration says no more than whether it is functional. ``rewrites`` are
-    what the handler asks of queries.
+    and is empty for a built-in type, whose registration says no more than whether it is functional. Of a declared
+    relation it is the packed :class:`Laws`. ``rewrites`` are what the handler asks of queries.
     """
 
     world: bytes

@@ -35,7 +35,8 @@ def unknown_edge_types(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec,
     asked = tuple(names)
     if not asked:
         return []
-    known = {name for name, _ in spec.built_in} | {one.type for one in snapshot.registered(ended=True)}
+    known = {name for name, _ in spec.built_in} | {name for name, _ in spec.inverses}
+    known |= {one.type for one in snapshot.registered(ended=True)}
     return [f"there is no edge type {_suggestion(name, known)}" for name in asked if name not in known]
 
 

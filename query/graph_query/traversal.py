@@ -102,11 +102,16 @@ class Ground:
     def _edges(self, node: int, types: Sequence[str], direction: str) -> list[tuple[EdgePlace, EdgeRow]]:
         tables, seq = self.snapshot.tables, self.snapshot.place.moment.seq
         found: list[tuple[EdgePlace, EdgeRow]] = []
-        for code in self._codes_of(types):
-            if direction != "in":
-                found += tables.outgoing(node, code, known_by=seq)
-            if direction != "out":
-                found += tables.incoming(node, code, known_after=seq, known_by=seq)
+        if self.spec.inverses or self.spec.symmetric_types:
+            names: Sequence[str | None] = types or [None]
+            for name in names:
+                found += adjacency.edges_at(self.snapshot, self.spec, node, name, direction)
+        else:
+            for code in self._codes_of(types):
+                if direction != "in":
+                    found += tables.outgoing(node, code, known_by=seq)
+                if direction != "out":
+                    found += tables.incoming(node, code, known_after=seq, known_by=seq)
         if len(found) > 1:
             # An edge from a world to itself is on both sides.
             found = [each for _, each in sorted({each[0].edge: each for each in found}.items())]

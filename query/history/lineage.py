@@ -490,7 +490,7 @@ def identity_document(
     facts: dict[str, records.KnownFact] = {}
     every = adjacency.EdgeFilter(None, "both", include_superseded=True, period=None)
     for member in members:
-        for edge in adjacency.edges_of(snapshot, members if unify else [member], every):
+        for edge in adjacency.edges_of(snapshot, spec, members if unify else [member], every):
             if adjacency.unifies(snapshot, spec, edge):
                 if not unify:
                     links[edge.ref] = edge

@@ -122,23 +122,52 @@ class EdgeFilter(NamedTuple):
             )
 
 
-def edges_of(snapshot: visible.VisibleSnapshot, nodes: Iterable[int], wanted: EdgeFilter) -> list[records.Edge]:
-    """The edges of any of the worlds, each once, in log order."""
-    tables, moment = snapshot.tables, snapshot.place.moment
-    code = None if wanted.type is None else tables.type_code(wanted.type)
-    if wanted.type is not None and code is None:
-        return []
+def edges_of(
+    snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int], wanted: EdgeFilter
+) -> list[records.Edge]:
+    """The edges of any of the worlds, each once, in log order.
+
+    An inverse names the relation read the other way, and a symmetric one has no direction.
+    """
+    moment = snapshot.place.moment
+    tables = snapshot.tables
     found: dict[int, records.Edge] = {}
     for node in nodes:
-        sides = [tables.outgoing(node, code, known_by=moment.seq)] if wanted.direction != "in" else []
-        if wanted.direction != "out":
-            sides.append(tables.incoming(node, code, known_after=moment.seq, known_by=moment.seq))
-        for place, row in (pair for side in sides for pair in side):
+        for place, row in edges_at(snapshot, spec, node, wanted.type, wanted.direction):
             if not edge_known(row, moment.seq):
                 continue
             if wanted.include_superseded or valid_period.edge_in(tables, place, row, moment, wanted.period):
                 found[place.edge] = build.edge(snapshot, place, row, moment)
     return [found[number] for number in sorted(found)]
+
+
+def edges_at(
+    snapshot: visible.VisibleSnapshot,
+    spec: edge_rules.Spec,
+    node: int,
+    type_name: str | None,
+    direction: str,
+    *,
+    retracted: bool = False,
+) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+    """Every edge of a world that the view's commit may know, of a type or (``None``) of all, side by side.
+
+    With ``retracted`` surely also those that were unlinked by then.
+    """
+    tables, seq = snapshot.tables, snapshot.place.moment.seq
+    known_after = 0 if retracted else seq
+    code = None
+    if type_name is not None:
+        type_name, direction = spec.directed(type_name, direction)
+        if (code := tables.type_code(type_name)) is None:
+            return
+    if direction != "in":
+        yield from tables.outgoing(node, code, known_by=seq)
+    if direction != "out":
+        yield from tables.incoming(node, code, known_after=known_after, known_by=seq)
+    if direction != "both" and type_name is None:
+        for name in sorted(spec.symmetric_types):
+            yield from edges_at(snapshot, spec, node, name, "both", retracted=retracted)
 
 
 def unifies(snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, edge: records.Edge) -> bool:

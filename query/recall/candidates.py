@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
-from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, ROOT_NODE, EdgePlace, EdgeRow
+from worlddb.projections.tables.storage.schema import (
+    CONTAINS_CODE,
+    EDGE_TYPE_CODES,
+    LATER_BUILT_IN,
+    ROOT_NODE,
+    EdgePlace,
+    EdgeRow,
+)
 from worlddb.query.question.question import Question
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.snapshot.snapshot import Inhabitants
@@ -481,7 +488,8 @@ def neighbours(snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[
 def _codes(snapshot: visible.VisibleSnapshot) -> list[int]:
     """The edge types that there may be here."""
     registered = (snapshot.tables.type_code(one.type) for one in snapshot.registered(ended=True))
-    codes = {*EDGE_TYPE_CODES.values(), *(code for code in registered if code is not None)}
+    later = (snapshot.tables.type_code(name) for name in sorted(LATER_BUILT_IN))
+    codes = {*EDGE_TYPE_CODES.values(), *(code for code in (*registered, *later) if code is not None)}
     return sorted(codes - {CONTAINS_CODE})
 
 

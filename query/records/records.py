@@ -305,6 +305,34 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
     spans: tuple[Valid, ...] = ()
 
 
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """One state of a relation: an edge as it was said in commit ``seq``, and what became of it.
+
+    ``valid`` is the span around the view's valid time, ``spans`` are all of them if they are not one. ``holds``: it is
+    in force at that time. ``why`` is the reason that was given, ``context`` has what was said beside it:
+    ``alternatives``, ``optimises_for``, ``sentiment``, ``evidence``. ``retracted`` is the commit that unlinked it, at
+    ``retracted_at``; 0 and ``None`` if the view knows of none. ``next`` is the state of the same relation that begins
+    where this one ends, or empty.
+    """
+
+    ref: str
+    type: str
+    source: str
+    target: str
+    valid: Valid
+    spans: tuple[Valid, ...]
+    holds: bool
+    seq: int
+    ingested_at: int
+    author: str
+    why: str
+    context: dict[str, Any]
+    properties: dict[str, Any]
+    retracted: int
+    retracted_at: int | None
+    next: str
+
+
 class EdgeType(msgspec.Struct, frozen=True, kw_only=True):
     """An edge type in force in ``world`` and inside it since commit ``seq`` (0: it is built in).
 
@@ -312,7 +340,9 @@ class EdgeType(msgspec.Struct, frozen=True, kw_only=True):
 
     ``digest`` stands for the handler's code and is made of its ``source``, or of its ``name`` and version where no
     source was to be had, as ``digest_of`` says; of a built-in type it is empty. ``rewrites`` are what the type asks of
-    queries. ``available``: this process has that code, so that it can write edges of the type.
+    queries. ``available``: this process has that code, so that it can write edges of the type. A relation that was
+    declared has no code: ``digest_of`` is ``laws``, and ``laws`` (``succession``, ``acyclic``, ``symmetric``) and the
+    name of its ``inverse`` say what it is, beside ``functional``.
     """
 
     name: str
@@ -326,6 +356,8 @@ class EdgeType(msgspec.Struct, frozen=True, kw_only=True):
     ended: int
     why: str
     available: bool
+    laws: tuple[str, ...] = ()
+    inverse: str = ""
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):

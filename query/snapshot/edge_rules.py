@@ -5,7 +5,7 @@ A handler's rewrites are in its registration, so a process without the handler a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -33,6 +33,17 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     """Names and versions of the built-in types."""
     codes: frozenset[tuple[str, int, bytes]] = frozenset()
     """Type, version and digest of the handlers that the process was given."""
+    symmetric_types: frozenset[str] = frozenset()
+    """Declared relations that are read alike from both ends."""
+    inverses: tuple[tuple[str, str], ...] = ()
+    """Names by which declared relations are read from target to source, and the relations."""
+
+    def directed(self, type_name: str, direction: str) -> tuple[str, str]:
+        """The type and direction that are meant by the name of a relation or of its inverse."""
+        for inverse, relation in self.inverses:
+            if inverse == type_name:
+                return relation, _TURNED[direction]
+        return type_name, "both" if type_name in self.symmetric_types else direction
 
     @property
     def rewriting_types(self) -> frozenset[str]:
@@ -55,6 +66,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, identity_types=self.identity_types | {edge_type})
 
 
+_TURNED: Final = {"out": "in", "in": "out", "both": "both"}
 Rewrite = Callable[[Spec], Spec]
 """An edge type's rewrite, handed to the query by the façade as a value."""
 
@@ -76,10 +88,11 @@ _APPLY: Final[dict[RewriteName, Callable[[Spec, str], Spec]]] = {
 }
 
 
-def spec_of(spec: Spec, known: Iterable[Registration], codes: frozenset[tuple[str, int, bytes]]) -> Spec:
+def spec_of(spec: Spec, known: Sequence[Registration], codes: frozenset[tuple[str, int, bytes]]) -> Spec:
     """Rewrite a specification by the registered types too; ``codes`` are the process's handlers."""
     scoped: set[str] = set()
     missing: set[str] = set()
+    declared = [(one.type, laws) for one in known if (laws := one.laws) is not None]
     for one in known:
         if one.is_built_in:
             continue
@@ -90,7 +103,12 @@ def spec_of(spec: Spec, known: Iterable[Registration], codes: frozenset[tuple[st
         if not _is_here(one, codes):
             missing.add(one.type)
     return msgspec.structs.replace(
-        spec, scoped_types=frozenset(scoped), missing_types=tuple(sorted(missing)), codes=codes
+        spec,
+        scoped_types=frozenset(scoped),
+        missing_types=tuple(sorted(missing)),
+        codes=codes,
+        symmetric_types=frozenset(name for name, laws in declared if laws.symmetric),
+        inverses=tuple(sorted({(laws.inverse, name) for name, laws in declared if laws.inverse})),
     )
 
 
@@ -119,6 +137,7 @@ def edge_types(snapshot: VisibleSnapshot, spec: Spec, home: int | None, *, ended
     seq = snapshot.place.moment.seq
     in_force = (one for one in known if one.is_built_in and one.row.ended > seq)
     said = {one.type for one in in_force if home is not None or one.world == snapshot.place.top}
+    said |= {one.type for one in known if not one.is_built_in and one.row.ended > seq}
     listed = [_built_in(snapshot, name, version) for name, version in spec.built_in if name not in said]
     listed += [_record(snapshot, spec, one) for one in known]
     order = {name: place for place, (name, _) in enumerate(spec.built_in)}
@@ -126,7 +145,11 @@ def edge_types(snapshot: VisibleSnapshot, spec: Spec, home: int | None, *, ended
 
 
 def _is_here(known: Registration, codes: frozenset[tuple[str, int, bytes]]) -> bool:
-    return known.is_built_in or (known.type, known.row.handler_version, known.row.digest) in codes
+    return (
+        known.is_built_in
+        or known.laws is not None
+        or (known.type, known.row.handler_version, known.row.digest) in codes
+    )
 
 
 def _built_in(snapshot: VisibleSnapshot, name: str, version: int) -> records.EdgeType:
@@ -146,10 +169,11 @@ def _built_in(snapshot: VisibleSnapshot, name: str, version: int) -> records.Edg
 
 
 def _record(snapshot: VisibleSnapshot, spec: Spec, known: Registration) -> records.EdgeType:
+    laws = known.laws
     return records.EdgeType(
         name=known.type,
         version=known.row.handler_version,
-        digest="" if known.is_built_in else known.row.digest.hex(),
+        digest="" if known.is_built_in or laws is not None else known.row.digest.hex(),
         digest_of=known.digest_of,
         rewrites=known.rewrites,
         functional=known.is_functional,
@@ -158,4 +182,6 @@ def _record(snapshot: VisibleSnapshot, spec: Spec, known: Registration) -> recor
         ended=known.row.ended if known.row.ended <= snapshot.place.moment.seq else 0,
         why=snapshot.details(known.seq, known.row.details).why,
         available=_is_here(known, spec.codes),
+        laws=() if laws is None else laws.names,
+        inverse="" if laws is None else laws.inverse,
     )

@@ -353,10 +353,11 @@ def _bases_told(
     A version that was written after its edges was written in the knowledge of what held by then.
     """
     tables, moment = snapshot.tables, snapshot.place.moment
+    # That it was derived from an earlier version of its own makes nothing stale: the later one holds.
     edges = [
         edge
         for _, edge in tables.outgoing(node, _DERIVED_FROM, known_by=moment.seq)
-        if asof.edge_known(edge, moment.seq)
+        if asof.edge_known(edge, moment.seq) and edge.target != node
     ]
     if row.type == SUMMARY_TYPE:
         inside = tables.outgoing(node, CONTAINS_CODE, known_by=moment.seq)
@@ -435,14 +436,15 @@ def _stale(
 def _all_below(
     snapshot: VisibleSnapshot, node: int, row: VersionRow, within: Container[int] | None = None
 ) -> Iterator[tuple[int, int, VersionRow]]:
-    """(steps, node, version) of what a world rests on, each world once."""
+    """(steps, node, version) of what a world rests on, each world once, and earlier versions of one that it names."""
     bases = _bases_in(snapshot)
-    seen = {node}
+    seen: set[int | tuple[int, int]] = {node}
     pending = [(0, node, row)]
     for steps, at, version in pending:
         for base, base_row in bases.of(at, version):
-            if base not in seen and (within is None or base in within):
-                seen.add(base)
+            met = base if base != at else (base, base_row.seq)
+            if met not in seen and (within is None or base in within):
+                seen.add(met)
                 pending.append((steps + 1, base, base_row))
                 yield pending[-1]
 
@@ -475,7 +477,10 @@ def _made_of(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> Iterator[
     tables, moment = snapshot.tables, snapshot.place.moment
     for _, edge in tables.outgoing(node, _DERIVED_FROM, known_by=moment.seq):
         if asof.edge_known(edge, moment.seq):
-            yield edge.target, tables.version(edge.target, edge.target_version)
+            base = tables.version(edge.target, edge.target_version)
+            # Of two versions of one world only the later one was made of the other.
+            if edge.target != node or base.seq < row.seq:
+                yield edge.target, base
     if row.type == SUMMARY_TYPE:
         for place, edge in tables.outgoing(node, CONTAINS_CODE, known_by=moment.seq):
             if asof.edge_seen(tables, place, edge, moment):

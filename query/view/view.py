@@ -349,14 +349,30 @@ class View:
         with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             one = world_lookup.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
-            found = adjacency.edges_of(snapshot, one, wanted)
+            found = adjacency.edges_of(snapshot, self.spec, one, wanted)
             return [edge for edge in found if not self.unify or not adjacency.unifies(snapshot, self.spec, edge)]
+
+    def states(self, source: Any, target: Any = None, *, type: str | None = None) -> tuple[records.State, ...]:
+        """Every state of the relations of a world, or of it with another one, in the order in which they were said.
+
+        What holds no more and what was retracted is among them, each with its span, commit, reason and context. Of one
+        ``type`` (the inverse of a declared relation does as well), or of all but ``contains``.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+            InputError: the type is no text.
+        """
+        from worlddb.query.beliefs import states
+
+        with self._snapshot() as snapshot:
+            other = None if target is None else self._named(snapshot, target)
+            return states.states(snapshot, self.spec, self._named(snapshot, source), other, type)
 
     def impact(self, ref: Any, *, types: Sequence[str] | None = None, depth: int = 10) -> records.Reach:
         """All that depends on a world, at any remove up to ``depth`` (1 to 20), each with the way there.
 
-        That is what edges of some ``types`` lead from, by default ``derived_from``, ``supersedes``, and ``depends_on``
-        if such a type was registered. Only worlds and edges that are valid in this view are walked; ``cut_off`` names
+        That is what edges of some ``types`` lead from, by default ``depends_on``, ``derived_from`` and ``supersedes``.
+        Only worlds and edges that are valid in this view are walked; ``cut_off`` names
         where more lies deeper.
 
         Raises:
@@ -367,6 +383,22 @@ class View:
 
         with self._snapshot() as snapshot:
             walk = traversal.walk(self._window, snapshot, traversal.DEPENDING if types is None else types, "in")
+            return walk.reach(self._named(snapshot, ref), traversal.checked_depth(depth))
+
+    def traverse(self, ref: Any, *, types: Sequence[str] = (), direction: str = "out", depth: int = 1) -> records.Reach:
+        """All that edges of some types (default: of all but ``contains``) lead to from a world, the nearest first.
+
+        ``direction`` is ``out``, ``in`` or ``both``, ``depth`` from 1 to 20; ``cut_off`` names where more lies deeper.
+        The inverse of a declared relation does as well as its name. :meth:`query` walks with filters on the way.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+            InputError: a type is no text, there is no such direction, or the depth is not from 1 to 20.
+        """
+        from worlddb.query.graph_query import traversal
+
+        with self._snapshot() as snapshot:
+            walk = traversal.walk(self._window, snapshot, types, direction)
             return walk.reach(self._named(snapshot, ref), traversal.checked_depth(depth))
 
     def shortest_path(

@@ -13,7 +13,7 @@ from worlddb.log.model import bundle, ids, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.bundle_import.bundle_merge import BundleMerge
-from worlddb.reconciler.edge_types import functional, handler, supersession
+from worlddb.reconciler.edge_types import handler, relation_laws, supersession
 from worlddb.reconciler.entity_resolution.equivalence import refuse_joined
 from worlddb.reconciler.transaction import windows
 from worlddb.reconciler.transaction.context import Context
@@ -33,10 +33,10 @@ def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent], merge: 
     ordered: dict[str, list[ev.Linked]] = {}
     for event in events:
         if isinstance(event, ev.Linked):
-            if event.source == event.target and event.type in ctx.scopes.built_in:
+            if event.source == event.target and _names_itself(ctx, event):
                 reason = f"In the bundle {ids.short(event.source)} has an edge of type {event.type} to itself"
                 ctx.refuse("self_reference", reason)
-            if isinstance(ctx.scopes.built_in.get(event.type), handler.AcyclicHandler):
+            if isinstance(ctx.scopes.deciding(event.type, _node(ctx, event.home)), handler.AcyclicHandler):
                 ordered.setdefault(event.type, []).append(event)
     for type_name, edges in ordered.items():
         _refuse_cycle(ctx, type_name, edges)
@@ -49,6 +49,14 @@ def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent], merge: 
     )
     decided = (ctx.tables.proposal(event.proposal) for event in events if isinstance(event, ev.Decided))
     refuse_joined(ctx, (row.source for row in decided if row is not None))
+
+
+def _names_itself(ctx: Context, edge: ev.Linked) -> bool:
+    """True if an edge from a world to itself is not one of a later version to an earlier one that may be."""
+    known = ctx.scopes.deciding(edge.type, _node(ctx, edge.home))
+    if not isinstance(known, handler.PlainHandler):
+        return False
+    return not known.joins_versions or edge.source_version <= edge.target_version
 
 
 def refuse_containment_cycles(ctx: Context, memberships: Sequence[ev.Linked]) -> None:
@@ -86,16 +94,13 @@ def record_joint_conflicts(ctx: Context, events: Sequence[ev.AnyEvent]) -> bool:
         if not isinstance(event, ev.Linked):
             if row.seq < ctx.draft.seq:
                 if isinstance(event, ev.EdgeLost):
-                    functional.end_conflicts(ctx, ctx.scopes, edge, event.valid_from, event.valid_to)
+                    relation_laws.end_conflicts(ctx, ctx.scopes, edge, event.valid_from, event.valid_to)
                     continue
-                functional.end_conflicts(
+                relation_laws.end_conflicts(
                     ctx, ctx.scopes, edge, event.valid_to if isinstance(event, ev.EdgeClosed) else None
                 )
-        elif (
-            edge.type not in functional.NEVER_FUNCTIONAL
-            and (scope := ctx.scopes.functional(edge.type, row.home)) is not None
-        ):
-            functional.record_conflicts(ctx, ctx.scopes, edge, scope, before=ctx.draft.seq)
+        elif edge.type not in relation_laws.NEVER_FUNCTIONAL:
+            relation_laws.settle_written(ctx, ctx.scopes, edge, before=ctx.draft.seq)
     return len(ctx.draft.events) > before
 
 
@@ -107,7 +112,8 @@ def _refuse_cycle(ctx: Context, type_name: str, edges: Sequence[ev.Linked]) -> N
     pending = [_node(ctx, edge.source) for edge in edges]
     seen = set(pending)
     for node in pending:
-        targets = ctx.tables.live_targets(node, code)
+        # An edge to the world itself joins two versions of it, of which the one is later.
+        targets = [target for target in ctx.tables.live_targets(node, code) if target != node]
         order.add(node, *targets)
         new = [target for target in targets if target not in seen]
         seen.update(new)

@@ -143,6 +143,13 @@ class Link(Command, frozen=True, kw_only=True):
     valid_to: int | None = None
 
 
+class LinkVersions(Link, frozen=True, kw_only=True):
+    """Write an edge that names a version at each end, which may be two of one world."""
+
+    CODE: ClassVar[str] = "link_versions"
+    versions: tuple[int, int]
+
+
 class Unlink(Command, frozen=True, kw_only=True):
     """Retract an edge on the ingest axis."""
 
@@ -546,4 +553,5 @@ ALL: tuple[type[Command], ...] = (
     Rollback,
     TakeBack,
     SetBeliefs,
+    LinkVersions,
 )

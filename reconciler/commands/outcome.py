@@ -82,6 +82,8 @@ NOTES = {
     "texts_missing": "of {} the bundle has no text: it was erased where it comes from, or had never come there",
     "knows_more": "{} holds more here than in the bundle, so its hash is another one",
     "left_erased": "{} were erased here, and took no text",
+    "took_turns": "of the edges {first} and {others} the second holds wherever both would, as their relation says:"
+    " it begins later",
     "functional_conflict": "{} records that a functional relation leads to two targets at one time; both stay",
     "conflict_ended": "the recorded conflict {} was closed or unlinked with the functional edge that it came from",
     "types_registered": "the edge types {} hold for worlds of the bundle now, as where it comes from",

@@ -152,6 +152,16 @@ def _link(command: cmd.Link) -> None:
         )
 
 
+def _link_versions(command: cmd.LinkVersions) -> None:
+    _link(command)
+    if type(command.versions) is not tuple or len(command.versions) != 2:
+        raise errors.InputError(
+            f"versions is {errors.shown(command.versions)}", "Give that of the source and that of the target: (2, 1)"
+        )
+    for version in command.versions:
+        limits.checked_number(version, "a version", 1, 2**31 - 1)
+
+
 def _unlink(command: cmd.Unlink) -> None:
     _ref(command.edge, "edge")
 
@@ -344,6 +354,26 @@ def _import(command: cmd.Import) -> None:
 def _register(command: cmd.Register) -> None:
     _scoped(command)
     limits.checked_flag(command.functional, "functional")
+    if command.digest_of == "laws":
+        checked_laws(ev.Laws.unpacked(command.digest), command.type, functional=command.functional)
+
+
+def checked_laws(laws: ev.Laws, name: str, *, functional: bool) -> None:
+    """Check that the laws of a declared relation go together.
+
+    Raises:
+        InputError: they do not, or the inverse is no name for one.
+    """
+    limits.checked_text(laws.inverse, "inverse", limits.MAX_TYPE_BYTES)
+    if laws.symmetric and (laws.acyclic or laws.succession or functional or laws.inverse):
+        other = next((each for each in ("acyclic", "succession") if getattr(laws, each)), "")
+        other = other or ("functional" if functional else "has an inverse")
+        raise errors.InputError(
+            f"The relation {name[:80]!r} is symmetric and {other}",
+            "Leave one of them out: a symmetric relation is read the same from both ends, and neither is the first",
+        )
+    if laws.inverse == name:
+        raise errors.InputError(f"The relation {name[:80]!r} is its own inverse", "Say symmetric=True instead")
 
 
 def _scoped(command: cmd.Register | cmd.Unregister) -> None:
@@ -412,6 +442,7 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Retire: _retire,
     cmd.Reassert: _reassert,
     cmd.Link: _link,
+    cmd.LinkVersions: _link_versions,
     cmd.Unlink: _unlink,
     cmd.Move: _move,
     cmd.Alias: _naming,

@@ -208,8 +208,9 @@ class BulkDecider:
     def _rule(self, type_name: str) -> _Rule:
         rule = self._rules.get(type_name)
         if rule is None:
-            handler = self._ctx.scopes.built_in.get(type_name)
-            rule = _Rule(handler, getattr(handler, "only_records", None), schema.EDGE_TYPE_CODES.get(type_name, 0))
+            code = schema.EDGE_TYPE_CODES.get(type_name, 0)
+            handler = self._ctx.scopes.built_in.get(type_name) if code else None
+            rule = _Rule(handler, getattr(handler, "only_records", None), code)
             if handler is not None:
                 self._rules[type_name] = rule
         return rule

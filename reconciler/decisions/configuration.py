@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple
 from worlddb.log.model import errors, ids, limits
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply import settings, trust_levels
+from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.edge_types.functional import NEVER_FUNCTIONAL
+from worlddb.reconciler.edge_types.relation_laws import NEVER_FUNCTIONAL
 from worlddb.reconciler.similarity.thresholds import Resolving, Thresholds
 from worlddb.reconciler.transaction import recorded_texts
 from worlddb.reconciler.transaction.context import Context, node_ref
@@ -24,6 +25,8 @@ def register_type(ctx: Context, command: cmd.Register, details: int) -> bytes:
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     if command.digest_of == "built_in":
         _check_built_in(ctx, command)
+    elif command.digest_of == "laws":
+        _check_declared(ctx, command, world)
     else:
         _check_own(ctx, command)
     lineage = ctx.lineage(world)
@@ -82,8 +85,55 @@ def _check_built_in(ctx: Context, command: cmd.Register) -> None:
         )
 
 
-def _check_own(ctx: Context, command: cmd.Register) -> None:
+def _check_declared(ctx: Context, command: cmd.Register, world: int) -> None:
+    """Refuse a relation that is there with other laws, or a name that is read as another one's."""
+    laws = ev.Laws.unpacked(command.digest)
     if command.type in ctx.scopes.built_in:
+        ctx.refuse(
+            "built_in_type",
+            f"{command.type} is a built-in edge type, and its laws hold in every world",
+            "Give the relation a name of its own; to make a built-in type functional, register its name",
+        )
+    known = settings.registration_in(ctx.tables, command.type, world, ctx.draft.seq)
+    if known is not None and not is_same_registration(known, command):
+        ctx.refuse(
+            "other_laws",
+            f"{command.type[:80]!r} is registered for {ctx.shown(world)} as {_said(known)}, and not as"
+            f" {_laws_in_words(laws, functional=command.functional)}",
+            f"Use another name, or take that back first: db.unregister({command.type[:80]!r})",
+        )
+    if laws.inverse in ctx.scopes.built_in or laws.inverse in settings.type_names(ctx.tables):
+        ctx.refuse(
+            "inverse_taken",
+            f"The inverse {laws.inverse[:80]!r} of {command.type[:80]!r} is an edge type of its own",
+            "Give the inverse another name",
+        )
+    for other in settings.registered(ctx.tables, ctx.draft.seq):
+        taken = None if other.laws is None else other.laws.inverse
+        if taken and other.type != command.type and taken in (command.type, laws.inverse):
+            ctx.refuse(
+                "inverse_taken",
+                f"{taken[:80]!r} is the inverse of the relation {other.type[:80]!r}",
+                "Give the relation, or its inverse, another name",
+            )
+
+
+def _said(known: settings.Registration) -> str:
+    """What a registration is, in words."""
+    laws = known.laws
+    if laws is None:
+        return f"a type with code of version {known.row.handler_version}"
+    return _laws_in_words(laws, functional=known.is_functional)
+
+
+def _laws_in_words(laws: ev.Laws, *, functional: bool) -> str:
+    names = [*(["functional"] if functional else []), *laws.names]
+    names += [f"inverse {laws.inverse[:80]!r}"] if laws.inverse else []
+    return ", ".join(names) or "a relation without laws"
+
+
+def _check_own(ctx: Context, command: cmd.Register) -> None:
+    if command.type in ctx.scopes.built_in and command.type not in schema.LATER_BUILT_IN:
         ctx.refuse(
             "built_in_type",
             f"{command.type} is a built-in edge type, and its laws hold in every world",

@@ -250,7 +250,7 @@ def handlers(env: environment.Environment, ontology: Ontology) -> Iterator[insta
     codes = ontology.codes
     with env.read() as txn:
         head = LmdbLog(txn).head().seq
-        known = [one for one in settings.registered(rows.Tables(txn), head) if not one.is_built_in]
+        known = [one for one in settings.registered(rows.Tables(txn), head) if not one.is_built_in and one.laws is None]
     lacking = sorted({one.type for one in known if (one.type, one.row.handler_version, one.row.digest) not in codes})
     if lacking:
         yield installation.Symptom(

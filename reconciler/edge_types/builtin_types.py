@@ -65,10 +65,12 @@ class DerivedFrom(_Order):
 
     Laws:
         * It changes neither end; the target may have ended.
-        * Derivation has no cycles: nothing is, at any remove, its own evidence.
+        * Derivation has no cycles: nothing is, at any remove, its own evidence. A later version of a world may be
+          derived from an earlier one.
     """
 
     name = "derived_from"
+    joins_versions = True
 
 
 class InstanceOf(_Relation):
@@ -308,6 +310,65 @@ class Contradicts(PlainHandler):
         return showing
 
 
+class DependsOn(_Order):
+    """The source holds only as far as the target does (Kumiho §6.3).
+
+    Laws:
+        * It changes neither end.
+        * It is a strict order: nothing depends, at any remove, on itself.
+    """
+
+    name = "depends_on"
+
+
+class CreatedFrom(_Order):
+    """The source was made out of the target, as a render out of a scene (Kumiho §6.3).
+
+    Laws:
+        * It changes neither end; unlike ``derived_from`` it makes no evidence of the target, so nothing is stale by it.
+        * It has no cycles; a later version of a world may be created from an earlier one.
+    """
+
+    name = "created_from"
+    joins_versions = True
+
+
+class Supports(_Relation):
+    """The source is a reason to believe the target (Arbiter).
+
+    Laws:
+        * It changes neither end.
+        * Nothing supports itself, but a later version of a world may support an earlier one.
+        * Two may support each other.
+    """
+
+    name = "supports"
+    joins_versions = True
+
+
+class Refines(_Relation):
+    """The source says more exactly what the target says (Arbiter).
+
+    Laws:
+        * It changes neither end, and the target goes on to hold.
+        * Nothing refines itself, but a later version of a world may refine an earlier one.
+    """
+
+    name = "refines"
+    joins_versions = True
+
+
+class RelatesTo(_Relation):
+    """The two have to do with each other, and no more is said (Arbiter).
+
+    Laws:
+        * It changes neither end.
+        * Nothing relates to itself.
+    """
+
+    name = "relates_to"
+
+
 DEFAULT_ONTOLOGY: Final[tuple[handler.EdgeHandler, ...]] = (
     Contains(),
     RefersTo(),
@@ -320,4 +381,9 @@ DEFAULT_ONTOLOGY: Final[tuple[handler.EdgeHandler, ...]] = (
     SubtypeOf(),
     Causes(),
     Precedes(),
+    DependsOn(),
+    CreatedFrom(),
+    Supports(),
+    Refines(),
+    RelatesTo(),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
 
 from worlddb.log.model.times import FOREVER, Interval
 
@@ -196,7 +196,7 @@ class HandledEdge(NamedTuple):
 
     Ends and home are worlds of this transaction, times are microseconds. ``id`` is empty and ``seq`` 0 while it is
     being inserted. For its properties ask the context; ``details`` is where they are kept. ``key`` is the caller's, and
-    known only while it is being inserted.
+    known only while it is being inserted. So are the versions that it is to name at its ends, 0 for the newest.
     """
 
     type: str
@@ -209,6 +209,8 @@ class HandledEdge(NamedTuple):
     key: str | None = None
     id: bytes = b""
     seq: int = 0
+    source_version: int = 0
+    target_version: int = 0
 
 
 class Rewritable(Protocol):
@@ -288,15 +290,23 @@ class PlainHandler:
 
     name = ""
     version = 1
+    joins_versions = False
+    """Whether a later version of a world may have an edge of the type to an earlier one of the same world."""
 
     def default_valid_from(self, ctx: HandlerContext, source: int, target: int) -> int:
         return ctx.begins(source)
 
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
-        if edge.source == edge.target:
+        if edge.source == edge.target and not self._joins_versions(edge):
             reason = f"{ctx.shown(edge.source)} cannot have an edge of type {self.name} to itself"
-            ctx.refuse("self_reference", reason, "Name two worlds")
+            versions = ", or a later version and an earlier one: versions=(2, 1)" if self.joins_versions else ""
+            ctx.refuse("self_reference", reason, f"Name two worlds{versions}")
         return Insert.WRITE
+
+    def _joins_versions(self, edge: HandledEdge) -> bool:
+        """True if an edge joins two versions of one world, and may."""
+        same = edge.source == edge.target
+        return same and self.joins_versions and edge.source_version > edge.target_version > 0
 
     def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:
         return None
@@ -310,11 +320,38 @@ class AcyclicHandler(PlainHandler):
 
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         super().on_insert(ctx, edge)
-        if ctx.reaches(edge.target, edge.source, self.name):
+        if not self._joins_versions(edge) and ctx.reaches(edge.target, edge.source, self.name):
             ctx.refuse(
                 f"{self.name}_cycle",
                 f"{ctx.shown(edge.source)} {self.name} {ctx.shown(edge.target)} would close a cycle:"
-                f" the second already leads to the first",
+                f" the second already leads to the first{_way_back(ctx, edge)}",
                 "Swap the two, or unlink what leads back if it is wrong",
             )
         return Insert.WRITE
+
+
+_MOST_ON_A_WAY: Final = 20
+"""How many worlds of a way back a refusal names."""
+
+
+def _way_back(ctx: HandlerContext, edge: HandledEdge) -> str:
+    """How the target of an edge leads to its source, in words, if that takes more than one step.
+
+    Worlds outside of the edge's home are not named: who writes here may not see them.
+    """
+    came = {edge.target: edge.target}
+    pending = [edge.target]
+    for node in pending:
+        if node == edge.source:
+            break
+        for known in ctx.edges(node, edge.type):
+            if known.target not in came:
+                came[known.target] = node
+                pending.append(known.target)
+    way = [edge.source]
+    while way[-1] != edge.target:
+        way.append(came[way[-1]])
+    if len(way) == 2:
+        return ""
+    shown = [ctx.shown(node) if ctx.inside(node, edge.home) else "..." for node in reversed(way[-_MOST_ON_A_WAY:])]
+    return f", by {' -> '.join(shown)}{' -> ...' if len(way) > _MOST_ON_A_WAY else ''}"

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, events, limits
 from worlddb.log.model.hashing import HANDLER, digest
-from worlddb.projections.tables.storage.schema import REWRITES
+from worlddb.projections.tables.storage.schema import LATER_BUILT_IN, REWRITES
 from worlddb.reconciler.edge_types.handler import EdgeHandler
 
 _METHODS: Final = ("default_valid_from", "on_insert", "on_delete", "on_query_rewrite")
@@ -66,7 +66,7 @@ class Ontology:
             HandlerFailed: its ``on_query_rewrite`` raised something.
         """
         described = describe(handler)
-        if described.type in self.built_in:
+        if described.type in self.built_in and described.type not in LATER_BUILT_IN:
             raise errors.InputError(
                 f"{type(handler).__qualname__} has the name of the built-in edge type {described.type!r}",
                 "Give your type a name of its own",
@@ -83,7 +83,7 @@ class Ontology:
             built_in = self.built_in.get(edge_type)
             return Described(edge_type, 1 if built_in is None else built_in.version, b"", "built_in", ())
         described = describe(edge_type)
-        if described.type not in self.built_in:
+        if described.type not in self.built_in or described.type in LATER_BUILT_IN:
             self._given[described[:3]] = edge_type  # type: ignore[assignment]
         return described
 

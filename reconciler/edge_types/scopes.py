@@ -8,7 +8,8 @@ from typing import Final, NoReturn
 from worlddb.log.model import errors, ids
 from worlddb.projections.tables.apply.settings import Nearest, Registration, registered
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.edge_types import registry, sandbox
+from worlddb.projections.tables.storage.schema import LATER_BUILT_IN
+from worlddb.reconciler.edge_types import registry, relation_laws, sandbox
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandlerContext
 
 _UNIFY: Final = "unify_identities"
@@ -47,6 +48,13 @@ class Scopes:
         known = self.in_force(type_name, home)
         return known.world if known is not None and known.is_functional else None
 
+    def succession(self, type_name: str, home: int) -> int | None:
+        """The world whose registration makes a type a succession for edges at home in a world."""
+        if not self.any_registered:
+            return None
+        known = self.in_force(type_name, home)
+        return known.world if known is not None and known.laws is not None and known.laws.succession else None
+
     def unifying(self) -> list[str]:
         """The types registered anywhere with ``unify_identities``."""
         if not self.any_registered:
@@ -70,13 +78,29 @@ class Scopes:
             UnknownEdgeType: the type is not registered there; the message lists those that are.
             Refusal: it is, and this process does not have that handler's code.
         """
-        known = self.built_in.get(type_name)
+        known = self._built_in(type_name, home)
         if known is not None:
             return known
         registration = self.in_force(type_name, home)
         if registration is None:
             self._unknown(ctx, type_name, home)
         return self._guarded(ctx, registration)
+
+    def _built_in(self, type_name: str, home: int) -> EdgeHandler | None:
+        """The built-in type of a name; a store that had one of its own by a later name keeps that."""
+        known = self.built_in.get(type_name)
+        if known is not None and type_name in LATER_BUILT_IN and self.any_registered:
+            own = self.in_force(type_name, home)
+            return known if own is None or own.is_built_in else None
+        return known
+
+    def deciding(self, type_name: str, home: int) -> EdgeHandler | None:
+        """The built-in or declared type that decides about edges; ``None`` where code of somebody's own does."""
+        built_in = self._built_in(type_name, home)
+        if built_in is not None or not self.any_registered:
+            return built_in
+        known = self.in_force(type_name, home)
+        return None if known is None or known.laws is None else relation_laws.declared(type_name, known.laws)
 
     def handler_of_old(self, ctx: HandlerContext, type_name: str, home: int) -> EdgeHandler | None:
         """The handler that cleans up after an edge.
@@ -86,7 +110,7 @@ class Scopes:
         Raises:
             Refusal: the type is registered, and this process does not have that handler's code.
         """
-        known = self.built_in.get(type_name)
+        known = self._built_in(type_name, home)
         if known is not None:
             return known
         registration = self.in_force(type_name, home)
@@ -94,6 +118,8 @@ class Scopes:
 
     def _guarded(self, ctx: HandlerContext, known: Registration) -> EdgeHandler:
         handler = self._ontology.find(known.type, known.row.handler_version, known.row.digest)
+        if handler is None and known.laws is not None:
+            return relation_laws.declared(known.type, known.laws)
         if handler is not None:
             return sandbox.SandboxedHandler(handler, known.type, known.row.handler_version)
         what = f"the edge type {known.type!r}, version {known.row.handler_version}"
@@ -115,7 +141,14 @@ class Scopes:
 
     def _unknown(self, ctx: HandlerContext, type_name: str, home: int) -> NoReturn:
         elsewhere = sorted({known.world for known in registered(self._tables, self._seq) if known.type == type_name})
-        here = {known.type for known in registered(self._tables, self._seq)} - {type_name}
+        every = registered(self._tables, self._seq)
+        here = {known.type for known in every} - {type_name}
+        turned = [known.type for known in every if known.laws is not None and known.laws.inverse == type_name]
+        if turned:
+            raise errors.UnknownEdgeType(
+                f"{type_name[:80]!r} is the inverse of {turned[0]!r}, by which it is read and not written",
+                f"Link the other way: db.link(target, {turned[0]!r}, source)",
+            )
         usable = sorted(name for name in here if self.in_force(name, home) is not None)
         if elsewhere:
             where = ", ".join(ids.short(self._tables.node(world).lineage) for world in elsewhere[:8])
@@ -126,5 +159,6 @@ class Scopes:
             )
         raise errors.UnknownEdgeType(
             f"No handler is registered for the edge type {type_name[:80]!r}",
-            f"Use one of: {', '.join(sorted([*self.built_in, *usable]))}; or register your own with db.register(...)",
+            f"Use one of: {', '.join(sorted([*self.built_in, *usable]))}; or declare your own with"
+            " db.define_relation(...), or register its handler with db.register(...)",
         )

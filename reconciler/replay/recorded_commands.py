@@ -250,6 +250,11 @@ _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
     cmd.Retire: {"ref": table_reads.find_node_or_edge},
     cmd.Reassert: {"ref": table_reads.find_node},
     cmd.Link: {"source_ref": table_reads.find_node, "target_ref": table_reads.find_node, "home": table_reads.find_node},
+    cmd.LinkVersions: {
+        "source_ref": table_reads.find_node,
+        "target_ref": table_reads.find_node,
+        "home": table_reads.find_node,
+    },
     cmd.Unlink: {"edge": table_reads.find_edge},
     cmd.Move: {"refs": table_reads.find_node, "to": table_reads.find_node, "out_of": table_reads.find_node},
     cmd.Alias: {"ref": table_reads.find_node},

@@ -16,7 +16,7 @@ from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage import proposal_rows, schema
 from worlddb.projections.tables.storage.transaction import KnownWorlds
 from worlddb.reconciler.commands import commands, outcome
-from worlddb.reconciler.edge_types import functional, registry, scopes, supersession
+from worlddb.reconciler.edge_types import registry, relation_laws, scopes, supersession
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert, PairProposal, WorldText, Written
 from worlddb.reconciler.transaction import inputs, interiors, windows
 from worlddb.reconciler.transaction.draft import Draft, new_aliases, stated_ends
@@ -69,6 +69,12 @@ class Reading:
         if place is None:
             return times.Interval(edge.valid_from, edge.valid_to).pieces
         return asof.edge_validity(self.tables, place, self.tables.edge(place), self.draft.seq).pieces
+
+    def place_in_succession(self, edge: HandledEdge) -> tuple[int, int]:
+        """Where a written edge comes among others of a succession: when it was to begin, and its place in the log."""
+        place = self.tables.place_of(edge.id)
+        assert place is not None, "it is written"
+        return self.tables.edge(place).valid_from, place.edge
 
     def has_ended(self, node: int) -> bool:
         """True if a lineage was retired or superseded, and not resumed since."""
@@ -318,10 +324,11 @@ class Context(Reading):
         properties: dict[str, Any] | None = None,
         details: int = ev.NONE,
         key: str | commands.BoundKey | commands.KnownKey | None = None,
+        versions: tuple[int, int] | None = None,
     ) -> Written:
         """Write an edge through its handler, as part of this commit.
 
-        Returns the edge's id, or its proposal's.
+        Returns the edge's id, or its proposal's. It names the newest versions of its ends, or those of ``versions``.
         """
         where = self._home(source, type_name, home)
         handler = self.scopes.handler(self, type_name, where)
@@ -349,6 +356,8 @@ class Context(Reading):
             details,
             key.text if isinstance(key, commands.BoundKey) else None if isinstance(key, commands.KnownKey) else key,
         )
+        if versions is not None:
+            edge = edge._replace(source_version=versions[0], target_version=versions[1])
         self._depth += 1
         if self._depth > MAX_CHAIN:
             self.refuse("chain_too_deep", f"Handlers chained more than {MAX_CHAIN} writes from one command")
@@ -359,8 +368,8 @@ class Context(Reading):
                     return self.link(source, SAME_AS, target, home=where, valid_from=begins, details=details)
                 return Written(self.propose(source, target, edge=edge), staged=True)
             written = self._write(edge, handler, nonce)
-            if (scope := self.scopes.functional(type_name, where)) is not None:
-                functional.record_conflicts(self, self.scopes, edge._replace(id=written), scope)
+            if self.scopes.any_registered:
+                relation_laws.settle_written(self, self.scopes, edge._replace(id=written))
             return Written(written, staged=False)
         finally:
             self._depth -= 1
@@ -393,7 +402,7 @@ class Context(Reading):
                 handler.on_delete(self, seen)
             finally:
                 self._deciding.pop()
-        functional.end_conflicts(self, self.scopes, seen, None)
+        relation_laws.end_conflicts(self, self.scopes, seen, None)
 
     def lose(self, node: int, window: times.Interval, *, by: bytes = b"") -> bool:
         """Take a window from the versions of a node (law 8); true if any held in it."""
@@ -418,11 +427,11 @@ class Context(Reading):
         if left.is_empty or left.end <= at:
             end = max(row.valid_from, at)
             self.draft.emit(ev.EdgeClosed(edge, end))
-            functional.end_conflicts(self, self.scopes, self.handled(place, row), end)
+            relation_laws.end_conflicts(self, self.scopes, self.handled(place, row), end)
         else:
             lost = validity.intersect(window)
             self.draft.emit(ev.EdgeLost(edge, lost.start, lost.end))
-            functional.end_conflicts(self, self.scopes, self.handled(place, row), lost.start, lost.end)
+            relation_laws.end_conflicts(self, self.scopes, self.handled(place, row), lost.start, lost.end)
         return True
 
     def end(self, node: int, at: int, *, details: int = ev.NONE, by: bytes = b"") -> None:
@@ -763,6 +772,9 @@ class Context(Reading):
         """The rows of source, target and home."""
         node = self.tables.node
         source = node(edge.source)
+        if edge.source_version:
+            ends = self._as_of(edge.source, edge.source_version), self._as_of(edge.target, edge.target_version)
+            return *ends, source if edge.home == edge.source else node(edge.home)
         return source, node(edge.target), source if edge.home == edge.source else node(edge.home)
 
     def _as_of(self, node: int, version: int) -> schema.NodeRow:

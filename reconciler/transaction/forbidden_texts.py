@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from worlddb.log.model import blobs, hashing
+from worlddb.log.model import events as ev
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.transaction import context, recorded_texts
 
@@ -74,6 +75,8 @@ def _beside(command: cmd.Command) -> Iterator[str]:
         yield command.type
     if isinstance(command, cmd.SetBeliefs):
         yield command.named
+    if isinstance(command, cmd.Register) and command.digest_of == "laws":
+        yield ev.Laws.unpacked(command.digest).inverse
 
 
 def _spoken(ctx: context.Context, command: cmd.Command) -> Iterator[str]:

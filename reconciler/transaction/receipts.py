@@ -39,12 +39,17 @@ _EMBEDDING_FIELDS = frozenset({"space", "model", "mean", "items"})
 """They have blobs of their own, and what is made of a text must go with it."""
 
 
+_WITH_VOCABULARY: Final = (cmd.Link, cmd.Register, cmd.Unregister, cmd.Tune, cmd.Untune)
+
+
 def _texts(kind: type[cmd.Command]) -> tuple[str, ...]:
     """The fields that hold caller text.
 
     The type of an edge, or of a setting, is vocabulary, not text.
     """
-    body = () if kind in (cmd.Link, cmd.Register, cmd.Unregister, cmd.Tune, cmd.Untune) else _BODY_FIELDS
+    body = (
+        () if kind in (cmd.Link, cmd.LinkVersions, cmd.Register, cmd.Unregister, cmd.Tune, cmd.Untune) else _BODY_FIELDS
+    )
     apart = DETAIL_FIELDS | _EMBEDDING_FIELDS
     return tuple(name for name in kind.__struct_fields__ if name in body or name in apart)
 

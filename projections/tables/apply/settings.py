@@ -45,6 +45,11 @@ class Registration(NamedTuple):
         return not self.row.digest_of
 
     @property
+    def laws(self) -> ev.Laws | None:
+        """The laws of a declared relation; ``None`` of a type that has code."""
+        return ev.Laws.unpacked(self.row.digest) if self.digest_of == "laws" else None
+
+    @property
     def digest_of(self) -> ev.DigestOf:
         return schema.DIGESTS[self.row.digest_of]
 
@@ -180,7 +185,8 @@ def _end(on: DeferredRows, type_name: str, world: int) -> None:
 
 def _put(tables: Tables, known: Registration) -> None:
     key = _prefix(known.type) + schema.U64_U64.pack(known.world, known.seq)
-    tables.registrations.put(key, schema.REGISTRATION.pack(*known.row))
+    beyond = known.row.digest[ids.HASH_BYTES :]
+    tables.registrations.put(key, schema.REGISTRATION.pack(*known.row) + beyond)
 
 
 def _prefix(type_name: str) -> bytes:
@@ -192,9 +198,10 @@ def _prefix(type_name: str) -> bytes:
 def _registration(key: bytes, value: bytes) -> Registration:
     end = schema.U16.size + schema.U16.unpack_from(key)[0]
     world, seq = schema.U64_U64.unpack_from(key, end)
-    return Registration(
-        key[schema.U16.size : end].decode(), world, seq, schema.RegistrationRow._make(schema.REGISTRATION.unpack(value))
-    )
+    row = schema.RegistrationRow._make(schema.REGISTRATION.unpack_from(value))
+    if schema.DIGESTS[row.digest_of] == "laws":
+        row = row._replace(digest=ev.Laws.unpacked(row.digest + value[schema.REGISTRATION.size :]).packed())
+    return Registration(key[schema.U16.size : end].decode(), world, seq, row)
 
 
 EVERY_TYPE: Final = ""

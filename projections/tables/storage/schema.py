@@ -163,6 +163,8 @@ EDGE_TYPE_CODES: Final = {
 }
 """The default ontology (paper Table 2). Other types get codes from :data:`FIRST_CUSTOM_CODE` in log order."""
 FIRST_CUSTOM_CODE: Final = 256
+LATER_BUILT_IN: Final = frozenset({"depends_on", "created_from", "supports", "refines", "relates_to"})
+"""Types that are built in since a store may have had its own by that name: they have codes as other types have."""
 CONTAINS_CODE: Final = EDGE_TYPE_CODES[CONTAINS]
 SAME_AS_CODE: Final = EDGE_TYPE_CODES["same_as"]
 SUPERSEDES_CODE: Final = EDGE_TYPE_CODES["supersedes"]
@@ -403,7 +405,8 @@ class RegistrationRow(NamedTuple):
     """An edge type in force in a world.
 
     From the key's commit on, until commit ``ended`` (:data:`LIVE`: still). ``digest_of`` and the bits of ``rewrites``
-    are places in :data:`DIGESTS` and :data:`REWRITES`.
+    are places in :data:`DIGESTS` and :data:`REWRITES`. Of a declared relation ``digest`` is the packed
+    :class:`worlddb.log.model.events.Laws`, and what of them is beyond 32 bytes stands behind all other fields.
     """
 
     digest: bytes
@@ -416,7 +419,7 @@ class RegistrationRow(NamedTuple):
 
 
 REGISTRATION = struct.Struct(">32sHBBBQi")
-DIGESTS: Final[tuple[DigestOf, ...]] = ("built_in", "name", "source")
+DIGESTS: Final[tuple[DigestOf, ...]] = ("built_in", "name", "source", "laws")
 REWRITES: Final[tuple[RewriteName, ...]] = (
     "hide_closed",
     "show_conflicts",

@@ -79,7 +79,7 @@ def test_a_registered_type_is_written_by_its_handler_and_the_edge_names_its_vers
 def test_the_built_in_types_are_always_in_force(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store") as db:
         listed = db.view().edge_types()
-        assert [one.name for one in listed][:3] == ["contains", "refers_to", "supersedes"] and len(listed) == 11
+        assert [one.name for one in listed][:3] == ["contains", "refers_to", "supersedes"] and len(listed) == 16
         assert all(one.available and not one.seq and one.digest_of == "built_in" for one in listed)
         assert db.view(seq=0).missing_edge_types == ()
 

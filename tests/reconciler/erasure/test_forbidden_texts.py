@@ -76,6 +76,12 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
     "link.properties": lambda on: on.db.link(on.one, "refers_to", on.two, properties={"a": SAID}),
     "link.properties, of a proposal": lambda on: on.db.link(on.one, "same_as", on.two, properties={"a": SAID}),
     "link.key": lambda on: on.db.link(on.one, "refers_to", on.two, key=SAID),
+    "link.context": lambda on: on.db.link(on.one, "supports", on.two, context={"evidence": [SAID]}),
+    "link_versions.why": lambda on: on.db.link(on.one, "refers_to", on.two, versions=(1, 1), why=SAID),
+    "link_versions.properties": lambda on: on.db.link(
+        on.one, "refers_to", on.two, versions=(1, 1), properties={SAID: 1}
+    ),
+    "link_versions.key": lambda on: on.db.link(on.one, "refers_to", on.two, versions=(1, 1), key=SAID),
     "unlink.why": lambda on: on.db.unlink(on.db.link(on.one, "refers_to", on.two).ref, why=SAID),
     "move.why": lambda on: on.db.move(on.one, on.two, why=SAID),
     "alias.aliases": lambda on: on.db.alias(on.one, SAID),
@@ -100,6 +106,8 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
     "bookmark.name": lambda on: on.db.bookmark(SAID),
     "bookmark.why": lambda on: on.db.bookmark("b", why=SAID),
     "register.type": lambda on: on.db.register(named(SAID)),
+    "register.type, declared": lambda on: on.db.define_relation(SAID),
+    "register.digest, an inverse": lambda on: on.db.define_relation("sees", inverse=SAID),
     "register.why": lambda on: on.db.register(named("proposes"), why=SAID),
     "unregister.why": lambda on: (on.db.register(named("p")), on.db.unregister("p", why=SAID))[1],
     "tune.type": lambda on: on.db.tune(Thresholds(), type=SAID),
@@ -125,10 +133,11 @@ NO_TEXTS: Final = {
     *("seq", "resolve", "revive", "anew", "judged", "evidence", "move", "level", "of"),
     *("turns", "everywhere", "forbid", "derived", "bundle", "handler_version", "digest", "digest_of", "rewrites"),
     *("functional", "fuzzy", "phonetic", "embedding", "margin", "most", "model", "mean", "dimension", "after"),
-    *("through", "items", "space", "lasts", "is_pinned", "version", "is_deprecated"),
+    *("through", "items", "space", "lasts", "is_pinned", "version", "versions", "is_deprecated"),
 }
 ELSEWHERE: Final = {
     "link.type": "only a type that is registered can be linked by",
+    "link_versions.type": "only a type that is registered can be linked by",
     "unalias.aliases": "takes back what stands here: see below",
     "unlabel.labels": "takes back what stands here, as unalias does",
     "untag.labels": "takes back what stands here, as unalias does",

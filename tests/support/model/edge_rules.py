@@ -10,10 +10,10 @@ from tests.support.model.succession import settle, supersede
 if TYPE_CHECKING:
     from tests.support.model.draft import Draft
 
-ORDERS = ("supersedes", "derived_from", "subtype_of", "causes", "precedes")
+ORDERS = ("supersedes", "derived_from", "subtype_of", "causes", "precedes", "depends_on", "created_from")
 """Edge types that never lead back to where they started."""
 
-PLAIN = ("refers_to", "implies", "instance_of")
+PLAIN = ("refers_to", "implies", "instance_of", "supports", "refines", "relates_to")
 
 TYPES = ("contains", "same_as", "contradicts", *ORDERS, *PLAIN)
 

@@ -53,7 +53,7 @@ def test_types_lists_what_is_in_force_for_people_and_for_programs(run: Here, mad
     answer = run.json("types")
     assert answer["missing"] == ["disputes"]
     named = {known["name"]: known for known in answer["types"]}
-    assert "mentors" not in named and len(named) == 12
+    assert "mentors" not in named and len(named) == 17
     assert named["disputes"]["available"] is False and named["disputes"]["rewrites"] == ["show_conflicts"]
     assert named["causes"]["functional"] is True and named["causes"]["digest_of"] == "built_in"
 

@@ -21,8 +21,8 @@ _PHRASES: Final = (
     ("See what is set where with view.tunings()", "`worlddb tunings` lists what is set where"),
     ("See what is registered where with view.edge_types()", "`worlddb types` lists what is registered where"),
     (
-        "; or register your own with db.register(...)",
-        "; programs register other types, see docs/howto/define-edge-types.md",
+        "; or declare your own with db.define_relation(...), or register its handler with db.register(...)",
+        "; or declare it with `worlddb relation NAME`; programs register handlers, see docs/howto/define-edge-types.md",
     ),
     (
         "Open the store with it: worlddb.open(path, edge_types=[...])",

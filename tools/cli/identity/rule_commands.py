@@ -169,7 +169,11 @@ def _types(args: Namespace, out: Output) -> int:
 
 def _type_line(view: View, known: EdgeType) -> list[Span]:
     spans: list[Span] = [(known.name, "name")]
-    if known.digest_of != "built_in":
+    if known.digest_of == "laws":
+        spans.append(
+            "".join(f"  {law}" for law in (*known.laws, *([f"inverse {known.inverse}"] if known.inverse else [])))
+        )
+    elif known.digest_of != "built_in":
         spans.append(f"  version {known.version}, code {known.digest[:12]} (of its {known.digest_of})")
     spans.append("  functional" if known.functional else "")
     spans.append(f"  {', '.join(known.rewrites)}" if known.rewrites else "")

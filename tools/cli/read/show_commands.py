@@ -13,11 +13,16 @@ EDGE_TYPES: Final = (
     "contradicts",
     "same_as",
     "derived_from",
+    "created_from",
+    "depends_on",
+    "refines",
+    "supports",
     "implies",
     "causes",
     "precedes",
     "instance_of",
     "subtype_of",
+    "relates_to",
     "refers_to",
 )
 """Edge types in the order of ``show``; ``contains`` is shown as containers and members."""

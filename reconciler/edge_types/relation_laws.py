@@ -1,14 +1,16 @@
-"""Functional relations: one source has one target at a time (paper §6).
+"""The laws of relations that are said by name: no code of a caller's is needed for them.
 
-A second target is a conflict of the two.
+A **functional** relation has one target of a source at a time (paper §6); a second one is a conflict of the two. In a
+**succession** the targets follow one another, so that each ends where the next begins. An **acyclic** one never leads
+back. Which laws hold is in the registration, and so any process writes edges of the type.
 """
 
 from collections.abc import Iterator
 from typing import Final, Protocol
 
+from worlddb.log.model.events import Laws
 from worlddb.log.model.times import FOREVER, Interval
-from worlddb.reconciler.edge_types.handler import HandledEdge, HandlerContext
-from worlddb.reconciler.edge_types.scopes import Scopes
+from worlddb.reconciler.edge_types.handler import AcyclicHandler, HandledEdge, HandlerContext, PlainHandler
 
 NEVER_FUNCTIONAL: Final = frozenset({"contains", "same_as", "supersedes", "contradicts"})
 """Types of which several edges from one source are no contradiction, or which are how one is recorded."""
@@ -22,7 +24,71 @@ class Relations(HandlerContext, Protocol):
 
     def times_of(self, edge: HandledEdge, /) -> tuple[Interval, ...]: ...
 
+    def place_in_succession(self, edge: HandledEdge, /) -> tuple[int, int]: ...
+
     def close_edge(self, edge: bytes, at: int, until: int = FOREVER, /) -> bool: ...
+
+
+class Scopes(Protocol):
+    """Which registrations are in force for edges at home in a world."""
+
+    def functional(self, type_name: str, home: int, /) -> int | None: ...
+
+    def succession(self, type_name: str, home: int, /) -> int | None: ...
+
+
+class DeclaredRelation(PlainHandler):
+    """A relation that somebody declared by its name and its laws.
+
+    Laws:
+        * Nothing has it to itself.
+        * What else it is, functional or a succession, is settled once the edge is written.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class DeclaredOrder(DeclaredRelation, AcyclicHandler):
+    """A declared relation that is acyclic.
+
+    Laws:
+        * As of any declared relation, and following it never leads back.
+    """
+
+
+def declared(name: str, laws: Laws) -> DeclaredRelation:
+    """The handler of a declared relation."""
+    return DeclaredOrder(name) if laws.acyclic else DeclaredRelation(name)
+
+
+def settle_written(ctx: Relations, scopes: Scopes, edge: HandledEdge, *, before: int | None = None) -> None:
+    """Settle an edge that was just written with the others of its type and source, as its registration says.
+
+    With ``before`` only with those of commits before that one.
+    """
+    if (scope := scopes.succession(edge.type, edge.home)) is not None:
+        _take_turns(ctx, scopes, edge, scope, before)
+    if (scope := scopes.functional(edge.type, edge.home)) is not None:
+        record_conflicts(ctx, scopes, edge, scope, before=before)
+
+
+def _take_turns(ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int, before: int | None) -> None:
+    """Leave each time to the edge that begins last, of those of a succession that are in force then.
+
+    So it does not matter in which order they were written; of two that begin together the one written later holds.
+    """
+    others = list(ctx.edges(edge.source, edge.type))
+    turn = ctx.place_in_succession(edge)
+    for other in others:
+        if other.id == edge.id or (before is not None and other.seq >= before):
+            continue
+        if not list(_together(ctx, edge, other)) or scopes.succession(edge.type, other.home) != scope:
+            continue
+        later, earlier = (edge, other) if ctx.place_in_succession(other) < turn else (other, edge)
+        for span in ctx.times_of(later):
+            ctx.close_edge(earlier.id, span.start, span.end)
+        ctx.note("took_turns", earlier.id, later.id)
 
 
 def record_conflicts(

@@ -1,0 +1,79 @@
+"""The states of a relation: every edge that was ever said between worlds, in the order in which it was (Hydra §2.2).
+
+Nothing is left out of the sequence: what holds no more, and what was retracted, says so. So one read answers what is
+true, what was, when it changed and why.
+"""
+
+from typing import Any
+
+import msgspec
+
+from worlddb.log.model import limits, times
+from worlddb.log.model.blobs import EDGE_CONTEXT
+from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, EdgePlace, EdgeRow
+from worlddb.query.reads import adjacency, build
+from worlddb.query.records import records
+from worlddb.query.snapshot import edge_rules, visible
+
+
+def states(
+    snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, one: int, other: int | None, type_name: str | None
+) -> tuple[records.State, ...]:
+    """Every state of the relations that lead from one world, or from it to another, in log order.
+
+    Of one type, or of all but ``contains``. An inverse is followed from target to source.
+
+    Raises:
+        InputError: the type is no text.
+    """
+    if type_name is not None:
+        limits.checked_text(type_name, "type", limits.MAX_TYPE_BYTES)
+    tables, seq = snapshot.tables, snapshot.place.moment.seq
+    found: dict[int, tuple[EdgePlace, EdgeRow]] = {}
+    for place, row in adjacency.edges_at(snapshot, spec, one, type_name, "out", retracted=True):
+        far = row.target if place.source == one else place.source
+        if row.seq <= seq and other in (None, far) and (type_name or tables.type_name(place.type) != CONTAINS):
+            found[place.edge] = place, row
+    said = [_state(snapshot, *found[number]) for number in sorted(found)]
+    return tuple(_following(said))
+
+
+def _state(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow) -> records.State:
+    moment = snapshot.place.moment
+    edge = build.edge(snapshot, place, row, moment)
+    header = snapshot.header(row.seq)
+    is_retracted = row.unlinked <= moment.seq and row.unlinked != LIVE
+    taken_back = snapshot.header(row.unlinked) if is_retracted else None
+    given = edge.properties
+    context: dict[str, Any] = {name: given[name] for name in EDGE_CONTEXT if name in given}
+    return records.State(
+        ref=edge.ref,
+        type=edge.type,
+        source=edge.source,
+        target=edge.target,
+        valid=edge.valid,
+        spans=edge.spans,
+        holds=taken_back is None and not edge.closed,
+        seq=row.seq,
+        ingested_at=header.ingest_time,
+        author=header.author,
+        why=edge.why,
+        context=context,
+        properties={name: value for name, value in given.items() if name not in context},
+        retracted=row.unlinked if is_retracted else 0,
+        retracted_at=None if taken_back is None else taken_back.ingest_time,
+        next="",
+    )
+
+
+def _following(said: list[records.State]) -> list[records.State]:
+    """The states, each with the one that begins where it ends, of the same relation and from the same world."""
+    begun: dict[tuple[str, str, int], str] = {}
+    for state in said:
+        if not state.retracted:
+            begun.setdefault((state.type, state.source, state.valid.start), state.ref)
+    found = []
+    for state in said:
+        after = begun.get((state.type, state.source, state.valid.end)) if state.valid.end != times.FOREVER else None
+        found.append(msgspec.structs.replace(state, next=after) if after and after != state.ref else state)
+    return found

@@ -1,0 +1,35 @@
+"""``worlddb relation`` and ``worlddb states``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from tests.support.running import Here
+
+
+def test_a_relation_is_declared_linked_and_told_in_states(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with worlddb.open(tmp_path / "store", author="ann") as db:
+        for kind, name in (("Person", "Alex"), ("City", "York"), ("City", "London")):
+            db.create(kind, name)
+    run = Here(capsys, tmp_path / "store")
+    assert run("relation", "lives_in", "--succession", "--inverse", "home_of", "--why", "moves").code == 0
+    assert run("relation", "lives_in", "--acyclic").code == 3
+    assert run("relation", "lives_in", "--remove", "--acyclic").code == 2
+    assert "lives_in  succession  inverse home_of" in run("types").out
+    assert run("link", "Alex", "lives_in", "York", "--valid-from", "2022-01-01", "--why", "work").code == 0
+    given = '{"optimises_for": "family"}'
+    line = ["link", "Alex", "lives_in", "London", "--valid-from", "2024-01-01", "--properties", given]
+    assert "took" not in run(*line).err
+    told = run("states", "Alex", "--type", "lives_in").out.splitlines()
+    assert "held       lives_in York  from 2022-01-01 to 2024-01-01" in told[0] and told[0].endswith("because work")
+    assert "holds      lives_in London  from 2024-01-01" in told[1] and "optimises_for: family" in told[2]
+    answer = run.json("states", "London", "Alex", "--type", "home_of")["states"]
+    assert [(each["context"], each["holds"], each["retracted_at"]) for each in answer] == [
+        ({"optimises_for": "family"}, True, None)
+    ]
+    assert run("unlink", answer[0]["ref"]).code == 0
+    assert "retracted" in run("states", "Alex").out and "Nothing was said." in run("states", "York").out
+    assert run("relation", "lives_in", "--remove").code == 0
