@@ -55,8 +55,8 @@ else:
         "query.recall.retrieve": "HitGroup group_hits",
         "query.records.records": (
             "Basis Bookmark Changes Competing Composed Edge EdgeType Erasure Group Held Hit Identity KnownFact "
-            "Learned Mark Proposal Reach Reached Recall Restatement Shift Stale State Trusted Tuning Valid Version "
-            "World"
+            "Learned Mark Preference Proposal Reach Reached Recall Restatement Shift Stale State Trusted Tuning Valid "
+            "Version World"
         ),
         "query.snapshot.erasure_notes": "ErasedText ErasedWorld ErasureCheck ErasureReceipt",
         "query.view.view": "View",

@@ -411,6 +411,48 @@ class Database(WriteCalls):
 
         return self._looked(lambda view: items.detach(view, ref, name, why))
 
+    def prefer(
+        self,
+        subject: Any,
+        relation: str,
+        object: Any,
+        *,
+        outcome: str | None = None,
+        inferred: bool = False,
+        confidence: float | None = None,
+        based_on: Sequence[Any] = (),
+        within: Any = None,
+        properties: dict[str, Any] | None = None,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
+        why: str = "",
+    ) -> outcome.Receipt:
+        """Record what somebody prefers, avoids, rejected or optimises for, or what came of it.
+
+        ``relation`` is ``prefers``, ``avoids``, ``rejected`` or ``optimizes_for``; it is declared for the store, or for
+        the world ``within``, if it is not in force. Each call is an edge of its own, so that :meth:`View.preferences`
+        grows surer with each. The reference of the receipt is the edge's; unlinked or retired, it counts no more.
+
+        Args:
+            outcome: instead of a statement, that it was ``acted_upon``, ``succeeded`` or was ``reversed``.
+            inferred: nobody said so; it was derived, from the worlds or edges in ``based_on``.
+            confidence: how sure the statement is, from 0 to 1; by default 1, or 1/2 if it was inferred.
+
+        Raises:
+            InputError: an argument is not what it should be.
+        """
+        from worlddb.beliefs import items
+
+        given = {} if properties is None else properties
+        said = items.preference_properties(outcome, inferred, confidence, based_on, given)
+        asked = {
+            "valid_from": None if valid_from is None else times.parse_time(valid_from, "valid_from"),
+            "valid_to": None if valid_to is None else times.parse_time(valid_to, "valid_to"),
+            "why": why,
+        }
+        top = None if within is None else bytes.fromhex(self.view().reference_of(within))
+        return self._looked(lambda view: items.prefer(view, relation, (subject, object), said, asked, top), top)
+
     def _looked(self, look: Callable[[View], Found], within: bytes | None = None) -> outcome.Receipt:
         """Have the commands decided that a look comes to, and look again if others came between."""
         from worlddb.reconciler.transaction import inputs

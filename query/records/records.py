@@ -199,6 +199,31 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.worlds)
 
 
+class Preference(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody ``prefers``, ``avoids``, ``rejected`` or ``optimizes_for``, by all that was said of it.
+
+    ``confidence`` is ``support / (support + against + 1)``, of the ``stated`` and inferred statements and the
+    ``outcomes`` (``acted_upon``, ``succeeded`` and ``reversed``, each with how often); what speaks for the opposite of
+    the object counts against it. ``inferred`` says that nobody stated it. ``name`` is the object's, ``edges`` are all
+    that counts, in log order, from commit ``since_seq`` to ``last_seq``; ``why`` is the reason that was given last.
+    """
+
+    subject: str
+    relation: str
+    object: str
+    name: str
+    confidence: float
+    support: float
+    against: float
+    stated: int
+    inferred: bool
+    outcomes: dict[str, int]
+    edges: tuple[str, ...]
+    since_seq: int
+    last_seq: int
+    why: str
+
+
 class Stale(msgspec.Struct, frozen=True, kw_only=True):
     """A reason why a world may hold no more: something that it was made of holds no more, or says something else.
 

@@ -485,6 +485,23 @@ class View:
             receipts_of = getattr(self, "receipts_of", lambda item: ())
             return Base(self._window, snapshot).plan(given, receipts_of, lambda ref: self._named(snapshot, ref))
 
+    def preferences(self, subject: Any, *, relation: str | None = None) -> list[records.Preference]:
+        """What somebody prefers, avoids, rejected or optimises for, the surest first, by what is valid in this view.
+
+        Confidence grows with each statement and each outcome that speaks for it: see :class:`worlddb.Preference`.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+            InputError: ``relation`` is no preference.
+        """
+        from worlddb.query.beliefs import preferences
+
+        wanted = None if relation is None else preferences.checked_relation(relation)
+        with self._snapshot() as snapshot:
+            node = self._named(snapshot, subject)
+            one = world_lookup.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
+            return preferences.preferences(snapshot, one, wanted)
+
     def edge(self, ref: Any) -> records.Edge:
         """One edge by its reference; unlinked ones are unknown to views after the unlink."""
         with self._snapshot() as snapshot:

@@ -27,6 +27,7 @@ _PUBLIC = """
     RecallCheck RecallProof RecallReceipt check_recall read_recall_receipt recall_receipt_text
     Artifact InvalidKref Kref parse_kref Competing Conditions Mark Near ON_NEAR Restatement
     Atom BeliefSettings Entrenched Plan PlannedChange
+    Preference
     Identity KnownFact OlderTables Upgraded upgrade Added Memory Profile memory
     AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference Edge
     Entropy Entry Erasure Extraction Extractor FOREVER ForkedProcess Group Head Hit IdempotencyConflict InputError

@@ -194,6 +194,85 @@ TOOLS: Final[tuple[Tool, ...]] = (
 """Every tool, in the order of the list."""
 
 
+BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
+    Tool(
+        "memory_tag",
+        "Tag a version",
+        "Let a tag stand for one version of a memory, or move it there. What it stood for is kept.",
+        tool_arguments.TagMemory,
+        tool_results.Done,
+        write_tools.tag,
+        idempotent=True,
+    ),
+    Tool(
+        "memory_deprecate",
+        "Deprecate a memory",
+        "Leave a memory out of what is looked at, or bring it back. It stays as true as it was.",
+        tool_arguments.DeprecateMemory,
+        tool_results.Done,
+        write_tools.deprecate,
+        idempotent=True,
+    ),
+    _reads(
+        "memory_impact",
+        "What depends on it",
+        "List all that depends on a memory, at any remove, with the way there: what may be wrong if it is.",
+        read_tools.impact,
+        tool_arguments.Reach,
+        tool_results.Impact,
+    ),
+    _reads(
+        "memory_provenance",
+        "What it rests on",
+        "List all that a memory was made of, at any remove, by whom, and how far each is trusted.",
+        read_tools.provenance,
+        tool_arguments.Provenance,
+        tool_results.Origins,
+    ),
+    _reads(
+        "memory_path",
+        "How two are joined",
+        "Show a shortest way over relations from one memory to another.",
+        read_tools.path,
+        tool_arguments.Way,
+        tool_results.Path,
+    ),
+    _reads(
+        "memory_resolve_kref",
+        "Resolve a kref",
+        "Read what a kref stands for: an item as it holds, one version of it, or an artifact of it.",
+        read_tools.resolve_kref,
+        tool_arguments.ResolveKref,
+        tool_results.Resolved,
+    ),
+    Tool(
+        "memory_write_at",
+        "Write at a kref",
+        "Make the item of a kref, or give it a new version. The same text again changes nothing.",
+        tool_arguments.WriteAt,
+        tool_results.Done,
+        write_tools.write_at,
+        idempotent=True,
+    ),
+    _reads(
+        "memory_preferences",
+        "Preferences",
+        "List what somebody prefers, avoids, rejected or optimizes for, the surest first.",
+        read_tools.preferences,
+        tool_arguments.Preferences,
+        tool_results.Preferences,
+    ),
+    Tool(
+        "memory_prefer",
+        "Note a preference",
+        "Note that somebody prefers, avoids, rejected or optimizes for something, or what came of acting by it.",
+        tool_arguments.Prefer,
+        tool_results.Done,
+        write_tools.prefer,
+    ),
+)
+"""Tools about beliefs, which a server has if its operator names their set."""
+
 OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_forget_user",
@@ -216,9 +295,10 @@ SETS: Final[dict[str, tuple[str, ...]]] = {
     "identity": ("memory_proposals", "memory_decide", "memory_conflicts"),
     "marks": ("memory_mark",),
     "all": tuple(tool.name for tool in TOOLS),
+    "beliefs": tuple(tool.name for tool in BELIEF_TOOLS),
     "operator": tuple(tool.name for tool in OPERATOR_TOOLS),
 }
-"""Tools that a server can be told to offer; by default it offers ``all``, which those of an operator are not among."""
+"""Tools that a server can be told to offer; by default ``all``, without those of beliefs and of an operator."""
 
 
 def tools_of(sets: str) -> tuple[Tool, ...]:
@@ -232,7 +312,7 @@ def tools_of(sets: str) -> tuple[Tool, ...]:
         if each not in SETS:
             raise InputError(f"There is no set of tools {each!r:.80}", f"Name some of: {', '.join(SETS)}; as core,time")
     wanted = {name for each in named for name in SETS[each]}
-    return tuple(tool for tool in (*TOOLS, *OPERATOR_TOOLS) if tool.name in wanted)
+    return tuple(tool for tool in (*TOOLS, *BELIEF_TOOLS, *OPERATOR_TOOLS) if tool.name in wanted)
 
 
 def instructions(tools: Sequence[Tool]) -> str:

@@ -6,7 +6,7 @@ Each takes the session, its checked arguments and the call, and returns one reco
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from worlddb import DamagedStore, Hit, InputError, Recall, View, World, group_hits
+from worlddb import DamagedStore, Hit, InputError, Recall, View, World, group_hits, parse_kref
 from worlddb.memory_scopes import ENTRY, SCOPE
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, ResumedView, Session, in_passes
@@ -112,6 +112,50 @@ def conflicts(session: Session, given: tool_arguments.Conflicts, call: Call) -> 
         seen = session.memories_in(view, session.scope_refs(view, given))
     page, cursor = resumed.page(_pairs(view, seen), given.limit)
     return tool_results.Contradictions(conflicts=page, next_cursor=cursor)
+
+
+def impact(session: Session, given: tool_arguments.Reach, call: Call) -> tool_results.Impact:
+    """``memory_impact``."""
+    view = session.view()
+    found = view.impact(session.memory(view, given.id).ref, depth=given.depth)
+    shown = [tool_results.affected(each) for each in found.worlds[: given.limit]]
+    return tool_results.Impact(
+        affected=shown, more=len(found) - len(shown), cut_off=list(found.cut_off[: tool_arguments.MAX_PAGE])
+    )
+
+
+def provenance(session: Session, given: tool_arguments.Provenance, call: Call) -> tool_results.Origins:
+    """``memory_provenance``."""
+    view = session.view()
+    found = view.provenance(session.memory(view, given.id).ref)
+    shown = [tool_results.origin(each) for each in found[: given.limit]]
+    return tool_results.Origins(rests_on=shown, more=len(found) - len(shown))
+
+
+def path(session: Session, given: tool_arguments.Way, call: Call) -> tool_results.Path:
+    """``memory_path``."""
+    view = session.view()
+    ends = [session.memory(view, each).ref for each in (given.id, given.to)]
+    found = view.shortest_path(*ends, depth=given.depth)
+    steps = []
+    for ref, edge in () if found is None else zip(found.path, found.edges, strict=True):
+        walked, world = view.edge(edge), view.get(ref)
+        name = "" if world is None else world.name[: tool_results.NAME]
+        steps.append(tool_results.Walked(id=ref, name=name, relation=walked.type, back=walked.source == ref))
+    return tool_results.Path(steps=steps)
+
+
+def resolve_kref(session: Session, given: tool_arguments.ResolveKref, call: Call) -> tool_results.Resolved:
+    """``memory_resolve_kref``."""
+    wanted = parse_kref(given.kref)
+    return tool_results.resolved(str(wanted), session.view(valid=given.valid, known=given.known).resolve_kref(wanted))
+
+
+def preferences(session: Session, given: tool_arguments.Preferences, call: Call) -> tool_results.Preferences:
+    """``memory_preferences``."""
+    found = session.view().preferences(given.subject, relation=given.relation)
+    shown = [tool_results.preference(each) for each in found[: given.limit]]
+    return tool_results.Preferences(preferences=shown, more=len(found) - len(shown))
 
 
 def _pairs(view: View, worlds: Iterator[World]) -> Iterator[tool_results.Conflict]:

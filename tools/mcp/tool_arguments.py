@@ -24,7 +24,8 @@ Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
 Label = Annotated[str, Meta(min_length=1, max_length=200)]
 Why = Annotated[str, Meta(max_length=2_000, description="The reason.")]
 DIGITS: Final = "^[0-9a-fA-F]{4,64}$"
-Reference = Annotated[str, Meta(pattern=DIGITS, description="A memory's id, or its first digits.")]
+ID_OR_KREF: Final = r"^([0-9a-fA-F]{4,64}|[kK][rR][eE][fF]://[^?#]{1,4000})$"
+Reference = Annotated[str, Meta(pattern=ID_OR_KREF, description="A memory's id, first digits, or kref.")]
 Time = Annotated[str, Meta(min_length=4, max_length=40, description="ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z.")]
 Known = Annotated[
     str | int, Meta(description="What had been learned by this time (ISO 8601), or by this commit (a whole number).")
@@ -264,6 +265,96 @@ class MarkMemory(Arguments):
     ] = None
     add_labels: Annotated[tuple[Label, ...], Meta(max_length=MAX_ABOUT)] = ()
     remove_labels: Annotated[tuple[Label, ...], Meta(max_length=MAX_ABOUT)] = ()
+    why: Why = ""
+
+
+class TagMemory(Arguments):
+    """``memory_tag``."""
+
+    id: Reference
+    tag: Annotated[Label, Meta(description="Such as published or decided.")]
+    version: Annotated[
+        Annotated[int, Meta(ge=1, le=2**31)] | None, Meta(description="Which version; what holds now if left out.")
+    ] = None
+    remove: Annotated[bool, Meta(description="Let it stand for nothing any more.")] = False
+    why: Why = ""
+
+
+class DeprecateMemory(Arguments):
+    """``memory_deprecate``."""
+
+    id: Reference
+    undo: Annotated[bool, Meta(description="Bring it back.")] = False
+    why: Why = ""
+
+
+class Reach(Arguments):
+    """``memory_impact``."""
+
+    id: Reference
+    depth: Annotated[int, Meta(ge=1, le=20, description="How many steps away at most.")] = 10
+    limit: Count = DEFAULT_PAGE
+
+
+class Provenance(Arguments):
+    """``memory_provenance``."""
+
+    id: Reference
+    limit: Count = DEFAULT_PAGE
+
+
+class Way(Arguments):
+    """``memory_path``."""
+
+    id: Reference
+    to: Annotated[Reference, Meta(description="The id or kref of the other memory.")]
+    depth: Annotated[int, Meta(ge=1, le=20, description="How many steps at most.")] = 20
+
+
+_KREF: Final = "kref://project/space/item.kind"
+KrefText = Annotated[str, Meta(min_length=7, max_length=4_000)]
+
+
+class ResolveKref(Arguments):
+    """``memory_resolve_kref``."""
+
+    kref: Annotated[KrefText, Meta(description=f"{_KREF}, with ?r=N for a version and &a=NAME for an artifact.")]
+    valid: Annotated[Time | None, Meta(description="What was true at this time (ISO 8601); now if left out.")] = None
+    known: Known | None = None
+
+
+class WriteAt(Arguments):
+    """``memory_write_at``."""
+
+    kref: Annotated[KrefText, Meta(description=f"{_KREF}: project and space are made if they are not there.")]
+    text: Annotated[Text, Meta(description="What it says.")]
+    valid_from: Annotated[Time | None, Meta(description="Since when it is true (ISO 8601); now if left out.")] = None
+    why: Why = ""
+
+
+Relation = Literal["prefers", "avoids", "rejected", "optimizes_for"]
+Named = Annotated[str, Meta(min_length=1, max_length=4_000, description="An id, a kref, or a name that one has.")]
+
+
+class Preferences(Arguments):
+    """``memory_preferences``."""
+
+    subject: Annotated[Named, Meta(description="Whose: an id, a kref, or a name that one has.")]
+    relation: Relation | None = None
+    limit: Count = DEFAULT_PAGE
+
+
+class Prefer(Arguments):
+    """``memory_prefer``."""
+
+    subject: Named
+    relation: Relation
+    object: Annotated[Named, Meta(description="What: an id, a kref, or a name that one has.")]
+    outcome: Annotated[
+        Literal["acted_upon", "succeeded", "reversed"] | None,
+        Meta(description="What came of acting by it; left out: it was said."),
+    ] = None
+    inferred: Annotated[bool, Meta(description="Nobody said it: you conclude it.")] = False
     why: Why = ""
 
 

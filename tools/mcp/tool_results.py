@@ -285,6 +285,98 @@ class Contradictions(msgspec.Struct, kw_only=True):
     next_cursor: str | None
 
 
+class Affected(msgspec.Struct, kw_only=True):
+    """A memory that depends on another one, so many steps away; ``path`` leads to it."""
+
+    id: str
+    type: str
+    name: str
+    depth: int
+    path: list[str]
+
+
+class Impact(msgspec.Struct, kw_only=True):
+    """What depends on a memory, the nearest first; ``more`` counts what is not shown.
+
+    ``cut_off`` are memories behind which more lies deeper.
+    """
+
+    affected: list[Affected]
+    more: int
+    cut_off: list[str]
+
+
+class Origin(Basis):
+    """A memory that another was made of, with its type and name."""
+
+    type: str
+    name: str
+
+
+class Origins(msgspec.Struct, kw_only=True):
+    """What a memory was made of, at any remove, the nearest first; ``more`` counts what is not shown."""
+
+    rests_on: list[Origin]
+    more: int
+
+
+class Walked(msgspec.Struct, kw_only=True):
+    """One step of a way: the memory that it leads to, and the relation that was followed, ``back`` if backwards."""
+
+    id: str
+    name: str
+    relation: str
+    back: bool
+
+
+class Path(msgspec.Struct, kw_only=True):
+    """A shortest way from one memory to another; empty if there is none, or if both are one."""
+
+    steps: list[Walked]
+
+
+class ResolvedArtifact(msgspec.Struct, kw_only=True):
+    """A pointer to what is kept elsewhere. Nothing was opened."""
+
+    name: str
+    location: str
+    media_type: str
+    size: int | None
+    hash: str
+
+
+class Resolved(msgspec.Struct, kw_only=True):
+    """What a kref stands for: a version of a memory, an artifact, or neither if no version holds."""
+
+    kref: str
+    memory: Memory | None
+    version: int | None
+    artifact: ResolvedArtifact | None
+
+
+class Preference(msgspec.Struct, kw_only=True):
+    """What somebody prefers, avoids, rejected or optimizes for, and how sure that is, from 0 to 1.
+
+    ``stated`` counts statements; ``inferred``: nobody stated it. ``outcomes`` count what came of acting by it.
+    """
+
+    id: str
+    relation: str
+    name: str
+    confidence: float
+    stated: int
+    inferred: bool
+    outcomes: dict[str, int]
+    why: str
+
+
+class Preferences(msgspec.Struct, kw_only=True):
+    """The preferences of somebody, the surest first; ``more`` counts what is not shown."""
+
+    preferences: list[Preference]
+    more: int
+
+
 class Verified(msgspec.Struct, kw_only=True):
     """Whether the store is what was written to it.
 
@@ -379,6 +471,42 @@ def _basis(found: worlddb.Basis) -> Basis:
         learned_at=format_time(found.ingested_at),
         source=_source(found.source, SHOWN),
         trust=found.trust,
+    )
+
+
+def affected(found: worlddb.Reached) -> Affected:
+    """Return a memory that a walk came to."""
+    return Affected(id=found.ref, type=found.type, name=_line(found.name), depth=found.depth, path=list(found.path))
+
+
+def origin(found: worlddb.Basis) -> Origin:
+    """Return a memory that another one was made of."""
+    return Origin(**msgspec.structs.asdict(_basis(found)), type=found.type, name=_line(found.name))
+
+
+def preference(found: worlddb.Preference) -> Preference:
+    """Return a preference."""
+    return Preference(
+        id=found.object,
+        relation=found.relation,
+        name=_line(found.name),
+        confidence=found.confidence,
+        stated=found.stated,
+        inferred=found.inferred,
+        outcomes=found.outcomes,
+        why=found.why[:SHOWN],
+    )
+
+
+def resolved(kref: str, found: World | worlddb.Artifact | None) -> Resolved:
+    """Return what a kref stands for."""
+    item = found if isinstance(found, World) else None
+    pointer = found if isinstance(found, worlddb.Artifact) else None
+    return Resolved(
+        kref=kref,
+        memory=None if item is None else memory(item),
+        version=None if item is None else item.number,
+        artifact=None if pointer is None else ResolvedArtifact(**msgspec.structs.asdict(pointer)),
     )
 
 

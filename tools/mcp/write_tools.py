@@ -24,6 +24,7 @@ from worlddb import (
     World,
     format_time,
     memory_scopes,
+    parse_kref,
     parse_time,
 )
 from worlddb.memory_scopes import Label, Link, ScopeKey, check_statement_type, left_out, looked, notes_inside, to_link
@@ -320,6 +321,62 @@ def mark(session: Session, given: tool_arguments.MarkMemory, call: Call) -> tool
         if given.remove_labels:
             tx.unlabel(found.ref, *given.remove_labels, why=given.why)
     return _done(session, tx.receipt, found.ref)
+
+
+def tag(session: Session, given: tool_arguments.TagMemory, call: Call) -> tool_results.Done:
+    """``memory_tag``."""
+    if given.remove and given.version is not None:
+        raise InputError("Both remove and version were given", "Give one of them")
+    found = session.statement(session.view(), given.id, entries=True).ref
+    if given.remove:
+        receipt = session.db.untag(found, given.tag, why=given.why)
+    else:
+        receipt = session.db.tag(found, given.tag, version=given.version, why=given.why)
+    receipt.raise_if_refused()
+    return _done(session, receipt, found)
+
+
+def deprecate(session: Session, given: tool_arguments.DeprecateMemory, call: Call) -> tool_results.Done:
+    """``memory_deprecate``."""
+    found = session.statement(session.view(), given.id, entries=True).ref
+    receipt = (session.db.undeprecate if given.undo else session.db.deprecate)(found, why=given.why)
+    receipt.raise_if_refused()
+    return _done(session, receipt, found)
+
+
+def write_at(session: Session, given: tool_arguments.WriteAt, call: Call) -> tool_results.Done:
+    """``memory_write_at``."""
+    _check_text(given.text)
+    wanted = parse_kref(given.kref)
+    check_statement_type(wanted.kind)
+    receipt = session.db.create_at(
+        wanted,
+        content=given.text,
+        within=session.world,
+        valid_from=given.valid_from,
+        source=call.source,
+        why=given.why,
+    )
+    receipt.raise_if_refused()
+    session.embed_new()
+    return _done(session, receipt, receipt.ref)
+
+
+def prefer(session: Session, given: tool_arguments.Prefer, call: Call) -> tool_results.Done:
+    """``memory_prefer``."""
+    view = session.view()
+    ends = [view.reference_of(each) for each in (given.subject, given.object)]
+    receipt = session.db.prefer(
+        ends[0],
+        given.relation,
+        ends[1],
+        outcome=given.outcome,
+        inferred=given.inferred,
+        within=session.world,
+        why=given.why,
+    )
+    receipt.raise_if_refused()
+    return _done(session, receipt, receipt.ref)
 
 
 def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:

@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.beliefs import artifact, kref
-from worlddb.log.model import errors, limits
+from worlddb.log.model import errors, ids, limits
+from worlddb.log.model import events as ev
+from worlddb.query.beliefs import preferences
 from worlddb.query.reads.world_lookup import PROJECT, SPACE
 from worlddb.query.records.records import World
 from worlddb.query.view.view import View
@@ -114,6 +116,63 @@ def _with(item: World, artifacts: Iterable[artifact.Artifact], why: str, *, is_s
         return Found([cmd.Alias(ref=ref, aliases=())], (ref,))
     properties = artifact.with_artifacts(item.properties, artifacts)
     return Found([cmd.Revise(ref=ref, properties=properties, why=why)], (ref,))
+
+
+def prefer(
+    view: View,
+    relation: str,
+    ends: tuple[Any, Any],
+    said: dict[str, Any],
+    asked: dict[str, Any],
+    within: bytes | None,
+) -> Found:
+    """The edge of a preference or of an outcome, with the relation if none of the name is in force.
+
+    ``said`` are its properties, ``asked`` fields of the command.
+    """
+    kind = preferences.checked_relation(relation)
+    source, target = (bytes.fromhex(view.reference_of(end)) for end in ends)
+    edge = cmd.Link(source_ref=source, type=kind, target_ref=target, properties=said, **asked)
+    if any(each.name == kind for each in view.edge_types()):
+        return Found([edge], (source, target))
+    laws = ev.Laws().packed()
+    declared = cmd.Register(type=kind, handler_version=1, digest=laws, digest_of="laws", world=within)
+    return Found([declared, edge], (source, target))
+
+
+def preference_properties(
+    outcome: str | None, inferred: bool, confidence: float | None, based_on: Iterable[Any], given: dict[str, Any]
+) -> dict[str, Any]:
+    """What an edge says of a preference beside the caller's own properties.
+
+    Raises:
+        InputError: there is no such outcome, it is not a statement that is inferred, or a property is taken.
+    """
+    limits.checked_flag(inferred, "inferred")
+    bases = [ids.as_ref(each) for each in limits.checked_list(based_on, "based_on")]
+    if outcome is not None and outcome not in preferences.OUTCOMES:
+        raise errors.InputError(
+            f"The outcome is {errors.shown(outcome)}", f"Give one of: {', '.join(preferences.OUTCOMES)}"
+        )
+    if outcome is not None and (inferred or confidence is not None or bases):
+        raise errors.InputError(
+            "An outcome was given, and what is said of statements", "Leave inferred, confidence and based_on out"
+        )
+    if bases and not inferred:
+        raise errors.InputError("based_on was given of what is not inferred", "Give inferred=True")
+    if confidence is not None and not 0 <= limits.checked_amount(confidence, "confidence") <= 1:
+        raise errors.InputError(f"confidence is {confidence}", "Give a number from 0 to 1")
+    said = {
+        preferences.OUTCOME: outcome,
+        preferences.INFERRED: inferred or None,
+        preferences.CONFIDENCE: confidence,
+        preferences.BASED_ON: [each.hex() if isinstance(each, bytes) else each for each in bases] or None,
+    }
+    said = {name: value for name, value in said.items() if value is not None}
+    taken = sorted(said.keys() & given.keys())
+    if taken:
+        raise errors.InputError(f"properties has {taken[0]!r}, which is an argument", "Give it as that alone")
+    return given | said
 
 
 def _holding(view: View, ref: Any) -> World:

@@ -1,0 +1,122 @@
+"""What somebody prefers, avoids, rejected or optimises for, and how sure that is by all that was said (Hydra §2.1.3).
+
+Every statement of a preference, and every outcome of acting by it, is an edge of its own from subject to object.
+Nothing is added up when it is written: confidence is read from the edges that a view sees, as of any commit.
+
+    confidence = s / (s + a + 1)
+
+``s`` is the sum of what speaks for it, ``a`` of what speaks against it: a statement weighs its own confidence (1, or
+1/2 if it was inferred), ``acted_upon`` 1 and ``succeeded`` 2; ``reversed`` weighs 2 against. What speaks for the
+opposite of the same object (to prefer or to optimise for, beside to avoid or to reject) speaks against it.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from worlddb.log.model import errors
+from worlddb.projections.tables.reads import asof, table_reads
+from worlddb.query.reads import adjacency
+from worlddb.query.records import records
+from worlddb.query.snapshot import visible
+
+FOR, AGAINST = ("prefers", "optimizes_for"), ("avoids", "rejected")
+RELATIONS: Final = ("prefers", "avoids", "rejected", "optimizes_for")
+OUTCOMES: Final = {"acted_upon": 1.0, "succeeded": 2.0, "reversed": -2.0}
+"""What came of acting by a preference, and what it weighs."""
+INFERRED_WEIGHT: Final = 0.5
+OUTCOME, INFERRED, CONFIDENCE, BASED_ON = "outcome", "inferred", "confidence", "based_on"
+"""The properties of an edge that say what it adds."""
+
+
+def checked_relation(relation: object) -> str:
+    """The name of a relation that is a preference.
+
+    Raises:
+        InputError: it is none.
+    """
+    if relation not in RELATIONS:
+        raise errors.InputError(f"The preference is {errors.shown(relation)}", f"Give one of: {', '.join(RELATIONS)}")
+    return str(relation)
+
+
+class _Said(NamedTuple):
+    """What one edge adds: so much for, so much against; a statement says also whether it was inferred."""
+
+    edge: records.Edge
+    support: float
+    against: float
+    outcome: str
+    inferred: bool
+
+
+def preferences(
+    snapshot: visible.VisibleSnapshot, nodes: Iterable[int], relation: str | None
+) -> list[records.Preference]:
+    """The preferences of some worlds, which count as one, the surest first and then in log order.
+
+    What is erased, deprecated or hidden by a deadline is no preference that is shown, nor one that counts.
+    """
+    said: dict[tuple[str, str], list[_Said]] = {}
+    named: dict[str, str | None] = {}
+    for kind in RELATIONS:
+        for edge in adjacency.edges_of(snapshot, nodes, adjacency.EdgeFilter(kind, "out", False, None)):
+            if edge.target not in named:
+                named[edge.target] = _name(snapshot, edge.target)
+            if named[edge.target] is not None:
+                said.setdefault((kind, edge.target), []).append(_weighed(edge))
+    support = {pair: sum(each.support for each in given) for pair, given in said.items()}
+    found = []
+    for (kind, target), given in said.items():
+        others = AGAINST if kind in FOR else FOR
+        opposed = sum(support.get((other, target), 0.0) for other in others)
+        if relation in (None, kind):
+            found.append(_told(kind, given, named[target] or "", opposed))
+    return sorted(found, key=lambda each: -each.confidence)
+
+
+def _name(snapshot: visible.VisibleSnapshot, ref: str) -> str | None:
+    """The name of an object, or its text if it has none; ``None`` if it is not looked at."""
+    moment = snapshot.place.moment
+    try:
+        node = table_reads.find_node(snapshot.tables, bytes.fromhex(ref), moment.seq)
+    except errors.UnknownReference:
+        return None
+    seen = asof.version_at(snapshot.tables, node, moment) or asof.newest_version(snapshot.tables, node, moment.seq)
+    body = None if seen is None or snapshot.hides(node) else snapshot.body(seen.row)
+    return None if body is None else body.name or body.content
+
+
+def _weighed(edge: records.Edge) -> _Said:
+    given: Mapping[str, Any] = edge.properties
+    outcome = given.get(OUTCOME)
+    if isinstance(outcome, str) and outcome in OUTCOMES:
+        outcome_weight = OUTCOMES[outcome]
+        return _Said(edge, max(outcome_weight, 0.0), max(-outcome_weight, 0.0), outcome, False)
+    inferred = given.get(INFERRED) is True
+    weight: Any = given.get(CONFIDENCE)
+    if type(weight) not in (int, float) or not 0 <= weight <= 1:
+        weight = INFERRED_WEIGHT if inferred else 1.0
+    return _Said(edge, float(weight), 0.0, "", inferred)
+
+
+def _told(kind: str, given: list[_Said], name: str, opposed: float) -> records.Preference:
+    stated = [each for each in given if not each.outcome]
+    support = sum(each.support for each in given)
+    against = sum(each.against for each in given) + opposed
+    outcomes = {what: sum(each.outcome == what for each in given) for what in OUTCOMES}
+    return records.Preference(
+        subject=given[0].edge.source,
+        relation=kind,
+        object=given[0].edge.target,
+        name=name,
+        confidence=round(support / (support + against + 1.0), 6),
+        support=support,
+        against=against,
+        stated=sum(not each.inferred for each in stated),
+        inferred=not any(not each.inferred for each in stated),
+        outcomes={what: count for what, count in outcomes.items() if count},
+        edges=tuple(each.edge.ref for each in given),
+        since_seq=given[0].edge.seq,
+        last_seq=given[-1].edge.seq,
+        why=next((each.edge.why for each in reversed(given) if each.edge.why), ""),
+    )

@@ -1,0 +1,140 @@
+"""The set ``beliefs`` of the MCP server's tools, called as the server calls them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+
+import worlddb
+from tests.house.test_docs import text_of
+from tests.house.test_docs_facts import quoted, rows, section
+from worlddb import InputError, InvalidKref, UnknownReference
+from worlddb.tools.mcp import catalogue
+from worlddb.tools.mcp.server import MemoryServer
+from worlddb.tools.mcp.session import Call, Session
+
+API = "kref://atlas/api/wire.decision"
+BELIEFS = catalogue.tools_of("beliefs")
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[worlddb.Database]:
+    with worlddb.open(tmp_path / "store", author="assistant", embedder=None) as store:
+        yield store
+
+
+def call(desk: Session, name: str, /, **arguments: Any) -> Any:
+    (tool,) = (tool for tool in catalogue.tools_of("all,beliefs") if tool.name == name)
+    answer = tool.run(desk, tool.takes.taken(arguments), Call("a client", name))
+    assert isinstance(answer, tool.gives)
+    return msgspec.to_builtins(answer)
+
+
+def test_the_set_is_offered_only_to_whoever_names_it_and_is_documented(db: worlddb.Database) -> None:
+    assert not {tool.name for tool in BELIEFS} & {tool.name for tool in catalogue.tools_of("all")}
+    assert all(len(tool.description) < 130 for tool in BELIEFS)
+    table = rows(section(text_of("docs/mcp.md"), "## Tools about beliefs"))
+    told = {quoted(row[0])[0]: (row[1], quoted(row[2])) for row in table}
+    for tool in BELIEFS:
+        kind = "reads" if tool.read_only else "writes"
+        assert told[tool.name] == (kind, [field.name for field in msgspec.structs.fields(tool.takes)])
+    assert told.keys() == {tool.name for tool in BELIEFS}
+
+    async def listed() -> None:
+        server = MemoryServer(Session(db), tools=catalogue.tools_of("core,beliefs"))
+        names = [tool.name for tool in await server.list_tools()]
+        assert set(names) == {tool.name for tool in catalogue.tools_of("core")} | told.keys()
+
+    anyio.run(listed)
+
+
+def test_an_item_is_written_and_read_at_its_kref(db: worlddb.Database) -> None:
+    desk = Session(db)
+    made = call(desk, "memory_write_at", kref=API, text="Use REST", valid_from="2026-01-01", why="decided")
+    assert call(desk, "memory_write_at", kref=API, text="Use REST")["outcome"] == "unchanged"
+    assert call(desk, "memory_write_at", kref=API, text="Use gRPC", valid_from="2026-02-01")["id"] == made["id"]
+    now = call(desk, "memory_resolve_kref", kref=API)
+    assert (now["memory"]["text"], now["version"], now["kref"]) == ("Use gRPC", 2, API)
+    assert call(desk, "memory_resolve_kref", kref=f"{API}?r=1")["memory"]["text"] == "Use REST"
+    assert call(desk, "memory_resolve_kref", kref=API, valid="2026-01-10")["version"] == 1
+    db.attach(API, worlddb.Artifact(name="spec", location="s3://bucket/spec"))
+    found = call(desk, "memory_resolve_kref", kref=f"{API}?a=spec")
+    assert found["memory"] is None and found["artifact"]["location"] == "s3://bucket/spec"
+    assert call(desk, "memory_read", id=API)["id"] == call(desk, "memory_history", id=API)["versions"][0]["id"]
+    call(desk, "memory_retire", id=API)
+    assert call(desk, "memory_resolve_kref", kref=API)["memory"] is None
+    for wrong in ("kref://atlas", f"{API}?r=0"):
+        with pytest.raises(InvalidKref):
+            call(desk, "memory_resolve_kref", kref=wrong)
+    with pytest.raises(InputError, match="cannot be a Scope"):
+        call(desk, "memory_write_at", kref="kref://atlas/api/x.Scope", text="x")
+    with pytest.raises(msgspec.ValidationError):
+        call(desk, "memory_read", id=f"{API}?r=1")
+
+
+def test_tags_and_deprecation_are_set_and_taken_back(db: worlddb.Database) -> None:
+    desk, ref = Session(db), db.create_at(API, content="Use REST").ref
+    db.create_at(API, content="Use gRPC")
+    assert call(desk, "memory_tag", id=API, tag="decided", version=1)["id"] == ref
+    assert db.view().get(ref, tag="decided").content == "Use REST"  # type: ignore[union-attr]
+    call(desk, "memory_tag", id=ref[:8], tag="decided")
+    assert call(desk, "memory_tag", id=ref, tag="decided")["outcome"] == "unchanged"
+    assert db.view().get(ref).tags == {"decided": 2}  # type: ignore[union-attr]
+    call(desk, "memory_tag", id=ref, tag="decided", remove="true")
+    with pytest.raises(UnknownReference):
+        call(desk, "memory_tag", id=ref, tag="decided", remove=True)
+    with pytest.raises(InputError, match="remove and version"):
+        call(desk, "memory_tag", id=ref, tag="decided", remove=True, version=1)
+    call(desk, "memory_deprecate", id=API, why="outdated")
+    assert call(desk, "memory_resolve_kref", kref=API)["memory"] is None
+    call(desk, "memory_deprecate", id=ref, undo=True)
+    assert call(desk, "memory_resolve_kref", kref=API)["memory"]["id"] == ref
+
+
+def test_what_depends_on_a_memory_what_it_rests_on_and_how_two_are_joined(db: worlddb.Database) -> None:
+    desk = Session(db)
+    report, summary, plan = (db.create("Fact", name, content=name).ref for name in ("report", "summary", "plan"))
+    db.link(summary, "derived_from", report)
+    db.link(plan, "derived_from", summary)
+    found = call(desk, "memory_impact", id=report, limit=1)
+    assert ([each["id"] for each in found["affected"]], found["more"], found["cut_off"]) == ([summary], 1, [])
+    assert call(desk, "memory_impact", id=report, depth=1)["cut_off"] == [summary]
+    found = call(desk, "memory_provenance", id=plan)
+    assert [(each["id"], each["steps"], each["author"]) for each in found["rests_on"]] == [
+        (summary, 1, "assistant"),
+        (report, 2, "assistant"),
+    ]
+    steps = call(desk, "memory_path", id=plan, to=report)["steps"]
+    assert [(each["id"], each["relation"], each["back"]) for each in steps] == [
+        (summary, "derived_from", False),
+        (report, "derived_from", False),
+    ]
+    assert call(desk, "memory_path", id=report, to=summary)["steps"][0]["back"]
+
+
+def test_a_server_of_one_world_sees_and_makes_nothing_outside(db: worlddb.Database) -> None:
+    theirs, ours = (db.create("Topic", name).ref for name in ("Theirs", "Ours"))
+    db.create_at(API, content="theirs", within=theirs)
+    secret = db.view(world=theirs).reference_of(API)
+    desk = Session(db, ours)
+    for name, given in (
+        ("memory_resolve_kref", {"kref": API}),
+        ("memory_tag", {"id": secret, "tag": "x"}),
+        ("memory_deprecate", {"id": secret}),
+        ("memory_impact", {"id": secret}),
+        ("memory_provenance", {"id": secret}),
+        ("memory_path", {"id": secret, "to": secret}),
+    ):
+        with pytest.raises(UnknownReference):
+            call(desk, name, **given)
+    made = call(desk, "memory_write_at", kref=API, text="ours")
+    assert made["seq"] is None and made["id"] != secret
+    assert call(desk, "memory_resolve_kref", kref=API)["memory"]["text"] == "ours"
+    assert db.view(world=theirs).get(API).content == "theirs"  # type: ignore[union-attr]
+    assert json.dumps(made).find(theirs) == -1
