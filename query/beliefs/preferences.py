@@ -17,7 +17,7 @@ from worlddb.log.model import errors
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.query.reads import adjacency
 from worlddb.query.records import records
-from worlddb.query.snapshot import visible
+from worlddb.query.snapshot import edge_rules, visible
 
 FOR, AGAINST = ("prefers", "optimizes_for"), ("avoids", "rejected")
 RELATIONS: Final = ("prefers", "avoids", "rejected", "optimizes_for")
@@ -50,7 +50,7 @@ class _Said(NamedTuple):
 
 
 def preferences(
-    snapshot: visible.VisibleSnapshot, nodes: Iterable[int], relation: str | None
+    snapshot: visible.VisibleSnapshot, spec: edge_rules.Spec, nodes: Iterable[int], relation: str | None
 ) -> list[records.Preference]:
     """The preferences of some worlds, which count as one, the surest first and then in log order.
 
@@ -59,7 +59,7 @@ def preferences(
     said: dict[tuple[str, str], list[_Said]] = {}
     named: dict[str, str | None] = {}
     for kind in RELATIONS:
-        for edge in adjacency.edges_of(snapshot, nodes, adjacency.EdgeFilter(kind, "out", False, None)):
+        for edge in adjacency.edges_of(snapshot, spec, nodes, adjacency.EdgeFilter(kind, "out", False, None)):
             if edge.target not in named:
                 named[edge.target] = _name(snapshot, edge.target)
             if named[edge.target] is not None:

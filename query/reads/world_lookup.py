@@ -401,6 +401,32 @@ def _directly_in(
     return None
 
 
+def kref_of(snapshot: VisibleSnapshot, spec: edge_rules.Spec, node: int) -> kref.Kref | None:
+    """The kref of a world by its present name and place; ``None`` if it has none that leads back to it."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+
+    def told(at: int) -> records.World | None:
+        return build.world(snapshot, at, moment, spec, include_superseded=True)
+
+    item, spaces, here = told(node), list[str](), node
+    for _ in range(kref.MAX_SPACES + 1):
+        around = ((up, told(up)) for up in containers_at(tables, here, moment))
+        found = next(((up, each) for up, each in around if each is not None and each.type in (PROJECT, SPACE)), None)
+        if item is None or found is None:
+            return None
+        here, container = found
+        if container.type == PROJECT:
+            try:
+                made = kref.Kref(container.name, tuple(reversed(spaces)), item.name, item.type)
+                wanted = kref.parse_kref(str(made))
+                return wanted if kref_node(snapshot, spec, wanted) == node else None
+            except errors.InputError:
+                # Not every name can stand in a kref, and several worlds may have one.
+                return None
+        spaces.append(container.name)
+    return None
+
+
 def version_of(snapshot: VisibleSnapshot, spec: edge_rules.Spec, node: int, number: int) -> records.World | None:
     """A version of a world by its number, whether it holds or not; ``None`` if the world is hidden.
 

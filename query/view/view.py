@@ -239,6 +239,15 @@ class View:
             )
         return there[wanted.artifact]
 
+    def kref_of(self, ref: Any) -> kref.Kref | None:
+        """The kref of a world by its present name, type and place; ``None`` if no kref leads to it so.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        with self._snapshot() as snapshot:
+            return world_lookup.kref_of(snapshot, self.spec, self._named(snapshot, ref))
+
     def artifacts(self, ref: Any) -> list[artifact.Artifact]:
         """The artifacts of a world, by name, of the version that is valid in this view; of a kref, of its version.
 
@@ -500,7 +509,7 @@ class View:
         with self._snapshot() as snapshot:
             node = self._named(snapshot, subject)
             one = world_lookup.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
-            return preferences.preferences(snapshot, one, wanted)
+            return preferences.preferences(snapshot, self.spec, one, wanted)
 
     def edge(self, ref: Any) -> records.Edge:
         """One edge by its reference; unlinked ones are unknown to views after the unlink."""

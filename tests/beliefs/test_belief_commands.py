@@ -27,11 +27,15 @@ def test_an_item_is_made_read_renamed_and_has_artifacts_by_its_kref(run: Here) -
     assert run.json("kref", API, "--valid", "2026-01-10")["world"]["number"] == 1
     assert run.json("kref", API, "--rename", "protocol")["ref"] == made["ref"]
     assert run.json("show", API)["name"] == "protocol"
+    assert run.json("kref", "protocol")["kref"] == "kref://atlas/api/protocol.decision"
+    assert run("kref", "api").code == 1
     attached = ("--location", "s3://bucket/runs.csv", "--media-type", "text/csv", "--size", "18")
     assert run.json("artifact", API, "runs.csv", *attached)["events"] > 0
     (artifact,) = run.json("artifact", API)["artifacts"]
     assert artifact == run.json("kref", f"{API}?a=runs.csv")["artifact"]
     assert (artifact["location"], artifact["size"]) == ("s3://bucket/runs.csv", 18)
+    shown = run("show", API).out
+    assert "runs.csv  s3://bucket/runs.csv" in shown and "properties" not in shown
     assert run.json("artifact", f"{API}?r=1")["artifacts"] == []
     assert run("artifact", "protocol", "runs.csv", "--remove").code == 0
     assert "no artifacts" in run("artifact", "protocol").out and "Use gRPC" in run("kref", API).out

@@ -194,6 +194,19 @@ def test_a_rename_keeps_the_kref_and_adds_an_alias(db: worlddb.Database) -> None
     assert db.rename(API, "api-plan").events == 0
 
 
+def test_a_world_knows_the_kref_that_leads_to_it_where_it_lies(db: worlddb.Database) -> None:
+    ref = db.create_at("kref://proj/Team A/sub/api.v2.decision", content="REST").ref
+    assert str(db.view().kref_of(ref)) == "kref://proj/Team%20A/sub/api.v2.decision"
+    db.rename(ref, "a/b?")
+    found = db.view().kref_of(ref)
+    assert str(found) == "kref://proj/Team%20A/sub/a%2Fb%3F.decision" and db.view().reference_of(found) == ref
+    twin = db.create("decision", "a/b?", world=db.view().containers(ref)[0], resolve=False)
+    loose = db.create("Fact", "loose", content="x")
+    assert [db.view().kref_of(each) for each in (twin, loose, "proj")] == [None, None, None]
+    db.rename(ref, " odd ")
+    assert db.view().kref_of(ref) is None
+
+
 def test_an_item_that_was_moved_keeps_its_kref(db: worlddb.Database) -> None:
     ref = db.create_at(API, content="REST").ref
     archive = db.create("Topic", "Archive")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import worlddb
 from tests.support.faults.traces import traces
-from tests.tools.mcp.test_mcp_tools import Session
 from worlddb import Database, InputError, Preference, UnknownReference
 from worlddb.tools.mcp import catalogue
-from worlddb.tools.mcp.session import Call
+from worlddb.tools.mcp.session import Call, Session
 
 WEIGHTS = {"acted_upon": 1.0, "succeeded": 2.0, "reversed": -2.0}
 OPPOSED = {
@@ -129,15 +129,15 @@ def test_a_model_notes_preferences_and_asks_for_them(db: Database) -> None:
     desk = Session(db)
     tools = {tool.name: tool for tool in catalogue.tools_of("beliefs")}
 
-    def call(name: str, **given: object) -> object:
+    def call(name: str, **given: object) -> Any:
         return tools[name].run(desk, tools[name].takes.taken(given), Call("a client", name))
 
     call("memory_prefer", subject="Ana", relation="avoids", object="SaaS", why="said so")
     call("memory_prefer", subject="Ana", relation="avoids", object="SaaS", outcome="succeeded")
     call("memory_prefer", subject="Ana", relation="optimizes_for", object="cost", inferred=True)
     answer = call("memory_preferences", subject="Ana", limit=1)
-    (first,) = answer.preferences  # type: ignore[attr-defined]
-    assert (first.name, first.relation, first.confidence, answer.more) == ("SaaS", "avoids", 0.75, 1)  # type: ignore[attr-defined]
+    (first,) = answer.preferences
+    assert (first.name, first.relation, first.confidence, answer.more) == ("SaaS", "avoids", 0.75, 1)
 
 
 @pytest.mark.parametrize(

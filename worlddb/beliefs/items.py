@@ -101,6 +101,7 @@ def attach(view: View, ref: Any, given: artifact.Artifact, why: str) -> Found:
 
 def detach(view: View, ref: Any, name: str, why: str) -> Found:
     """A version without the artifact of a name."""
+    limits.checked_text(name, "name", limits.MAX_LABEL_BYTES)
     item = _holding(view, ref)
     there = artifact.in_properties(item.properties)
     if there.pop(name, None) is None:

@@ -3,11 +3,12 @@
 from typing import Any, Final
 
 import worlddb
-from worlddb import Artifact, Basis, Reached, World
+from worlddb import Artifact, Basis, Reached, View, World
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 from worlddb.tools.cli.write.write_commands import written
 
 NOT_FOUND: Final = 1
+_SCHEME: Final = "kref://"
 _DEPTH: Final = 10
 _FURTHEST: Final = 20
 
@@ -116,7 +117,11 @@ def _path(args: Namespace, out: Output) -> int:
 
 
 def _kref_arguments(parser: Parser) -> None:
-    parser.add_argument("ref", metavar="KREF", help="kref://project/space/item.kind, and ?r=N&a=NAME to read")
+    parser.add_argument(
+        "ref",
+        metavar="KREF",
+        help="kref://project/space/item.kind, to read also with ?r=N&a=NAME; or a world, for its kref",
+    )
     parser.add_argument("--content", metavar="TEXT", help="make it, or revise it; - reads from standard input")
     parser.add_argument("--valid-from", metavar="TIME", help="with --content: since when (default: now)")
     parser.add_argument("--rename", metavar="NAME", help="give the item another name; its kref stays")
@@ -131,6 +136,8 @@ def _kref(args: Namespace, out: Output) -> int:
         return _write_item(args, out)
     with stores.existing(args) as db:
         view = stores.view_of(db, _looking(args))
+        if not args.ref.lower().startswith(_SCHEME):
+            return _kref_of(args, out, view)
         wanted = worlddb.parse_kref(args.ref)
         found = view.resolve_kref(wanted, include_deprecated=args.include_deprecated)
         named = {"kref": str(wanted), "view": wire.view(view)}
@@ -149,6 +156,16 @@ def _kref(args: Namespace, out: Output) -> int:
         else:
             document = {"artifact": None if found is None else wire.record(found)}
         out.answer(named | document, write)
+    return NOT_FOUND if found is None else DONE
+
+
+def _kref_of(args: Namespace, out: Output, view: View) -> int:
+    """Tell the kref of a world that was named in another way."""
+    ref = stores.world_of(view, args.ref)
+    found = view.kref_of(ref)
+    told = "It has no kref: it lies in no space, or another world has its name there." if found is None else str(found)
+    document = {"ref": ref, "kref": None if found is None else str(found), "view": wire.view(view)}
+    out.answer(document, lambda page: page.line(told))
     return NOT_FOUND if found is None else DONE
 
 
@@ -206,7 +223,7 @@ def _artifact(args: Namespace, out: Output) -> int:
 def _artifacts(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, _looking(args))
-        ref = args.ref if args.ref.lower().startswith("kref://") else stores.world_of(view, args.ref)
+        ref = args.ref if args.ref.lower().startswith(_SCHEME) else stores.world_of(view, args.ref)
         found = view.artifacts(ref)
 
         def write(page: Page) -> None:

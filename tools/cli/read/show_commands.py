@@ -170,8 +170,12 @@ def _fields(
         yield "trust", [world.trust]
     for name, line in wire.marks(world):
         yield name, [line]
-    if world.properties:
-        yield "properties", [wire.provenance(world.properties)]
+    artifacts = view.artifacts(world.ref) if "artifacts" in world.properties else []
+    for each in artifacts:
+        yield "artifact", [each.name, (f"  {each.location}", "dim")]
+    properties = {name: value for name, value in world.properties.items() if not artifacts or name != "artifacts"}
+    if properties:
+        yield "properties", [wire.provenance(properties)]
 
 
 def _erased(erasure: Erasure) -> str:
