@@ -554,7 +554,7 @@ class WriteCalls(ABC):
                 at=given.at,
                 whole=given.whole,
                 among=0 if given.each else self._next_compound(),
-                expects=outlook.get(item.hex()) if isinstance(item, bytes) else None,
+                expects=outlook.get(item.hex() if isinstance(item, bytes) else str(item)),
                 why=why,
             )
             for item, said in given.by_item

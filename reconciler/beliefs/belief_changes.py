@@ -253,10 +253,9 @@ def rollback(ctx: context.Context, command: cmd.Rollback, details: int) -> draft
     return draft.Decision(lineage, position)
 
 
-_REVERSIBLE: Final = (
-    *(ev.Revised, ev.Closed, ev.Lost, ev.Voided, ev.Ended),
-    *(ev.Tagged, ev.Deprecated, ev.Pinned, ev.Embedded, ev.EmbeddedThrough),
-)
+_OF_TIME: Final = (ev.Revised, ev.Closed, ev.Lost, ev.Voided, ev.Ended)
+_OF_MARKS: Final = (ev.Tagged, ev.Deprecated, ev.Pinned)
+_REVERSIBLE: Final = (*_OF_TIME, *_OF_MARKS, ev.Embedded, ev.EmbeddedThrough)
 """Events that a commit may have which is taken back; vectors go with what they are of."""
 
 
@@ -277,8 +276,10 @@ def take_back(ctx: context.Context, command: cmd.TakeBack, details: int) -> draf
                 f"Commit {seq} did more than change beliefs and marks: {kind}",
                 "Take back what it did one by one: unlink, retire, undo a proposal",
             )
-    touched = dict.fromkeys(event.lineage for event in events if isinstance(event, _REVERSIBLE[:5]))
-    for lineage in touched:
+    named = dict.fromkeys(event.lineage for event in events if isinstance(event, _OF_TIME + _OF_MARKS))
+    if not named:
+        ctx.refuse("not_taken_back", f"Commit {seq} changed no beliefs and no marks", "Name another one")
+    for lineage in dict.fromkeys(event.lineage for event in events if isinstance(event, _OF_TIME)):
         _restore(ctx, seq, lineage, command)
     for event in events:
         if isinstance(event, ev.Tagged):
@@ -288,10 +289,10 @@ def take_back(ctx: context.Context, command: cmd.TakeBack, details: int) -> draf
                 _refuse_changed(ctx, seq, event.lineage)
             _assign(ctx, node, event.tag, before, command.why)
         elif isinstance(event, ev.Deprecated):
-            _switch(ctx, seq, event, mark_rows.is_deprecated, event.is_deprecated, details)
+            _switch(ctx, seq, event, mark_rows.is_deprecated, event.is_deprecated, command.why)
         elif isinstance(event, ev.Pinned):
-            _switch(ctx, seq, event, mark_rows.is_pinned, event.is_pinned, details)
-    return draft.Decision(ctx.draft.log.chain(seq))
+            _switch(ctx, seq, event, mark_rows.is_pinned, event.is_pinned, command.why)
+    return draft.Decision(next(iter(named)))
 
 
 def _of(ctx: context.Context, lineage: bytes) -> int:
@@ -301,12 +302,12 @@ def _of(ctx: context.Context, lineage: bytes) -> int:
 
 
 def _switch(
-    ctx: context.Context, seq: int, event: ev.Deprecated | ev.Pinned, stands: Any, is_set: bool, details: int
+    ctx: context.Context, seq: int, event: ev.Deprecated | ev.Pinned, stands: Any, is_set: bool, why: str
 ) -> None:
     node = _of(ctx, event.lineage)
     if stands(ctx.tables, node, ctx.draft.seq) != is_set:
         _refuse_changed(ctx, seq, event.lineage)
-    ctx.draft.emit(type(event)(event.lineage, not is_set, details))
+    ctx.draft.emit(type(event)(event.lineage, not is_set, ctx.draft.add_details(why=why)))
 
 
 def _refuse_changed(ctx: context.Context, seq: int, lineage: bytes) -> NoReturn:

@@ -18,7 +18,7 @@ from worlddb.projections.tables.apply import trust_levels
 from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, normalised
 from worlddb.projections.tables.reads.table_reads import find_node
 from worlddb.projections.tables.storage import rows, schema
-from worlddb.reconciler.commands.commands import Erase
+from worlddb.reconciler.commands.commands import Erase, TakeBack
 from worlddb.reconciler.erasure import erased_worlds
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs, recorded_texts
 
@@ -340,22 +340,26 @@ def _owned(
     log: LmdbLog, seq: int, events: codec.Events, owners: dict[bytes, int]
 ) -> Iterator[tuple[inputs.BlobPlace, int]]:
     """The places of an owner's texts in a commit, in its events and its commands."""
+    touched = None
     for event in events.events:
         owner = owners.get(_subject(event))
         if owner is not None:
+            touched = owner
             yield (seq, getattr(event, "body", ev.NONE)), owner
             yield (seq, getattr(event, "details", ev.NONE)), owner
             yield (seq, getattr(event, "vector", ev.NONE)), owner
-    if not any(ref in owners for ref in events.refs):
+    if touched is None and not any(ref in owners for ref in events.refs):
         return
     stored = log.blob(seq, 0)
     cause = None if stored is None else codec.decode_blob(stored, seq)
     if isinstance(cause, Cause):
         # A command's texts need not stand in any event: the reason of an unlink, the names of an unalias.
         for ref, (code, body, details, *_) in zip(events.refs, cause.commands, strict=False):
-            if ref in owners and code != Erase.CODE:
-                yield (seq, body), owners[ref]
-                yield (seq, details), owners[ref]
+            # Why a commit was taken back is said of all its worlds at once, and goes with any of them.
+            owner = owners.get(ref, touched if code == TakeBack.CODE else None)
+            if owner is not None and code != Erase.CODE:
+                yield (seq, body), owner
+                yield (seq, details), owner
 
 
 _OF_A_LINEAGE: Final = (

@@ -1,0 +1,413 @@
+"""What is believed, contracted, planned, rolled back and taken back: values, refusals, time, erasure, retries."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import worlddb
+from worlddb import FOREVER, Database, ManualClock, View
+from worlddb.log.beliefs import atoms
+
+START = worlddb.parse_time("2026-01-01")
+DAY = 86_400_000_000
+
+
+class Stage(NamedTuple):
+    db: Database
+    clock: ManualClock
+
+    def tick(self, by: int = 1_000_000) -> View:
+        self.clock.advance(by)
+        return self.db.view()
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    clock = ManualClock(START)
+    with worlddb.open(tmp_path / "store", author="ada", clock=clock, embedder=None) as db:
+        yield Stage(db, clock)
+
+
+def said(view: View, ref: str) -> set[tuple[str, str]]:
+    return {(atom.predicate, atom.value) for atom in view.belief_base() if atom.item == ref}
+
+
+# -- atoms
+
+
+def test_a_version_is_taken_apart_into_atoms(stage: Stage) -> None:
+    properties = {
+        "topic": ["a", " b ", "a"],
+        "port": 8080,
+        "open": True,
+        "at": {"y": 1, "x": 2},
+        "title": "not the name",
+        "none": None,
+        "blank": " ",
+    }
+    ref = stage.db.create("Fact", " cafe\u0301 ", content="tea\n", properties=properties).ref
+    assert said(stage.tick(), ref) == {
+        *(("type", "Fact"), ("title", "caf\u00e9"), ("summary", "tea"), ("topic", "a"), ("topic", "b")),
+        *(("port", "8080"), ("open", "true"), ("at", '{"x":2,"y":1}'), ("property.title", "not the name")),
+    }
+    assert {atoms.predicate_of(atoms.property_of(name)) for name in ("topic", "property.title")} == {
+        *("topic", "property.title")
+    }
+
+
+def test_what_is_believed_is_kept_letter_for_letter_and_compared_without_that(stage: Stage) -> None:
+    db = stage.db
+    ref = db.create("Fact", "api", content=" runs ", properties={"port": 8080, "topic": "a"}).ref
+    stage.tick()
+    assert db.believe(ref, {"summary": "runs", "port": "8080", "topic": ["a"]}).events == 0
+    db.believe(ref, {"topic": ["b", "c"], "note": ["one"]})
+    world = stage.tick().get(ref)
+    assert world is not None and world.content == " runs "
+    assert world.properties == {"port": 8080, "topic": ["a", "b", "c"], "note": ["one"]}
+    db.contract([(ref, "topic", "a"), (ref, "port", "8080")], each=True)
+    world = stage.tick().get(ref)
+    assert world is not None and world.properties == {"topic": ["b", "c"], "note": ["one"]}
+
+
+def test_a_predicate_takes_one_value_where_that_was_set(stage: Stage) -> None:
+    db = stage.db
+    ref = db.create("Task", "paint", properties={"state": "open"}).ref
+    before = db.head().seq
+    stage.tick()
+    db.believe(ref, {"state": "done"})
+    assert ("state", "open") in said(stage.tick(), ref)
+    db.set_beliefs(single=["state"])
+    stage.tick()
+    db.believe(ref, {"state": "late"})
+    assert {value for name, value in said(stage.tick(), ref) if name == "state"} == {"late"}
+    assert db.believe(ref, {"state": ["a", "b"]}).outcome.code == "inconsistent"
+    assert db.view().belief_settings().single == ("state", "summary", "title", "type")
+    assert "state" not in db.view(seq=before).belief_settings().single
+    db.set_beliefs(many=["state"])
+    stage.tick()
+    db.believe(ref, {"state": ["a", "b"]})
+    assert {value for name, value in said(stage.tick(), ref) if name == "state"} == {"late", "a", "b"}
+
+
+def test_artifacts_are_no_beliefs_and_stay(stage: Stage) -> None:
+    db = stage.db
+    ref = db.create("Fact", "runs", content="fast").ref
+    db.attach(ref, worlddb.Artifact(name="runs.csv", location="s3://bucket/runs.csv"))
+    stage.tick()
+    for change in (
+        lambda: db.believe(ref, {"summary": "slow"}, whole=True),
+        lambda: db.contract((ref, "summary", "slow")),
+    ):
+        change()
+        view = stage.tick()
+        assert [each.name for each in view.artifacts(ref)] == ["runs.csv"]
+        assert not any(name == "artifacts" for name, _ in said(view, ref))
+    with pytest.raises(worlddb.InputError, match="no beliefs"):
+        db.believe(ref, {"artifacts": "x"})
+
+
+BAD: dict[str, tuple[Any, type[Exception]]] = {
+    "nothing": ({}, worlddb.InputError),
+    "an empty text": ({"summary": " "}, worlddb.InvalidText),
+    "none": ({"topic": None}, worlddb.InvalidText),
+    "an empty list": ({"topic": []}, worlddb.InvalidText),
+    "a number as summary": ({"summary": 7}, worlddb.InvalidText),
+    "a type that says nothing": ({"type": "Untyped"}, worlddb.InputError),
+    "a nul": ({"topic": "a\0b"}, worlddb.InvalidText),
+    "no pairs": (["summary"], worlddb.InputError),
+    "a number": (7, worlddb.InputError),
+    "a set as value": ({"topic": {"a"}}, worlddb.InputError),
+    "an origin": ({"imported": "x"}, worlddb.InputError),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_cannot_be_believed_is_an_error_and_writes_nothing(stage: Stage, what: str) -> None:
+    given, kind = BAD[what]
+    ref, head = stage.db.create("Fact", "one").ref, stage.db.head().seq
+    with pytest.raises(kind):
+        stage.db.believe(ref, given)
+    assert stage.db.head().seq == head
+
+
+@pytest.mark.parametrize("given", [[], "summary", ("one", "two"), [("a", 1, "b")], 7, [("nowhere", "summary", "x")]])
+def test_what_cannot_be_contracted_is_an_error(stage: Stage, given: Any) -> None:
+    for ask in (stage.db.contract, stage.db.view().contraction, stage.db.view().entrenchment):
+        with pytest.raises(worlddb.InputError):
+            ask(given)
+
+
+# -- time
+
+
+def test_believing_speaks_of_its_own_time_and_contracting_of_all_of_the_versions(stage: Stage) -> None:
+    db = stage.db
+    ref = db.create("Fact", "colour", content="blue", valid_from="2026-02-05").ref
+    db.believe(ref, {"summary": "black"}, valid_from="2026-02-07", valid_to="2026-02-09")
+    days = ("2026-02-06", "2026-02-08", "2026-02-10")
+
+    def told(seq: int | None = None) -> list[str]:
+        return [getattr(db.view(valid=day, seq=seq).get(ref), "content", "-") for day in days]
+
+    head = db.head().seq
+    assert told() == ["blue", "black", "blue"]
+    plan = db.view(valid="2026-02-10").contraction((ref, "summary", "blue"))
+    (change,) = plan.changes
+    assert [span[1] for span in change.spans] == [worlddb.parse_time("2026-02-07"), FOREVER]
+    assert db.contract((ref, "summary", "blue"), at="2026-02-10")
+    assert told() == ["", "black", ""] and told(head) == ["blue", "black", "blue"]
+    # What is said later stops where it would have: the starts are stated as they were.
+    db.revise(ref, content="green", valid_from="2026-02-01")
+    assert db.view(valid="2026-02-03").get(ref).content == "green" and told() == ["", "black", ""]  # type: ignore[union-attr]
+
+
+def test_what_holds_nothing_says_nothing_but_what_is_believed_of_it(stage: Stage) -> None:
+    db = stage.db
+    ref = db.create("Fact", "colour", content="blue", key="colour").ref
+    stage.tick()
+    db.retire(ref)
+    stage.tick()
+    db.believe(ref, {"summary": "black"})
+    assert said(stage.tick(), ref) == {("summary", "black")}
+    assert db.view().get(ref).type == atoms.UNTYPED and db.view().keyed("colour") is not None  # type: ignore[union-attr]
+    db.believe(ref, {"type": "Fact", "title": "colour"})
+    assert said(stage.tick(), ref) == {("type", "Fact"), ("title", "colour"), ("summary", "black")}
+
+
+# -- tags
+
+
+def test_a_tag_that_bears_beliefs_moves_with_them_and_a_historic_one_does_not(stage: Stage) -> None:
+    db = stage.db
+    ref = db.create("Plan", "release", content="Friday", properties={"topic": "ops"}).ref
+    for tag in ("published", "initial"):
+        db.tag(ref, tag)
+    db.set_beliefs(tags=["Published"])
+    stage.tick()
+    db.believe(ref, {"topic": "web"})
+    world = stage.tick().get(ref)
+    assert world is not None and world.tags == {"published": 1, "initial": 1}
+    db.believe(ref, {"summary": "Monday"})
+    view = stage.tick()
+    published = view.get(ref, tag="published")
+    assert published is not None and published.content == "Monday" and published.properties == {"topic": "ops"}
+    assert published.closed and view.get(ref, tag="initial").content == "Friday"  # type: ignore[union-attr]
+    # Both versions say so, and both lose it; the tag's own holds at no time.
+    plan = view.contraction((ref, "summary", "Monday"))
+    assert [(change.tags, len(change.spans)) for change in plan.changes] == [(("current",), 1), (("published",), 0)]
+    db.contract(plan)
+    view = stage.tick()
+    assert said(view, ref) == {("type", "Plan"), ("title", "release"), ("topic", "ops"), ("topic", "web")}
+    db.contract((ref, "topic", "ops"), whole=True)
+    view = stage.tick()
+    assert said(view, ref) == set() and view.get(ref, tag="published") is None
+    db.set_beliefs(plain_tags=["published"])
+    assert db.view().belief_settings().tags == ("current",)
+    with pytest.raises(worlddb.InputError, match="always bears"):
+        db.set_beliefs(tags=["current"])
+
+
+def test_the_surface_is_without_what_reads_leave_out(stage: Stage) -> None:
+    db = stage.db
+    kept, old, late = (db.create("Fact", name).ref for name in ("kept", "old", "late"))
+    db.deprecate(old)
+    db.expire(late, expires_at="2026-01-02")
+    view = stage.tick(2 * DAY)
+    assert {atom.item for atom in view.belief_base()} == {kept, old, late}
+    assert {atom.item for atom in view.retrieval_surface()} == {kept}
+
+
+# -- plans, and taking back
+
+
+def test_a_plan_is_refused_once_anything_would_come_out_otherwise(stage: Stage) -> None:
+    db = stage.db
+    one, other = (db.create("Fact", name, content="said").ref for name in ("one", "other"))
+    view = stage.tick()
+    both = [(one, "summary", "said"), (other, "summary", "said")]
+    plan = view.contraction(both)
+    assert [atom.item for atom in plan.goes] == [one] and str(plan).startswith("1 of 2 atoms go, from 1 versions")
+    # What has nothing to do with it may change, and what decides may not.
+    db.create("Fact", "third")
+    db.link(db.create("Note", "rests"), "derived_from", one, valid_from="2026-01-01")
+    assert db.contract(plan).outcome.code == "changed_meanwhile"
+    plan = stage.tick().contraction(both)
+    assert [atom.item for atom in plan.goes] == [other]
+    db.revise(other, content="said", properties={"topic": "new"}, valid_from="2026-01-01")
+    stage.tick()
+    head, base = db.head().seq, db.view().belief_base()
+    assert db.contract(plan).outcome.code == "changed_meanwhile"
+    assert db.head().seq == head and db.view().belief_base() == base
+    plan = db.view().contraction(both)
+    db.create("Fact", "fourth")
+    assert db.contract(plan)
+    assert base - stage.tick().belief_base() == set(plan.goes)
+
+
+def test_a_plan_says_what_rests_on_it_and_names_no_text_that_stays_in_the_log(stage: Stage) -> None:
+    db = stage.db
+    base, mid, top = (db.create("Fact", name, content=f"{name} says").ref for name in ("base", "mid", "top"))
+    db.link(mid, "derived_from", base)
+    db.link(top, "derived_from", mid)
+    plan = stage.tick().contraction((base, "summary", "base says"))
+    assert [(each.ref, each.depth) for each in plan.rests_on] == [(mid, 1), (top, 2)] and plan.receipts == ()
+    db.contract(plan, why="a slip")
+    assert {each.ref for each in stage.tick().stale()} == {mid, top}
+
+
+def test_a_batch_takes_beliefs_together_and_a_compound_for_itself(stage: Stage) -> None:
+    db = stage.db
+    refs = [db.create("Fact", f"f{at}", content=f"c{at}").ref for at in range(4)]
+    stage.tick()
+    claims = [(ref, "summary", f"c{at}") for at, ref in enumerate(refs)]
+    with db.batch() as tx:
+        tx.contract(claims[:2])
+        tx.contract(claims[2:])
+        tx.believe(tx.create("Fact", "new"), {"summary": "made here"})
+    gone = [claim[0] for claim in claims if claim not in stage.tick().belief_base()]
+    assert gone == [refs[0], refs[2]] and tx.receipt.events > 4
+    assert "made here" in {atom.value for atom in db.view().belief_base()}
+
+
+def test_only_changes_of_beliefs_and_marks_are_taken_back(stage: Stage) -> None:
+    db = stage.db
+    made = db.create("Fact", "one", content="a", properties={"topic": "t"})
+    linked = db.link(made, "refers_to", db.create("Fact", "two"))
+    stage.tick()
+    for receipt in (made, db.head().seq):
+        assert db.undo(receipt).outcome.code == "not_taken_back"
+    with pytest.raises(worlddb.InputError):
+        db.undo(10_000)
+    with pytest.raises(worlddb.UnknownReference):
+        db.undo(linked)
+    base = db.view().belief_base()
+    for change in (
+        lambda: db.revise(made, content="b", properties={"topic": "u"}),
+        lambda: db.retire(made),
+        lambda: db.retire(made, valid_from="2026-01-01", valid_to="2026-06-01"),
+        lambda: db.tag(made, "published"),
+        lambda: db.deprecate(made),
+        lambda: db.pin(made),
+        lambda: db.contract((made, "topic", "t"), whole=True),
+        lambda: db.believe(made, {"summary": "c"}, valid_to="2026-07-01"),
+    ):
+        marks = db.view().get(made)
+        receipt = change()
+        stage.tick()
+        undone = db.undo(receipt, why="a slip")
+        assert undone and undone.events, undone
+        view = stage.tick()
+        now = view.get(made)
+        assert view.belief_base() == base and now is not None and marks is not None
+        assert (now.tags, now.pinned, now.properties) == (marks.tags, marks.pinned, marks.properties)
+        if receipt.lost:
+            assert view.history(made)[-1].source == {"restores": 1} or view.history(made)[-1].source["restores"] > 1
+        # Taking it back is a change like any other.
+        again = db.undo(undone.seq)
+        assert again or again.outcome.code == "changed_since"
+        stage.tick()
+        if again:
+            db.undo(again.seq)
+            stage.tick()
+    receipt = db.believe(made, {"summary": "d"})
+    stage.tick()
+    db.believe(made, {"summary": "e"})
+    assert db.undo(receipt).outcome.code == "changed_since"
+
+
+def test_a_rollback_says_what_it_restores_and_opens_nothing(stage: Stage) -> None:
+    db = stage.db
+    ref = db.create("Decision", "api", content="REST", properties={"topic": "v1"}).ref
+    for content in ("REST + WebSocket", "gRPC"):
+        stage.tick()
+        db.believe(ref, {"summary": content})
+    stage.tick()
+    assert db.rollback(ref, 3).events == 0
+    receipt = db.rollback(ref, 1, why="the benchmarks were wrong")
+    assert [(loss.version, loss.valid_to) for loss in receipt.lost] == [(3, FOREVER)]
+    version = stage.tick().history(ref)[-1]
+    assert (version.content, version.properties, version.source, version.why) == (
+        *("REST", {"topic": "v1"}, {"restores": 1}, "the benchmarks were wrong"),
+    )
+    assert [each.valid.end for each in db.view().history(ref)][:3].count(FOREVER) == 0
+    with pytest.raises(worlddb.UnknownReference):
+        db.rollback(ref, 9)
+
+
+# -- the log
+
+
+SECRET = "the launch is on 4 July"
+
+
+def test_an_erasure_reaches_beliefs_contractions_and_reasons(stage: Stage) -> None:
+    db = stage.db
+    one, other = (db.create("Fact", name, content=SECRET).ref for name in ("one", "other"))
+    stage.tick()
+    db.believe(one, {"topic": f"{SECRET} as topic"}, why=f"{SECRET} as reason")
+    stage.tick()
+    plan = db.view().contraction([(one, "summary", SECRET), (other, "summary", SECRET)])
+    receipt = db.contract(plan, why=f"{SECRET} again")
+    stage.tick()
+    db.undo(receipt, why=f"{SECRET} after all")
+    stage.tick()
+    db.erase([one, other], reason="request 7")
+    db.close()
+    files = [path for path in Path(db.path).rglob("*") if path.is_file()]
+    assert files and not any(b"launch" in path.read_bytes() for path in files)
+    with worlddb.open(db.path, author="ada", clock=stage.clock, embedder=None) as again:
+        assert not any("launch" in atom.value for atom in again.view().belief_base())
+        assert again.verify(deep=True).ok
+        assert again.believe(one, {"summary": "x"}).outcome.code == "erased"
+
+
+def test_a_forbidden_text_does_not_come_back_by_belief_or_rollback(stage: Stage) -> None:
+    db = stage.db
+    gone = db.create("Fact", "gone", content=SECRET).ref
+    ref = db.create("Fact", "kept", content=SECRET).ref
+    stage.tick()
+    db.believe(ref, {"summary": "otherwise"})
+    stage.tick()
+    db.erase(gone, reason="request 8", forbid=True)
+    stage.tick()
+    assert db.believe(ref, {"summary": SECRET}).outcome.code == "forbidden_text"
+    assert db.rollback(ref, 1).outcome.code == "forbidden_text"
+
+
+def test_a_store_that_sets_and_believes_nothing_has_the_same_bytes(stage: Stage) -> None:
+    """Settings are read from marks: without any there is nothing that a read could tell apart."""
+    db = stage.db
+    ref = db.create("Fact", "one", content="a").ref
+    assert db.view().belief_settings() == worlddb.BeliefSettings(
+        tags=("current",),
+        single=("summary", "title", "type"),
+        entrenchment={"fact": "support", "inferred": "confidence", "preference": "recency"},
+    )
+    root = db.head().root
+    stage.tick()
+    db.set_beliefs(tags=["published"])
+    assert db.head().root == root
+    db.revise(ref, content="b")
+    db.rebuild()
+    assert db.view().belief_settings().tags == ("current", "published")
+
+
+def test_a_retry_under_its_key_has_one_effect(stage: Stage) -> None:
+    db = stage.db
+    ref = db.create("Fact", "one", content="a").ref
+    for call in (
+        lambda key: db.believe(ref, {"summary": "b", "topic": "t"}, idempotency_key=key),
+        lambda key: db.contract((ref, "topic", "t"), idempotency_key=key),
+        lambda key: db.rollback(ref, 1, idempotency_key=key),
+        lambda key: db.set_beliefs(tags=["x"], idempotency_key=key),
+    ):
+        stage.tick()
+        key = str(random.random())
+        first = call(key)
+        stage.tick()
+        assert first.events and call(key) == first
+        with pytest.raises(worlddb.IdempotencyConflict):
+            db.believe(ref, {"summary": "another"}, idempotency_key=key)
