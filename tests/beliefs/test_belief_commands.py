@@ -126,3 +126,22 @@ def test_who_follows_is_told_of_versions_edges_tags_and_deprecation(run: Here) -
         assert [line["name"] for line in lines if line["event"] == "tagged"] == 3 * ["Published7"]
         db.erase(one, reason="request 4")
         assert {entry.name for entry in db.log(since, ref=one)} == {""} and traces(db.path, ["Published7"]) == []
+
+
+def test_preferences_are_recorded_and_listed(run: Here) -> None:
+    with worlddb.open(run.store, embedder=None) as db:
+        db.create("Entity", "Ana")
+        db.create("Topic", "SaaS")
+    assert "Nothing is known" in run("preferences", "Ana").out
+    first = run.json("prefer", "Ana", "rejected", "SaaS", "--why", "it leaked")["ref"]
+    run.json("prefer", "Ana", "rejected", "SaaS", "--outcome", "succeeded")
+    run.json("prefer", "Ana", "avoids", "SaaS", "--inferred", "--based-on", first)
+    found = run.json("preferences", "Ana")["preferences"]
+    assert [(each["relation"], each["confidence"], each["inferred"]) for each in found] == [
+        ("rejected", 0.75, False),
+        ("avoids", 0.333333, True),
+    ]
+    told = run("preferences", "Ana", "--relation", "rejected").out
+    assert "0.75  1 statement, succeeded 1, because it leaked" in told and "avoids" not in told
+    assert run("prefer", "Ana", "likes", "SaaS").code == 2
+    assert run("prefer", "Ana", "avoids", "SaaS", "--confidence", "2").error == "input"

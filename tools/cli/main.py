@@ -40,6 +40,10 @@ _HOMES: Final = (
         "impact provenance path kref artifact",
         lambda: import_module("worlddb.tools.cli.beliefs.graph_commands").COMMANDS,
     ),
+    _Home(
+        "prefer preferences",
+        lambda: import_module("worlddb.tools.cli.beliefs.preference_commands").COMMANDS,
+    ),
     _Home("recall", lambda: import_module("worlddb.tools.cli.read.recall_command").COMMANDS),
     _Home("query", lambda: import_module("worlddb.tools.cli.read.query_command").COMMANDS),
     _Home(

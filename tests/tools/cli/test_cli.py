@@ -61,6 +61,7 @@ def test_the_commands_are_those_that_are_promised():
             *("remember", "context", "profile"),
             *("expire", "refresh", "sweep", "label", "pin", "tag", "deprecate", "marked"),
             *("impact", "provenance", "path", "kref", "artifact"),
+            *("prefer", "preferences"),
             "recall",
             "query",
             "show",
