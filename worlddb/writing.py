@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from worlddb.log.beliefs import kref
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import EDGE_CONTEXT
@@ -62,7 +61,7 @@ def by_reference(
             several = value if type(value) is tuple else (value,)
             if not any(type(each) is str and not ids.is_reference(each) for each in several):
                 continue
-            is_by_kref = all(type(each) is not str or kref.is_kref(each) for each in several)
+            is_by_kref = all(type(each) is not str or ids.is_kref(each) for each in several)
             if not is_by_kref and isinstance(command, _NAMELESS):
                 continue
             if idempotency_key is not None and not is_by_kref:

@@ -11,9 +11,8 @@ import unicodedata
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
-from worlddb.log.model import errors, limits
+from worlddb.log.model import errors, ids, limits
 
-SCHEME: Final = "kref://"
 FORM: Final = "kref://project/space[/sub]/item.kind[?r=N][&a=artifact]"
 MAX_KREF_BYTES: Final = limits.MAX_KEY_BYTES
 """Of the canonical text, in which a character that is not ASCII takes up to twelve bytes."""
@@ -55,7 +54,7 @@ class Kref(NamedTuple):
     @property
     def container_keys(self) -> tuple[str, ...]:
         """The keys of the worlds around the item: of its project first, of the innermost space last."""
-        keys = [SCHEME + _encoded(self.project)]
+        keys = [ids.KREF_SCHEME + _encoded(self.project)]
         for space in self.spaces:
             keys.append(f"{keys[-1]}/{_encoded(space)}")
         return tuple(keys)
@@ -64,11 +63,6 @@ class Kref(NamedTuple):
     def ref(self) -> str:
         """The canonical text, by which a kref stands wherever a reference does."""
         return str(self)
-
-
-def is_kref(text: str) -> bool:
-    """True if a text claims to be a kref, whether it is one or not."""
-    return text[: len(SCHEME)].lower() == SCHEME
 
 
 def parse_kref(text: object) -> Kref:
@@ -81,13 +75,13 @@ def parse_kref(text: object) -> Kref:
     if type(text) is not str:
         raise errors.InvalidKref(f"A kref is text, and this is {type(text).__name__}", f"Give it as {FORM}")
     limits.checked_text(text, "The kref", MAX_KREF_BYTES)
-    if not is_kref(text):
+    if not ids.is_kref(text):
         raise _invalid(text, 0, "does not begin with kref://")
     place, mark, query = text.partition("?")
     if "#" in text:
         raise _invalid(text, text.index("#"), "has a fragment", "Write # as %23")
-    parts = place[len(SCHEME) :].split("/")
-    starts = [len(SCHEME)]
+    parts = place[len(ids.KREF_SCHEME) :].split("/")
+    starts = [len(ids.KREF_SCHEME)]
     for part in parts[:-1]:
         starts.append(starts[-1] + len(part) + 1)
     if len(parts) < 3:

@@ -39,6 +39,14 @@ def is_reference(text: str) -> bool:
     return _REFERENCE.fullmatch(text.strip().lower()) is not None
 
 
+KREF_SCHEME: Final = "kref://"
+
+
+def is_kref(text: str) -> bool:
+    """Whether a text claims to be a kref, whether it is one or not: see :mod:`worlddb.log.beliefs.kref`."""
+    return text[: len(KREF_SCHEME)].lower() == KREF_SCHEME
+
+
 def parse_hex(text: str) -> str:
     """A reference or a prefix of one, normalised to lower case.
 

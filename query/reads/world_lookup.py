@@ -7,11 +7,12 @@ do; what is inside is nearest. An identity is the class of worlds that accepted 
 and edges of registered types that ask for it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from worlddb.log.beliefs import kref
 from worlddb.log.model import errors, hashing, ids
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
 from worlddb.projections.tables.reads import asof, table_reads
@@ -21,6 +22,9 @@ from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, valid_period
 from worlddb.query.snapshot.snapshot import Scope, containers_at
 from worlddb.query.snapshot.visible import SUMMARY_TYPE, VisibleSnapshot
+
+if TYPE_CHECKING:
+    from worlddb.log.beliefs.kref import Kref
 
 
 def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: edge_rules.Spec) -> list[int]:
@@ -285,7 +289,9 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
         InputError: it is neither a reference nor a name.
     """
     given = ids.as_ref(ref)
-    if isinstance(given, str) and kref.is_kref(given):
+    if isinstance(given, str) and ids.is_kref(given):
+        from worlddb.log.beliefs import kref
+
         return kref_node(snapshot, spec, kref.item_of(given))
     try:
         return table_reads.find_node(snapshot.tables, given, snapshot.place.moment.seq)
@@ -353,7 +359,7 @@ PROJECT, SPACE = "Project", "Space"
 """The types of the worlds that a kref names around its item."""
 
 
-def kref_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, wanted: kref.Kref) -> int:
+def kref_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, wanted: Kref) -> int:
     """The node of the item of a kref, valid or not.
 
     It is what was last begun under the kref. Where nothing was, as where the item came in a bundle from a store with
@@ -401,8 +407,10 @@ def _directly_in(
     return None
 
 
-def kref_of(snapshot: VisibleSnapshot, spec: edge_rules.Spec, node: int) -> kref.Kref | None:
+def kref_of(snapshot: VisibleSnapshot, spec: edge_rules.Spec, node: int) -> Kref | None:
     """The kref of a world by its present name and place; ``None`` if it has none that leads back to it."""
+    from worlddb.log.beliefs import kref
+
     tables, moment = snapshot.tables, snapshot.place.moment
 
     def told(at: int) -> records.World | None:

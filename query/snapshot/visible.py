@@ -3,14 +3,15 @@
 In a confined view it has :class:`.confined_tables.ConfinedTables` instead of the store's tables.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model import blobs, codec
 from worlddb.log.model.events import NONE, AnyEvent
 from worlddb.projections.indexes import fields, kept_worlds, vector_rows, world_index, world_texts
 from worlddb.projections.tables.apply import log_marks, mark_rows, settings, trust_levels
-from worlddb.projections.tables.beliefs import belief_rows
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import TableReads
@@ -33,6 +34,9 @@ from worlddb.query.snapshot.snapshot import (
     standing_in,
     stretch_of,
 )
+
+if TYPE_CHECKING:
+    from worlddb.projections.tables.beliefs import belief_rows
 
 SUMMARY_TYPE: Final = type_digest("Summary")
 """Of worlds that say in short what those say that they contain (paper §6)."""
@@ -480,6 +484,8 @@ class VisibleSnapshot:
 
     def belief_settings(self) -> belief_rows.Settings:
         """What counts as believed in the whole store, as known at the moment."""
+        from worlddb.projections.tables.beliefs import belief_rows
+
         if not self.has_marks:
             return belief_rows.BY_DEFAULT
         return belief_rows.settings_at(self._snapshot.tables, self.place.moment.seq)

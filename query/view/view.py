@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from worlddb.log.beliefs import artifact, kref
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.projections.indexes.composition import ATTENTION
 from worlddb.projections.tables.reads import asof, table_reads
@@ -31,6 +30,8 @@ from worlddb.query.snapshot.edge_rules import Spec, edge_types
 
 if TYPE_CHECKING:
     from worlddb.log.beliefs import atoms
+    from worlddb.log.beliefs.artifact import Artifact
+    from worlddb.log.beliefs.kref import Kref
     from worlddb.query.beliefs.belief_base import BeliefSettings, Entrenched, Plan
     from worlddb.query.graph_query import query_value
     from worlddb.query.graph_query.planner import BoundQuery
@@ -215,9 +216,7 @@ class View:
                 snapshot, node, self.moment, self.spec, include_superseded=include_superseded, period=period
             )
 
-    def resolve_kref(
-        self, text: str | kref.Kref, *, include_deprecated: bool = False
-    ) -> records.World | artifact.Artifact | None:
+    def resolve_kref(self, text: str | Kref, *, include_deprecated: bool = False) -> records.World | Artifact | None:
         """What a kref stands for in this view: a world in a version, or with ``a=`` an artifact of it.
 
         Without ``r`` it is the version that holds at the view's valid time, with ``r=N`` the version of that number,
@@ -227,6 +226,8 @@ class View:
             InvalidKref: the text breaks the form of krefs.
             UnknownReference: nothing that the view sees is there, or it has no such version or artifact.
         """
+        from worlddb.log.beliefs import artifact, kref
+
         wanted = kref.parse_kref(text.ref if isinstance(text, kref.Kref) else text)
         item = self.get(str(wanted._replace(artifact="")), include_deprecated=include_deprecated)
         if item is None or not wanted.artifact:
@@ -239,7 +240,7 @@ class View:
             )
         return there[wanted.artifact]
 
-    def kref_of(self, ref: Any) -> kref.Kref | None:
+    def kref_of(self, ref: Any) -> Kref | None:
         """The kref of a world by its present name, type and place; ``None`` if no kref leads to it so.
 
         Raises:
@@ -248,12 +249,14 @@ class View:
         with self._snapshot() as snapshot:
             return world_lookup.kref_of(snapshot, self.spec, self._named(snapshot, ref))
 
-    def artifacts(self, ref: Any) -> list[artifact.Artifact]:
+    def artifacts(self, ref: Any) -> list[Artifact]:
         """The artifacts of a world, by name, of the version that is valid in this view; of a kref, of its version.
 
         Raises:
             UnknownReference: the view sees no such world.
         """
+        from worlddb.log.beliefs import artifact
+
         item = self.get(ref, include_expired=True, include_deprecated=True)
         return [] if item is None else list(artifact.in_properties(item.properties).values())
 
@@ -970,11 +973,13 @@ class View:
         return named_node(snapshot, self.spec, ref, unify=self.unify)
 
 
-def _pinned(ref: Any) -> kref.Kref | None:
+def _pinned(ref: Any) -> Kref | None:
     """A kref that says which version is meant, if a reference is one."""
     given = getattr(ref, "ref", ref)
-    if type(given) is not str or not kref.is_kref(given) or "?" not in given:
+    if type(given) is not str or not ids.is_kref(given) or "?" not in given:
         return None
+    from worlddb.log.beliefs import kref
+
     found = kref.parse_kref(given)
     return None if found.artifact else found
 

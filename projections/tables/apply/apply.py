@@ -10,7 +10,6 @@ from typing import Any, Final
 from worlddb.log.model import events as ev
 from worlddb.log.model import times
 from worlddb.projections.tables.apply import deferred_rows, log_marks, mark_rows, settings, trust_levels
-from worlddb.projections.tables.beliefs import belief_rows
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.projections.tables.reads.asof import SPACE_CHOSEN, SPACE_DROPPED, space_row
 from worlddb.projections.tables.storage import rows, schema, timeline_rows, write_buffer
@@ -67,6 +66,13 @@ def erasure_of(tables: rows.Tables, node: int) -> schema.ErasureRow | None:
 def forbids(tables: rows.Tables) -> bool:
     """True if there are texts that may not be written again."""
     return next(tables.forbidden.scan(b""), None) is not None
+
+
+def beliefs_set(on: deferred_rows.DeferredRows, event: ev.BeliefsSet) -> None:
+    # Few stores have one: nobody else waits for what reads them.
+    from worlddb.projections.tables.beliefs import belief_rows
+
+    belief_rows.put_setting(on.tables, on.seq, event)
 
 
 def imported(on: deferred_rows.DeferredRows, event: ev.Imported) -> None:
@@ -470,5 +476,5 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.Pinned: mark_rows.apply_pinned,
     ev.Tagged: mark_rows.apply_tagged,
     ev.Deprecated: mark_rows.apply_deprecated,
-    ev.BeliefsSet: lambda on, event: belief_rows.put_setting(on.tables, on.seq, event),
+    ev.BeliefsSet: beliefs_set,
 }
