@@ -243,6 +243,7 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.Rollback: belief_changes.rollback,
     cmd.TakeBack: belief_changes.take_back,
     cmd.SetBeliefs: belief_changes.set_beliefs,
+    cmd.KeepReceipt: marking.keep_receipt,
     cmd.Erase: erase,
     cmd.Link: link,
     cmd.LinkVersions: link,

@@ -43,6 +43,8 @@ else:
         "projections.indexes.composition": "POOLS",
         "projections.tables.apply.trust_levels": "TRUST_LEVELS=LEVELS",
         "query.beliefs.belief_base": "BeliefSettings Entrenched Plan PlannedChange",
+        "query.beliefs.receipted_recall": "KeptReceipt",
+        "query.beliefs.withdrawal": "AnswerWithout PlannedEnd Resting RestingPath Withdrawal Withdrawn",
         "query.diff": "CHANGE_KINDS HISTORY_RELATIONS AlteredRecord Change Detail Difference",
         "query.graph_query.planner": "BoundQuery",
         "query.graph_query.query_value": "Query Stage Subgraph",

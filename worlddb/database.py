@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from worlddb.log.model import errors, ids, limits, times
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from worlddb.log.store import bundle_contents
     from worlddb.log.store.verify import Finding
     from worlddb.projections.runner import Progress
+    from worlddb.query.beliefs.withdrawal import Withdrawal
     from worlddb.query.snapshot import erasure_notes
     from worlddb.reconciler.background import embedding_backfill
     from worlddb.reconciler.background.reclustering import Reclustering
@@ -209,6 +211,8 @@ class Database(WriteCalls):
         self._windows = window.Windows(self._reader, clock, rules, ontology.codes)
         self._told = LastTold(self._reader)
         self._at_close: list[Callable[[], object]] = []
+        self._receipts: list[RecallReceipt] = []
+        """Those that wait to be kept in the log."""
 
     def at_close(self, call: Callable[[], object]) -> None:
         """Have something called when the store is closed, before it is: to write what waits, for example.
@@ -1236,6 +1240,38 @@ class Database(WriteCalls):
         again = partial(view.recall, question, receipt=True, **receipted_recall.arguments(found), **filters)
         return receipted_recall.check(view._window, found, again, within)
 
+    def keep_receipt(self, receipt: RecallReceipt | str | bytes) -> None:
+        """Keep the receipt of a recall in the log, with others as one commit.
+
+        It waits in memory until there are 64, until :meth:`write_receipts` is called, or the store is closed; a program
+        that is killed before loses those that wait. :meth:`View.receipts_of` then says which name a world.
+
+        Raises:
+            MalformedFile: it is no receipt of a recall, or was altered.
+            InputError: it is not of this store.
+        """
+        from worlddb.log.beliefs import recall_receipt
+        from worlddb.query.beliefs import receipted_recall
+
+        found = recall_receipt.read_recall_receipt(receipt)
+        with self._reader.snapshot() as snapshot:
+            here = receipted_recall.moment_in(snapshot, self._reader.store_id, found)
+        if not isinstance(here, int):
+            raise errors.InputError(f"The receipt cannot be kept: {here.problems[0]}", "Give it as it was made")
+        if not self._receipts:
+            self.at_close(self.write_receipts)
+        self._receipts.append(found)
+        if len(self._receipts) >= MOST_RECEIPTS:
+            self.write_receipts()
+
+    def write_receipts(self) -> outcome.Receipt | None:
+        """Write the receipts that :meth:`keep_receipt` was given, as one commit; ``None`` if none wait."""
+        count = len(self._receipts)
+        waiting = {each.hash: each for each in self._receipts[:count]}
+        del self._receipts[:count]
+        commands = [cmd.KeepReceipt(properties={"receipt": to_builtins(each)}) for each in waiting.values()]
+        return self._execute(commands, None) if commands else None
+
     def prove_recall(self, receipt: RecallReceipt | str | bytes) -> str:
         """Prove that the memories that a receipt names were in the store at its head, in the versions that it names.
 
@@ -1457,6 +1493,40 @@ class Database(WriteCalls):
         """The id of the world that was named; by default the root world's."""
         return self._reader.root if ref is None else bytes.fromhex(view.reference_of(ref))
 
+    # -- withdrawal
+
+    def withdraw(self, plan: Withdrawal, *, why: str = "", idempotency_key: str | None = None) -> outcome.Receipt:
+        """Do what a plan of :meth:`View.withdrawal` says, as one commit.
+
+        :meth:`undo` with the receipt, or its number, takes that back. Where the plan changes nothing, nothing is
+        written. What was planned is looked at once more under the lock.
+
+        Raises:
+            Conflict: by now the plan would be another: look again.
+            InputError: it is no plan, or it changes nothing.
+        """
+        from worlddb.query.beliefs import withdrawal
+
+        if not isinstance(plan, withdrawal.Withdrawal):
+            raise errors.InputError(f"plan is {errors.shown(plan)}", "Give what view.withdrawal(...) returned")
+        if not plan.changes:
+            raise errors.InputError("The plan changes nothing", "Name another source, or look at what it said")
+
+        def look() -> list[str]:
+            given = {**plan.source, "how": plan.how, "dependents": plan.dependents}
+            again = self.view(valid=plan.valid, world=plan.inside or None).withdrawal(
+                **given, types=plan.types, depth=plan.depth
+            )
+            return [str(each) for each in (again.changes, again.withdrawn, again.rests_on_it)]
+
+        planned = [str(each) for each in (plan.changes, plan.withdrawn, plan.rests_on_it)]
+        try:
+            return self._execute(list(_orders(plan, why)), idempotency_key, _same(look, planned))
+        except _FoundOthers:
+            raise errors.Conflict(
+                f"What is to be withdrawn was changed since commit {plan.seq}", "Make the plan again, and look at it"
+            ) from None
+
     # -- erasure; `erase` itself is in `WriteCalls`
 
     def erasure_plan(
@@ -1580,6 +1650,21 @@ class Database(WriteCalls):
         return finish_erasures(self._env, wait_seconds=wait_seconds)
 
 
+def _orders(plan: Withdrawal, why: str) -> Iterator[cmd.Command]:
+    """The commands that a plan of a withdrawal comes to."""
+    from worlddb.query.beliefs.withdrawal import WITHDRAWN
+
+    for each in plan.changes:
+        ref = bytes.fromhex(each.ref)
+        if plan.how == "deprecate":
+            yield cmd.Deprecate(ref=ref, why=why)
+        elif plan.how == "flag":
+            yield cmd.Tag(ref=ref, labels=(WITHDRAWN,), version=each.number, why=why)
+        for span in each.spans:
+            until = None if span.end == times.FOREVER else span.end
+            yield cmd.Retire(ref=ref, at=span.start, until=until, why=why)
+
+
 class _FoundOthers(Exception):
     """What is to be erased is not what was found before the lock."""
 
@@ -1595,6 +1680,8 @@ def _same(look: Callable[[], list[str]], refs: list[str]) -> Progress:
 
 
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
+MOST_RECEIPTS: Final = 64
+"""How many receipts of recalls are written as one commit."""
 MOST_LOOKS: Final = 16
 """How often something that another process changed meanwhile is looked at again."""
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653

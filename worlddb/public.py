@@ -73,6 +73,15 @@ from worlddb.offline import (
 from worlddb.projections.indexes.composition import POOLS
 from worlddb.projections.tables.apply.trust_levels import LEVELS as TRUST_LEVELS
 from worlddb.query.beliefs.belief_base import BeliefSettings, Entrenched, Plan, PlannedChange
+from worlddb.query.beliefs.receipted_recall import KeptReceipt
+from worlddb.query.beliefs.withdrawal import (
+    AnswerWithout,
+    PlannedEnd,
+    Resting,
+    RestingPath,
+    Withdrawal,
+    Withdrawn,
+)
 from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
 from worlddb.query.graph_query.planner import BoundQuery
 from worlddb.query.graph_query.query_value import Query, Stage, Subgraph
@@ -182,6 +191,7 @@ __all__ = [
     "Added",
     "AlteredRecord",
     "AmbiguousReference",
+    "AnswerWithout",
     "Artifact",
     "Atom",
     "BackedUp",
@@ -257,6 +267,7 @@ __all__ = [
     "InvalidKref",
     "InvalidText",
     "InvalidTime",
+    "KeptReceipt",
     "KeptWorld",
     "KeyPair",
     "KnownFact",
@@ -289,6 +300,7 @@ __all__ = [
     "Plan",
     "PlannedChange",
     "Preference",
+    "PlannedEnd",
     "Profile",
     "ProofCheck",
     "Proposal",
@@ -312,6 +324,8 @@ __all__ = [
     "Replayed",
     "Reranker",
     "Restatement",
+    "Resting",
+    "RestingPath",
     "Restored",
     "Rewritable",
     "SeededEntropy",
@@ -345,6 +359,8 @@ __all__ = [
     "Verified",
     "Version",
     "View",
+    "Withdrawal",
+    "Withdrawn",
     "World",
     "WorldDBError",
     "WorldText",

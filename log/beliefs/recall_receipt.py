@@ -281,6 +281,22 @@ def read_recall_receipt(given: object, what: str = "the receipt") -> RecallRecei
     return found
 
 
+def from_plain(given: object) -> RecallReceipt:
+    """A receipt from plain values, as the log keeps it; it is as it was made.
+
+    Raises:
+        MalformedFile: it is none, or it was altered.
+    """
+    try:
+        found = msgspec.convert(given, RecallReceipt)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise _malformed("the receipt", "receipt of a recall", error) from None
+    _refuse_version(found.version, "the receipt")
+    if found.hash != hash_of(found):
+        raise _malformed("the receipt", "receipt of a recall", ValueError("its hash is not that of what it says"))
+    return found
+
+
 def read_proofs(given: object, what: str = "the proof") -> RecallProof:
     """Read a proof that was written down; raises as :func:`read_recall_receipt`."""
     if isinstance(given, RecallProof):

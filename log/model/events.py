@@ -578,6 +578,17 @@ class BeliefsSet(Event, frozen=True, tag="beliefs_set"):
     details: int
 
 
+class Recalled(Event, frozen=True, tag="recalled"):
+    """The receipt of an exact recall is kept: it is in the properties of ``details``, and is erased with what it names.
+
+    ``world`` is the lineage that the view was confined to, empty for the whole store, ``shown`` those of the hits.
+    """
+
+    world: bytes
+    shown: list[bytes]
+    details: int
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -621,4 +632,5 @@ AnyEvent = (
     | Tagged
     | Deprecated
     | BeliefsSet
+    | Recalled
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -23,6 +23,30 @@ from worlddb.query.snapshot.snapshot import Snapshot
 
 MAX_LISTED: Final = 20
 """How many differences of an answer that was asked again are told."""
+
+
+class KeptReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    """A receipt that the log keeps, since commit ``seq``; ``None`` if it was erased with something that it names."""
+
+    seq: int
+    ingested_at: int
+    author: str
+    receipt: rr.RecallReceipt | None
+
+
+def kept(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[KeptReceipt]:
+    """The kept receipts that name a world, in the order of the log."""
+    for seq, said in snapshot.receipts(node):
+        header = snapshot.header(seq)
+        receipt = None if said is None else rr.from_plain(said)
+        yield KeptReceipt(seq=seq, ingested_at=header.ingest_time, author=header.author, receipt=receipt)
+
+
+def kept_hashes(snapshot: visible.VisibleSnapshot, ref: str) -> tuple[str, ...]:
+    """The hashes of the kept receipts that name a world by its reference, as far as they were not erased."""
+    node = snapshot.tables.node_of(bytes.fromhex(ref))
+    found = () if node is None else (each.receipt for each in kept(snapshot, node))
+    return tuple(each.hash for each in found if each is not None)
 
 
 def with_receipt(

@@ -162,9 +162,9 @@ class WorldTextLane:
 
 
 def _visible_documents(snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> Iterator[TextDocument]:
-    tables, moment = snapshot.tables, snapshot.place.moment
+    tables, moment, left_out = snapshot.tables, snapshot.place.moment, snapshot.left_out.texts
     for node in snapshot.inhabitants():
-        for seen in choice.each(tables, node, moment):
+        for seen in choice.each(tables, node, moment) if node not in left_out else ():
             body = snapshot.body(seen.row)
             if body is not None:
                 yield TextDocument(node, seen.number, seen.row.seq, body.name, body.content)

@@ -83,11 +83,11 @@ class SeenVectors:
     def __init__(
         self, snapshot: visible.VisibleSnapshot, space: int, dimension: int, choice: valid_period.Choice
     ) -> None:
-        tables, moment = snapshot.tables, snapshot.place.moment
+        tables, moment, left_out = snapshot.tables, snapshot.place.moment, snapshot.left_out.texts
         self.pending = 0
         rows: list[vector_rows.VectorRow] = []
         for node in snapshot.inhabitants():
-            for seen in choice.each(tables, node, moment):
+            for seen in choice.each(tables, node, moment) if node not in left_out else ():
                 stored = snapshot.vector(space, node, seen.number)
                 if stored is not None:
                     rows.append(stored)

@@ -107,6 +107,7 @@ class Window:
     ) -> None:
         self.shows = shows
         """What is seen that reads leave out by default."""
+        self._left_out = visible.ALL_THERE
         self.reader = reader
         self.place = place
         self.spec = spec
@@ -138,7 +139,16 @@ class Window:
 
     def _like(self, place: visible.Place, shows: visible.Shown | None = None) -> Window:
         shown = self.shows if shows is None else shows
-        return Window(self.reader, place, self._built_in, self.spec, unify=self.unify, shows=shown)
+        made = Window(self.reader, place, self._built_in, self.spec, unify=self.unify, shows=shown)
+        made._left_out = self._left_out
+        return made
+
+    def leaving_out(self, nodes: frozenset[int], *, unindexed: bool) -> Window:
+        """The same window, through which some worlds are not found; ``unindexed``: as if they said nothing."""
+        without = self._like(self.place)
+        without._left_out = visible.LeftOut(nodes, unindexed and bool(nodes))
+        without._also_at = self._also_at
+        return without
 
     def at(self, moment: Moment) -> Window:
         """The same window at an earlier moment. Of a confined one, as much of it as is seen at both."""
@@ -162,6 +172,7 @@ class Window:
                 also_at=self._also_at,
                 interiors=interiors,
                 shows=self.shows,
+                left_out=self._left_out,
             )
 
     def present_lane(self, head: int) -> PresentTextLane:

@@ -126,6 +126,10 @@ class Trust:
         found = self.level(node, row)
         return found is None or found >= least
 
+    def own(self, node: int, row: VersionRow) -> int | None:
+        """What is said of a version apart from what it rests on, ``None`` if nothing is."""
+        return self._own(node, row) if any(self._said.values()) else None
+
     def _own(self, node: int, row: VersionRow) -> int | None:
         """What is said of a version itself."""
         version = node, row.seq

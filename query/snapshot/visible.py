@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model import blobs, codec
+from worlddb.log.model import events as ev
 from worlddb.log.model.events import NONE, AnyEvent
 from worlddb.projections.indexes import fields, kept_worlds, vector_rows, world_index, world_texts
 from worlddb.projections.tables.apply import log_marks, mark_rows, settings, trust_levels
@@ -53,6 +54,24 @@ class Shown(NamedTuple):
 
 
 BY_DEFAULT: Final = Shown()
+
+
+class LeftOut(NamedTuple):
+    """Worlds that are left out of a read, to see what it would be without them.
+
+    ``unindexed``: as if they said nothing, in the statistics of texts too; else as if they were deprecated.
+    """
+
+    nodes: frozenset[int] = frozenset()
+    unindexed: bool = False
+
+    @property
+    def texts(self) -> frozenset[int]:
+        """Those whose texts count for nothing."""
+        return self.nodes if self.unindexed else frozenset()
+
+
+ALL_THERE: Final = LeftOut()
 _HIDING: Final = schema.DEADLINES, schema.DEPRECATIONS
 """What the marks begin with that hide worlds, in the order of :class:`Shown`."""
 
@@ -75,7 +94,7 @@ class VisibleSnapshot:
     __slots__ = (
         *("_also_at", "_bodies", "_derived", "_edged", "_here", "_interiors", "_placings"),
         *("_any_hidden", "_any_mark", "_says_again", "_says_trust", "_snapshot"),
-        *("kept", "place", "shows", "tables"),
+        *("kept", "left_out", "place", "shows", "tables"),
     )
 
     def __init__(
@@ -87,13 +106,16 @@ class VisibleSnapshot:
         also_at: asof.Moment | None = None,
         interiors: InteriorCache | None = None,
         shows: Shown = BY_DEFAULT,
+        left_out: LeftOut = ALL_THERE,
     ) -> None:
         """Confine a snapshot to what a place may see.
 
         ``also_at``: of what is confined, show only what is inside at this moment too. ``interiors`` are kept of the
-        whole store, and of use to nobody who sees a part of it. ``shows``: also what is hidden otherwise.
+        whole store, and of use to nobody who sees a part of it. ``shows``: also what is hidden otherwise. ``left_out``
+        is hidden in any case.
         """
         self.shows = shows
+        self.left_out = left_out
         self._any_hidden: bool | None = None
         self._any_mark: bool | None = None
         self._snapshot = snapshot
@@ -127,7 +149,7 @@ class VisibleSnapshot:
         self, worlds: kept_worlds.Worlds, generation: int, choice: valid_period.Choice
     ) -> world_index.At | None:
         """What is kept of the world that all of this lies in; ``None`` if nothing is that says what is seen."""
-        if not self.place.is_confined or self._also_at is not None:
+        if not self.place.is_confined or self._also_at is not None or self.left_out.unindexed:
             return None
         log, tables = self._snapshot
         erasures = generation, log.scrub_due()
@@ -403,7 +425,7 @@ class VisibleSnapshot:
         """True if a deadline, or that it is deprecated, may hide anything of what is asked for."""
         if self._any_hidden is None:
             kinds = [kind for kind, is_shown in zip(_HIDING, self.shows, strict=True) if not is_shown]
-            self._any_hidden = self.has_marks and any(map(self._has_marks_of, kinds))
+            self._any_hidden = bool(self.left_out.nodes) or (self.has_marks and any(map(self._has_marks_of, kinds)))
         return self._any_hidden
 
     def hides(self, node: int, period: valid_period.Period | None = None) -> bool:
@@ -413,6 +435,8 @@ class VisibleSnapshot:
         """
         if not self.hides_any:
             return False
+        if node in self.left_out.nodes:
+            return True
         seq, valid = self.place.moment
         if not self.shows.deprecated and self.is_deprecated(node):
             return True
@@ -446,6 +470,18 @@ class VisibleSnapshot:
         """The worlds that are seen and pinned, in log order."""
         nodes = mark_rows.pinned_ever(self._snapshot.tables) if self.has_marks else ()
         return [node for node in nodes if self._is_inside(node) and self.is_pinned(node)]
+
+    def receipts(self, node: int) -> Iterator[tuple[int, Any]]:
+        """(commit, receipt as plain values) of the kept receipts that name a world; of an erased one ``None``.
+
+        From inside a world, of those that were left in there.
+        """
+        if self.has_marks:
+            for seq, position in mark_rows.receipts_naming(self._snapshot.tables, node, self.place.moment.seq):
+                kept = (each for each in self._snapshot.log.events(seq).events if isinstance(each, ev.Recalled))
+                event = next(each for each in kept if each.details == position)
+                if not self.place.is_confined or (event.world and self.tables.node_of(event.world) is not None):
+                    yield seq, self.details(seq, position).properties.get("receipt")
 
     def is_deprecated(self, node: int) -> bool:
         """Whether a world that is seen is deprecated, as known at the moment."""

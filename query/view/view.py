@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from worlddb.log.beliefs import atoms
     from worlddb.log.beliefs.artifact import Artifact
     from worlddb.log.beliefs.kref import Kref
+    from worlddb.query.beliefs import receipted_recall, withdrawal
     from worlddb.query.beliefs.belief_base import BeliefSettings, Entrenched, Plan
     from worlddb.query.graph_query import query_value
     from worlddb.query.graph_query.planner import BoundQuery
@@ -490,12 +492,13 @@ class View:
             InputError: something is no atom.
             UnknownReference: the view sees no such item.
         """
+        from worlddb.query.beliefs import receipted_recall
         from worlddb.query.beliefs.belief_base import Base, contraction_of
 
         given = contraction_of(beliefs, whole=whole, each=each)
         with self._snapshot() as snapshot:
-            receipts_of = getattr(self, "receipts_of", lambda item: ())
-            return Base(self._window, snapshot).plan(given, receipts_of, lambda ref: self._named(snapshot, ref))
+            kept = partial(receipted_recall.kept_hashes, snapshot)
+            return Base(self._window, snapshot).plan(given, kept, lambda ref: self._named(snapshot, ref))
 
     def preferences(self, subject: Any, *, relation: str | None = None) -> list[records.Preference]:
         """What somebody prefers, avoids, rejected or optimises for, the surest first, by what is valid in this view.
@@ -849,6 +852,67 @@ class View:
         request = Request(*what, min_trust, trust_weight, min_confidence, filters)
         window = self._showing(include_expired, include_deprecated)
         return _receipted(include_superseded, limited, window, request) if receipt else recall(window, request)
+
+    def receipts_of(self, ref: Any) -> list[receipted_recall.KeptReceipt]:
+        """The receipts of recalls that the log keeps and that name a world, oldest first.
+
+        A confined view has those that were left inside of its world. See :meth:`worlddb.Database.keep_receipt`.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        from worlddb.query.beliefs import receipted_recall
+
+        with self._snapshot() as snapshot:
+            return list(receipted_recall.kept(snapshot, self._named(snapshot, ref)))
+
+    def withdrawal(
+        self,
+        world: Any = None,
+        *,
+        author: str | Sequence[str] | None = None,
+        source: Mapping[str, Any] | None = None,
+        since: times.TimeLike | None = None,
+        until: times.TimeLike | None = None,
+        how: withdrawal.How = "contract",
+        dependents: bool = False,
+        questions: Sequence[Any] = (),
+        receipts: Sequence[Any] = (),
+        types: Sequence[str] | None = None,
+        depth: int = 10,
+    ) -> withdrawal.Withdrawal:
+        """What a source said, all that rests on it with every path, and what withdrawing it would change.
+
+        Nothing is done: give the plan to :meth:`worlddb.Database.withdraw`.
+
+        Args:
+            world, author, source, since, until: the source: a world with all inside (a document, a session), who
+                wrote, what it came with, when it was written. Of several that are given all have to hold.
+            how: ``contract``: nothing holds any more where the source's versions do; ``deprecate``: what it spoke of
+                is not looked at; ``flag``: its versions get the tag ``withdrawn``.
+            dependents: do the same to what rests on it, and not to what the source said alone.
+            questions: texts, or arguments of :meth:`recall` as mappings, to be asked with it and without.
+            receipts: kept receipts of recalls, of which those that name any of it are told.
+            types, depth: over which edges, by default ``derived_from``, ``depends_on`` and ``created_from``, and how
+                far (1 to 20) is looked for what rests on it.
+
+        Raises:
+            InputError: no source was named, or an argument is not what it should be.
+            UnknownReference: the view sees no such world.
+        """
+        from worlddb.query.beliefs import withdrawal
+
+        ref = "" if world is None else self.reference_of(world)
+        given = withdrawal.Source.of(ref, author, source, since, until)
+        listed = withdrawal.RESTING if types is None else tuple(limits.checked_list(types, "types"))
+        return withdrawal.plan(
+            self._window, given, withdrawal.Wish(how, dependents, listed, depth), questions, receipts, self._asked_of
+        )
+
+    def _asked_of(self, window: Window, text: str, options: Mapping[str, Any]) -> records.Recall:
+        """The exact answer to a question in another window; what held before is not shown unless it is asked for."""
+        asked: dict[str, Any] = {"include_superseded": False, **options, "exact": True}
+        return View(window, self.ingested, self.world).recall(text, **asked)
 
     def near(
         self,

@@ -339,6 +339,13 @@ class SetBeliefs(Command, frozen=True, kw_only=True):
     how: str = ""
 
 
+class KeepReceipt(Command, frozen=True, kw_only=True):
+    """Keep the receipt of an exact recall, which is ``receipt`` in ``properties``, as plain values."""
+
+    CODE: ClassVar[str] = "keep_receipt"
+    properties: dict[str, Any] = {}
+
+
 class Erase(Command, frozen=True, kw_only=True):
     """Remove the texts of a world for good.
 
@@ -554,4 +561,5 @@ ALL: tuple[type[Command], ...] = (
     TakeBack,
     SetBeliefs,
     LinkVersions,
+    KeepReceipt,
 )

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, get_args
 
-from worlddb.log.beliefs import atoms
+from worlddb.log.beliefs import atoms, recall_receipt
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import IMPORTED
@@ -306,6 +306,10 @@ def _set_beliefs(command: cmd.SetBeliefs) -> None:
         raise errors.InputError(f"{command.named} is single-valued in every store", "Leave it out")
 
 
+def _keep_receipt(command: cmd.KeepReceipt) -> None:
+    recall_receipt.from_plain(command.properties.get("receipt"))
+
+
 def _erase(command: cmd.Erase) -> None:
     _ref(command.ref, "ref")
     if isinstance(command.ref, int):
@@ -462,6 +466,7 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Rollback: _rollback,
     cmd.TakeBack: _take_back,
     cmd.SetBeliefs: _set_beliefs,
+    cmd.KeepReceipt: _keep_receipt,
     cmd.Erase: _erase,
     cmd.Accept: _decision,
     cmd.Reject: _decision,

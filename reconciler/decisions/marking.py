@@ -3,6 +3,7 @@
 Marks say what is worth looking at, and change nothing that is true: see ``projections/tables/apply/mark_rows.py``.
 """
 
+from worlddb.log.beliefs import recall_receipt
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply import mark_rows
@@ -141,6 +142,18 @@ def deprecate(ctx: context.Context, command: cmd.Deprecate, details: int) -> dra
     if mark_rows.is_deprecated(ctx.tables, node, ctx.draft.seq) != command.is_deprecated:
         ctx.draft.emit(ev.Deprecated(lineage, command.is_deprecated, details))
     return draft.Decision(lineage)
+
+
+def keep_receipt(ctx: context.Context, command: cmd.KeepReceipt, details: int) -> draft.Decision:
+    """Keep the receipt of a recall, whose worlds have to be there; nothing that it says is looked at."""
+    receipt = recall_receipt.from_plain(command.properties["receipt"])
+    head = receipt.head
+    world = bytes.fromhex(head.world) if isinstance(head, recall_receipt.WorldHead) else b""
+    shown = [bytes.fromhex(ref) for ref in receipt.refs]
+    for lineage in (world, *shown) if world else shown:
+        context.node_ref(ctx, lineage)
+    ctx.draft.emit(ev.Recalled(world, shown, details))
+    return draft.Decision(ctx.tables.node(ROOT_NODE).lineage)
 
 
 def _marked(ctx: context.Context, ref: cmd.Ref, *, is_given: bool = False) -> tuple[int, bytes]:

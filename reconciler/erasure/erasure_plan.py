@@ -342,7 +342,7 @@ def _owned(
     """The places of an owner's texts in a commit, in its events and its commands."""
     touched = None
     for event in events.events:
-        owner = owners.get(_subject(event))
+        owner = owners.get(_subject(event, owners))
         if owner is not None:
             touched = owner
             yield (seq, getattr(event, "body", ev.NONE)), owner
@@ -369,11 +369,13 @@ _OF_A_LINEAGE: Final = (
 """Events whose texts are those of the lineage that they name."""
 
 
-def _subject(event: ev.Event) -> bytes:
+def _subject(event: ev.Event, owners: Collection[bytes]) -> bytes:
     """The lineage, edge or proposal that the texts of an event are about.
 
-    An erasure's own reason stays.
+    A receipt is about all that it names: the first of ``owners`` among these. An erasure's own reason stays.
     """
+    if isinstance(event, ev.Recalled):
+        return next((each for each in (event.world, *event.shown) if each in owners), b"")
     if isinstance(event, _OF_A_LINEAGE):
         return event.lineage
     if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported | ev.Tuned | ev.Untuned):

@@ -52,7 +52,9 @@ def _named(events: codec.Events) -> Iterator[bytes]:
         for field in event.__struct_fields__
         if field not in _NAME_NOTHING
     )
-    return iter(dict.fromkeys(value for value in values if isinstance(value, bytes) and len(value) in _STATES))
+    shown = (each for event in events.events if isinstance(event, ev.Recalled) for each in event.shown)
+    named = (value for value in values if isinstance(value, bytes) and len(value) in _STATES)
+    return iter(dict.fromkeys((*named, *shown)))
 
 
 def _world(tables: rows.Tables, lineage: bytes, seq: int) -> Any:

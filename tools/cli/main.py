@@ -74,6 +74,10 @@ _HOMES: Final = (
         "check-recall prove-recall",
         lambda: import_module("worlddb.tools.cli.beliefs.receipt_commands").COMMANDS,
     ),
+    _Home(
+        "withdraw receipts",
+        lambda: import_module("worlddb.tools.cli.beliefs.withdraw_command").COMMANDS,
+    ),
     _Home("diff", lambda: import_module("worlddb.tools.cli.proofs.diff_command").COMMANDS),
     _Home(
         "proposals recluster accept reject undo",

@@ -477,4 +477,5 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.Tagged: mark_rows.apply_tagged,
     ev.Deprecated: mark_rows.apply_deprecated,
     ev.BeliefsSet: beliefs_set,
+    ev.Recalled: mark_rows.apply_recalled,
 }

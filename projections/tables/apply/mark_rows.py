@@ -98,6 +98,21 @@ def apply_tagged(on: DeferredRows, event: ev.Tagged) -> None:
     on.tables.marks.put(key, schema.TAG.pack(event.version, event.details))
 
 
+def apply_recalled(on: DeferredRows, event: ev.Recalled) -> None:
+    """Remember with each world that a kept receipt names where that is, and how many it names."""
+    for lineage in dict.fromkeys((event.world, *event.shown) if event.world else event.shown):
+        key = schema.RECEIPT_KEY.pack(schema.RECEIPTS[0], on.number(lineage), on.seq, event.details)
+        on.tables.marks.put(key, schema.U32.pack(len(event.shown)))
+
+
+def receipts_naming(tables: Tables, node: int, seq: int) -> Iterator[tuple[int, int]]:
+    """Commit and position of every kept receipt that names a world, as known at a commit, in the order of the log."""
+    for key, _ in tables.marks.scan(schema.RECEIPTS + schema.U64.pack(node)):
+        _, _, kept, position = schema.RECEIPT_KEY.unpack(key)
+        if kept <= seq:
+            yield kept, position
+
+
 def _give(on: DeferredRows, kind: Names, node: int, number: int, at: int, position: int) -> None:
     """Give a world a label or a tag by a number of its own."""
     tables = on.tables

@@ -49,6 +49,7 @@
 | | ``07``, u64 node, u32 tag, u64 seq | :class:`TagRow` |
 | | ``08``, 16-byte digest of a tag, u64 node | u64 seq of the first use |
 | | ``10``, 16-byte digest of a setting of beliefs, u64 seq | u8 what, i32 details, how, ``00``, its name |
+| | ``11``, u64 node, u64 seq, u32 position of the details | u32 how many worlds a kept receipt names |
 """
 
 import struct
@@ -349,6 +350,9 @@ DEPRECATIONS: Final = b"\x05"
 BELIEFS: Final = b"\x10"
 """What the keys of settings of beliefs in ``marks`` begin with."""
 BELIEF = struct.Struct(">Bi")
+RECEIPTS: Final = b"\x11"
+"""What the keys of kept receipts of recalls in ``marks`` begin with."""
+RECEIPT_KEY = struct.Struct(">BQQI")
 MARK_KEY = struct.Struct(">BQQ")
 LABEL_KEY = struct.Struct(">BQI")
 TAG_KEY = struct.Struct(">BQIQ")

@@ -191,6 +191,7 @@ LOOKED_THROUGH = {
         "tunings",
         *("deprecated", "expired", "marks", "pinned", "revealing", "tag_history", "tagged"),
         *("impact", "provenance", "shortest_path"),
+        *("receipts_of", "withdrawal"),
         *("belief_base", "belief_settings", "contraction", "entrenchment", "retrieval_surface"),
     ),
 }

@@ -95,7 +95,7 @@ def test_the_commands_are_those_that_are_promised():
         ),
         *("erase", "forget-user", "check-receipt"),
         *("head", "keygen", "cosign", "prove", "check-proof"),
-        *("check-recall", "prove-recall"),
+        *("check-recall", "prove-recall", "withdraw", "receipts"),
         *("diff", "proposals", "recluster", "accept", "reject", "undo"),
         *("export", "import", "mcp", "key", "completion"),
     )

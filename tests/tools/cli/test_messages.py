@@ -67,7 +67,8 @@ WRONG = """
     tune --world Nope --fuzzy 0.95 | untune --type Person | query --file none | query --file bad.json
     query --seed Nope | query --text x --order smell | query --text x --in-world Nope | check-receipt none
     check-recall none | check-recall bad.json --offline | check-recall bad.json --question x | prove-recall bad.json
-    recall x --receipt bad.json | recall x --receipt none/x
+    recall x --receipt bad.json | recall x --receipt none/x | recall x --keep-receipt | withdraw | withdraw Nope
+    withdraw --since 2024-13-01 --plan | withdraw --of-author x --depth 99 | receipts Nope
     check-receipt bad.json | completion powershell | ingest none | ingest bad.json | ingest folder
     ingest bad.json --into Nope | ingest bad.json --format nope | mcp --world Nope | mcp --http nowhere:x | mcp --http
     mcp --rate 5 | mcp --http 0 --no-keys --world Nope | types --world Nope | tunings --world Nope

@@ -74,6 +74,7 @@ def _arguments(parser: base.Parser) -> None:
         metavar="FILE",
         help="rank exactly, and write a receipt into this new file; `worlddb check-recall FILE` checks it",
     )
+    parser.add_argument("--keep-receipt", action="store_true", help="with --receipt: keep it in the log, too")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
     arguments.add_unify(parser)
@@ -152,6 +153,8 @@ def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, 
 
 
 def _recall(args: base.Namespace, out: base.Output) -> int:
+    if args.keep_receipt and args.receipt is None:
+        raise arguments.UsageError("--keep-receipt goes with --receipt", "Name the file, too")
     if args.receipt is not None:
         arguments.check_place(args.receipt)
         arguments.refuse_existing(args.receipt, overwrite=False)
@@ -162,6 +165,8 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             from worlddb import recall_receipt_text
 
             Path(args.receipt).write_text(recall_receipt_text(found.receipt), encoding="utf-8")
+            if args.keep_receipt:
+                db.keep_receipt(found.receipt)
             out.hint(f"Its receipt is in {args.receipt}: check-recall holds it against the store")
 
         def write(page: base.Page) -> None:

@@ -1,0 +1,488 @@
+"""What a source said, all that rested on it, and what would be answered without it: looked at before anything is done.
+
+A source is an author, fields of a source, a world with all inside (a document, a session), a span of ingest time, or
+several of these at once. Withdrawn are the *versions* that it said; what somebody else said again stays. On these rest,
+at any remove, the worlds that were made of them or depend on them.
+
+Questions are asked again by a filter: in the same view, with what would be withdrawn left out of every lane. Nothing
+is decided for it, and nobody waits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+
+from worlddb.log.beliefs import recall_receipt
+from worlddb.log.model import errors, limits, times
+from worlddb.projections.tables.apply import trust_levels
+from worlddb.projections.tables.names.canonical import name_digest
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.storage import schema
+from worlddb.query.beliefs import receipted_recall
+from worlddb.query.reads import world_lookup
+from worlddb.query.reads.window import Window
+from worlddb.query.records import records
+from worlddb.query.snapshot import provenance, visible
+
+RESTING: Final = ("derived_from", "depends_on", "created_from")
+"""The types of edges from what rests on something to what it rests on."""
+WITHDRAWN: Final = "withdrawn"
+"""The tag that a flagged version is given."""
+MAX_PATHS: Final = 16
+"""How many ways to one world are listed, the shortest first; of more it is said that there are more."""
+MAX_LOOKED: Final = 4_096
+"""How many beginnings of ways are looked at for one world."""
+MAX_DEPTH: Final = 20
+_DEPENDS_ON: Final = "depends_on"
+
+How = Literal["contract", "deprecate", "flag"]
+HOW: Final[tuple[How, ...]] = ("contract", "deprecate", "flag")
+Ask = Callable[[Window, str, Mapping[str, Any]], records.Recall]
+
+
+class Withdrawn(msgspec.Struct, frozen=True, kw_only=True):
+    """A version that the source said, and the spans of valid time in which it holds: none if others replaced it.
+
+    ``said_again_by`` are authors who said the same again; such a version is not taken back.
+    """
+
+    ref: str
+    version: str
+    number: int
+    type: str
+    name: str
+    author: str
+    seq: int
+    spans: tuple[records.Valid, ...]
+    said_again_by: tuple[str, ...] = ()
+
+
+class RestingPath(msgspec.Struct, frozen=True, kw_only=True):
+    """A way from a withdrawn world to one that rests on it, and the least trust in anything along it.
+
+    ``trust`` is ``None`` if nothing is said of any of them. A step without an edge, as from what a summary contains to
+    the summary, is empty in ``edges``.
+    """
+
+    worlds: tuple[str, ...]
+    edges: tuple[str, ...]
+    trust: str | None
+
+
+class Resting(msgspec.Struct, frozen=True, kw_only=True):
+    """A world that rests on what is withdrawn, at ``depth`` steps by the shortest of its ``paths``.
+
+    ``more_paths``: there are more than are listed. ``trust`` is the least of it and of all that it rests on.
+    """
+
+    ref: str
+    version: str
+    type: str
+    name: str
+    depth: int
+    paths: tuple[RestingPath, ...]
+    more_paths: bool
+    trust: str | None
+
+
+class PlannedEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done with one world: its version by number, and the spans that a contraction takes from its versions."""
+
+    ref: str
+    number: int
+    spans: tuple[records.Valid, ...]
+
+
+class AnswerWithout(msgspec.Struct, frozen=True, kw_only=True):
+    """The hits of a question as it stands, and as it would be answered without what is withdrawn."""
+
+    question: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+    @property
+    def changes(self) -> bool:
+        """True if the answer would be another."""
+        return self.before != self.after
+
+
+class Withdrawal(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan: what would be withdrawn as of a commit and a valid time, and what rests on it. Nothing is done.
+
+    ``changes`` is what :meth:`worlddb.Database.withdraw` would change, world by world in log order: what the source
+    spoke of, with ``dependents`` also what rests on it. ``kept`` was said again by others. ``cut_off`` are the worlds
+    behind which more rests. ``inside`` is the world that the view is confined to, if it is. ``receipts`` are the hashes
+    of receipts that name any of them, of those that were given and of those that the log keeps.
+    """
+
+    source: dict[str, Any]
+    how: How
+    dependents: bool
+    seq: int
+    valid: int
+    withdrawn: tuple[Withdrawn, ...]
+    kept: tuple[Withdrawn, ...]
+    rests_on_it: tuple[Resting, ...]
+    cut_off: tuple[str, ...]
+    changes: tuple[PlannedEnd, ...]
+    answers: tuple[AnswerWithout, ...]
+    receipts: tuple[str, ...]
+    types: tuple[str, ...]
+    depth: int
+    inside: str
+
+    def __str__(self) -> str:
+        more = ", and more behind" if self.cut_off else ""
+        changed = sum(answer.changes for answer in self.answers)
+        asked = f"; {changed} of {len(self.answers)} answers change" if self.answers else ""
+        named = f"; {len(self.receipts)} receipts name them" if self.receipts else ""
+        said = f"{len(self.withdrawn)} versions were said by it, {len(self.rests_on_it)} worlds rest on them{more}"
+        return f"{said}; {self.how} changes {len(self.changes)}{asked}{named}"
+
+
+class Source(NamedTuple):
+    """What is withdrawn: all that is given has to hold of a version."""
+
+    world: str = ""
+    authors: tuple[str, ...] = ()
+    fields: Mapping[str, Any] = {}
+    since: int | None = None
+    until: int | None = None
+
+    @classmethod
+    def of(cls, world: str, author: Any, source: Any, since: Any, until: Any) -> Source:
+        """Check what a caller gave.
+
+        Raises:
+            InputError: nothing was given, or something is not what it should be.
+        """
+        several = author if isinstance(author, list | tuple) else () if author is None else (author,)
+        if source is not None and not (isinstance(source, Mapping) and all(isinstance(name, str) for name in source)):
+            raise errors.InputError(f"source is {errors.shown(source)}", 'Give fields, such as {"session": "24"}')
+        given = cls(
+            world,
+            tuple(limits.checked_text(each, "author", limits.MAX_AUTHOR_BYTES, empty=False) for each in several),
+            dict(source or {}),
+            None if since is None else times.parse_time(since, "since"),
+            None if until is None else times.parse_time(until, "until"),
+        )
+        if given == cls():
+            raise errors.InputError("No source was named", "Give a world, author=, source=, since= or until=")
+        return given
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The same as a caller gives it."""
+        named: dict[str, Any] = {"world": self.world or None, "author": list(self.authors) or None}
+        named |= {"source": dict(self.fields) or None, "since": self.since, "until": self.until}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+class Wish(NamedTuple):
+    """What is to be done with what a source said, how far is looked, and what is asked again."""
+
+    how: How = "contract"
+    dependents: bool = False
+    types: tuple[str, ...] = RESTING
+    depth: int = 10
+
+    def check(self) -> None:
+        """Refuse what cannot be done.
+
+        Raises:
+            InputError: there is no such way, or the depth is out of bounds.
+        """
+        if self.how not in HOW:
+            raise errors.InputError(f"how is {errors.shown(self.how)}", f"Give one of: {', '.join(HOW)}")
+        limits.checked_flag(self.dependents, "dependents")
+        limits.checked_number(self.depth, "depth", 1, MAX_DEPTH)
+
+
+def plan(
+    window: Window,
+    source: Source,
+    wish: Wish,
+    questions: Sequence[Any],
+    receipts: Sequence[Any],
+    ask: Ask,
+) -> Withdrawal:
+    """What withdrawing a source would do, and what it would leave without ground."""
+    wish.check()
+    kept_receipts = [recall_receipt.read_recall_receipt(each) for each in receipts]
+    with window.snapshot() as snapshot:
+        look = _Look(window, snapshot, source, wish)
+        withdrawn, kept = look.said()
+        resting, cut_off = look.resting()
+        changed = look.changed()
+        named = {*(each.ref for each in withdrawn), *(each.ref for each in resting)}
+        left = look.left_out(changed)
+        top = window.place.top
+        inside = snapshot.tables.node(top).lineage.hex() if window.place.is_confined else ""
+        logged = [each for ref in sorted(named) for each in receipted_recall.kept_hashes(snapshot, ref)]
+        told = [each.hash for each in kept_receipts if not named.isdisjoint(each.refs)]
+    return Withdrawal(
+        source=source.told,
+        how=wish.how,
+        dependents=wish.dependents,
+        seq=window.place.moment.seq,
+        valid=window.place.moment.valid,
+        withdrawn=withdrawn,
+        kept=kept,
+        rests_on_it=resting,
+        cut_off=cut_off,
+        changes=tuple(changed.values()),
+        answers=tuple(_answers(window, left, wish.how, questions, ask)),
+        receipts=tuple(dict.fromkeys((*told, *logged))),
+        types=wish.types,
+        depth=wish.depth,
+        inside=inside,
+    )
+
+
+def _answers(
+    window: Window, left: frozenset[int], how: How, questions: Sequence[Any], ask: Ask
+) -> Iterator[AnswerWithout]:
+    without = window.leaving_out(left, unindexed=how == "contract")
+    for each in limits.checked_list(questions, "questions"):
+        given = {"text": each} if isinstance(each, str) else each
+        if not isinstance(given, Mapping) or not isinstance(given.get("text"), str):
+            raise errors.InputError(
+                f"A question is {errors.shown(each)}", 'Give texts, or {"text": ..., "k": ...} as recall takes them'
+            )
+        options = {name: value for name, value in given.items() if name != "text"}
+        before, after = (ask(one, given["text"], options) for one in (window, without))
+        yield AnswerWithout(
+            question=given["text"],
+            before=tuple(hit.ref for hit in before.hits),
+            after=tuple(hit.ref for hit in after.hits),
+        )
+
+
+class _Above(NamedTuple):
+    """What a world rests on, and the edge that says so; empty where it is that a summary contains it."""
+
+    node: int
+    edge: str
+
+
+class _Look:
+    """One look at a store: what the source said, and what rests on that."""
+
+    def __init__(self, window: Window, snapshot: visible.VisibleSnapshot, source: Source, wish: Wish) -> None:
+        self._snapshot, self._source, self._wish = snapshot, source, wish
+        self._tables, self._moment, self._spec = snapshot.tables, snapshot.place.moment, window.spec
+        self._trust = provenance.trust_in(snapshot)
+        self._authors: dict[int, bool] = {}
+        self._taken: dict[int, list[asof.SeenVersion]] = {}
+        """The versions that the source said, by world."""
+        self._depths: dict[int, int] = {}
+        """How far from what the source said the worlds are that rest on it."""
+        self._bases: dict[int, list[_Above]] = {}
+        self._standing: dict[int, asof.SeenVersion | None] = {}
+        self._codes = [code for name in wish.types if (code := self._tables.type_code(name)) is not None]
+        self._depending = self._tables.type_code(_DEPENDS_ON)
+
+    # -- what the source said
+
+    def said(self) -> tuple[tuple[Withdrawn, ...], tuple[Withdrawn, ...]]:
+        """The versions that the source said, and those of them that others said again."""
+        withdrawn, kept = [], []
+        for node in self._inside():
+            for seen in reversed(list(asof.versions_as_of(self._tables, node, self._moment.seq))):
+                if not self._is_its(seen.row.seq, seen.row.details):
+                    continue
+                body = self._snapshot.body(seen.row)
+                if body is None:
+                    continue
+                again = self._snapshot.said_again(node, seen.number)
+                others = [each.seq for each in again if not self._is_its(each.seq, each.details)]
+                told = Withdrawn(
+                    ref=self._ref(node),
+                    version=seen.row.body.hex(),
+                    number=seen.number,
+                    type=body.type,
+                    name=body.name,
+                    author=self._snapshot.header(seen.row.seq).author,
+                    seq=seen.row.seq,
+                    spans=tuple(records.Valid(*span) for span in seen.validity.pieces),
+                    said_again_by=tuple(dict.fromkeys(self._snapshot.header(seq).author for seq in others)),
+                )
+                if others:
+                    kept.append(told)
+                else:
+                    withdrawn.append(told)
+                    self._taken.setdefault(node, []).append(seen)
+        return tuple(withdrawn), tuple(kept)
+
+    def _inside(self) -> Iterator[int]:
+        """The worlds that the source may have spoken of, in log order."""
+        if not self._source.world:
+            yield from self._snapshot.inhabitants()
+            return
+        top = world_lookup.named_node(self._snapshot, self._spec, self._source.world)
+        inside = set(self._snapshot.inhabitants(top))
+        yield from sorted(inside if top == schema.ROOT_NODE else inside | {top})
+
+    def _is_its(self, seq: int, details: int) -> bool:
+        """True if the source said something, by the commit and the details of that."""
+        given = self._source
+        if seq not in self._authors:
+            header = self._snapshot.header(seq)
+            self._authors[seq] = (
+                (not given.authors or header.author in given.authors)
+                and (given.since is None or header.ingest_time >= given.since)
+                and (given.until is None or header.ingest_time < given.until)
+            )
+        if not self._authors[seq]:
+            return False
+        if not given.fields:
+            return True
+        said = self._snapshot.details(seq, details).source
+        return all(name in said and said[name] == value for name, value in given.fields.items())
+
+    # -- what rests on it
+
+    def resting(self) -> tuple[tuple[Resting, ...], tuple[str, ...]]:
+        """What rests on it, the nearest first and then in log order, and behind which of it more does."""
+        level = sorted(self._taken)
+        for depth in range(1, self._wish.depth + 1):
+            level = sorted(set(self._next(level, depth)))
+        beyond = [node for node in level if any(each not in self._depths for each in self._above(node))]
+        found = sorted(self._depths, key=lambda node: (self._depths[node], node))
+        return tuple(map(self._told, found)), tuple(map(self._ref, beyond))
+
+    def _next(self, level: Sequence[int], depth: int) -> Iterator[int]:
+        for node in level:
+            for above, edge in self._above(node).items():
+                self._bases.setdefault(above, []).extend(_Above(node, each) for each in edge)
+                if above not in self._depths:
+                    self._depths[above] = depth
+                    yield above
+
+    def _above(self, node: int) -> dict[int, list[str]]:
+        """The worlds that rest on one itself and that the source did not speak of, and the edges that say so."""
+        taken = self._taken.get(node)
+        numbers = None if taken is None else {seen.number for seen in taken}
+        found: dict[int, list[str]] = {}
+        for code in self._codes:
+            edges = self._tables.incoming(node, code, known_after=self._moment.seq, known_by=self._moment.seq)
+            for place, row in edges:
+                is_of_it = numbers is None or row.target_version in numbers
+                if code == self._depending and numbers is not None:
+                    is_of_it = is_of_it or self._number(node) in numbers
+                if is_of_it and asof.edge_known(row, self._moment.seq):
+                    self._add(found, place.source, row.edge.hex())
+        newest = asof.newest_version(self._tables, node, self._moment.seq)
+        if numbers is None or (newest is not None and newest.number in numbers):
+            for place in self._snapshot.placings(node):
+                stands = self._stands(place.source)
+                if stands is not None and stands.row.type == visible.SUMMARY_TYPE:
+                    self._add(found, place.source, "")
+        return found
+
+    def _add(self, found: dict[int, list[str]], above: int, edge: str) -> None:
+        if above not in self._taken and above != schema.ROOT_NODE and self._stands(above) is not None:
+            found.setdefault(above, []).append(edge)
+
+    def _stands(self, node: int) -> asof.SeenVersion | None:
+        """The version of a world that holds, else the newest that does at another time; with all its spans."""
+        if node not in self._standing:
+            held, seq = self._number(node), self._moment.seq
+            known = asof.version_known(self._tables, node, held, seq) if held else None
+            each = asof.versions_as_of(self._tables, node, seq)
+            self._standing[node] = known or next((seen for seen in each if not seen.validity.is_empty), None)
+        return self._standing[node]
+
+    def _number(self, node: int) -> int:
+        """The version of a world that holds, 0 if none does."""
+        seen = asof.version_at(self._tables, node, self._moment)
+        return 0 if seen is None else seen.number
+
+    def _told(self, node: int) -> Resting:
+        row = self._row(node)
+        body = self._snapshot.body(row)
+        found = list(islice(self._paths(node), MAX_PATHS + 1))
+        return Resting(
+            ref=self._ref(node),
+            version=row.body.hex(),
+            type="" if body is None else body.type,
+            name="" if body is None else body.name,
+            depth=self._depths[node],
+            paths=tuple(path for path in found[:MAX_PATHS] if path is not None),
+            more_paths=len(found) > MAX_PATHS or None in found,
+            trust=self._trust.name(node, row),
+        )
+
+    def _paths(self, node: int) -> Iterator[RestingPath | None]:
+        """The ways to a world, the shortest first, none by one world twice; ``None`` where looking was broken off."""
+        pending: deque[tuple[tuple[int, ...], tuple[str, ...]]] = deque([((node,), ())])
+        looked = 0
+        while pending:
+            looked += 1
+            if looked > MAX_LOOKED:
+                yield None
+                return
+            worlds, edges = pending.popleft()
+            if worlds[0] in self._taken:
+                yield RestingPath(worlds=tuple(map(self._ref, worlds)), edges=edges, trust=self._least(worlds))
+                continue
+            for base, edge in sorted(set(self._bases.get(worlds[0], ()))):
+                if base not in worlds and len(worlds) <= self._wish.depth:
+                    pending.append(((base, *worlds), (edge, *edges)))
+
+    def _least(self, worlds: Sequence[int]) -> str | None:
+        """The least that is said of any version on a way, itself and apart from what it rests on beside."""
+        levels = [self._trust.own(node, row) for node in worlds for row in self._rows(node)]
+        said = [level for level in levels if level is not None]
+        return trust_levels.LEVELS[min(said)] if said else None
+
+    def _rows(self, node: int) -> list[schema.VersionRow]:
+        taken = self._taken.get(node)
+        return [self._row(node)] if taken is None else [seen.row for seen in taken]
+
+    def _row(self, node: int) -> schema.VersionRow:
+        seen = self._stands(node)
+        assert seen is not None, "what rests on anything holds at some time"
+        return seen.row
+
+    def _ref(self, node: int) -> str:
+        return self._tables.node(node).lineage.hex()
+
+    # -- what is done
+
+    def changed(self) -> dict[int, PlannedEnd]:
+        """What is to be done with which worlds, in log order."""
+        nodes = sorted({*self._taken, *(self._depths if self._wish.dependents else ())})
+        planned = ((node, self._planned(node)) for node in nodes)
+        return {node: end for node, end in planned if end is not None}
+
+    def _planned(self, node: int) -> PlannedEnd | None:
+        stands = self._stands(node)
+        taken = self._taken.get(node) or ([] if stands is None else [stands])
+        number = taken[-1].number
+        if self._wish.how == "contract":
+            held = sorted(span for seen in taken for span in seen.validity.pieces)
+            spans = tuple(records.Valid(span.start, span.end) for span in held)
+            return PlannedEnd(ref=self._ref(node), number=number, spans=spans) if spans else None
+        if self._wish.how == "deprecate":
+            is_so = self._snapshot.is_deprecated(node)
+        else:
+            is_so = world_lookup.tagged_number(self._snapshot, name_digest(WITHDRAWN), node) == number
+        return None if is_so else PlannedEnd(ref=self._ref(node), number=number, spans=())
+
+    def left_out(self, changed: Collection[int]) -> frozenset[int]:
+        """The worlds that reads at the view's time do not show any more."""
+        if self._wish.how == "flag":
+            return frozenset()
+        if self._wish.how == "deprecate":
+            return frozenset(changed)
+        return frozenset(node for node in changed if self._is_taken_away(node))
+
+    def _is_taken_away(self, node: int) -> bool:
+        held, taken = self._number(node), self._taken.get(node)
+        return bool(held) and (taken is None or held in {seen.number for seen in taken})
