@@ -31,8 +31,10 @@ class Model:
 
     def __init__(self) -> None:
         self.versions: dict[str, list[Version]] = {}
-        self.made_of: dict[str, tuple[str, str, int]] = {}
-        """Edges: what was made, of what, of its version by number."""
+        self.made_of: dict[str, tuple[str, str, int, str]] = {}
+        """Edges: what was made, of what, of its version by number, and of which type."""
+        self.holding: dict[str, int] = {}
+        """The version of each world that holds in the end."""
         self.inside: dict[str, str] = {}
 
     def taken(self, ref: str) -> set[int]:
@@ -42,8 +44,9 @@ class Model:
     def above(self, ref: str) -> set[tuple[str, str]]:
         """(edge, world) of what rests on a world itself, if that is affected."""
         found = set()
-        for edge, (source, target, number) in self.made_of.items():
-            if target == ref and (not self.taken(ref) or number in self.taken(ref)):
+        for edge, (source, target, number, kind) in self.made_of.items():
+            numbers = {number, self.holding[target]} if kind == "depends_on" else {number}
+            if target == ref and (not self.taken(ref) or numbers & self.taken(ref)):
                 found.add((edge, source))
         summary = self.inside.get(ref)
         newest = len(self.versions[ref])
@@ -96,9 +99,10 @@ def grown(db: Database, rng: random.Random, now: worlddb.ManualClock) -> Model:
         refs = [*model.versions]
         for _ in range(rng.randint(0, 2)):
             one, other = rng.choice(refs), rng.choice(refs)
-            written = db.link(one, "derived_from", other) if one != other else None
-            if written:
-                model.made_of[written.ref] = one, other, len(model.versions[other])
+            kind = rng.choice(("derived_from", "derived_from", "created_from", "depends_on", "refers_to"))
+            written = db.link(one, kind, other) if one != other else None
+            if written and kind != "refers_to":
+                model.made_of[written.ref] = one, other, len(model.versions[other]), kind
         if rng.random() < 0.3:
             ref, author = rng.choice(refs), rng.choice([*writers])
             begins, ends = rng.choice(((None, None), ("2026-12-01", "2027-01-01")))
@@ -111,6 +115,8 @@ def grown(db: Database, rng: random.Random, now: worlddb.ManualClock) -> Model:
             version = model.versions[ref][number - 1]
             assert restated
             model.versions[ref][number - 1] = version._replace(said_again=version.said_again | {author})
+    view = db.view()
+    model.holding = {ref: found.number for ref in model.versions if (found := view.get(ref)) is not None}
     return model
 
 
