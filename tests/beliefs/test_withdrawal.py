@@ -352,7 +352,8 @@ def test_kept_receipts_name_what_was_shown_and_go_with_it(told: Told) -> None:
     # What somebody asked of the whole store is nobody's business inside of a world.
     assert hashes(told.said, told.team) == [] and hashes(told.other, told.team) == [other]
     assert [entry.event for entry in db.view(world=told.team).log(kept.seq)] == ["recalled"]
-    plan = db.view().withdrawal(author=MALLORY, receipts=[worlddb.recall_receipt_text(asked[1])])  # type: ignore[arg-type]
+    assert asked[1] is not None
+    plan = db.view().withdrawal(author=MALLORY, receipts=[worlddb.recall_receipt_text(asked[1])])
     assert plan.receipts == (one,)
     assert db.view().contraction((told.said, "summary", "the vault opens with 1234")).receipts == (one,)
     db.rebuild("tables")
