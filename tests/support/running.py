@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import worlddb
+from tests.support.programs import ran
 from worlddb import ManualClock, SeededEntropy
 from worlddb.tools.cli.main import main
 
@@ -64,12 +65,15 @@ class Here:
 
 
 def elsewhere(*argv: object, cwd: Path, stdin: str = "", **environment: str) -> Run:
-    """Run ``python -m worlddb`` as a program."""
-    command = [sys.executable, "-m", "worlddb", *map(str, argv)]
+    """Run ``python -m worlddb`` as a process of its own, with variables for Python as a program that starts."""
     hidden = ("WORLDDB_STORE", "WORLDDB_TRACEBACK")
     env = {name: value for name, value in os.environ.items() if name not in hidden} | environment
     given = stdin.encode()
-    done = subprocess.run(command, cwd=cwd, env=env, input=given, capture_output=True, timeout=240, check=False)
+    if any(name.startswith("PYTHON") for name in environment):
+        command = [sys.executable, "-m", "worlddb", *map(str, argv)]
+        done = subprocess.run(command, cwd=cwd, env=env, input=given, capture_output=True, timeout=240, check=False)
+    else:
+        done = ran("worlddb", *argv, cwd=cwd, environment=env, stdin=given)
     return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

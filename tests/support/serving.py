@@ -1,19 +1,20 @@
-"""The MCP server over HTTP as a program of its own, and what is said to it byte for byte."""
+"""The MCP server over HTTP in a process of its own, and what is said to it byte for byte."""
 
 from __future__ import annotations
 
 import json
+import os
 import select
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+from tests.support.programs import Program
 
 PATIENCE_SECONDS = 180
 NAP_SECONDS = 0.01
@@ -32,7 +33,7 @@ class Served(NamedTuple):
 
     url: str
     store: Path
-    process: subprocess.Popen[bytes]
+    process: Program
     log: Path
 
     @property
@@ -55,7 +56,7 @@ class Served(NamedTuple):
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Tell it to end; its exit code."""
         self.process.send_signal(number)
-        return self.process.wait(timeout=PATIENCE_SECONDS)
+        return self.process.wait(PATIENCE_SECONDS)
 
 
 class Reply(NamedTuple):
@@ -74,17 +75,19 @@ class Reply(NamedTuple):
 def serving(store: Path, *options: str, host: str = "127.0.0.1") -> Iterator[Served]:
     """A server at a free port; it is ended afterwards, if it was not before."""
     log = store.with_name(f"{store.name}.stderr")
-    command = [sys.executable, "-m", "worlddb", "--store", str(store), "--json", "mcp", "--http", f"{host}:0"]
-    with log.open("ab") as errors, subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=errors) as run:
+    words = ("--store", store, "--json", "mcp", "--http", f"{host}:0", *options)
+    told, out = os.pipe()
+    with log.open("ab") as errors, open(os.devnull, "rb") as nothing, os.fdopen(told) as lines:
+        streams = (nothing.fileno(), out, errors.fileno())
+        run = Program("worlddb", words, streams=streams, cwd=Path.cwd(), environment=os.environ)
+        os.close(out)
         try:
-            assert run.stdout is not None
-            assert select.select([run.stdout], [], [], PATIENCE_SECONDS)[0], "it never came up"
-            line = run.stdout.readline()
+            assert select.select([lines], [], [], PATIENCE_SECONDS)[0], "it never came up"
+            line = lines.readline()
             assert line, log.read_text()
             yield Served(json.loads(line)["url"], store, run, log)
-            if run.poll() is None:
-                run.terminate()
-            run.wait(timeout=PATIENCE_SECONDS)
+            run.terminate()
+            run.wait(PATIENCE_SECONDS)
         finally:
             run.kill()
     assert "Traceback" not in log.read_text(), log.read_text()

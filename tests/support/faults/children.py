@@ -14,7 +14,12 @@ from typing import Any
 PATIENCE_SECONDS = 180.0
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["worlddb.public", "tests.support.faults.jobs", "tests.support.faults.remote"])
+_CONTEXT.set_forkserver_preload(
+    [
+        *("worlddb.public", "worlddb.tools.cli.main", "worlddb.tools.mcp.server"),
+        *("tests.support.faults.jobs", "tests.support.faults.remote", "tests.support.programs"),
+    ]
+)
 
 
 class Acknowledged:
@@ -36,9 +41,9 @@ class Acknowledged:
         return self.file.read_text("utf-8").split("\n")[:-1] if self.file.exists() else []
 
 
-def start(function: Callable[..., None], *arguments: Any) -> ForkServerProcess:
-    """Start a process that calls ``function`` (of an importable module)."""
-    process = _CONTEXT.Process(target=function, args=arguments, daemon=True)
+def start(function: Callable[..., None], *arguments: Any, daemon: bool = True) -> ForkServerProcess:
+    """Start a process that calls ``function`` (of an importable module); a daemon may have no children of its own."""
+    process = _CONTEXT.Process(target=function, args=arguments, daemon=daemon)
     process.start()
     return process
 
