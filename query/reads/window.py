@@ -164,16 +164,20 @@ class Window:
         if len(self._inside) > MAX_KEPT:
             self._inside = {}
         with self.reader.snapshot() as snapshot:
-            interiors = self.reader.interiors
-            yield visible.VisibleSnapshot(
+            seen = visible.VisibleSnapshot(
                 snapshot,
                 self.place,
                 self._inside,
                 also_at=self._also_at,
-                interiors=interiors,
+                interiors=self.reader.interiors,
                 shows=self.shows,
                 left_out=self._left_out,
             )
+            try:
+                yield seen
+            finally:
+                # What was made for this read knows the snapshot too: let go of here, it waits for no collector.
+                seen.kept.clear()
 
     def present_lane(self, head: int) -> PresentTextLane:
         """The text index of the whole store, up to its ``head``."""

@@ -319,6 +319,8 @@ class Tables(transaction.WholeTables):
 
         By type and then in log order, but for those unlinked up to commit ``known_after``.
         """
+        if code is not None:
+            return self._incoming_of(self._group(self.back, node, code), known_after, known_by)
 
         def decode(pair: write_buffer.Pair) -> tuple[schema.EdgePlace, schema.EdgeRow] | None:
             key, value = pair
@@ -330,6 +332,20 @@ class Tables(transaction.WholeTables):
             return place, self._edge_at(there, place)
 
         return edges_known(self.back, node, code, self._group(self.back, node, code), decode, known_by)
+
+    def _incoming_of(
+        self, pairs: Iterator[write_buffer.Pair], known_after: int, known_by: int
+    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
+        """As :meth:`incoming`, of one type."""
+        for key, value in pairs:
+            if schema.U64_U64.unpack(value)[1] <= known_after:
+                continue
+            there = value[: schema.U64.size] + key[schema.U64.size :]
+            place = edge_place(schema.EDGE_KEY.unpack(there))
+            row = self._edge_at(there, place)
+            if row.seq > known_by:
+                return
+            yield place, row
 
     def latest_incoming(
         self, node: int, code: int, *, known_by: int = schema.LIVE
