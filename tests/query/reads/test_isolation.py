@@ -190,7 +190,8 @@ LOOKED_THROUGH = {
         "trusts",
         "tunings",
         *("deprecated", "expired", "marks", "pinned", "revealing", "tag_history", "tagged"),
-        *("impact", "provenance", "shortest_path"),
+        *("impact", "provenance", "shortest_path", "states", "traverse"),
+        *("artifacts", "kref_of", "preferences", "resolve_kref"),
         *("receipts_of", "withdrawal"),
         *("belief_base", "belief_settings", "contraction", "entrenchment", "retrieval_surface"),
     ),
@@ -198,7 +199,7 @@ LOOKED_THROUGH = {
 """Every read of a view. One that is new has to be asked in ``tests/support/isolation`` before its name is put here.
 
 ``edge_types`` is asked in ``test_registration_confined.py``, ``tunings`` in ``test_tuning.py``, ``trusts`` in
-``test_recall_trust.py``, marks and beliefs below."""
+``test_recall_trust.py``, marks, beliefs, relations and items below."""
 
 
 def test_every_read_of_a_view_is_looked_through() -> None:
@@ -229,6 +230,32 @@ def test_beliefs_tell_nothing_from_outside() -> None:
                     ask((other, "summary", "said"))
             assert "beliefs_set" not in {entry.event for entry in view.log()}
         assert [each.ref for each in db.view().contraction((refs[0], "summary", "said")).rests_on] == [refs[1]]
+
+
+def test_relations_and_items_tell_nothing_from_outside() -> None:
+    kref, spec = "kref://proj/team/plan.fact", worlddb.Artifact(name="spec", location="s3://bucket/spec")
+    with new_store() as db:
+        homes = [db.create("Topic", f"home {number}").ref for number in range(2)]
+        items = [db.create_at(kref, content="said", artifacts=[spec], within=home).ref for home in homes]
+        people = [db.create("Entity", f"person {at}", world=home).ref for at, home in enumerate(homes)]
+        for at, home in enumerate(homes):
+            db.prefer(people[at], "prefers", items[at], within=home)
+        # What one of them likes of the other's is nobody's business in either.
+        db.prefer(people[0], "prefers", items[1])
+        for at, home in enumerate(homes):
+            view, other = db.view(world=home), 1 - at
+            found = view.resolve_kref(kref)
+            assert isinstance(found, worlddb.World) and found.ref == items[at]
+            assert str(view.kref_of(items[at])) == kref and view.artifacts(kref) == [spec]
+            (known,) = view.preferences(people[at])
+            assert (known.object, known.confidence, known.against) == (items[at], 0.5, 0.0)
+            assert {each.target for each in view.states(people[at])} == {items[at]}
+            reached = view.traverse(people[at], types=["prefers"], direction="both")
+            assert [each.ref for each in reached] == [items[at]] and not reached.cut_off
+            for ask in (view.kref_of, view.artifacts, view.preferences, view.states, view.traverse):
+                with pytest.raises(worlddb.UnknownReference):
+                    ask(items[other])
+        assert len(db.view().preferences(people[0])) == 2
 
 
 def test_marks_tell_nothing_from_outside() -> None:
