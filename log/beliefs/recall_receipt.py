@@ -192,7 +192,13 @@ _PROOFS: Final = msgspec.json.Decoder(RecallProof)
 
 
 def recall_receipt_text(receipt: RecallReceipt) -> str:
-    """A receipt as it is written: one line."""
+    """A receipt as it is written: one line.
+
+    Raises:
+        InputError: it is none.
+    """
+    if not isinstance(receipt, RecallReceipt):
+        raise errors.InputError(f"The receipt is {errors.shown(receipt)}", "Give what view.recall(receipt=True) left")
     return _ENCODER.encode(receipt).decode() + "\n"
 
 
@@ -268,6 +274,7 @@ def read_recall_receipt(given: object, what: str = "the receipt") -> RecallRecei
         LimitExceeded: it is larger than ``MAX_PROOF_BYTES``.
         InputError: it is neither a receipt nor text.
     """
+    limits.checked_text(what, "what", limits.MAX_NAME_BYTES)
     if isinstance(given, RecallReceipt):
         return given
     text = _text_of(given, what)

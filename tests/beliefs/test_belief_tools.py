@@ -118,6 +118,28 @@ def test_what_depends_on_a_memory_what_it_rests_on_and_how_two_are_joined(db: wo
     assert call(desk, "memory_path", id=report, to=summary)["steps"][0]["back"]
 
 
+def test_a_withdrawal_is_planned_and_done_only_where_an_operator_allows_it(db: worlddb.Database) -> None:
+    desk, mallory = Session(db), db.signed("mallory")
+    code = mallory.create("Fact", "code", content="the vault opens with 1234").ref
+    plan = db.create("Fact", "plan", content="evacuate through the vault").ref
+    db.link(plan, "derived_from", code)
+    head = db.head().seq
+    found = call(desk, "memory_plan_withdrawal", author="mallory", questions=["vault"])
+    assert [each["id"] for each in found["withdrawn"]] == [code] and found["changes"] == 1
+    assert [(each["id"], each["paths"]) for each in found["rests_on_it"]] == [(plan, [[code, plan]])]
+    assert found["answers"] == [{"question": "vault", "before": found["answers"][0]["before"], "after": [plan]}]
+    assert found["done_at"] is None and db.head().seq == head
+    assert "memory_withdraw" not in {tool.name for tool in catalogue.tools_of("all,beliefs")}
+    (tool,) = (tool for tool in catalogue.tools_of("operator") if tool.name == "memory_withdraw")
+    given = {"author": "mallory", "reason": "incident 7"}
+    with pytest.raises(InputError, match="would change 1 memories, not 2"):
+        tool.run(desk, tool.takes.taken(given | {"changes": 2}), Call("a client", "x"))
+    done = tool.run(desk, tool.takes.taken(given | {"changes": 1}), Call("a client", "x"))
+    assert msgspec.to_builtins(done)["seq"] == head + 1 and db.view().get(code) is None
+    inside = Session(db, db.create("Topic", "ours").ref)
+    assert call(inside, "memory_plan_withdrawal", author="mallory")["withdrawn"] == []
+
+
 def test_a_server_of_one_world_sees_and_makes_nothing_outside(db: worlddb.Database) -> None:
     theirs, ours = (db.create("Topic", name).ref for name in ("Theirs", "Ours"))
     db.create_at(API, content="theirs", within=theirs)
@@ -129,6 +151,7 @@ def test_a_server_of_one_world_sees_and_makes_nothing_outside(db: worlddb.Databa
         ("memory_deprecate", {"id": secret}),
         ("memory_impact", {"id": secret}),
         ("memory_provenance", {"id": secret}),
+        ("memory_plan_withdrawal", {"id": secret}),
         ("memory_path", {"id": secret, "to": secret}),
     ):
         with pytest.raises(UnknownReference):

@@ -230,6 +230,14 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         tool_results.Origins,
     ),
     _reads(
+        "memory_plan_withdrawal",
+        "What falls without it",
+        "List what a source said, all that rests on it, and which answers change without it. Nothing is done.",
+        read_tools.plan_withdrawal,
+        tool_arguments.PlanWithdrawal,
+        tool_results.WithdrawalPlan,
+    ),
+    _reads(
         "memory_path",
         "How two are joined",
         "Show a shortest way over relations from one memory to another.",
@@ -274,6 +282,15 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
 """Tools about beliefs, which a server has if its operator names their set."""
 
 OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
+    Tool(
+        "memory_withdraw",
+        "Withdraw a source",
+        "Take back what a source said, in one commit. Only after memory_plan_withdrawal; changes repeats its number.",
+        tool_arguments.Withdraw,
+        tool_results.WithdrawalPlan,
+        write_tools.withdraw,
+        destructive=True,
+    ),
     Tool(
         "memory_forget_user",
         "Erase a user",

@@ -6,7 +6,7 @@ Each takes the session, its checked arguments and the call, and returns one reco
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from worlddb import DamagedStore, Hit, InputError, Recall, View, World, group_hits, parse_kref
+from worlddb import DamagedStore, Hit, InputError, Recall, View, Withdrawal, World, group_hits, parse_kref
 from worlddb.memory_scopes import ENTRY, SCOPE
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, ResumedView, Session, in_passes
@@ -130,6 +130,25 @@ def provenance(session: Session, given: tool_arguments.Provenance, call: Call) -
     found = view.provenance(session.memory(view, given.id).ref)
     shown = [tool_results.origin(each) for each in found[: given.limit]]
     return tool_results.Origins(rests_on=shown, more=len(found) - len(shown))
+
+
+def withdrawal(session: Session, given: tool_arguments.PlanWithdrawal) -> Withdrawal:
+    """The plan of a withdrawal of what a model named, as of now."""
+    view = session.view()
+    return view.withdrawal(
+        None if given.id is None else session.get(view, given.id).ref,
+        author=given.author,
+        since=given.since,
+        until=given.until,
+        how=given.how,
+        dependents=given.dependents,
+        questions=given.questions,
+    )
+
+
+def plan_withdrawal(session: Session, given: tool_arguments.PlanWithdrawal, call: Call) -> tool_results.WithdrawalPlan:
+    """``memory_plan_withdrawal``: nothing is done."""
+    return tool_results.withdrawal_plan(withdrawal(session, given), given.limit)
 
 
 def path(session: Session, given: tool_arguments.Way, call: Call) -> tool_results.Path:

@@ -303,6 +303,26 @@ class Provenance(Arguments):
     limit: Count = DEFAULT_PAGE
 
 
+class PlanWithdrawal(Arguments):
+    """``memory_plan_withdrawal``."""
+
+    id: Annotated[Reference | None, Meta(description="A memory or session: it and all inside.")] = None
+    author: Annotated[Label | None, Meta(description="Whatever this author wrote.")] = None
+    since: Annotated[Time | None, Meta(description="Only what was written then or later.")] = None
+    until: Annotated[Time | None, Meta(description="Only what was written before.")] = None
+    how: Annotated[Literal["contract", "deprecate", "flag"], Meta(description="End, hide or tag it.")] = "contract"
+    dependents: Annotated[bool, Meta(description="What rests on it, too.")] = False
+    questions: Annotated[list[Label], Meta(max_length=10, description="Asked with it and without.")] = []
+    limit: Count = DEFAULT_PAGE
+
+
+class Withdraw(PlanWithdrawal, kw_only=True):
+    """``memory_withdraw``."""
+
+    reason: Annotated[str, Meta(min_length=1, max_length=2_000, description="Why; it is kept.")]
+    changes: Annotated[int, Meta(ge=1, description="How many memories the plan said would change.")]
+
+
 class Way(Arguments):
     """``memory_path``."""
 

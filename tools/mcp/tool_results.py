@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 import worlddb
-from worlddb import Hit, HitGroup, Proposal, Valid, Version, World, format_time
+from worlddb import Hit, HitGroup, Proposal, Valid, Version, Withdrawal, World, format_time
 from worlddb.plain_text import around, escaped, one_line
 from worlddb.tools.mcp import mcp_wording
 
@@ -304,6 +304,85 @@ class Impact(msgspec.Struct, kw_only=True):
     affected: list[Affected]
     more: int
     cut_off: list[str]
+
+
+class WithdrawnVersion(msgspec.Struct, kw_only=True):
+    """A version that the source said."""
+
+    id: str
+    name: str
+    author: str
+    version: int
+
+
+class RestingMemory(msgspec.Struct, kw_only=True):
+    """A memory that rests on it, with the ways there by ids and the least trust along each; ``more``: others too."""
+
+    id: str
+    name: str
+    steps: int
+    trust: str | None
+    paths: list[list[str]]
+    path_trust: list[str | None]
+    more: bool
+
+
+class QuestionWithout(msgspec.Struct, kw_only=True):
+    """The hits of a question as it is answered, and as it would be without."""
+
+    question: str
+    before: list[str]
+    after: list[str]
+
+
+class WithdrawalPlan(msgspec.Struct, kw_only=True):
+    """What a source said, what rests on it, and how many memories withdrawing it changes; ``more`` is not shown.
+
+    ``done_at`` is the time of the withdrawal, null of a plan. ``cut_off`` are memories behind which more rests.
+    """
+
+    withdrawn: list[WithdrawnVersion]
+    rests_on_it: list[RestingMemory]
+    more: int
+    cut_off: list[str]
+    changes: int
+    kept: int
+    answers: list[QuestionWithout]
+    receipts: list[str]
+    done_at: str | None = None
+    seq: int | None = None
+
+
+def withdrawal_plan(plan: Withdrawal, limit: int) -> WithdrawalPlan:
+    """A plan of a withdrawal, the first of each of its lists."""
+    resting, said = plan.rests_on_it[:limit], plan.withdrawn[:limit]
+    return WithdrawalPlan(
+        withdrawn=[
+            WithdrawnVersion(id=each.ref, name=each.name[:NAME], author=each.author, version=each.number)
+            for each in said
+        ],
+        rests_on_it=[
+            RestingMemory(
+                id=each.ref,
+                name=each.name[:NAME],
+                steps=each.depth,
+                trust=each.trust,
+                paths=[list(path.worlds) for path in each.paths],
+                path_trust=[path.trust for path in each.paths],
+                more=each.more_paths,
+            )
+            for each in resting
+        ],
+        more=len(plan.rests_on_it) - len(resting) + len(plan.withdrawn) - len(said),
+        cut_off=list(plan.cut_off),
+        changes=len(plan.changes),
+        kept=len(plan.kept),
+        answers=[
+            QuestionWithout(question=each.question, before=list(each.before), after=list(each.after))
+            for each in plan.answers
+        ],
+        receipts=list(plan.receipts),
+    )
 
 
 class Origin(Basis):

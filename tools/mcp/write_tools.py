@@ -28,7 +28,7 @@ from worlddb import (
     parse_time,
 )
 from worlddb.memory_scopes import Label, Link, ScopeKey, check_statement_type, left_out, looked, notes_inside, to_link
-from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
+from worlddb.tools.mcp import answer_notes, mcp_wording, read_tools, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session
 
 ABOUT: Final = "refers_to"
@@ -570,6 +570,21 @@ def purge_scope(session: Session, given: tool_arguments.PurgeScope, call: Call) 
             f"This retires the scope and everything in it. To go on, give confirm={scopes[0].name!r}",
         )
     return _retired(session, call, scopes, given.why, itself=True)
+
+
+def withdraw(session: Session, given: tool_arguments.Withdraw, call: Call) -> tool_results.WithdrawalPlan:
+    """``memory_withdraw``, which a server has only if its operator says so."""
+    plan = read_tools.withdrawal(session, given)
+    if len(plan.changes) != given.changes:
+        raise InputError(
+            f"This would change {len(plan.changes)} memories, not {given.changes}, so nothing was done",
+            "Look at memory_plan_withdrawal with the same arguments, and give what it says under changes",
+        )
+    receipt = session.db.withdraw(plan, why=given.reason)
+    receipt.raise_if_refused()
+    told = tool_results.withdrawal_plan(plan, given.limit)
+    told.done_at, told.seq = format_time(receipt.ingest_time), session.commit_number(receipt.seq)
+    return told
 
 
 def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) -> tool_results.Forgotten:

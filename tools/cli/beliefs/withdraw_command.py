@@ -43,6 +43,7 @@ def _arguments(parser: Parser) -> None:
         help="say whether this receipt of a recall names any of it",
     )
     add_common(parser)
+    arguments.add_moment(parser)
     arguments.add_confine(parser)
 
 
