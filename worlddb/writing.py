@@ -599,12 +599,17 @@ class WriteCalls(ABC):
         value at a time, ``many`` take several again. ``entrenchment`` says by types (whatever their case) how beliefs
         are compared: by ``recency``, ``support`` or ``confidence``; ``None`` takes that back.
         """
+        by_type: Any = {} if entrenchment is None else entrenchment
+        if not isinstance(by_type, Mapping):
+            raise errors.InputError(
+                f"entrenchment is {type(by_type).__name__}", 'Give types and how, such as {"Fact": "support"}'
+            )
         told: list[tuple[Any, str, str]] = [
             *(("tag", each, "bearing") for each in _texts(tags, "tags")),
             *(("tag", each, "") for each in _texts(plain_tags, "plain_tags")),
             *(("predicate", each, "single") for each in _texts(single, "single")),
             *(("predicate", each, "") for each in _texts(many, "many")),
-            *(("kind", each, how or "") for each, how in (entrenchment or {}).items()),
+            *(("kind", each, how or "") for each, how in by_type.items()),
         ]
         if not told:
             raise errors.InputError("Nothing was given to set", "Give tags, single, many or entrenchment")
