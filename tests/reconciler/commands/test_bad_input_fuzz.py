@@ -259,16 +259,16 @@ def rounds(plain: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("rounds", [plain, pytest.param(10 * plain, marks=pytest.mark.soak)])
 
 
-@rounds(120)
+@rounds(80)
 def test_a_write_with_anything_as_its_arguments_is_decided_or_refused(rounds: int) -> None:
     run(rounds, any_writes, WRITES, 6, names=st.lists(odd, max_size=2), batch=st.booleans())
 
 
-@rounds(90)
+@rounds(60)
 def test_a_read_with_anything_as_its_arguments_is_answered_or_refused(rounds: int) -> None:
     run(rounds, any_reads, READS, 8)
 
 
-@rounds(40)
+@rounds(30)
 def test_the_other_calls_with_anything_as_their_arguments_are_answered_or_refused(rounds: int) -> None:
     run(rounds, any_other_calls, OPEN, 8)

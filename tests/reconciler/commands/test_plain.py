@@ -28,7 +28,7 @@ FAR = 2**60
 """So many commands no batch has: all of them are decided one by one."""
 
 ENDS = ("Committed", "Refused", "UnknownReference")
-MOST_ROUNDS = 10
+MOST_ROUNDS = 20
 
 TYPES = (*EDGE_TYPE_CODES, "unknown_type")
 times = st.sampled_from([None, None, None, day(0), day(3), day(-4)])
@@ -79,7 +79,7 @@ def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(
     """How much of it is decided in one go hangs on the examples; further ones are drawn until it is enough."""
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=120)
+    @settings(max_examples=60)
     @given(requests=batches, functional=st.booleans())
     def compare(requests: list[list[tuple[type[cmd.Command], dict[str, Any]]]], functional: bool) -> None:
         answers, pairs = [], []
