@@ -257,6 +257,7 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.Unregister: _for_world(configuration.unregister_type),
     cmd.Embed: embed,
     cmd.Recluster: recluster,
+    cmd.SetProfile: _for_world(configuration.set_profile),
     cmd.Tune: _for_world(configuration.set_thresholds),
     cmd.Untune: _for_world(configuration.take_thresholds_back),
     cmd.Trust: trust,

@@ -58,7 +58,7 @@ else:
         "query.records.records": (
             "Basis Bookmark Changes Competing Composed Edge EdgeType Erasure Group Held Hit Identity KnownFact "
             "Learned Mark Preference Proposal Reach Reached Recall Restatement Shift Stale State Trusted Tuning Valid "
-            "Version World"
+            "Version Vocabulary World"
         ),
         "query.snapshot.erasure_notes": "ErasedText ErasedWorld ErasureCheck ErasureReceipt",
         "query.view.view": "View",

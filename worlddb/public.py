@@ -121,6 +121,7 @@ from worlddb.query.records.records import (
     Tuning,
     Valid,
     Version,
+    Vocabulary,
     World,
 )
 from worlddb.query.snapshot.erasure_notes import ErasedText, ErasedWorld, ErasureCheck, ErasureReceipt
@@ -359,6 +360,7 @@ __all__ = [
     "Verified",
     "Version",
     "View",
+    "Vocabulary",
     "Withdrawal",
     "Withdrawn",
     "World",

@@ -789,6 +789,47 @@ class WriteCalls(ABC):
         command = cmd.Unregister(type=edge_type, world=self._ref_if_any(world), why=why)
         return self._execute([command], idempotency_key)
 
+    def set_profile(
+        self,
+        world: Any,
+        profile: str = "",
+        *,
+        node_types: Sequence[str] = (),
+        relations: Sequence[str] = (),
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Close the vocabulary of a world (``None``: of the whole store) and of all that it contains.
+
+        From now on only worlds of these types come into it, and only edges of these relations are at home in it; all
+        else is refused with the allowed ones named. ``contains`` and ``same_as`` are always allowed, and what is there
+        already stays. ``profile`` is one that ships (``arbiter``), or a name for what is given. Every profile around a
+        world holds in it. The same again is no event. The reference of the receipt is the world's.
+
+        Raises:
+            InputError: no node type is given, and no profile of that name ships.
+        """
+        if not node_types and not relations and profile in cmd.PROFILES:
+            node_types, relations = cmd.PROFILES[profile]
+        types = _texts(node_types, "node_types")
+        if not types:
+            raise errors.InputError(
+                f"The profile {errors.shown(profile)} has no node types",
+                f"Give node_types=[...], or one that ships: {', '.join(cmd.PROFILES)}; lift_profile opens a world",
+            )
+        command = cmd.SetProfile(
+            profile=profile or "own",
+            node_types=types,
+            relations=_texts(relations, "relations"),
+            world=self._ref_if_any(world),
+            why=why,
+        )
+        return self._execute([command], idempotency_key)
+
+    def lift_profile(self, world: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Open the vocabulary of a world (``None``: of the whole store) again; those around it go on to hold."""
+        return self._execute([cmd.SetProfile(profile="", world=self._ref_if_any(world), why=why)], idempotency_key)
+
     def tune(
         self,
         thresholds: Thresholds,

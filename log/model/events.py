@@ -589,6 +589,20 @@ class Recalled(Event, frozen=True, tag="recalled"):
     details: int
 
 
+class Profiled(Event, frozen=True, tag="profiled"):
+    """The vocabulary of ``world`` and of all that it contains was closed, from this commit on.
+
+    Only worlds of ``node_types`` come into it, and only edges of ``relations`` are at home in it; ``profile`` is what
+    this is called. Without a node type it is open again. Like an edge type, all of them are vocabulary, not text.
+    """
+
+    world: bytes
+    profile: str
+    node_types: list[str]
+    relations: list[str]
+    details: int
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -633,4 +647,5 @@ AnyEvent = (
     | Deprecated
     | BeliefsSet
     | Recalled
+    | Profiled
 )

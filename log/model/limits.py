@@ -49,6 +49,8 @@ MAX_BUNDLE_EDGE_TYPES: Final = 1_024
 """How many edge types one bundle may speak of; each gets a code of its own in the tables."""
 MAX_EDGE_TYPES: Final = 1_000
 """How many different edge types may ever be registered in one store."""
+MAX_VOCABULARY: Final = 1_000
+"""How many node types, and how many relations, a profile allows at most."""
 MAX_TRUSTED: Final = 1_000
 """Of how many sources a level of trust may be in force in one store."""
 MAX_HANDLER_VERSION: Final = 65_535

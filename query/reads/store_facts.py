@@ -37,6 +37,22 @@ def _record(snapshot: VisibleSnapshot, known: settings.Tuning) -> records.Tuning
     )
 
 
+def profiles(snapshot: VisibleSnapshot, home: int | None) -> list[records.Vocabulary]:
+    """The visible profiles in log order, or with ``home`` those that hold in that world."""
+    found = sorted(snapshot.profiles(home), key=lambda known: (known.seq, known.world))
+    return [
+        records.Vocabulary(
+            name=known.name,
+            node_types=known.node_types,
+            relations=known.relations,
+            world=snapshot.tables.node(known.world).lineage.hex(),
+            seq=known.seq,
+            why=snapshot.details(known.seq, known.details).why,
+        )
+        for known in found
+    ]
+
+
 def trusts(snapshot: VisibleSnapshot) -> list[records.Trusted]:
     """How far what is trusted, in log order; of a confined view only what is said of worlds inside."""
     found = []

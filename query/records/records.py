@@ -385,6 +385,17 @@ class EdgeType(msgspec.Struct, frozen=True, kw_only=True):
     inverse: str = ""
 
 
+class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
+    """The profile to which the vocabulary of ``world`` and all inside it is closed since commit ``seq``."""
+
+    name: str
+    node_types: tuple[str, ...]
+    relations: tuple[str, ...]
+    world: str
+    seq: int
+    why: str
+
+
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     """The resolver's thresholds for a type (empty: every type) in ``world`` and inside it.
 

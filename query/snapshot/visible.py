@@ -338,6 +338,21 @@ class VisibleSnapshot:
         inherited = (self.registration(name, self.place.top) for name in dict.fromkeys(one.type for one in known))
         return inside + [one for one in inherited if one is not None and one not in inside]
 
+    def profiles(self, home: int | None) -> list[settings.Profile]:
+        """The profiles that are set, or with ``home`` those that hold in a world.
+
+        One from outside is shown as if it were set for the outermost world, and without its reason.
+        """
+        tables, seq = self._snapshot.tables, self.place.moment.seq
+        known, above = settings.profiles_known(tables, seq), settings.containers_known(tables, seq)
+        if home is not None:
+            known = settings.profiles_around(known, home, above)
+        if not self.place.is_confined:
+            return known
+        around = settings.profiles_around(known, self.place.top, above)
+        inside = [one for one in known if self._is_inside(one.world)]
+        return inside + [one._replace(world=self.place.top, details=NONE) for one in around if one not in inside]
+
     def _as_seen(self, known: settings.Registration) -> settings.Registration:
         """Show a registration as this view sees it.
 

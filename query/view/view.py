@@ -773,6 +773,14 @@ class View:
         with self._snapshot() as snapshot:
             return tunings(snapshot, None if world is None else self._named(snapshot, world), ended=include_ended)
 
+    def profiles(self, world: Any = None) -> list[records.Vocabulary]:
+        """The profiles that close the vocabulary of worlds, in log order; with ``world`` those that hold in it.
+
+        A confined view has what holds in its world from outside as if it were set for that world.
+        """
+        with self._snapshot() as snapshot:
+            return store_facts.profiles(snapshot, None if world is None else self._named(snapshot, world))
+
     def trusts(self) -> list[records.Trusted]:
         """How far what is trusted, as known to the view, in the order in which it was said.
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from worlddb.log.model import bundle, ids, times
 from worlddb.log.model import events as ev
-from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.projections.tables.storage.schema import CONTAINS, ROOT_NODE
 from worlddb.reconciler.bundle_import.bundle_merge import BundleMerge
 from worlddb.reconciler.edge_types import handler, relation_laws, supersession
 from worlddb.reconciler.entity_resolution.equivalence import refuse_joined
@@ -47,8 +47,27 @@ def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent], merge: 
     _settle(
         ctx, [*(edge.source for edge in ordered.get(supersession.SUPERSEDES, ())), *(each.lineage for each in revised)]
     )
+    if ctx.scopes.any_closed:
+        _keep_to_profiles(ctx, events)
     decided = (ctx.tables.proposal(event.proposal) for event in events if isinstance(event, ev.Decided))
     refuse_joined(ctx, (row.source for row in decided if row is not None))
+
+
+def _keep_to_profiles(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
+    """Refuse what the profile of a world here does not have."""
+    for event in events:
+        if isinstance(event, ev.Linked):
+            home = _node(ctx, event.home)
+            if event.type == CONTAINS:
+                relation_laws.refuse_member(ctx, ctx.scopes, _node(ctx, event.target), home)
+            else:
+                relation_laws.refuse_relation(ctx, ctx.scopes, event.type, home)
+        elif isinstance(event, ev.Revised):
+            node = _node(ctx, event.lineage)
+            text = ctx.text(node)
+            if text is not None:
+                for container in ctx.containers(node):
+                    relation_laws.refuse_type(ctx, ctx.scopes, text.type, container)
 
 
 def _names_itself(ctx: Context, edge: ev.Linked) -> bool:

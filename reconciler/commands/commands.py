@@ -435,6 +435,25 @@ class Unregister(Command, frozen=True, kw_only=True):
     world: Ref | None = None
 
 
+class SetProfile(Command, frozen=True, kw_only=True):
+    """Close the vocabulary of a world and all that it contains; without node types, open it again."""
+
+    CODE: ClassVar[str] = "set_profile"
+    profile: str
+    node_types: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
+    world: Ref | None = None
+
+
+PROFILES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "arbiter": (
+        ("project", "reference", "learning", "feedback", "context", "user"),
+        ("relates_to", "refines", "contradicts", "supersedes", "supports"),
+    ),
+}
+"""The profiles that ship: their node types and relations."""
+
+
 class Tune(Command, frozen=True, kw_only=True):
     """Set the resolver's thresholds in a world and all it contains.
 
@@ -562,4 +581,5 @@ ALL: tuple[type[Command], ...] = (
     SetBeliefs,
     LinkVersions,
     KeepReceipt,
+    SetProfile,
 )

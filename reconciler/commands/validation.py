@@ -386,6 +386,20 @@ def _scoped(command: cmd.Register | cmd.Unregister) -> None:
         _ref(command.world, "world")
 
 
+def _set_profile(command: cmd.SetProfile) -> None:
+    limits.checked_text(command.profile, "the profile", limits.MAX_TYPE_BYTES, empty=not command.node_types)
+    for what, names in (("node_types", command.node_types), ("relations", command.relations)):
+        if len(names) > limits.MAX_VOCABULARY:
+            raise errors.LimitExceeded(
+                f"{len(names)} {what}, above the limit of {limits.MAX_VOCABULARY}",
+                "A profile is for a closed vocabulary",
+            )
+        for name in names:
+            limits.checked_text(name, f"one of {what}", limits.MAX_TYPE_BYTES, empty=False)
+    if command.world is not None:
+        _ref(command.world, "world")
+
+
 def _tune(command: cmd.Tune) -> None:
     _tuned(command)
     checked_setting(command.fuzzy, command.phonetic, command.embedding, command.margin, command.most)
@@ -477,6 +491,7 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Unregister: _scoped,
     cmd.Embed: _embed,
     cmd.Recluster: _recluster,
+    cmd.SetProfile: _set_profile,
     cmd.Tune: _tune,
     cmd.Untune: _tuned,
     cmd.Trust: _trust,

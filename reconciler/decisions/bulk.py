@@ -50,6 +50,8 @@ class BulkDecider:
     def decide(self, command: cmd.Command) -> bool:
         """Decide a command if it only has to be recorded; false leaves it and the draft untouched."""
         kind = type(command)
+        if self._ctx.scopes.any_closed:
+            return False
         if kind is cmd.Link:
             decided = self._link(command)  # type: ignore[arg-type]
         elif kind is cmd.Create:

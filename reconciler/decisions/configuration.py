@@ -155,6 +155,25 @@ def is_same_registration(known: settings.Registration | None, command: cmd.Regis
     )
 
 
+def set_profile(ctx: Context, command: cmd.SetProfile, details: int) -> bytes:
+    """Close the vocabulary of a world, or open it again; returns the world's reference.
+
+    The same again is no event. What is there already stays, whatever it is.
+    """
+    world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
+    lineage = ctx.lineage(world)
+    known = next((one for one in settings.profiles_known(ctx.tables, ctx.draft.seq) if one.world == world), None)
+    if not command.node_types and known is None:
+        ctx.refuse("no_profile", f"No profile is set for {ctx.shown(world)} itself", "See what is set with profiles()")
+    said = None if known is None else (known.name, known.node_types, known.relations)
+    if said != (command.profile, command.node_types, command.relations):
+        ctx.draft.emit(
+            ev.Profiled(lineage, command.profile, list(command.node_types), list(command.relations), details)
+        )
+        ctx.scopes.forget()
+    return lineage
+
+
 FIELDS: Final = Thresholds.__struct_fields__
 """What is set, in the order in which commands, events and rows have it."""
 

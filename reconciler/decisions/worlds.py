@@ -15,7 +15,7 @@ from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import timeline_rows
 from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE, EdgePlace, EdgeRow
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.edge_types import supersession
+from worlddb.reconciler.edge_types import relation_laws, supersession
 from worlddb.reconciler.edge_types.handler import HandledEdge, WorldText
 from worlddb.reconciler.entity_resolution.namesakes import Resolution
 from worlddb.reconciler.transaction import context, draft, inputs, windows
@@ -222,6 +222,9 @@ def write_version(
 ) -> draft.Decision:
     """Write a version in a window, which it takes from what is ``holding`` there."""
     row = ctx.tables.node(node)
+    if ctx.scopes.any_closed and (before := ctx.text(node)) is not None and before.type != text.type:
+        for container in ctx.containers(node):
+            relation_laws.refuse_type(ctx, ctx.scopes, text.type, container)
     position = ctx.draft.add_body(text.type, text.name, text.content)
     if window.is_empty:
         ctx.note("revision_never_valid", row.lineage)

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 from worlddb.log.model.events import Laws
 from worlddb.log.model.times import FOREVER, Interval
+from worlddb.projections.tables.apply.settings import Profile
 from worlddb.reconciler.edge_types.handler import AcyclicHandler, HandledEdge, HandlerContext, PlainHandler
 
 NEVER_FUNCTIONAL: Final = frozenset({"contains", "same_as", "supersedes", "contradicts"})
@@ -55,6 +56,61 @@ class DeclaredOrder(DeclaredRelation, AcyclicHandler):
     Laws:
         * As of any declared relation, and following it never leads back.
     """
+
+
+class ClosedWorlds(Protocol):
+    """The profiles that hold in a world."""
+
+    def profiles(self, home: int, /) -> list[Profile]: ...
+
+
+class Interior(HandlerContext, Protocol):
+    """What keeping a profile needs beyond what every handler may do."""
+
+    def relations_at_home(self, world: int, /) -> set[str]: ...
+
+
+_STRUCTURE: Final = frozenset({"contains", "same_as"})
+"""Types that every profile allows: where worlds are, and who they are."""
+
+
+def refuse_relation(ctx: HandlerContext, closed: ClosedWorlds, type_name: str, home: int) -> None:
+    """Refuse an edge at home in a world whose profile has no such relation."""
+    for profile in () if type_name in _STRUCTURE else closed.profiles(home):
+        if type_name not in profile.relations:
+            _refuse(ctx, profile, f"The relation {type_name[:80]!r}", profile.relations)
+
+
+def refuse_type(ctx: HandlerContext, closed: ClosedWorlds, type_name: str, world: int) -> None:
+    """Refuse a world of a type inside another one whose profile has no such type."""
+    for profile in closed.profiles(world):
+        if type_name not in profile.node_types:
+            _refuse(ctx, profile, f"The type {type_name[:80]!r}", profile.node_types)
+
+
+def refuse_member(ctx: Interior, closed: ClosedWorlds, member: int, container: int) -> None:
+    """Refuse a member whose types, or relations inside, the profile of its container does not have."""
+    if not closed.profiles(container):
+        return
+    pending, seen = [member], {member}
+    for node in pending:
+        text = ctx.text(node)
+        if text is not None:
+            refuse_type(ctx, closed, text.type, container)
+        for type_name in sorted(ctx.relations_at_home(node)):
+            refuse_relation(ctx, closed, type_name, container)
+        for edge in ctx.edges(node, "contains"):
+            if edge.target not in seen:
+                seen.add(edge.target)
+                pending.append(edge.target)
+
+
+def _refuse(ctx: HandlerContext, profile: Profile, what: str, allowed: tuple[str, ...]) -> None:
+    ctx.refuse(
+        "not_in_profile",
+        f"{what} is not in the profile {profile.name[:80]!r} of {ctx.shown(profile.world)}",
+        f"Use one of: {', '.join(allowed) or 'none'}",
+    )
 
 
 def declared(name: str, laws: Laws) -> DeclaredRelation:

@@ -6,6 +6,7 @@ It is a built-in one, or the registration in force at the edge's home.
 from typing import Final, NoReturn
 
 from worlddb.log.model import errors, ids
+from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.apply.settings import Nearest, Registration, registered
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import LATER_BUILT_IN
@@ -25,6 +26,7 @@ class Scopes:
         self._seq = seq
         self._nearest: dict[str, Nearest] = {}
         self._unifying: list[str] | None = None
+        self._profiles: list[settings.Profile] | None = None
         self.any_registered = tables.last_registration() != 0
         """Nearly every write is to a store in which nothing is registered."""
 
@@ -32,6 +34,7 @@ class Scopes:
         """Read the registrations again: one was just written or taken back."""
         self._nearest.clear()
         self._unifying = None
+        self._profiles = None
         self.any_registered = self._tables.last_registration() != 0
 
     def in_force(self, type_name: str, home: int) -> Registration | None:
@@ -54,6 +57,21 @@ class Scopes:
             return None
         known = self.in_force(type_name, home)
         return known.world if known is not None and known.laws is not None and known.laws.succession else None
+
+    @property
+    def any_closed(self) -> bool:
+        """True if the vocabulary of any world is closed."""
+        if not self.any_registered:
+            return False
+        if self._profiles is None:
+            self._profiles = settings.profiles_known(self._tables, self._seq)
+        return bool(self._profiles)
+
+    def profiles(self, home: int) -> list[settings.Profile]:
+        """The profiles that hold in a world."""
+        if not self.any_closed:
+            return []
+        return settings.profiles_around(self._profiles or (), home, self._tables.containers)
 
     def unifying(self) -> list[str]:
         """The types registered anywhere with ``unify_identities``."""

@@ -277,6 +277,7 @@ _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
     cmd.Undo: {"proposal": table_reads.find_proposal},
     cmd.Register: {"world": table_reads.find_node},
     cmd.Unregister: {"world": table_reads.find_node},
+    cmd.SetProfile: {"world": table_reads.find_node},
     cmd.Tune: {"world": table_reads.find_node},
     cmd.Untune: {"world": table_reads.find_node},
     cmd.Trust: {"world": table_reads.find_node},

@@ -183,6 +183,11 @@ class Reading:
         found = self._blob(edge.seq or self.draft.seq, edge.details)
         return dict(found.properties) if isinstance(found, blobs.Details) else None
 
+    def relations_at_home(self, node: int) -> set[str]:
+        """The types of the live edges of a node's interior, without its members'."""
+        at_home = self.tables.interior_edges_ever(node)
+        return {self.tables.type_name(place.type) for place, row in at_home if row.unlinked == schema.LIVE}
+
     def reaches(self, start: int, goal: int, type_name: str) -> bool:
         """True if following live edges of a type from ``start`` leads to ``goal``.
 
@@ -344,6 +349,8 @@ class Context(Reading):
                     said = SaidOfEdge(type_name, source, target, home, valid_from, until, properties)
                     self.refuse_other_under_key(key, said)
                 return Written(found, staged=False)
+        if self.scopes.any_closed:
+            self._keep_to_profiles(type_name, source, target, where, properties)
         if properties:
             details = self.draft.add_details(properties=properties)
         edge = HandledEdge(
@@ -373,6 +380,15 @@ class Context(Reading):
             return Written(written, staged=False)
         finally:
             self._depth -= 1
+
+    def _keep_to_profiles(
+        self, type_name: str, source: int, target: int, home: int, properties: dict[str, Any] | None
+    ) -> None:
+        """Refuse what the profile of a world does not have; a conflict that the engine records is let through."""
+        if type_name == schema.CONTAINS:
+            relation_laws.refuse_member(self, self.scopes, target, source)
+        elif type_name != "contradicts" or relation_laws.RELATION not in (properties or {}):
+            relation_laws.refuse_relation(self, self.scopes, type_name, home)
 
     def _refuse_unstaged(self, edge: HandledEdge) -> None:
         """Refuse what a proposal cannot keep of an edge that its handler stages."""
@@ -637,6 +653,8 @@ class Context(Reading):
         under the same key if it had one, and without its handler, which may not be there: nothing new is decided about
         the edge.
         """
+        if self.scopes.any_closed:
+            relation_laws.refuse_relation(self, self.scopes, self.tables.type_name(place.type), home)
         self.draft.emit(ev.Unlinked(row.edge))
         details = self.draft.copy_details(row.seq, row.details)
         edge = self.handled(place, row)._replace(home=home, details=details)

@@ -75,6 +75,8 @@ def _beside(command: cmd.Command) -> Iterator[str]:
         yield command.type
     if isinstance(command, cmd.SetBeliefs):
         yield command.named
+    if isinstance(command, cmd.SetProfile):
+        yield from (command.profile, *command.node_types, *command.relations)
     if isinstance(command, cmd.Register) and command.digest_of == "laws":
         yield ev.Laws.unpacked(command.digest).inverse
 

@@ -33,3 +33,20 @@ def test_a_relation_is_declared_linked_and_told_in_states(tmp_path: Path, capsys
     assert run("unlink", answer[0]["ref"]).code == 0
     assert "retracted" in run("states", "Alex").out and "Nothing was said." in run("states", "York").out
     assert run("relation", "lives_in", "--remove").code == 0
+
+
+def test_a_vocabulary_is_closed_listed_and_opened_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with worlddb.open(tmp_path / "store", author="ann") as db:
+        db.create("Topic", "desk")
+    run = Here(capsys, tmp_path / "store")
+    assert "Every vocabulary is open." in run("vocabulary").out
+    assert run("vocabulary", "desk", "--profile", "arbiter", "--why", "closed").code == 0
+    told = run("vocabulary", "desk").out
+    assert "arbiter  types project, reference" in told and "relations relates_to, refines" in told and "desk" in told
+    refused = run("create", "memo", "x", "--world", "desk")
+    assert refused.code == 3 and "Use one of: project, reference" in refused.err
+    assert run("vocabulary", "desk", "--lift", "--profile", "arbiter").code == 2
+    assert run("vocabulary", "desk", "--node-type", "memo").code == 0
+    [known] = run.json("vocabulary")["profiles"]
+    assert (known["name"], known["node_types"], known["relations"]) == ("own", ["memo"], [])
+    assert run("vocabulary", "desk", "--lift").code == 0 and run("vocabulary", "desk", "--lift").code == 3

@@ -50,7 +50,7 @@ _PUBLIC = """
     AcyclicHandler EdgeHandler EdgeType HandledEdge HandlerContext HandlerFailed Insert PairProposal PlainHandler
     Rewritable WorldText Written
     Considered Contender Likeness Loaded Loss Reclustering Tiebreaker Tuning
-    Basis Changes Held Reach Reached Shift Stale State TRUST_LEVELS Trusted
+    Basis Changes Held Reach Reached Shift Stale State Vocabulary TRUST_LEVELS Trusted
     BoundQuery Composed POOLS Query Stage Subgraph
     Diagnosis Symptom diagnose
     CallableEmbedder EMBEDDERS EndpointEmbedder FastembedEmbedder MiniLMEmbedder MultilingualEmbedder

@@ -52,7 +52,7 @@ _HOMES: Final = (
     ),
     _Home("timeline", lambda: import_module("worlddb.tools.cli.history.timeline_command").COMMANDS),
     _Home("blame", lambda: import_module("worlddb.tools.cli.history.moment_commands").BLAME_COMMANDS),
-    _Home("relation states", lambda: import_module("worlddb.tools.cli.beliefs.relation_commands").COMMANDS),
+    _Home("relation states vocabulary", lambda: import_module("worlddb.tools.cli.beliefs.relation_commands").COMMANDS),
     _Home("types", lambda: import_module("worlddb.tools.cli.identity.rule_commands").TYPE_COMMANDS),
     _Home("tune untune tunings", lambda: import_module("worlddb.tools.cli.identity.rule_commands").COMMANDS),
     _Home("trust trusts", lambda: import_module("worlddb.tools.cli.identity.rule_commands").TRUST_COMMANDS),

@@ -278,6 +278,30 @@ BELIEF_TOOLS: Final[tuple[Tool, ...]] = (
         tool_results.Done,
         write_tools.prefer,
     ),
+    Tool(
+        "memory_relate",
+        "Relate two memories",
+        "Say that a relation leads from one memory to another, since when, and why. An inverse is turned round.",
+        tool_arguments.Relate,
+        tool_results.Done,
+        write_tools.relate,
+    ),
+    Tool(
+        "memory_unrelate",
+        "Retract a relation",
+        "Take a relation back that was never so, or say until when it held. What was said stays in its states.",
+        tool_arguments.Unrelate,
+        tool_results.Done,
+        write_tools.unrelate,
+    ),
+    _reads(
+        "memory_states",
+        "States of a relation",
+        "List what was ever said of the relations of a memory: what holds, what held, when that changed and why.",
+        read_tools.states,
+        tool_arguments.States,
+        tool_results.States,
+    ),
 )
 """Tools about beliefs, which a server has if its operator names their set."""
 

@@ -177,6 +177,18 @@ def preferences(session: Session, given: tool_arguments.Preferences, call: Call)
     return tool_results.Preferences(preferences=shown, more=len(found) - len(shown))
 
 
+def states(session: Session, given: tool_arguments.States, call: Call) -> tool_results.States:
+    """``memory_states``."""
+    view = session.view(valid=given.valid, known=given.known)
+    source = view.reference_of(given.id)
+    found = view.states(source, given.to, type=given.relation)[::-1]
+    shown = []
+    for state in found[: given.limit]:
+        other = view.get(state.target if state.source == source else state.source, include_superseded=True)
+        shown.append(tool_results.state(state, "" if other is None else other.name))
+    return tool_results.States(states=shown, more=len(found) - len(shown))
+
+
 def _pairs(view: View, worlds: Iterator[World]) -> Iterator[tool_results.Conflict]:
     """Yield each pair of contradicting memories once."""
     done: set[frozenset[str]] = set()

@@ -378,6 +378,42 @@ class Prefer(Arguments):
     why: Why = ""
 
 
+class Relate(Arguments):
+    """``memory_relate``."""
+
+    id: Annotated[Named, Meta(description="From what: an id, a kref, or a name that one has.")]
+    relation: Annotated[Label, Meta(description="Such as supports, depends_on, or one that was declared.")]
+    to: Annotated[Named, Meta(description="To what: an id, a kref, or a name that one has.")]
+    valid_from: Annotated[Time | None, Meta(description="Since when (ISO 8601); by default as its source.")] = None
+    valid_to: Annotated[Time | None, Meta(description="Until when, if that is known.")] = None
+    why: Why = ""
+    alternatives: Annotated[
+        list[Annotated[str, Meta(max_length=500)]], Meta(max_length=20, description="What else was considered.")
+    ] = msgspec.field(default_factory=list)
+    optimises_for: Annotated[str, Meta(max_length=500, description="What it is to serve.")] = ""
+    sentiment: Annotated[str, Meta(max_length=200, description="How it was felt.")] = ""
+    evidence: Annotated[str, Meta(max_length=2_000, description="What bears it out.")] = ""
+
+
+class Unrelate(Arguments):
+    """``memory_unrelate``."""
+
+    relation: Annotated[str, Meta(pattern=DIGITS, description="The id of a state, or its first digits.")]
+    ended: Annotated[Time | None, Meta(description="It held until then; left out: it was never so.")] = None
+    why: Why = ""
+
+
+class States(Arguments):
+    """``memory_states``."""
+
+    id: Annotated[Named, Meta(description="Of what: an id, a kref, or a name that one has.")]
+    to: Annotated[Named | None, Meta(description="Only what leads to this one.")] = None
+    relation: Annotated[Label | None, Meta(description="Only this relation, or its inverse.")] = None
+    valid: Annotated[Time | None, Meta(description="As of this time (ISO 8601); now if left out.")] = None
+    known: Known | None = None
+    limit: Count = DEFAULT_PAGE
+
+
 class Decide(Arguments):
     """``memory_decide``."""
 

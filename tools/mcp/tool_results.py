@@ -456,6 +456,31 @@ class Preferences(msgspec.Struct, kw_only=True):
     more: int
 
 
+class State(msgspec.Struct, kw_only=True):
+    """One state of a relation: ``holds`` at the time asked about; what was ``retracted`` was never so."""
+
+    id: str
+    relation: str
+    source: str
+    target: str
+    name: str
+    valid_from: str | None
+    valid_to: str | None
+    holds: bool
+    retracted: bool
+    said_at: str
+    by: str
+    why: str
+    context: dict[str, Any]
+
+
+class States(msgspec.Struct, kw_only=True):
+    """What was said of the relations of a memory, the latest first; ``more`` counts what is not shown."""
+
+    states: list[State]
+    more: int
+
+
 class Verified(msgspec.Struct, kw_only=True):
     """Whether the store is what was written to it.
 
@@ -574,6 +599,25 @@ def preference(found: worlddb.Preference) -> Preference:
         inferred=found.inferred,
         outcomes=found.outcomes,
         why=found.why[:SHOWN],
+    )
+
+
+def state(found: worlddb.State, name: str) -> State:
+    """Return a state of a relation; ``name`` is that of its far end."""
+    return State(
+        id=found.ref,
+        relation=found.type,
+        source=found.source,
+        target=found.target,
+        name=_line(name),
+        valid_from=time(found.valid.start),
+        valid_to=time(found.valid.end),
+        holds=found.holds,
+        retracted=bool(found.retracted),
+        said_at=format_time(found.ingested_at),
+        by=found.author,
+        why=found.why[:SHOWN],
+        context=found.context,
     )
 
 

@@ -379,6 +379,57 @@ def prefer(session: Session, given: tool_arguments.Prefer, call: Call) -> tool_r
     return _done(session, receipt, receipt.ref)
 
 
+_BY_OTHER_TOOLS: Final = {
+    "contains": "memories stay where they are",
+    "same_as": "decide by memory_decide",
+    "supersedes": "use memory_amend or memory_write",
+}
+"""Relations that decide about memories; what is to be done instead."""
+_CONTEXT: Final = ("alternatives", "optimises_for", "sentiment", "evidence")
+
+
+def relate(session: Session, given: tool_arguments.Relate, call: Call) -> tool_results.Done:
+    """``memory_relate``."""
+    view = session.view()
+    ends = [view.reference_of(each) for each in (given.id, given.to)]
+    # What is registered elsewhere is nobody's business here, so nothing is tried that this view does not list.
+    known = view.edge_types(session.world)
+    turned = next((one.name for one in known if one.inverse == given.relation), None)
+    relation = given.relation if turned is None else turned
+    _check_relation(relation, [one.name for one in known])
+    said = {name: value for name in _CONTEXT if (value := getattr(given, name))}
+    receipt = session.db.link(
+        *(ends[0], relation, ends[1]) if turned is None else (ends[1], relation, ends[0]),
+        home=session.world,
+        valid_from=given.valid_from,
+        valid_to=given.valid_to,
+        context=said or None,
+        why=given.why,
+    )
+    receipt.raise_if_refused()
+    return _done(session, receipt, receipt.ref)
+
+
+def unrelate(session: Session, given: tool_arguments.Unrelate, call: Call) -> tool_results.Done:
+    """``memory_unrelate``."""
+    edge = session.view().edge(given.relation)
+    _check_relation(edge.type, [edge.type])
+    if given.ended is None:
+        receipt = session.db.unlink(edge.ref, why=given.why)
+    else:
+        receipt = session.db.retire(edge.ref, valid_from=given.ended, why=given.why)
+    receipt.raise_if_refused()
+    return _done(session, receipt, edge.ref)
+
+
+def _check_relation(relation: str, known: list[str]) -> None:
+    if relation in _BY_OTHER_TOOLS:
+        raise InputError(f"The relation {relation!r} decides about memories", _BY_OTHER_TOOLS[relation].capitalize())
+    if relation not in known:
+        usable = ", ".join(name for name in known if name not in _BY_OTHER_TOOLS)
+        raise InputError(f"There is no relation {relation!r:.80}", f"Use one of: {usable}; an operator declares others")
+
+
 def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
     """``memory_amend``."""
     _check_text(given.text)

@@ -478,4 +478,5 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.Deprecated: mark_rows.apply_deprecated,
     ev.BeliefsSet: beliefs_set,
     ev.Recalled: mark_rows.apply_recalled,
+    ev.Profiled: settings.apply_profiled,
 }

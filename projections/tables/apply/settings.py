@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
+import msgspec
+
+from worlddb.log.model import codec, ids
 from worlddb.log.model import events as ev
-from worlddb.log.model import ids
 from worlddb.projections.tables.apply.deferred_rows import DeferredRows
 from worlddb.projections.tables.reads.asof import edge_known
 from worlddb.projections.tables.storage import schema, transaction
@@ -75,19 +77,13 @@ def registered(tables: Tables, seq: int, *, ended: bool = False) -> list[Registr
 
     All of them, by type and then by world; with ``ended`` also those that had ended.
     """
-    rows = (
-        _registration(key, value) for key, value in tables.registrations.scan(b"") if key != transaction.LAST_CHANGE
-    )
+    rows = (_registration(key, value) for key, value in tables.registrations.scan(b"") if _names_a_type(key))
     return [known for known in rows if known.seq <= seq and (ended or seq < known.row.ended)]
 
 
 def type_names(tables: Tables) -> set[str]:
     """The types that were ever registered, built-in ones included."""
-    return {
-        _registration(key, value).type
-        for key, value in tables.registrations.scan(b"")
-        if key != transaction.LAST_CHANGE
-    }
+    return {_registration(key, value).type for key, value in tables.registrations.scan(b"") if _names_a_type(key)}
 
 
 # -- which holds
@@ -202,6 +198,62 @@ def _registration(key: bytes, value: bytes) -> Registration:
     if schema.DIGESTS[row.digest_of] == "laws":
         row = row._replace(digest=ev.Laws.unpacked(row.digest + value[schema.REGISTRATION.size :]).packed())
     return Registration(key[schema.U16.size : end].decode(), world, seq, row)
+
+
+def _names_a_type(key: bytes) -> bool:
+    """False for the keys under the empty name, which no type has: profiles, and where all of this changed last."""
+    return not key.startswith(transaction.LAST_CHANGE)
+
+
+# -- profiles: the closed vocabulary of a world
+
+
+class Profile(NamedTuple):
+    """The vocabulary that commit ``seq`` closed a world (a node) to, until commit ``ended``."""
+
+    world: int
+    seq: int
+    ended: int
+    details: int
+    name: str
+    node_types: tuple[str, ...]
+    relations: tuple[str, ...]
+
+
+def profiles_known(tables: Tables, seq: int) -> list[Profile]:
+    """Every profile that was in force at a commit, by world."""
+    rows = tables.registrations.scan(transaction.LAST_CHANGE)
+    known = (_profile(key, value) for key, value in rows if key != transaction.LAST_CHANGE)
+    return [one for one in known if one.seq <= seq < one.ended]
+
+
+def profiles_around(known: Iterable[Profile], home: int, above: Above) -> list[Profile]:
+    """Those of some profiles that hold in a world: its own, and those of all worlds around it."""
+    around = {node for level in levels(home, above) for node in level}
+    return [one for one in known if one.world in around]
+
+
+def apply_profiled(on: DeferredRows, event: ev.Profiled) -> None:
+    """A profile takes the place of the one before it in the same world, or ends it."""
+    world = on.number(event.world)
+    for before in profiles_known(on.tables, on.seq):
+        if before.world == world:
+            _put_profile(on.tables, before._replace(ended=on.seq))
+    if event.node_types:
+        said = event.profile, tuple(event.node_types), tuple(event.relations)
+        _put_profile(on.tables, Profile(world, on.seq, schema.LIVE, event.details, *said))
+    on.tables.registrations.put(transaction.LAST_CHANGE, schema.U64.pack(on.seq))
+
+
+def _put_profile(tables: Tables, one: Profile) -> None:
+    key = transaction.LAST_CHANGE + schema.U64_U64.pack(one.world, one.seq)
+    tables.registrations.put(key, codec.encode([one.ended, one.details, one.name, one.node_types, one.relations]))
+
+
+def _profile(key: bytes, value: bytes) -> Profile:
+    world, seq = schema.U64_U64.unpack_from(key, len(transaction.LAST_CHANGE))
+    ended, details, name, node_types, relations = msgspec.msgpack.decode(value)
+    return Profile(world, seq, ended, details, name, tuple(node_types), tuple(relations))
 
 
 EVERY_TYPE: Final = ""

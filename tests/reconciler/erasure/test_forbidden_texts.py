@@ -47,6 +47,11 @@ def small(tmp_path: Path) -> Iterator[Small]:
         yield Small(db, one, two, waiting[:2], waiting[2], ended)
 
 
+def held(on: Small) -> worlddb.Atom:
+    """What is believed of a world, and can be believed no longer."""
+    return worlddb.Atom(on.one, "fact", "x")
+
+
 def named(name: str) -> PlainHandler:
     handler = PlainHandler()
     handler.name = name
@@ -98,6 +103,14 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
     "tag.why": lambda on: on.db.tag(on.one, "uno", why=SAID),
     "untag.why": lambda on: (on.db.tag(on.one, "uno"), on.db.untag(on.one, "uno", why=SAID))[1],
     "deprecate.why": lambda on: on.db.deprecate(on.one, why=SAID),
+    "believe.properties": lambda on: on.db.believe(on.one, {"fact": SAID}),
+    "believe.source": lambda on: on.db.believe(on.one, {"fact": "x"}, source={"a": SAID}),
+    "believe.why": lambda on: on.db.believe(on.one, {"fact": "x"}, why=SAID),
+    "contract.why": lambda on: (on.db.believe(on.one, {"fact": "x"}), on.db.contract(held(on), why=SAID))[1],
+    "rollback.why": lambda on: (on.db.revise(on.one, content="5"), on.db.rollback(on.one, 1, why=SAID))[1],
+    "take_back.why": lambda on: on.db.undo(on.db.believe(on.one, {"fact": "x"}), why=SAID),
+    "set_beliefs.named": lambda on: on.db.set_beliefs(single=[SAID]),
+    "set_beliefs.why": lambda on: on.db.set_beliefs(single=["status"], why=SAID),
     "unalias.why": lambda on: (on.db.alias(on.one, "uno"), on.db.unalias(on.one, "uno", why=SAID))[1],
     "erase.why": lambda on: on.db.erase(on.two, reason=SAID),
     "accept.why": lambda on: on.db.accept(on.waiting[0], why=SAID),
@@ -108,6 +121,10 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
     "register.type": lambda on: on.db.register(named(SAID)),
     "register.type, declared": lambda on: on.db.define_relation(SAID),
     "register.digest, an inverse": lambda on: on.db.define_relation("sees", inverse=SAID),
+    "set_profile.profile": lambda on: on.db.set_profile(None, SAID, node_types=["a"]),
+    "set_profile.node_types": lambda on: on.db.set_profile(None, node_types=[SAID]),
+    "set_profile.relations": lambda on: on.db.set_profile(None, node_types=["a"], relations=[SAID]),
+    "set_profile.why": lambda on: on.db.set_profile(None, "arbiter", why=SAID),
     "register.why": lambda on: on.db.register(named("proposes"), why=SAID),
     "unregister.why": lambda on: (on.db.register(named("p")), on.db.unregister("p", why=SAID))[1],
     "tune.type": lambda on: on.db.tune(Thresholds(), type=SAID),
@@ -126,7 +143,10 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
 """Every place in which a caller can put a text, by the command and its field."""
 
 
-TEXTS: Final = {"type", "name", "content", "aliases", "labels", "why", "source", "properties", "key"}
+TEXTS: Final = {
+    *("type", "name", "content", "aliases", "labels", "why", "source", "properties", "key", "named"),
+    *("profile", "node_types", "relations"),
+}
 NO_TEXTS: Final = {
     *("ref", "refs", "edge", "proposal", "source_ref", "target_ref", "home", "world", "scope", "to", "out_of", "into"),
     *("valid_from", "valid_to", "at", "until", "replace_later", "members"),
@@ -134,6 +154,7 @@ NO_TEXTS: Final = {
     *("turns", "everywhere", "forbid", "derived", "bundle", "handler_version", "digest", "digest_of", "rewrites"),
     *("functional", "fuzzy", "phonetic", "embedding", "margin", "most", "model", "mean", "dimension", "after"),
     *("through", "items", "space", "lasts", "is_pinned", "version", "versions", "is_deprecated"),
+    *("what", "how", "whole", "among", "expects", "commit"),
 }
 ELSEWHERE: Final = {
     "link.type": "only a type that is registered can be linked by",
@@ -149,6 +170,9 @@ ELSEWHERE: Final = {
     "import.why": "see the test of bundles",
     "use_space.why": "see the test of spaces",
     "drop_space.why": "see the test of spaces",
+    "contract.properties": "takes back what stands here, as unalias does",
+    "keep_receipt.properties": "a receipt holds digests and no text",
+    "keep_receipt.why": "nobody is asked for a reason",
     "embed.why": "the engine's own",
     "recluster.why": "the engine's own",
 }

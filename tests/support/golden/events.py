@@ -262,4 +262,12 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         "94a8726563616c6c6564c410000102030405060708090a0b0c0d0e0f91c410101112131415161718191a1b1c1d1e1f03",
         "3d2051028f3e9ca9f535fe60ebdda412fef2a388c4456bbd96bb0f0884b9ccd6",
     ),
+    "profiled": (
+        ev.Profiled(ONE, "arbiter", ["user"], ["supports", "refines"], -1),
+        (
+            "96a870726f66696c6564c410000102030405060708090a0b0c0d0e0fa76172626974657291a47573657292a8737570"
+            "706f727473a7726566696e6573ff"
+        ),
+        "3bc5acde592806ab75d69e27d4e797651bb9314011f197b78785309b54684aba",
+    ),
 }

@@ -72,7 +72,7 @@ def test_the_commands_are_those_that_are_promised():
             "hash",
             "timeline",
             "blame",
-            *("relation", "states"),
+            *("relation", "states", "vocabulary"),
             "types",
             *("tune", "untune", "tunings", "trust", "trusts"),
             "log",

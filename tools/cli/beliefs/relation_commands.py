@@ -1,4 +1,4 @@
-"""``worlddb relation`` and ``worlddb states``: relations declared by name, and what they said when."""
+"""``worlddb relation``, ``states`` and ``vocabulary``: relations by name, what they said when, and what is allowed."""
 
 from typing import Any, Final
 
@@ -84,6 +84,44 @@ def _line(view: View, state: State, source: str) -> list[Span]:
     return spans
 
 
+def _vocabulary_arguments(parser: Parser) -> None:
+    parser.add_argument("world", metavar="WORLD", nargs="?", help="a reference or a name (default: the whole store)")
+    parser.add_argument(
+        "--profile", metavar="NAME", default="", help="one that ships (arbiter), or a name for your own"
+    )
+    parser.add_argument("--node-type", metavar="TYPE", action="append", default=[], help="a type of worlds; repeat it")
+    parser.add_argument("--relation", metavar="TYPE", action="append", default=[], help="a type of edges; repeat it")
+    parser.add_argument("--lift", action="store_true", help="open the vocabulary again")
+    add_common(parser)
+
+
+def _vocabulary(args: Namespace, out: Output) -> int:
+    given = bool(args.profile or args.node_type or args.relation)
+    if args.lift and given:
+        raise arguments.UsageError("--lift goes without a profile", "Open the vocabulary, or close it otherwise")
+    with stores.existing(args, author=args.author) as db:
+        view = db.view()
+        world = None if args.world is None else stores.world_of(view, args.world)
+        told = {"why": args.why, "idempotency_key": args.idempotency_key}
+        if args.lift:
+            return written(args, db, out, db.lift_profile(world, **told))
+        if given:
+            what = {"node_types": args.node_type, "relations": args.relation}
+            return written(args, db, out, db.set_profile(world, args.profile, **what, **told))
+        found = view.profiles(world)
+
+        def write(page: Page) -> None:
+            for known in found:
+                page.line((known.name, "name"), f"  types {', '.join(known.node_types)}")
+                page.line(f"  relations {', '.join(known.relations) or 'none'}")
+                page.line((f"  for {stores.name_of(view, known.world)}, since commit {known.seq}", "dim"))
+            if not found:
+                page.line("Every vocabulary is open.")
+
+        out.answer({"profiles": [wire.record(known) for known in found], "view": wire.view(view)}, write)
+    return DONE
+
+
 COMMANDS = (
     Command(
         "relation",
@@ -103,6 +141,17 @@ COMMANDS = (
         (
             ('states "Sarah Chen"', "every relation of hers, in the order in which it was said"),
             ('states "Sarah Chen" --type refers_to --json', "of one type, for a program"),
+        ),
+    ),
+    Command(
+        "vocabulary",
+        "close a world to a profile of node types and relations, open it again, or list what is set",
+        _vocabulary_arguments,
+        _vocabulary,
+        (
+            ("vocabulary", "every profile that is set"),
+            ('vocabulary "Spring in Lisbon" --profile arbiter', "the six types and five relations of Arbiter"),
+            ('vocabulary "Jon Okafor" --node-type Note --relation supports', "a vocabulary of your own"),
         ),
     ),
 )
