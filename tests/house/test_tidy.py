@@ -36,7 +36,7 @@ def sources() -> tuple[Source, ...]:
     found = repository_sources(repository_files())
     gc.disable()
     try:
-        assert all(source.tree for source in found)
+        assert all(source.nodes for source in found if source.text)
         gc.freeze()
     finally:
         gc.enable()

@@ -57,7 +57,7 @@ def stray_effects(source: Source) -> Iterator[str]:
 def _named(source: Source) -> Iterator[tuple[int, str]]:
     """Line and full name of everything reached through an imported name, under any alias."""
     aliases = _aliases(source)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute) and (dotted := _dotted(node)):
             base, _, rest = dotted.partition(".")
             if base in aliases:
@@ -66,7 +66,7 @@ def _named(source: Source) -> Iterator[tuple[int, str]]:
 
 def _aliases(source: Source) -> dict[str, str]:
     aliases: dict[str, str] = {}
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.Import(names=names):
                 for alias in names:

@@ -36,7 +36,7 @@ def imported(source: Source) -> Iterator[tuple[int, str]]:
 
     ``from a import b`` gives ``a.b``, whether b is a module or a name in one; an import by text counts too.
     """
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.Import(names=names):
                 yield from ((node.lineno, alias.name) for alias in names)
@@ -90,7 +90,7 @@ def hidden_imports(source: Source) -> Iterator[str]:
     """Imports of a computed name, which no reader and no test can follow."""
     if not source.is_product or source.path in TABLED:
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and _is_dynamic(node):
             first = node.args[0] if node.args else None
             if not (isinstance(first, ast.Constant) and isinstance(first.value, str)):

@@ -38,6 +38,11 @@ class Source:
     def tree(self) -> ast.Module:
         return ast.parse(self.text, self.path)
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Everything in the tree, walked through once for all rules."""
+        return tuple(ast.walk(self.tree))
+
     @property
     def folder(self) -> str:
         """The top-level folder: a room, ``bench``, ``tests``, or another."""
