@@ -177,7 +177,7 @@ class Window:
                 yield seen
             finally:
                 # What was made for this read knows the snapshot too: let go of here, it waits for no collector.
-                seen.kept.clear()
+                seen.let_go()
 
     def present_lane(self, head: int) -> PresentTextLane:
         """The text index of the whole store, up to its ``head``."""

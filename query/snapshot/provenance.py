@@ -296,6 +296,11 @@ class _Reasons:
         self._pending: list[_Made] = []
         """Those of whose bases nothing is known yet."""
 
+    def let_go(self) -> None:
+        """Forget what was made of each, so that no two know of one another."""
+        for made in self._known.values():
+            made.above.clear()
+
     def known(self, node: int, row: VersionRow) -> _Made:
         """What is known of a version."""
         found = self._known.get((node, row))

@@ -140,6 +140,14 @@ class VisibleSnapshot:
             known = {} if known is None else known
             self.tables = ConfinedTables(self.tables, place.top, place.moment, known, whole=whole)
 
+    def let_go(self) -> None:
+        """Forget what was made for this read, which knows of one another: nothing is left for a collector to find."""
+        for made in self.kept.values():
+            forget = getattr(made, "let_go", None)
+            if forget is not None:
+                forget()
+        self.kept.clear()
+
     @property
     def whole(self) -> Snapshot | None:
         """The store itself, for what belongs to no world; ``None`` if only a part of it is visible."""

@@ -1,5 +1,6 @@
 """Walks over edges (what depends on a world, shortest ways) beside a plain search in breadth."""
 
+import gc
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,3 +129,28 @@ def test_a_wrong_walk_is_refused(chain: tuple[Database, list[str]], wrong: dict[
         db.view().impact(refs[0], **wrong)  # type: ignore[arg-type]
     with pytest.raises(worlddb.InputError):
         db.view().shortest_path(refs[0], refs[1], direction="sideways")
+
+
+def test_a_read_leaves_nothing_behind_for_the_collector(chain: tuple[Database, list[str]]) -> None:
+    db, refs = chain
+    last = refs[-1]
+    reads = (
+        lambda: db.view().provenance(last),
+        lambda: db.view().impact(refs[0]),
+        lambda: db.view().get(last),
+        lambda: db.view().find(name="made of it"),
+        lambda: db.view().shortest_path(last, refs[0]),
+    )
+    for read in reads:
+        read()
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        for read in reads:
+            read()
+        gc.collect()
+        left = [each for each in gc.garbage if type(each).__module__.startswith("worlddb.")]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+    assert not left
