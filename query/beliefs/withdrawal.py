@@ -1,8 +1,8 @@
 """What a source said, all that rested on it, and what would be answered without it: looked at before anything is done.
 
-A source is an author, fields of a source, a world with all inside (a document, a session), a span of ingest time, or
-several of these at once. Withdrawn are the *versions* that it said; what somebody else said again stays. On these rest,
-at any remove, the worlds that were made of them or depend on them.
+A source is an author, fields of a source, a world with all inside (a document, a session), an artifact, a span of
+ingest time, or several of these at once. Withdrawn are the *versions* that it said; what somebody else said again
+stays. On these rest, at any remove, the worlds that were made of them or depend on them.
 
 Questions are asked again by a filter: in the same view, with what would be withdrawn left out of every lane. Nothing
 is decided for it, and nobody waits.
@@ -18,13 +18,14 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 
 from worlddb.log.beliefs import recall_receipt
+from worlddb.log.beliefs.artifact import MAX_LOCATION_BYTES, in_properties
 from worlddb.log.model import errors, limits, times
 from worlddb.projections.tables.apply import trust_levels
 from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import schema
 from worlddb.query.beliefs import receipted_recall
-from worlddb.query.reads import world_lookup
+from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.records import records
 from worlddb.query.snapshot import provenance, visible
@@ -153,9 +154,11 @@ class Source(NamedTuple):
     fields: Mapping[str, Any] = {}
     since: int | None = None
     until: int | None = None
+    artifact: str = ""
+    """The name, the location or the hash of something that versions have attached."""
 
     @classmethod
-    def of(cls, world: str, author: Any, source: Any, since: Any, until: Any) -> Source:
+    def of(cls, world: str, author: Any, source: Any, since: Any, until: Any, artifact: Any = None) -> Source:
         """Check what a caller gave.
 
         Raises:
@@ -170,9 +173,12 @@ class Source(NamedTuple):
             dict(source or {}),
             None if since is None else times.parse_time(since, "since"),
             None if until is None else times.parse_time(until, "until"),
+            "" if artifact is None else limits.checked_text(artifact, "artifact", MAX_LOCATION_BYTES, empty=False),
         )
         if given == cls():
-            raise errors.InputError("No source was named", "Give a world, author=, source=, since= or until=")
+            raise errors.InputError(
+                "No source was named", "Give a world, author=, source=, since=, until= or artifact="
+            )
         return given
 
     @property
@@ -180,6 +186,7 @@ class Source(NamedTuple):
         """The same as a caller gives it."""
         named: dict[str, Any] = {"world": self.world or None, "author": list(self.authors) or None}
         named |= {"source": dict(self.fields) or None, "since": self.since, "until": self.until}
+        named["artifact"] = self.artifact or None
         return {name: value for name, value in named.items() if value is not None}
 
 
@@ -340,10 +347,15 @@ class _Look:
             )
         if not self._authors[seq]:
             return False
-        if not given.fields:
+        if not given.fields and not given.artifact:
             return True
-        said = self._snapshot.details(seq, details).source
-        return all(name in said and said[name] == value for name, value in given.fields.items())
+        said = self._snapshot.details(seq, details)
+        if given.artifact and not any(
+            given.artifact in (each.name, each.location, each.hash)
+            for each in in_properties(build.properties(said)).values()
+        ):
+            return False
+        return all(name in said.source and said.source[name] == value for name, value in given.fields.items())
 
     # -- what rests on it
 

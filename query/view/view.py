@@ -882,6 +882,7 @@ class View:
         source: Mapping[str, Any] | None = None,
         since: times.TimeLike | None = None,
         until: times.TimeLike | None = None,
+        artifact: str | None = None,
         how: withdrawal.How = "contract",
         dependents: bool = False,
         questions: Sequence[Any] = (),
@@ -894,8 +895,9 @@ class View:
         Nothing is done: give the plan to :meth:`worlddb.Database.withdraw`.
 
         Args:
-            world, author, source, since, until: the source: a world with all inside (a document, a session), who
-                wrote, what it came with, when it was written. Of several that are given all have to hold.
+            world, author, source, since, until, artifact: the source: a world with all inside (a document, a session),
+                who wrote, what it came with, when it was written, what is attached to it (by name, location or hash).
+                Of several that are given all have to hold.
             how: ``contract``: nothing holds any more where the source's versions do; ``deprecate``: what it spoke of
                 is not looked at; ``flag``: its versions get the tag ``withdrawn``.
             dependents: do the same to what rests on it, and not to what the source said alone.
@@ -911,7 +913,7 @@ class View:
         from worlddb.query.beliefs import withdrawal
 
         ref = "" if world is None else self.reference_of(world)
-        given = withdrawal.Source.of(ref, author, source, since, until)
+        given = withdrawal.Source.of(ref, author, source, since, until, artifact)
         listed = withdrawal.RESTING if types is None else tuple(limits.checked_list(types, "types"))
         return withdrawal.plan(
             self._window, given, withdrawal.Wish(how, dependents, listed, depth), questions, receipts, self._asked_of

@@ -240,6 +240,13 @@ def test_a_source_is_a_world_a_field_an_author_a_span_or_several_of_these(told: 
     assert refs(source={"batch": 7}) == [batch, later]
     assert refs(since=view.ingested) == [later] and refs(until=view.ingested, source={"batch": 7}) == [batch]
     assert refs(author="nobody") == []
+    db.attach(told.other, worlddb.Artifact(name="spec", location="s3://bucket/spec", hash="sha256:" + "ab" * 32))
+    view = db.view()
+    for named in ("spec", "s3://bucket/spec", "sha256:" + "ab" * 32):
+        assert refs(artifact=named) == [told.other]
+    assert view.withdrawal(artifact="spec").withdrawn[0].number == 2 and refs(artifact="other") == []
+    assert db.withdraw(view.withdrawal(artifact="spec", how="flag"))
+    assert [each.ref for each in db.view().tagged("withdrawn")] == [told.other]
     for wrong in ({}, {"author": 7}, {"source": "x"}, {"author": MALLORY, "how": "burn"}, {"author": "x", "depth": 21}):
         with pytest.raises(worlddb.InputError):
             view.withdrawal(**wrong)

@@ -25,6 +25,7 @@ def _arguments(parser: Parser) -> None:
     )
     parser.add_argument("--since", metavar="TIME", help="what was written then or later")
     parser.add_argument("--until", metavar="TIME", help="what was written before then")
+    parser.add_argument("--artifact", metavar="NAME", help="what this is attached to: its name, location or hash")
     parser.add_argument("--plan", action="store_true", help="only say what rests on it, and what would change")
     parser.add_argument(
         "--how",
@@ -54,6 +55,7 @@ def _planned(view: View, args: Namespace) -> Withdrawal:
         source=arguments.fields(args.source),
         since=args.since,
         until=args.until,
+        artifact=args.artifact,
         how=args.how,
         dependents=args.dependents,
         depth=args.depth,
