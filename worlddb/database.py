@@ -338,7 +338,10 @@ class Database(WriteCalls):
 
     def _followed(self, receipt: outcome.Receipt) -> outcome.Receipt:
         """Have the text index follow what this handle has written, once that is much."""
-        self._unindexed += receipt.events
+        if receipt.events:
+            # A link brings no text, and of a load most are links.
+            links = sum(len(ref) > 2 * ids.LINEAGE_BYTES for ref in receipt.requested)
+            self._unindexed += max(1, receipt.events - links)
         if self._unindexed >= FOLLOWED_EVENTS:
             self._unindexed = 0
             self._reader.index_behind()

@@ -57,9 +57,9 @@ FEED_ROWS: Final = 2_048
 FIRST_ROWS: Final = 64
 """How many commits an index is fed from one read transaction, or as many as bring so many rows; of the first one fewer,
 since who looks for a boundary needs no more."""
-FOLLOWED_EVENTS: Final = 20_000
-"""After how many events that this handle has written a thread of it brings the text index up to date, so that no later
-search has to: it takes in about 20,000 texts a second."""
+FOLLOWED_EVENTS: Final = 16_000
+"""After how many events that this handle has written, but for links, a thread of it brings the text index up to date,
+so that no later search has to: it takes in about 20,000 texts a second, and a new one has two events."""
 
 
 def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds: float) -> environment.Environment:
@@ -427,15 +427,17 @@ class StoreReader:
         most = FIRST_ROWS
         while after < through:
             rows: list[Row] = []
-            upto = min(after + FEED_COMMITS, through)
+            upto, is_cut = after, False
             with self.snapshot() as snapshot:
-                for row in read(snapshot.log, snapshot.tables, after, upto):
-                    # A transaction ends with a commit, but for the first one: that one is taken up again.
-                    if len(rows) >= most and (most == FIRST_ROWS or row.seq != rows[-1].seq):
-                        upto = rows[-1].seq - (row.seq == rows[-1].seq)
-                        break
-                    if (row.seq, row.node, row.version) not in given:
-                        rows.append(row)
+                while upto < min(after + FEED_COMMITS, through) and len(rows) < most:
+                    for row in read(snapshot.log, snapshot.tables, upto, upto + 1):
+                        # A transaction ends with a commit, but for the first one: that one is taken up again.
+                        if len(rows) >= most == FIRST_ROWS:
+                            is_cut = True
+                            break
+                        if (row.seq, row.node, row.version) not in given:
+                            rows.append(row)
+                    upto += not is_cut
             given = {(row.seq, row.node, row.version) for row in rows if row.seq > upto}
             after, most = upto, FEED_ROWS
             yield from rows

@@ -19,14 +19,16 @@ Upcasters are pure and go from each version to the next, so an event of version 
 | none yet | | |
 """
 
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from functools import cache, reduce
+from operator import or_
+from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 import msgspec
 
 from worlddb.log.model import errors, hashing, ids
 from worlddb.log.model.blobs import Blob
-from worlddb.log.model.events import FORMAT, AnyEvent
+from worlddb.log.model.events import FORMAT, AnyEvent, Event
 
 
 class Note(msgspec.Struct, frozen=True, array_like=True):
@@ -179,6 +181,32 @@ def decode_events(stored: bytes, seq: int) -> Events:
         return _EVENTS.decode(stored)
     except _UNREADABLE:
         return _decode(_EVENTS, _upcast(stored, seq), "events", seq)
+
+
+def decode_some_events(stored: bytes, seq: int, kinds: frozenset[type[Event]]) -> Sequence[AnyEvent]:
+    """Those events of commit ``seq`` that are of some kinds; raises as :func:`decode_events`.
+
+    The others are passed over: where they are most, that takes a fifth of the time.
+    """
+    try:
+        events = _decoder_of(kinds).decode(stored).events
+    except _UNREADABLE:
+        events = decode_events(stored, seq).events
+    return [event for event in events if type(event) in kinds]
+
+
+@cache
+def _decoder_of(kinds: frozenset[type[Event]]) -> msgspec.msgpack.Decoder[Any]:
+    """Decode an events record without the receipt's fields, and of events of other kinds only the tag."""
+    each = [kind if kind in kinds else _passed_over(kind) for kind in get_args(AnyEvent)]
+    read = {"staged": bool, "events": list[reduce(or_, each)]}  # type: ignore[misc]
+    fields = [(name, read.get(name, msgspec.Raw)) for name in Events.__struct_fields__]
+    return msgspec.msgpack.Decoder(msgspec.defstruct("SomeEvents", fields, array_like=True, tag="events"))
+
+
+def _passed_over(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    told = kind.__struct_config__
+    return msgspec.defstruct("PassedOver", [], array_like=True, gc=False, tag_field=told.tag_field, tag=told.tag)
 
 
 def _upcast(stored: bytes, seq: int) -> bytes:

@@ -20,7 +20,7 @@ these name the blobs. Earlier releases kept erasures that were carried along und
 """
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 from typing import Final, NamedTuple, Protocol
 
@@ -28,7 +28,7 @@ import lmdb
 import msgspec
 
 from worlddb.log.model import codec, errors, hashing, ids
-from worlddb.log.model.events import FORMAT
+from worlddb.log.model.events import FORMAT, AnyEvent, Event
 from worlddb.log.store.erasure_evidence import UNTIED, UntiedErasures
 
 MAGIC: Final = "worlddb"
@@ -294,6 +294,14 @@ class LmdbLog(Log):
 
     def events(self, seq: int) -> codec.Events:
         return self._decoded_events(self.stored_events(seq), seq)
+
+    def some_events(self, seq: int, kinds: frozenset[type[Event]]) -> Sequence[AnyEvent]:
+        """The events of a commit that are of some kinds, in a fraction of the time of :meth:`events`."""
+        stored = self.stored_events(seq)
+        try:
+            return codec.decode_some_events(stored, seq, kinds)
+        except errors.NewerFormat:
+            return self._decoded_events(stored, seq).events
 
     def _decoded_events(self, stored: bytes, seq: int) -> codec.Events:
         try:

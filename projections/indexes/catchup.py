@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from worlddb.log.model import blobs, codec, errors
-from worlddb.log.model.events import Created, Embedded, Filled, Imported, Revised
+from worlddb.log.model.events import Created, Embedded, Event, Filled, Imported, Revised
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes import analysis, tail, text_snapshot, witness
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
@@ -28,7 +28,7 @@ from worlddb.projections.tables.storage.rows import Tables
 BATCH_DOCUMENTS: Final = 20_000
 """Roughly what one commit of the index takes in, so how long the lock is held: a third of a second, merges aside.
 It ends at a boundary."""
-STEP_DOCUMENTS: Final = 2_000
+STEP_DOCUMENTS: Final = 4_000
 """The same where somebody follows the log beside those who search, who may wait for the lock: a tenth of a second."""
 STEP_PATIENCE_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 0.02
@@ -360,8 +360,8 @@ def _up_to(search: text_snapshot.TextSearch, head: int) -> tuple[text_snapshot.T
     return search._replace(through=horizon), horizon
 
 
-_BRINGING_TEXT: Final = frozenset((Created, Revised, Filled))
-"""Events of these kinds bring texts. A commit that records vectors may have thousands of another kind."""
+_BRINGING_TEXT: Final[frozenset[type[Event]]] = frozenset((Created, Revised, Filled, Imported))
+"""Events of these kinds bring texts, or say which did not come. A load has several times as many of other kinds."""
 
 
 def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> Iterator[TextDocument]:
@@ -370,11 +370,9 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
     That of every version, but for those that have been erased.
     """
     for seq in range(after + 1, through + 1):
-        events = log.events(seq)
-        if _BRINGING_TEXT.isdisjoint(map(type, events.events)):
-            continue
-        later = {position for event in events.events if isinstance(event, Imported) for position in event.absent}
-        for event in events.events:
+        events = log.some_events(seq, _BRINGING_TEXT)
+        later = {position for event in events if isinstance(event, Imported) for position in event.absent}
+        for event in events:
             if isinstance(event, Filled):
                 yield from _filled(log, tables, seq, event)
             elif isinstance(event, Created | Revised) and event.body not in later:

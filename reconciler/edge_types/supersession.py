@@ -466,6 +466,8 @@ def note_conflicts_left(ctx: Succession, world: int, window: Interval, by: bytes
         for edge in ctx.edges(world, CONTRADICTS, incoming=incoming):
             if lost is None:
                 lost = [piece for span in ctx.spans(world) if not (piece := span.intersect(window)).is_empty]
+            if not lost:
+                return
             other = edge.source if incoming else edge.target
             if ctx.lineage(other) == by or told[edge.home] == MAX_CONFLICTS_TOLD:
                 continue
@@ -477,9 +479,9 @@ def note_conflicts_left(ctx: Succession, world: int, window: Interval, by: bytes
 
 def _is_open(ctx: Succession, edge: HandledEdge, other: int, pieces: list[Interval]) -> bool:
     """True if a contradiction is in force at some time of these pieces."""
-    spans = list(ctx.spans(other))
-    together = (piece.intersect(said) for piece in pieces for said in ctx.times_of(edge))
-    return any(both.overlaps(span) for both in together for span in spans)
+    held = list(ctx.spans(other))
+    both = [shared for piece in pieces for span in held if not (shared := piece.intersect(span)).is_empty]
+    return bool(both) and any(said.overlaps(shared) for said in ctx.times_of(edge) for shared in both)
 
 
 def _is_in_force(edge: HandledEdge) -> bool:

@@ -129,7 +129,7 @@ class Reading:
         tables, code = self.tables, self.tables.type_code(type_name)
         # Most worlds have none of most types, which is known without writing the rows that are deferred.
         if code is not None and (tables.has_incoming(node, code) if incoming else tables.has_outgoing(node, code)):
-            for place, row in tables.incoming(node, code) if incoming else tables.outgoing(node, code):
+            for place, row in tables.followed(node, code, incoming=incoming):
                 if row.unlinked == schema.LIVE:
                     yield self.handled(place, row, type_name)
 

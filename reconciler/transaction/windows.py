@@ -5,6 +5,7 @@ whatever held there (SQL:2011, update and delete for a portion of time), and wha
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from worlddb.log.model import events as ev
@@ -30,7 +31,12 @@ def holding(draft: Draft, node: int) -> list[timeline_rows.Piece]:
     if draft.tables.node(node).versions > 1 or first.closed == schema.CUT:
         place = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
         line = timeline_rows.steps(draft.tables.timelines, place, draft.seq) or ()
-        return [piece for piece in timeline_rows.pieces(line) if piece.number not in timeline_rows.NO_VERSION]
+        ends = chain((start for start, _ in line[1:]), (FOREVER,))
+        return [
+            timeline_rows.Piece(Interval(start, end), number)
+            for (start, number), end in zip(line, ends, strict=False)
+            if number not in timeline_rows.NO_VERSION
+        ]
     # The row of an only version that lost nothing but its end says it all.
     return [timeline_rows.Piece(span, 1) for span in Interval(first.valid_from, first.valid_to).pieces]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.support.golden.events import EVENTS
 from worlddb import DamagedStore, NewerFormat
 from worlddb.log.model import codec
 from worlddb.log.model.codec import Events, Header
+from worlddb.log.model.events import Event
 
 DECODERS: dict[str, Callable[[bytes, int], Any]] = {
     "header": codec.decode_header,
@@ -149,3 +151,15 @@ def _keys(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [*value, *(key for inner in value.values() for key in _keys(inner))]
     return [key for inner in value for key in _keys(inner)] if isinstance(value, list) else []
+
+
+@given(st.frozensets(st.sampled_from(sorted({type(event) for event in EVERY_EVENT}, key=lambda kind: kind.__name__))))
+def test_some_events_are_those_of_their_kinds_among_all(kinds: frozenset[type[Event]]) -> None:
+    """Also of a record that is newer, or damaged: what is said of it is the same."""
+    found = codec.decode_some_events(STORED["events"], 7, kinds)
+    assert found == [event for event in EVERY_EVENT if type(event) in kinds]
+    for changed in (STORED["events"].replace(b"\xa7created", b"\xa7creator"), STORED["events"][:-1], b"", b"\xc0"):
+        with pytest.raises((DamagedStore, NewerFormat)) as expected:
+            codec.decode_events(changed, 7)
+        with pytest.raises(expected.type, match=re.escape(expected.value.message)):
+            codec.decode_some_events(changed, 7, kinds)

@@ -147,8 +147,9 @@ class DeferredRows:
         """Set once the aliases of new lineages are, or will be, where names are looked for: before their own rows."""
         self._names: set[bytes] = set()
         self._linked: list[Edge] = []
-        self._targets: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
-        self._led_to: set[tuple[int, int]] = set()
+        self._from: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        self._to: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        """Where in ``_linked`` the edges of a type from a node, or to it, are; of types that handlers follow."""
 
     # -- the numbers that events name
 
@@ -184,14 +185,15 @@ class DeferredRows:
 
     def link(self, event: ev.Linked, code: int, source: int, target: int, home: int) -> None:
         """Defer a new edge, given its type, ends and home as numbers."""
-        self._linked.append((event, code, source, target, home))
         if code not in schema.UNFOLLOWED:
             if code == schema.CONTAINS_CODE:
                 self.tables.contained(target, source)
             elif code == schema.SUPERSEDES_CODE:
                 self.tables.known_worlds.superseded(source, target, Interval(event.valid_from, event.valid_to))
-            self._targets[source, code].append(target)
-            self._led_to.add((target, code))
+            at = len(self._linked)
+            self._from[source, code].append(at)
+            self._to[target, code].append(at)
+        self._linked.append((event, code, source, target, home))
         self.next_edge += 1
         self.tables.deferred = self
 
@@ -229,8 +231,8 @@ class DeferredRows:
         created, linked, aliases = self._created, self._linked, self._aliases
         self._created, self._linked, self._aliases = [], [], []
         self._names.clear()
-        self._targets.clear()
-        self._led_to.clear()
+        self._from.clear()
+        self._to.clear()
         if created:
             nodes = range(self.next_node - len(created), self.next_node)
             put_worlds(self.tables, self.blobs, self.seq, created, nodes, aliases)
@@ -283,8 +285,30 @@ class DeferredRows:
 
     def deferred_targets(self, node: int, code: int) -> list[int]:
         """The targets of a node's edges of a type that are not in the tables yet."""
-        return self._targets.get((node, code), [])
+        return [self._linked[at][3] for at in self._from.get((node, code), ())]
 
-    def has_deferred_target(self, node: int, code: int) -> bool:
-        """True if an edge of a type to a node is not in the tables yet."""
-        return (node, code) in self._led_to
+    def has_deferred_edge(self, node: int, code: int, *, incoming: bool) -> bool:
+        """True if an edge of a type from a node, or to it, is not in the tables yet."""
+        return (node, code) in (self._to if incoming else self._from)
+
+    def deferred_edges(self, node: int, code: int, *, incoming: bool) -> list[tuple[schema.EdgePlace, schema.EdgeRow]]:
+        """The edges of a type from a node, or to it, that are not in the tables yet."""
+        found = []
+        for at in (self._to if incoming else self._from).get((node, code), ()):
+            event, _, source, target, home = self._linked[at]
+            row = schema.EdgeRow(
+                event.edge,
+                target,
+                home,
+                event.source_version,
+                event.target_version,
+                self.seq,
+                schema.LIVE,
+                event.valid_from,
+                event.valid_to,
+                0,
+                event.details,
+                event.handler_version,
+            )
+            found.append((schema.EdgePlace(source, code, self.next_edge - len(self._linked) + at), row))
+        return found

@@ -238,9 +238,9 @@ class Tables(transaction.WholeTables):
     def edge(self, place: schema.EdgePlace) -> schema.EdgeRow:
         return self._edge_at(schema.EDGE_KEY.pack(*place), place)
 
-    def _edge_at(self, key: bytes, place: schema.EdgePlace) -> schema.EdgeRow:
-        """The row of an edge by its key in ``out``."""
-        stored = self.out.get(key)
+    def _edge_at(self, key: bytes, place: schema.EdgePlace, table: write_buffer.Table | None = None) -> schema.EdgeRow:
+        """The row of an edge by its key in ``out``, or in that table without the deferred rows."""
+        stored = (self.out if table is None else table).get(key)
         if stored is None:
             raise transaction.missing_row(f"edge {place.edge} from node {place.source}")
         return edge_row(schema.EDGE.unpack(stored))
@@ -347,6 +347,21 @@ class Tables(transaction.WholeTables):
                 return
             yield place, row
 
+    def followed(self, node: int, code: int, *, incoming: bool) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
+        """The edges of a type from a node, or to it, in log order; deferred rows are not written for it."""
+        if self.deferred is not None and code in schema.UNFOLLOWED:
+            self.deferred.flush()
+        last = [] if self.deferred is None else self.deferred.deferred_edges(node, code, incoming=incoming)
+        table, prefix = self._back if incoming else self._out, schema.EDGE_PREFIX.pack(node, code)
+        for key, value in table.scan_fresh(prefix) if node >= self.first_new_node else table.scan(prefix):
+            if incoming:
+                there = value[: schema.U64.size] + key[schema.U64.size :]
+                place = edge_place(schema.EDGE_KEY.unpack(there))
+                yield place, self._edge_at(there, place, self._out)
+            else:
+                yield outgoing_edge((key, value))
+        yield from last
+
     def latest_incoming(
         self, node: int, code: int, *, known_by: int = schema.LIVE
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
@@ -419,7 +434,7 @@ class Tables(transaction.WholeTables):
         """True if a node was ever the target of an edge of a type."""
         if self.deferred is not None and code in schema.UNFOLLOWED:
             self.deferred.flush()
-        if self.deferred is not None and self.deferred.has_deferred_target(node, code):
+        if self.deferred is not None and self.deferred.has_deferred_edge(node, code, incoming=True):
             return True
         return self._back.has_group(schema.EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
 
@@ -427,7 +442,7 @@ class Tables(transaction.WholeTables):
         """True if a node was ever the source of an edge of a type."""
         if self.deferred is not None and code in schema.UNFOLLOWED:
             self.deferred.flush()
-        if self.deferred is not None and self.deferred.deferred_targets(node, code):
+        if self.deferred is not None and self.deferred.has_deferred_edge(node, code, incoming=False):
             return True
         return self._out.has_group(schema.EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
 

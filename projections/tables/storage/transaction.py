@@ -170,6 +170,8 @@ class TrieNodes:
 _APPLIED: Final = b"applied"
 _APPLIED_KEY: Final = bytes([schema.FIRST_TABLE_BYTE]) + _APPLIED
 COUNTED_EVERY: Final = 1 << 14
+MOST_ROWS_OF_ONE: Final = 2
+"""A world or an edge has no more rows in most tables; so nothing is counted where that many are too few to pack."""
 SUPPOSED: Final = b"supposed"
 LAST_CHANGE: Final = schema.U16.pack(0)
 """The key of the last registration's commit. No type has an empty name."""
@@ -236,8 +238,11 @@ class RowsDeferred(Protocol):
     def deferred_targets(self, node: int, code: int) -> list[int]:
         """The targets of a node's edges of a type that are not in the tables yet."""
 
-    def has_deferred_target(self, node: int, code: int) -> bool:
-        """True if an edge of a type to a node is not in the tables yet."""
+    def has_deferred_edge(self, node: int, code: int, *, incoming: bool) -> bool:
+        """True if an edge of a type from a node, or to it, is not in the tables yet."""
+
+    def deferred_edges(self, node: int, code: int, *, incoming: bool) -> list[tuple[schema.EdgePlace, schema.EdgeRow]]:
+        """The edges of a type from a node, or to it, that are not in the tables yet."""
 
 
 class _Opened:
@@ -473,7 +478,7 @@ class WholeTables:
         step = COUNTED_EVERY // len(schema.PACKED)
         came, goes = 0 if before is None else _given_out(before) // step, _given_out(now) // step
         runs = self.runs()
-        if came == goes and not runs:
+        if not runs and (came == goes or _given_out(now) * MOST_ROWS_OF_ONE <= packed_runs.MOST_UNPACKED):
             return
         due = {turn % len(schema.PACKED) for turn in range(came + 1, min(goes, came + len(schema.PACKED)) + 1)}
         packed = False
