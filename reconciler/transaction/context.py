@@ -65,10 +65,10 @@ class Reading:
 
     def times_of(self, edge: HandledEdge) -> tuple[times.Interval, ...]:
         """The spans in which an edge is in force."""
-        place = self.tables.place_of(edge.id) if edge.id else None
-        if place is None:
+        written = self.tables.written_edge(edge.id) if edge.id else None
+        if written is None:
             return times.Interval(edge.valid_from, edge.valid_to).pieces
-        return asof.edge_validity(self.tables, place, self.tables.edge(place), self.draft.seq).pieces
+        return asof.edge_validity(self.tables, *written, self.draft.seq).pieces
 
     def place_in_succession(self, edge: HandledEdge) -> tuple[int, int]:
         """Where a written edge comes among others of a succession: when it was to begin, and its place in the log."""

@@ -230,6 +230,14 @@ class Tables(transaction.WholeTables):
         stored = self.edges.get(edge)
         return None if stored is None else schema.EdgePlace._make(schema.EDGE_PLACE.unpack(stored))
 
+    def written_edge(self, edge: bytes) -> tuple[schema.EdgePlace, schema.EdgeRow] | None:
+        """An edge with its place; ``None`` if it is not in the tables, or deferred: then nothing has changed of it."""
+        stored = self._edges.get(edge)
+        if stored is None:
+            return None
+        place = edge_place(schema.EDGE_PLACE.unpack(stored))
+        return place, self._edge_at(schema.EDGE_KEY.pack(*place), place, self._out)
+
     def place_of_key(self, nonce: bytes) -> schema.EdgePlace | None:
         """The place of the row of the edge with a keyed nonce."""
         stored = self.edge_keys.get(nonce)
