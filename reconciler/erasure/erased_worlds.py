@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Final
 
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.transaction import inputs, recorded_texts
 
@@ -136,13 +137,25 @@ def says_anything(log: LmdbLog, tables: rows.Tables, node: int) -> bool:
 
 
 def users_of(log: LmdbLog, tables: rows.Tables, node: int, gone: Collection[int]) -> list[int]:
-    """The worlds that refer to one and go on to say something, without those that are gone."""
+    """The worlds that refer to one and go on to say something, without those that are gone.
+
+    They do so by a mention, or by a type of a caller's own; of built-in types no other says that a world is used.
+    """
     found = dict.fromkeys(
         place.source
         for place, row in tables.incoming(node)
-        if row.unlinked == schema.LIVE and (place.type == REFERS_TO or place.type >= schema.FIRST_CUSTOM_CODE)
+        if row.unlinked == schema.LIVE and (place.type == REFERS_TO or _is_own(tables, place.type))
     )
     return [each for each in found if each not in gone and says_anything(log, tables, each)]
+
+
+def _is_own(tables: rows.Tables, code: int) -> bool:
+    """True if an edge type is one of a caller's own, also where that has the name of a later built-in one."""
+    if code < schema.FIRST_CUSTOM_CODE:
+        return False
+    name = tables.type_name(code)
+    own = settings.registered(tables, schema.LIVE - 1, ended=True) if name in schema.LATER_BUILT_IN else ()
+    return name not in schema.LATER_BUILT_IN or any(one.type == name and not one.is_built_in for one in own)
 
 
 def turns_of(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:

@@ -406,3 +406,25 @@ def test_a_context_has_only_what_states_shows(wrong: Any) -> None:
             db.link(one, "supports", other, context=wrong)
         with pytest.raises(worlddb.InputError, match="context"):
             db.link(one, "supports", other, context={"evidence": 1}, properties={"evidence": 2})
+
+
+@pytest.mark.parametrize("relation", ["created_from", "depends_on", "relates_to", "derived_from"])
+def test_a_member_that_a_built_in_relation_leads_to_goes_with_its_world_as_by_earlier_types(relation: str) -> None:
+    with new_store() as db:
+        room, outside = worlds(db, 2)
+        inside = db.create("Thing", "inside", content="said", world=room).ref
+        db.link(outside, relation, inside)
+        with pytest.raises(worlddb.MembersNotSaid):
+            db.erase(room, reason="request 114")
+        db.erase(room, reason="request 114", members=True)
+        assert db.view().get(inside, include_superseded=True).erased  # type: ignore[union-attr]
+
+
+def test_a_member_that_a_type_of_the_callers_own_leads_to_stays_whatever_its_name() -> None:
+    with new_store(edge_types=[Tagged("supports", 1)]) as db:
+        room, outside = worlds(db, 2)
+        inside = db.create("Thing", "inside", content="said", world=room).ref
+        db.register(Tagged("supports", 1))
+        db.link(outside, "supports", inside)
+        db.erase(room, reason="request 114", members=True)
+        assert not db.view().get(inside).erased  # type: ignore[union-attr]

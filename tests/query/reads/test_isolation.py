@@ -190,7 +190,7 @@ LOOKED_THROUGH = {
         "trusts",
         "tunings",
         *("deprecated", "expired", "marks", "pinned", "revealing", "tag_history", "tagged"),
-        *("impact", "provenance", "shortest_path", "states", "traverse"),
+        *("impact", "provenance", "shortest_path", "states", "traverse", "profiles"),
         *("artifacts", "kref_of", "preferences", "resolve_kref"),
         *("receipts_of", "withdrawal"),
         *("belief_base", "belief_settings", "contraction", "entrenchment", "retrieval_surface"),
@@ -256,6 +256,16 @@ def test_relations_and_items_tell_nothing_from_outside() -> None:
                 with pytest.raises(worlddb.UnknownReference):
                     ask(items[other])
         assert len(db.view().preferences(people[0])) == 2
+        for at, home in enumerate(homes):
+            db.set_profile(home, f"profile {at}", node_types=[f"type {at}"], why="told to few")
+        for at, home in enumerate(homes):
+            (closed,) = db.view(world=home).profiles()
+            assert (closed.name, closed.node_types, closed.world) == (f"profile {at}", (f"type {at}",), home)
+            with pytest.raises(worlddb.UnknownReference):
+                db.view(world=home).profiles(homes[1 - at])
+            assert db.view(world=home).profiles(people[at]) == [closed]
+            (inside,) = db.view(world=home).confined(people[at]).profiles()
+            assert (inside.world, inside.why) == (people[at], "")
 
 
 def test_marks_tell_nothing_from_outside() -> None:
