@@ -57,7 +57,8 @@ class Entrenched(msgspec.Struct, frozen=True, kw_only=True):
 class PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
     """What a contraction does to one version: of which world, under which tags, in which spans, and what it removes.
 
-    ``tags`` has ``current`` if the version holds. ``spans`` are all in which it holds, in microseconds.
+    ``tags`` has ``current`` if the version holds. ``spans`` are those that change, in microseconds: all in which the
+    version holds, and none if only a tag comes off it.
     """
 
     item: str
@@ -175,7 +176,7 @@ class Base:
         for node in dict.fromkeys(node for node, _ in asked):
             found = list(self._beliefs.contraction(node, {claim for at, claim in goes if at == node}))
             outlook[self._snapshot.tables.node(node).lineage.hex()] = belief_rows.outlook(found)
-            changes += [self._planned(node, change) for change in found]
+            changes += [self._planned(node, change, whole=given.whole) for change in found]
         items = dict.fromkeys(change.item for change in changes)
         resting, cut_off = self._rests_on(list(items), named)
         moment = self._snapshot.place.moment
@@ -200,7 +201,7 @@ class Base:
         found = [(named(item), claim) for item, said in given.by_item for claim, _ in atoms.claims_given(said, single)]
         return list(dict.fromkeys(found))
 
-    def _planned(self, node: int, change: belief_rows.Change) -> PlannedChange:
+    def _planned(self, node: int, change: belief_rows.Change, *, whole: bool) -> PlannedChange:
         names = {number: name for name, number in self._tag_numbers(node).items()}
         content = _Seen(self._snapshot).content(node, change.version)
         return PlannedChange(
@@ -208,7 +209,10 @@ class Base:
             name="" if content is None else content.name,
             version=change.version,
             tags=tuple("current" if tag == belief_rows.CURRENT else names.get(tag, "") for tag in change.tags),
-            spans=tuple((span.start, span.end) for span in change.spans),
+            # What a tag alone keeps in the base goes whole by taking that off.
+            spans=tuple(
+                (span.start, span.end) for span in change.spans if belief_rows.CURRENT in change.tags or not whole
+            ),
             removes=tuple(sorted(self._atom(node, claim) for claim in change.gone)),
         )
 

@@ -442,23 +442,28 @@ class View:
             seen = asof.version_at(snapshot.tables, node, self.moment)
             return [] if seen is None else list(provenance.all_bases(snapshot, node, seen.row))
 
-    def belief_base(self, world: Any = None) -> frozenset[atoms.Atom]:
-        """All that is believed in this view, inside ``world`` if one is given: see ``docs/beliefs.md``.
+    def belief_base(self, world: Any = None, *, of: Any = None) -> frozenset[atoms.Atom]:
+        """All that is believed in this view, inside ``world`` or ``of`` one item if that is given: ``docs/beliefs.md``.
 
         That is what each version says that holds at the view's valid time, or that a tag stands for which bears
         beliefs. What is deprecated is among it. Reads all worlds that it looks among.
         """
-        return self._beliefs(world, is_shown=False)
+        return self._beliefs(world, of, is_shown=False)
 
-    def retrieval_surface(self, world: Any = None) -> frozenset[atoms.Atom]:
+    def retrieval_surface(self, world: Any = None, *, of: Any = None) -> frozenset[atoms.Atom]:
         """The part of the belief base that reads show by default: without what is deprecated or hidden."""
-        return self._beliefs(world, is_shown=True)
+        return self._beliefs(world, of, is_shown=True)
 
-    def _beliefs(self, world: Any, *, is_shown: bool) -> frozenset[atoms.Atom]:
+    def _beliefs(self, world: Any, of: Any, *, is_shown: bool) -> frozenset[atoms.Atom]:
         from worlddb.query.beliefs.belief_base import Base
 
+        if world is not None and of is not None:
+            raise errors.InputError("Both world and of were given", "Give one of them")
         with self._snapshot() as snapshot:
-            within = snapshot.inhabitants(self._node(snapshot, world))
+            if of is not None:
+                within = iter([self._named(snapshot, of)])
+            else:
+                within = snapshot.inhabitants(self._node(snapshot, world))
             return Base(self._window, snapshot).believed(within, is_shown=is_shown)
 
     def belief_settings(self) -> BeliefSettings:

@@ -44,6 +44,10 @@ _HOMES: Final = (
         "prefer preferences",
         lambda: import_module("worlddb.tools.cli.beliefs.preference_commands").COMMANDS,
     ),
+    _Home(
+        "believe expand contract rollback beliefs",
+        lambda: import_module("worlddb.tools.cli.beliefs.belief_commands").COMMANDS,
+    ),
     _Home("recall", lambda: import_module("worlddb.tools.cli.read.recall_command").COMMANDS),
     _Home("query", lambda: import_module("worlddb.tools.cli.read.query_command").COMMANDS),
     _Home(

@@ -189,6 +189,13 @@ def states(session: Session, given: tool_arguments.States, call: Call) -> tool_r
     return tool_results.States(states=shown, more=len(found) - len(shown))
 
 
+def beliefs(session: Session, given: tool_arguments.Beliefs, call: Call) -> tool_results.Believed:
+    """``memory_beliefs``."""
+    view = session.view(valid=given.valid, known=given.known)
+    item = session.memory(view, given.id).ref
+    return tool_results.Believed(beliefs=[tool_results.belief(atom) for atom in sorted(view.belief_base(of=item))])
+
+
 def _pairs(view: View, worlds: Iterator[World]) -> Iterator[tool_results.Conflict]:
     """Yield each pair of contradicting memories once."""
     done: set[frozenset[str]] = set()

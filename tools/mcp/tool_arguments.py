@@ -414,6 +414,63 @@ class States(Arguments):
     limit: Count = DEFAULT_PAGE
 
 
+MAX_BELIEFS: Final = 50
+"""Beliefs that one call may name."""
+_PREDICATES: Final = Meta(
+    description="Values by predicate: type, title, summary (its text), and any other, such as topic."
+)
+
+
+class Believe(Arguments):
+    """``memory_believe``."""
+
+    id: Reference
+    beliefs: Annotated[dict[str, Any], _PREDICATES]
+    how: Annotated[
+        Literal["revise", "expand", "replace"],
+        Meta(description="In the place of what conflicts; beside all; or in the place of all that it says."),
+    ] = "revise"
+    valid_from: Annotated[Time | None, Meta(description="Since when (ISO 8601); now if left out.")] = None
+    why: Why = ""
+
+
+class Claim(Arguments):
+    """A belief of a memory."""
+
+    id: Reference
+    predicate: Annotated[str, Meta(min_length=1, max_length=200)]
+    value: Text
+
+
+class Contract(Arguments):
+    """``memory_contract``."""
+
+    beliefs: Annotated[
+        list[Claim],
+        Meta(min_length=1, max_length=MAX_BELIEFS, description="Of several, the least entrenched go."),
+    ]
+    do: Annotated[bool, Meta(description="Do it; left out, it is only shown what would change.")] = False
+    whole: Annotated[bool, Meta(description="Let go all that is said beside it, too.")] = False
+    each: Annotated[bool, Meta(description="Let all of them go.")] = False
+    why: Why = ""
+
+
+class Rollback(Arguments):
+    """``memory_rollback``."""
+
+    id: Reference
+    version: Annotated[int, Meta(ge=1, le=1_000_000_000, description="Its number, as memory_history has it.")]
+    why: Why = ""
+
+
+class Beliefs(Arguments):
+    """``memory_beliefs``."""
+
+    id: Reference
+    valid: Annotated[Time | None, Meta(description="At this time (ISO 8601); now if left out.")] = None
+    known: Known | None = None
+
+
 class Decide(Arguments):
     """``memory_decide``."""
 

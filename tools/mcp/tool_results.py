@@ -25,6 +25,8 @@ CONFLICTS: Final = 20
 """Contradicting memories named with a memory; ``memory_conflicts`` has all of them."""
 
 
+AFFECTED: Final = 50
+"""Memories named that rest on what is taken back."""
 BASES: Final = 20
 """Of what a memory rests on, so many are named with it."""
 
@@ -481,6 +483,53 @@ class States(msgspec.Struct, kw_only=True):
     more: int
 
 
+class Belief(msgspec.Struct, kw_only=True):
+    """What is believed of a memory."""
+
+    id: str
+    predicate: str
+    value: str
+
+
+class Believed(msgspec.Struct, kw_only=True):
+    """All that is believed of a memory."""
+
+    beliefs: list[Belief]
+
+
+class HeldSpan(msgspec.Struct, kw_only=True):
+    """A span in which a version holds; an open end is null."""
+
+    valid_from: str | None
+    valid_to: str | None
+
+
+class Changed(msgspec.Struct, kw_only=True):
+    """A version that a contraction replaces, and the spans in which it holds."""
+
+    id: str
+    name: str
+    version: int
+    tags: list[str]
+    spans: list[HeldSpan]
+
+
+class Contraction(msgspec.Struct, kw_only=True):
+    """What a contraction changes, or did: what goes, what stays since it is more entrenched, what rests on it.
+
+    ``done`` has the effect if it was done; without, nothing was written. ``more`` counts what rests on it beside what
+    is shown.
+    """
+
+    goes: list[Belief]
+    stays: list[Belief]
+    changes: list[Changed]
+    rests_on: list[Affected]
+    more: int
+    receipts: int
+    done: Done | None
+
+
 class Verified(msgspec.Struct, kw_only=True):
     """Whether the store is what was written to it.
 
@@ -619,6 +668,35 @@ def state(found: worlddb.State, name: str) -> State:
         why=found.why[:SHOWN],
         context=found.context,
     )
+
+
+def contraction(plan: worlddb.Plan, done: Done | None) -> Contraction:
+    """Return what a contraction changes, or has changed."""
+    shown = [affected(each) for each in plan.rests_on[:AFFECTED]]
+    return Contraction(
+        goes=[belief(each) for each in plan.goes],
+        stays=[belief(each) for each in plan.stays],
+        changes=[
+            Changed(
+                id=each.item,
+                name=each.name[:NAME],
+                version=each.version,
+                tags=list(each.tags),
+                spans=[HeldSpan(valid_from=time(start), valid_to=time(end)) for start, end in each.spans],
+            )
+            for each in plan.changes
+        ],
+        rests_on=shown,
+        more=len(plan.rests_on) - len(shown),
+        receipts=len(plan.receipts),
+        done=done,
+    )
+
+
+def belief(atom: tuple[str, str, str]) -> Belief:
+    """Return an atom."""
+    item, predicate, value = atom
+    return Belief(id=item, predicate=predicate, value=value[:SHOWN])
 
 
 def resolved(kref: str, found: World | worlddb.Artifact | None) -> Resolved:

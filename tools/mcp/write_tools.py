@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -428,6 +428,54 @@ def _check_relation(relation: str, known: list[str]) -> None:
     if relation not in known:
         usable = ", ".join(name for name in known if name not in _BY_OTHER_TOOLS)
         raise InputError(f"There is no relation {relation!r:.80}", f"Use one of: {usable}; an operator declares others")
+
+
+def believe(session: Session, given: tool_arguments.Believe, call: Call) -> tool_results.Done:
+    """``memory_believe``."""
+    _check_beliefs(given.beliefs)
+    item = session.statement(session.view(), given.id).ref
+    told: dict[str, Any] = {"valid_from": given.valid_from, "source": call.source, "why": given.why}
+    if given.how == "expand":
+        receipt = session.db.expand(item, given.beliefs, **told)
+    else:
+        receipt = session.db.believe(item, given.beliefs, whole=given.how == "replace", **told)
+    receipt.raise_if_refused()
+    session.embed_new()
+    return _done(session, receipt, item)
+
+
+def _check_beliefs(beliefs: dict[str, Any]) -> None:
+    if len(beliefs) > tool_arguments.MAX_BELIEFS:
+        raise InputError(f"{len(beliefs)} predicates were given", f"Give {tool_arguments.MAX_BELIEFS} at most")
+    for predicate, value in beliefs.items():
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str):
+                _check_text(text)
+        if predicate == "type" and isinstance(value, str):
+            check_statement_type(value)
+
+
+def contract(session: Session, given: tool_arguments.Contract, call: Call) -> tool_results.Contraction:
+    """``memory_contract``."""
+    view = session.view()
+    asked = [(session.statement(view, each.id).ref, each.predicate, each.value) for each in given.beliefs]
+    plan = view.contraction(asked, whole=given.whole, each=given.each)
+    done = None
+    if given.do:
+        receipt = session.db.contract(plan, why=given.why)
+        receipt.raise_if_refused()
+        session.embed_new()
+        done = _done(session, receipt, asked[0][0])
+    return tool_results.contraction(plan, done)
+
+
+def rollback(session: Session, given: tool_arguments.Rollback, call: Call) -> tool_results.Done:
+    """``memory_rollback``."""
+    item = session.statement(session.view(), given.id).ref
+    receipt = session.db.rollback(item, given.version, why=given.why)
+    receipt.raise_if_refused()
+    session.embed_new()
+    return _done(session, receipt, item)
 
 
 def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:

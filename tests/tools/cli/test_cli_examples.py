@@ -37,6 +37,8 @@ ENDS = {
     "diff mine theirs --by path": 1,
     # The store has vectors by the default model already.
     "embed --embedder minilm": 2,
+    # The first commits made what there is.
+    "undo --commit 5 --why wrong": 3,
     # Nobody is there to confirm it.
     "erase 'Tom Okafor' --reason 'request 114' --turns": 2,
 }
@@ -98,8 +100,9 @@ class Workshop:
             made["tea"] = db.create("Note", "On tea", content="Green tea at 80 degrees.", world=made["Shelf"]).ref
             db.create("Fact", "", content="The tea is too hot.", world=db.create("Scope", "user:ana"))
             db.create("Scope", "user:bo")
-            facts = [db.create("Fact", f"lease {number}", content=f"lease {number}").ref for number in range(6)]
+            facts = [db.create("Fact", f"lease {number}", content=f"lease {number}").ref for number in range(7)]
             edge = db.link(facts[0], "refers_to", made["Office"]).ref
+            db.link(facts[3], "refers_to", made["Office"])
             twins = [db.create("Entity", name) for name in ("Ann", "Ann", "Ben", "Ben", "Cleo", "Cleo")]
             pairs = [twin.proposals[0] for twin in twins[1::2]]
             # An example may be run by itself, so that none may stand on what another one has done.
@@ -112,7 +115,8 @@ class Workshop:
         self.refs = {
             **dict.fromkeys(("show", "history", "children", "blame", "log", "prove", "tag"), made["Sarah Chen"]),
             **{"retire": facts[1], "reassert": facts[4], "link": facts[2], "unlink": edge, "erase": facts[0]},
-            **{"path": facts[0], **dict.fromkeys(("impact", "provenance", "artifact"), facts[2])},
+            **dict.fromkeys(("believe", "expand", "contract", "rollback"), facts[6]),
+            **{"path": facts[3], **dict.fromkeys(("impact", "provenance", "artifact"), facts[2])},
             **dict.fromkeys(("expire", "refresh", "label", "pin", "deprecate"), facts[5]),
             **{"accept": pairs[0], "reject": pairs[1], "undo": pairs[2], "77ab01cd": facts[3]},
         }

@@ -9,6 +9,7 @@ from typing import Final
 
 from worlddb import AmbiguousReference, Database, InputError, Proposal, Receipt, UnknownReference, View
 from worlddb.tools.cli.base import BUSY, DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
+from worlddb.tools.cli.write.write_commands import written
 
 _ANSWERS: Final = {"a": "accepted", "r": "rejected", "s": "skipped"}
 
@@ -172,6 +173,24 @@ def _deciding(decide: Callable[[Database, str, str], Receipt]) -> Callable[[Name
     return run
 
 
+def _undo_arguments(parser: Parser) -> None:
+    parser.add_argument("proposal", metavar="P", nargs="?", help="the proposal's reference, or its first digits")
+    parser.add_argument(
+        "--commit", metavar="N", type=arguments.count, help="a commit that changed beliefs or marks, to be taken back"
+    )
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with the decision")
+    arguments.add_author(parser)
+
+
+def _undo(args: Namespace, out: Output) -> int:
+    if (args.proposal is None) == (args.commit is None):
+        raise arguments.UsageError("There is not one thing to undo", "Give a proposal, or --commit N")
+    if args.commit is None:
+        return _deciding(lambda db, proposal, why: db.undo(proposal, why=why))(args, out)
+    with stores.existing(args, author=args.author) as db:
+        return written(args, db, out, db.undo(args.commit, why=args.why), has_text=True)
+
+
 def _recluster_arguments(parser: Parser) -> None:
     parser.add_argument("--limit", type=arguments.count, metavar="N", help="compare about N worlds at most")
 
@@ -235,9 +254,12 @@ COMMANDS = (
     ),
     Command(
         "undo",
-        "undo an accepted proposal: both worlds are as they were",
-        _decision_arguments,
-        _deciding(lambda db, proposal, why: db.undo(proposal, why=why)),
-        (('undo 3fa9c2d1 --why "it was his brother"', "earlier views still see that it was accepted"),),
+        "undo an accepted proposal, or take back a commit that changed beliefs or marks",
+        _undo_arguments,
+        _undo,
+        (
+            ('undo 3fa9c2d1 --why "it was his brother"', "earlier views still see that it was accepted"),
+            ("undo --commit 5 --why wrong", "what was believed, tagged and deprecated is as it was"),
+        ),
     ),
 )

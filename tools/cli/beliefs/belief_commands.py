@@ -1,0 +1,241 @@
+"""``worlddb believe``, ``expand``, ``contract``, ``rollback`` and ``beliefs``: what is believed, and how it changes."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from worlddb import FOREVER, Atom, Plan, format_time
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+from worlddb.tools.cli.write.write_commands import add_common, written
+
+_SHOWN = 200
+"""Characters of a value that a line shows."""
+
+
+def _beliefs_argument(parser: Parser) -> None:
+    parser.add_argument("ref", metavar="REF", help="a reference, its first digits, a name or a kref")
+    parser.add_argument(
+        "beliefs",
+        metavar="PREDICATE=VALUE",
+        nargs="+",
+        help='such as summary="cool tones" or topic=ops; a JSON value is taken as such, and one predicate may repeat',
+    )
+
+
+def _said(given: list[str]) -> list[tuple[str, Any]]:
+    """The beliefs that were given, each a predicate with its value."""
+    found = []
+    for each in given:
+        predicate, equals, value = each.partition("=")
+        if not equals or not predicate:
+            raise arguments.UsageError(f"{each!r:.80} is no belief", "Give PREDICATE=VALUE, such as summary=blue")
+        found.append((predicate, _value(predicate, value)))
+    return found
+
+
+def _value(predicate: str, text: str) -> Any:
+    if predicate in ("type", "title", "summary"):
+        return text
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return text
+    return text if found is None else found
+
+
+def _believe_arguments(parser: Parser) -> None:
+    _beliefs_argument(parser)
+    parser.add_argument(
+        "--whole", action="store_true", help="in the place of all that it says, its type and name apart"
+    )
+    _add_window(parser)
+
+
+def _expand_arguments(parser: Parser) -> None:
+    _beliefs_argument(parser)
+    _add_window(parser)
+
+
+def _add_window(parser: Parser) -> None:
+    parser.add_argument("--valid-from", metavar="TIME", help="since when (default: now)")
+    parser.add_argument("--valid-to", metavar="TIME", help="until when (default: until what follows)")
+    add_common(parser)
+
+
+def _believe(args: Namespace, out: Output) -> int:
+    told: dict[str, Any] = {"valid_from": args.valid_from, "valid_to": args.valid_to}
+    told |= {"why": args.why, "idempotency_key": args.idempotency_key}
+    with stores.existing(args, author=args.author) as db:
+        ref, said = stores.world_of(db.view(), args.ref), _said(args.beliefs)
+        if args.command == "expand":
+            return written(args, db, out, db.expand(ref, said, **told), has_text=True)
+        return written(args, db, out, db.believe(ref, said, whole=args.whole, **told), has_text=True)
+
+
+def _contract_arguments(parser: Parser) -> None:
+    parser.add_argument("ref", metavar="REF", help="the item: a reference, its first digits, a name or a kref")
+    parser.add_argument("beliefs", metavar="PREDICATE=VALUE", nargs="+", help="what is to be believed of it no longer")
+    parser.add_argument(
+        "--and",
+        dest="others",
+        metavar=("REF", "PREDICATE=VALUE"),
+        nargs=2,
+        action="append",
+        default=[],
+        help="a belief of another item, of one compound with it; several times",
+    )
+    parser.add_argument(
+        "--plan", action="store_true", help="show what would change and what rests on it; write nothing"
+    )
+    parser.add_argument("--each", action="store_true", help="let all of several go, not the least entrenched alone")
+    parser.add_argument("--whole", action="store_true", help="let the versions go that say so, with all else they say")
+    parser.add_argument("--at", metavar="TIME", help="what is believed at this valid time (default: now)")
+    add_common(parser)
+
+
+def _contract(args: Namespace, out: Output) -> int:
+    with stores.existing(args, author=args.author) as db:
+        view = db.view() if args.at is None else db.view(valid=args.at)
+        ref = stores.world_of(view, args.ref)
+        asked = [(ref, *each) for each in _said(args.beliefs)]
+        asked += [(stores.world_of(view, other), *each) for other, belief in args.others for each in _said([belief])]
+        plan = view.contraction(asked, whole=args.whole, each=args.each)
+        if not args.plan:
+            return written(args, db, out, db.contract(plan, why=args.why, idempotency_key=args.idempotency_key))
+        told: dict[str, Any] = {name: _plain(getattr(plan, name)) for name in ("asked", "goes", "stays")}
+        changes = [wire.record(each) | {"removes": _plain(each.removes)} for each in plan.changes]
+        document = wire.record(plan) | told | {"changes": changes, "view": wire.view(view)}
+        out.answer(document, lambda page: _write_plan(page, plan))
+    return DONE
+
+
+def _plain(atoms: Iterable[Atom]) -> list[dict[str, Any]]:
+    return [atom._asdict() for atom in atoms]
+
+
+def _write_plan(page: Page, plan: Plan) -> None:
+    if not plan.changes:
+        page.line("Nothing would change: that is not believed.")
+    for change in plan.changes:
+        name = wire.one_line(change.name, 100)
+        page.line((wire.short(change.item), "ref"), "  ", (name, "name"), (f"  version {change.version}", "dim"))
+        for atom in change.removes:
+            page.line("goes: ", *_atom(atom), indent=2)
+        for start, end in change.spans:
+            until = "" if end == FOREVER else f" to {format_time(end)}"
+            page.line((f"held from {format_time(start)}{until}", "dim"), indent=2)
+    for atom in plan.stays if plan.goes else ():
+        page.line("stays: ", (wire.short(atom.item), "ref"), "  ", *_atom(atom))
+    for each in plan.rests_on:
+        page.line("rests on it: ", (wire.short(each.ref), "ref"), "  ", (wire.one_line(each.name, 100), "name"))
+    for ref in plan.cut_off:
+        page.line((f"more rests on {wire.short(ref)}", "dim"))
+    for receipt in plan.receipts:
+        page.line(("a kept recall receipt names it: ", "dim"), (receipt, "ref"))
+
+
+def _atom(atom: Atom) -> list[tuple[str, str]]:
+    return [(f"{atom.predicate} ", "dim"), (wire.one_line(atom.value, _SHOWN), "name")]
+
+
+def _rollback_arguments(parser: Parser) -> None:
+    parser.add_argument("ref", metavar="REF", help="a reference, its first digits, a name or a kref")
+    parser.add_argument(
+        "version", metavar="N", type=arguments.count, help="the number of the version, as history has it"
+    )
+    parser.add_argument("--valid-from", metavar="TIME", help="since when (default: now)")
+    add_common(parser)
+
+
+def _rollback(args: Namespace, out: Output) -> int:
+    told: dict[str, Any] = {"valid_from": args.valid_from, "why": args.why, "idempotency_key": args.idempotency_key}
+    with stores.existing(args, author=args.author) as db:
+        ref = stores.world_of(db.view(), args.ref)
+        return written(args, db, out, db.rollback(ref, args.version, **told), has_text=True)
+
+
+def _beliefs_arguments(parser: Parser) -> None:
+    parser.add_argument("ref", metavar="WORLD", nargs="?", help="only inside this world (default: everything)")
+    parser.add_argument("--surface", action="store_true", help="without what is deprecated, or hidden by a deadline")
+    parser.add_argument("--settings", action="store_true", help="what counts as believed, and how it is compared")
+    arguments.add_limit(parser, "list at most N")
+    arguments.add_moment(parser)
+    arguments.add_confine(parser)
+
+
+def _beliefs(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        if args.settings:
+            told = view.belief_settings()
+            out.answer(
+                wire.record(told) | {"view": wire.view(view)}, lambda page: _write_settings(page, wire.record(told))
+            )
+            return DONE
+        world = None if args.ref is None else stores.world_of(view, args.ref)
+        found = sorted((view.retrieval_surface if args.surface else view.belief_base)(world))[: args.limit]
+
+        def write(page: Page) -> None:
+            if not found:
+                page.line("Nothing is believed at this time.")
+            for atom in found:
+                page.line((wire.short(atom.item), "ref"), "  ", *_atom(atom))
+
+        out.answer({"beliefs": _plain(found), "view": wire.view(view)}, write)
+    return DONE
+
+
+def _write_settings(page: Page, told: dict[str, Any]) -> None:
+    page.line(("tags that bear beliefs: ", "dim"), ", ".join(told["tags"]))
+    page.line(("single-valued: ", "dim"), ", ".join(told["single"]))
+    for kind, how in told["entrenchment"].items():
+        page.line((f"{kind}: ", "dim"), f"compared by {how}")
+
+
+COMMANDS = (
+    Command(
+        "believe",
+        "believe something of a world, in the place of what conflicts with it",
+        _believe_arguments,
+        _believe,
+        (
+            ('believe 3fa9c2d1 summary="cool tones"', "what it said before is in its history"),
+            ("believe 3fa9c2d1 topic=ops topic=web --whole", "in the place of all that it says"),
+        ),
+    ),
+    Command(
+        "expand",
+        "believe something beside all that is believed of a world; refused if it conflicts",
+        _expand_arguments,
+        _believe,
+        (("expand 3fa9c2d1 topic=taste", "one more topic"),),
+    ),
+    Command(
+        "contract",
+        "believe something no longer, in all of the time in which it was so",
+        _contract_arguments,
+        _contract,
+        (
+            ("contract 3fa9c2d1 type=Fact --plan", "what would change, and what rests on it"),
+            ('contract 3fa9c2d1 topic=ops --and "Tom Okafor" topic=ops', "of a compound the least entrenched goes"),
+        ),
+    ),
+    Command(
+        "rollback",
+        "let a world say again what one of its versions says",
+        _rollback_arguments,
+        _rollback,
+        (("rollback 3fa9c2d1 1 --why wrong", "a new version, whose source names the old one"),),
+    ),
+    Command(
+        "beliefs",
+        "list what is believed, as of any moment",
+        _beliefs_arguments,
+        _beliefs,
+        (
+            ("beliefs --limit 20", "the beginning of the belief base"),
+            ("beliefs --surface --valid 2025-03-01", "what reads show, as of that time"),
+            ("beliefs --settings", "which tags bear beliefs, and how kinds are compared"),
+        ),
+    ),
+)
