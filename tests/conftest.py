@@ -34,6 +34,8 @@ PLAIN_SEED = 1
 STEERING = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "PYTHONIOENCODING", "WORLDDB_STORE", "WORLDDB_TRACEBACK")
 """What in the environment of whoever runs the tests would change what the programs under test do."""
 ROOT_SEED = pytest.StashKey[int]()
+COLLECTED_AFTER = 10000
+"""How many objects are made before the collector looks through them."""
 
 # No deadlines anywhere: a shared machine may stop a test for a second at any time.
 settings.register_profile(
@@ -96,12 +98,16 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Imports everything that the tests import. All of it stays, so no collection looks through it, now or later."""
+    """Imports everything that the tests import. All of it stays, so no collection looks through it, now or later.
+
+    Afterwards the collector looks less often than by default: with it come calls of whoever counts its time.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(COLLECTED_AFTER)
         gc.enable()
 
 
