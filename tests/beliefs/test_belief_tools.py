@@ -138,6 +138,8 @@ def test_a_withdrawal_is_planned_and_done_only_where_an_operator_allows_it(db: w
     assert msgspec.to_builtins(done)["seq"] == head + 1 and db.view().get(code) is None
     inside = Session(db, db.create("Topic", "ours").ref)
     assert call(inside, "memory_plan_withdrawal", author="mallory")["withdrawn"] == []
+    with pytest.raises(InputError, match="One world is served"):
+        tool.run(inside, tool.takes.taken(given | {"changes": 1}), Call("a client", "x"))
 
 
 def test_a_server_of_one_world_sees_and_makes_nothing_outside(db: worlddb.Database) -> None:

@@ -672,7 +672,9 @@ def purge_scope(session: Session, given: tool_arguments.PurgeScope, call: Call) 
 
 
 def withdraw(session: Session, given: tool_arguments.Withdraw, call: Call) -> tool_results.WithdrawalPlan:
-    """``memory_withdraw``, which a server has only if its operator says so."""
+    """``memory_withdraw``, which a server has only if its operator says so, and for the whole store alone."""
+    if session.world is not None:
+        raise InputError("One world is served here, and its operator withdraws", "An operator uses `worlddb withdraw`")
     plan = read_tools.withdrawal(session, given)
     if len(plan.changes) != given.changes:
         raise InputError(

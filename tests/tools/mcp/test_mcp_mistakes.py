@@ -362,7 +362,7 @@ def test_all_scopes_of_one_id_are_emptied_and_purged(db: worlddb.Database, confi
 
 def test_a_user_is_forgotten_whose_scope_lies_nowhere_now(db: worlddb.Database) -> None:
     """What lay in it was still there, and the model was told that all was erased."""
-    (tool,) = (tool for tool in catalogue.tools_of("operator"))
+    (tool,) = (each for each in catalogue.tools_of("operator") if each.name == "memory_forget_user")
     desk, tenant = Session(db), db.create("Tenant", "T").ref
     write(desk, "zqfirst")
     call(Session(db, tenant), "memory_write", text="theirs", user_id="ada")
