@@ -14,7 +14,7 @@ from worlddb import Atom, Database, ManualClock, SeededEntropy, View
 from worlddb.tools.mcp import catalogue
 from worlddb.tools.mcp.session import Call, Session
 
-HISTORIES, SOAK, STEPS = 2, 1_000, 12
+HISTORIES, SOAK, STEPS = 1, 1_000, 12
 KINDS = ("Fact", "Preference", "Inferred")
 
 

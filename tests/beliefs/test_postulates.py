@@ -18,7 +18,7 @@ from worlddb import Database, ManualClock
 SINGLE = {"type", "title", "summary", "status"}
 TYPES = ("Preference", "Fact", "Inferred")
 """One item of each kind: compared by recency, by support, by confidence."""
-EXAMPLES, SOAK = 25, 10_000
+EXAMPLES, SOAK = 15, 10_000
 STEPS = 10
 
 
