@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
+from datetime import timedelta
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
     from worlddb.reconciler.backup import backups, snapshots
     from worlddb.reconciler.bundle_import.outside_effects import ImportPlan
     from worlddb.reconciler.commands.columns import Loaded
+    from worlddb.reconciler.consolidation.consolidator import Consolidated
+    from worlddb.reconciler.consolidation.summarizer import Summarizer
     from worlddb.reconciler.embedding.spaces import EmbeddingSpace
     from worlddb.reconciler.erasure.erasure_preview import ErasurePlan
     from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn
@@ -838,6 +841,95 @@ class Database(WriteCalls):
         if limit is not None:
             limits.checked_number(limit, "limit", 1, limits.HIGHEST_SEQ)
         return self._recluster(limit, _callable_tiebreaker(tiebreaker))
+
+    def consolidate(
+        self,
+        *,
+        min_age: timedelta | float,
+        summarizer: Summarizer | None = None,
+        worlds: Sequence[Any] | None = None,
+        close: Sequence[str] = ("causes", "subtype_of"),
+        sweep: bool = True,
+        dry_run: bool = False,
+        limit: int | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
+        stopped: Callable[[], bool] | None = None,
+    ) -> Consolidated:
+        """Sum up worlds, infer edges and sweep: a store's sleep (paper §6). See ``docs/consolidation.md``.
+
+        A world created ``min_age`` ago or earlier (a ``timedelta``, or seconds; 0 for any) that contains something gets
+        a world of type ``Summary`` inside it, ``derived_from`` what it contains, unless it has a fresh one; at most
+        ``limit`` of them. ``summarizer`` makes the texts: by default :class:`ExtractiveSummarizer`, which asks no
+        model. Of the types in ``close`` edges are inferred where ways of several edges lead, and retracted where none
+        does any more. ``sweep`` records the conflicts of edges that were there before their type became functional,
+        labels what is stale, gives texts their vectors and proposes near-duplicates. ``worlds`` limits summaries,
+        closure and labels to some worlds and all that is inside them.
+
+        It works in commits of its own, whose author is ``worlddb.consolidate``: killed, it is continued by the next
+        call, and a call after a whole one writes nothing. Nothing is written with ``dry_run``. ``progress(what, done,
+        total)`` is told what it is at; once ``stopped()`` is true it ends after the step that is under way. One process
+        at a time does it: another gets an answer that is ``busy``.
+
+        Raises:
+            InputError: an argument is not what it should be, or a type cannot be closed.
+            UnknownReference, AmbiguousReference: one of ``worlds`` is not known, or fits several.
+        """
+        from worlddb.reconciler.consolidation import consolidator
+        from worlddb.reconciler.consolidation.summarizer import ExtractiveSummarizer
+
+        age = 0 if min_age in (0, timedelta(0)) and min_age is not False else times.parse_duration(min_age, "min_age")
+        now = now_of(self._clock)
+        view = self.view(valid=now)
+        closing = [
+            limits.checked_text(each, "a type", limits.MAX_TYPE_BYTES, empty=False)
+            for each in limits.checked_list(close, "close")
+        ]
+        for name in consolidator.NEVER_CLOSED.intersection(closing):
+            raise errors.InputError(f"Edges of the type {name!r} are never inferred", "Leave it out of close")
+        given = () if worlds is None else limits.checked_list(worlds, "worlds")
+        within = tuple(bytes.fromhex(view.reference_of(each)) for each in given)
+        wanted = consolidator.Wanted(
+            now - age,
+            now,
+            limits.checked_callable(summarizer, "summarizer") or ExtractiveSummarizer(),
+            within,
+            tuple(dict.fromkeys(closing)),
+            limits.checked_flag(sweep, "sweep"),
+            limits.checked_flag(dry_run, "dry_run"),
+            _limit(limit),
+            limits.checked_callable(progress, "progress"),
+            limits.checked_callable(stopped, "stopped") or (lambda: False),
+        )
+        if worlds is not None and not within:
+            raise errors.InputError("worlds is empty", "Name some, or leave it out for all")
+        writes = wanted.sweep and not wanted.dry_run
+        # Vectors come first, since summaries rest on them, and last, since summaries are texts too.
+        embedded = self._embedded(wanted.stopped) if writes else 0
+
+        def stale_refs() -> list[str]:
+            return [world.ref for world in self.view(valid=now).stale()]
+
+        done = consolidator.consolidate(self._writer, wanted, stale_refs)
+        if writes and not done.busy and not wanted.stopped():
+            embedded += self._embedded(wanted.stopped)
+            found = self._recluster()
+            done = done._replace(
+                proposals=found.proposals, events=done.events + found.events, commits=done.commits + found.commits
+            )
+        return done._replace(embedded=embedded)
+
+    def _embedded(self, stopped: Callable[[], bool]) -> int:
+        """Give vectors to texts that have none, as far as there is a model; how many got some."""
+        from worlddb.reconciler.background import embedding_backfill
+
+        if not self._models.any:
+            return 0
+        try:
+            done = embedding_backfill.embed_pending(self._writer, self._models, None, None, stopped)
+        except errors.UnavailableError:
+            return 0  # Its model is not there: what else is to be done does not wait for it.
+        self._reader.index_vectors()
+        return done.embedded
 
     def keep_up(self, *, wait_seconds: float = 0.0) -> bool:
         """Embed new texts and recluster; true once both are done.

@@ -7,19 +7,20 @@ says so and suggests the nearest name.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from worlddb.log.model.times import Interval, format_time
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, versions_as_of
 from worlddb.projections.tables.storage.schema import CONTAINS
+from worlddb.query.consolidation.fresh_summaries import summaries_in
 from worlddb.query.graph_query import query_steps, traversal
 from worlddb.query.history.lineage import is_learned
 from worlddb.query.reads import build
 from worlddb.query.reads.world_lookup import type_filter
 from worlddb.query.recall.filters import Conditions
-from worlddb.query.snapshot import edge_rules, valid_period, visible
+from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.snapshot.snapshot import Scope, containers_at
 
 _SHOWN_CHARACTERS: Final = 80
@@ -113,11 +114,14 @@ class Selection:
                 yield other, version
 
 
-def apply(step: query_steps.Step, selection: Selection) -> str:
-    """Run one operator on a selection; what a reader of the explanation should know of it."""
+def apply(step: query_steps.Step, selection: Selection, following: query_steps.Step | None = None) -> str:
+    """Run one operator on a selection; what a reader of the explanation should know of it.
+
+    A walk of which the step ``following`` prefers summaries is cut at each that is fresh.
+    """
     match step:
         case query_steps.Traverse():
-            return _traverse(step, selection)
+            return _traverse(step, selection, cuts=isinstance(following, query_steps.PreferSummaries))
         case query_steps.FilterType():
             return _filter_type(step, selection)
         case query_steps.FilterProperties():
@@ -143,7 +147,7 @@ def apply(step: query_steps.Step, selection: Selection) -> str:
             return _facets(step, selection)
 
 
-def _traverse(step: query_steps.Traverse, selection: Selection) -> str:
+def _traverse(step: query_steps.Traverse, selection: Selection, *, cuts: bool) -> str:
     """Walk edges breadth first, so that nearer worlds come earlier.
 
     Worlds that are equally near come in the order of the start.
@@ -154,13 +158,21 @@ def _traverse(step: query_steps.Traverse, selection: Selection) -> str:
     visited = {each for node in began for each in ground.one_with(node)}
     level = list(began)
     walked = depth = 0
+    cuts = cuts and CONTAINS in step.types and step.direction == "out"
+    others = tuple(name for name in step.types if name != CONTAINS)
     while level and depth < step.depth:
         depth += 1
         further: list[int] = []
         for node in level:
             # In log order, so that of worlds that are one the same is met whichever of the faces it began from.
             for face in sorted(ground.one_with(node)):
-                for arrival in ground.arrivals(face, step.types, step.direction):
+                short = ground.into_summary(face) if cuts else None
+                if short is None:
+                    arrivals = ground.arrivals(face, step.types, step.direction)
+                else:
+                    beside = ground.arrivals(face, others, step.direction) if others else iter(())
+                    arrivals = chain((short,), beside)
+                for arrival in arrivals:
                     walked += 1
                     selection.trail.add(arrival)
                     selection.add(arrival.node, arrival.seen)
@@ -168,7 +180,8 @@ def _traverse(step: query_steps.Traverse, selection: Selection) -> str:
                         visited.update(ground.one_with(arrival.node))
                         further.append(arrival.node)
         level = further
-    return f"{walked} edge{'' if walked == 1 else 's'} walked, {depth} deep"
+    cut = f", cut at {len(ground.cut_at)} summaries" if cuts and ground.cut_at else ""
+    return f"{walked} edge{'' if walked == 1 else 's'} walked, {depth} deep{cut}"
 
 
 def _filter_type(step: query_steps.FilterType, selection: Selection) -> str:
@@ -263,23 +276,69 @@ def _in_world(step: query_steps.InWorld, selection: Selection) -> str:
 
 
 def _prefer_summaries(selection: Selection) -> str:
-    """Replace what is summed up by what sums it up, where the first of it stood."""
+    """Replace what is summed up by what sums it up, where the first of it stood.
+
+    Of the summaries that consolidation made only the fresh ones are shown; of others it is said if they are stale.
+    """
     ground = selection.ground
-    summary = type_digest(SUMMARY)
+    use = _Use(ground)
     before, selection.found = selection.found, {}
     replaced = 0
     for node, seen in before.items():
-        summaries = [] if seen.row.type == summary else _summaries_of(ground, node, summary)
+        if seen.row.type == use.summary:
+            if use.is_usable(node, seen):
+                selection.add(node, seen)
+            continue
+        summaries = use.of(node)
         replaced += bool(summaries)
         for other, version in summaries or [(node, seen)]:
             selection.add(other, version)
-    return f"{replaced} summed up" if replaced else ""
+    said = (
+        f"{replaced} summed up" if replaced else "",
+        f"{len(use.left_out)} stale and left out" if use.left_out else "",
+        f"{len(use.stale)} shown though stale" if use.stale else "",
+    )
+    return ", ".join(each for each in said if each)
 
 
-def _summaries_of(ground: traversal.Ground, node: int, summary: bytes) -> list[tuple[int, SeenVersion]]:
-    """The visible summaries of a world: those derived from it, and those that contain it."""
-    above = (arrival for face in ground.one_with(node) for arrival in ground.arrivals(face, _SUMMED_BY, "in"))
-    return [(arrival.node, arrival.seen) for arrival in above if arrival.seen.row.type == summary]
+class _Use:
+    """Which summaries a query shows in the place of what they sum up."""
+
+    def __init__(self, ground: traversal.Ground) -> None:
+        self._ground = ground
+        self._summaries = summaries_in(ground.snapshot)
+        self.summary = type_digest(SUMMARY)
+        self._known: dict[int, bool] = {}
+        self.left_out: set[int] = set(self._summaries.stale)
+        """Summaries that consolidation made, and that are stale."""
+        self.stale: set[int] = set()
+        """Other summaries that rest on what holds no more."""
+
+    def is_usable(self, node: int, seen: SeenVersion) -> bool:
+        """False of a summary that consolidation made and that is stale."""
+        if node not in self._known:
+            self._known[node] = node in self._ground.cut_at or self._may_be_used(node, seen)
+        return self._known[node]
+
+    def _may_be_used(self, node: int, seen: SeenVersion) -> bool:
+        world = self._summaries.made_of(node)
+        if world is None:
+            if provenance.stale(self._ground.snapshot, node, seen.row):
+                self.stale.add(node)
+            return True
+        found = self._summaries.of(world)
+        if found is None or found.node != node:
+            self.left_out.add(node)
+            return False
+        self._ground.cut_at.add(node)
+        return True
+
+    def of(self, node: int) -> list[tuple[int, SeenVersion]]:
+        """The visible summaries of a world: those derived from it, and those that contain it."""
+        ground = self._ground
+        above = (arrival for face in ground.one_with(node) for arrival in ground.arrivals(face, _SUMMED_BY, "in"))
+        found = [(arrival.node, arrival.seen) for arrival in above if arrival.seen.row.type == self.summary]
+        return [each for each in found if self.is_usable(*each)]
 
 
 _SUMMED_BY: Final = (DERIVED_FROM, CONTAINS)

@@ -5,11 +5,12 @@ A query starts from references, from a text, from a vector or from everything, i
 """
 
 from functools import partial
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any, Final, NamedTuple, Self
 
 from worlddb.log.model import clock, errors
 from worlddb.projections.tables.reads.asof import Moment, SeenVersion
+from worlddb.query.consolidation import fresh_summaries as summaries
 from worlddb.query.graph_query import composed_search, operators, query_value, traversal
 from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorLane
 from worlddb.query.question.question import CONVEX, Question, Request
@@ -198,9 +199,9 @@ def run(window: Window, query: query_value.Query, *, timed: bool = False) -> que
         )
         note = begin(query.start, found, selection)
         watch.done(str(query.start), 0, len(selection.found), note)
-        for step in query.steps:
+        for step, following in zip_longest(query.steps, query.steps[1:]):
             before = len(selection.found)
-            note = operators.apply(step, selection)
+            note = operators.apply(step, selection, following)
             watch.done(str(step), before, len(selection.found), note)
         selection.unresolved += operators.unknown_edge_types(snapshot, window.spec, query.edge_types())
         return _answer(window, selection, found, watch)
@@ -212,7 +213,10 @@ def _answer(window: Window, selection: operators.Selection, found: RankedStart, 
     snapshot, moment = ground.snapshot, ground.snapshot.place.moment
     walked, ends = selection.trail.leading_to(selection.found, ground)
     refs = {node: snapshot.tables.node(node).lineage.hex() for node in (*selection.found, *ends)}
-    nodes = tuple(build.world_of(snapshot, node, seen, moment, ground.spec) for node, seen in selection.found.items())
+    nodes = tuple(
+        build.world_of(snapshot, node, seen, moment, ground.spec, is_closed_up=node in ground.cut_at)
+        for node, seen in selection.found.items()
+    )
     edges = tuple(build.edge(snapshot, arrival.place, arrival.row, moment) for arrival in walked)
     watch.done(RECORDS, len(nodes), len(nodes))
     return query_value.Subgraph(
@@ -224,6 +228,7 @@ def _answer(window: Window, selection: operators.Selection, found: RankedStart, 
         identities=_identities(selection),
         stages=tuple(watch.stages),
         exact=found.exact,
+        records_read=ground.looked_at + summaries.looked_at_in(snapshot) + len(nodes) + len(edges),
         note=joined((*selection.unresolved, found.note or missing_handlers(window.spec))),
     )
 

@@ -186,7 +186,9 @@ class Chain:
     def prefer_summaries(self) -> Self:
         """Show a world of type ``Summary`` instead of what it was ``derived_from`` or contains.
 
-        To see the details after all, traverse ``derived_from`` or ``contains`` from there.
+        A walk over ``contains`` right before it is cut at a summary that ``db.consolidate`` made and that is fresh:
+        nothing beneath is read. Its stale ones are left out, and the details shown; the stage's note says how many. To
+        see the details after all, traverse ``derived_from`` or ``contains`` from there.
         """
         return self._then(query_steps.PreferSummaries())
 
@@ -380,6 +382,7 @@ class Subgraph(msgspec.Struct, frozen=True, kw_only=True):
     ``passed`` are references of the worlds that those edges lead through and that are not in the answer. ``scores`` has
     those of a ranked start, ``facets`` the counts that were asked for, ``identities`` which others a world stands for.
     ``exact`` says that the start was ranked by precisely what the view sees; ``note`` what else a reader should know.
+    ``records_read`` counts the worlds that were looked up on the way and the records that were made of worlds and edges.
     """
 
     nodes: tuple[World, ...]
@@ -391,6 +394,7 @@ class Subgraph(msgspec.Struct, frozen=True, kw_only=True):
     stages: tuple[Stage, ...]
     exact: bool
     note: str
+    records_read: int = 0
 
     @property
     def refs(self) -> tuple[str, ...]:

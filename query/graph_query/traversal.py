@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from worlddb.log.model import limits
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_known, edge_seen
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
+from worlddb.query.consolidation.fresh_summaries import summaries_in
 from worlddb.query.reads import adjacency, world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.records import records
@@ -49,6 +50,10 @@ class Ground:
         self._choice = valid_period.Choice(self._shows_closed)
         self._classes: dict[int, tuple[int, ...]] = {}
         self._codes: dict[tuple[str, ...], Sequence[int | None]] = {}
+        self.looked_at = 0
+        """How many versions of worlds were looked up."""
+        self.cut_at: set[int] = set()
+        """The fresh summaries at which a walk was cut; nothing beneath them is read."""
         self.unified = unified
         """True if worlds that accepted proposals make one count as one: from the start in a view that sees them so."""
         self.stay_inside(inside)
@@ -61,6 +66,7 @@ class Ground:
 
     def seen(self, node: int) -> SeenVersion | None:
         """The version that the query shows: the valid one, else the newest if closed ones are seen."""
+        self.looked_at += 1
         if self.snapshot.hides(node):
             return None
         return self._choice.seen(self.snapshot.tables, node, self.snapshot.place.moment)
@@ -98,6 +104,17 @@ class Ground:
             seen = self.seen(other)
             if seen is not None:
                 yield Arrival(place, row, node, other, seen)
+
+    def into_summary(self, node: int) -> Arrival | None:
+        """The way into a world by its fresh summary, which stands for all that the world contains."""
+        if self._shows_closed or self.unified:
+            return None
+        found = summaries_in(self.snapshot).of(node)
+        if found is None or not self.scope.sees(found.node):
+            return None
+        self.looked_at += 1
+        self.cut_at.add(found.node)
+        return Arrival(found.place, found.row, node, found.node, found.seen)
 
     def _edges(self, node: int, types: Sequence[str], direction: str) -> list[tuple[EdgePlace, EdgeRow]]:
         tables, seq = self.snapshot.tables, self.snapshot.place.moment.seq

@@ -220,8 +220,13 @@ def world_of(
     moment: asof.Moment,
     spec: Spec,
     period: valid_period.Period | None = None,
+    *,
+    is_closed_up: bool = False,
 ) -> records.World:
-    """The record of one version of a world."""
+    """The record of one version of a world.
+
+    ``is_closed_up``: a fresh summary of which nothing beneath is read; ``rests_on_more`` says that there is some.
+    """
     row = snapshot.tables.node(node)
     body = snapshot.body(seen.row)
     text = body or _ERASED
@@ -230,7 +235,9 @@ def world_of(
     bases: tuple[records.Basis, ...] = ()
     more = False
     stale: tuple[records.Stale, ...] = ()
-    if snapshot.is_made_of_others(node, seen.row):
+    if is_closed_up:
+        more = True
+    elif snapshot.is_made_of_others(node, seen.row):
         bases, more = provenance.rests_on(snapshot, node, seen.row)
         stale = provenance.stale(snapshot, node, seen.row)
     return records.World(

@@ -13,7 +13,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from worlddb.log.model import blobs, codec, events, times
 from worlddb.log.model import events as ev
@@ -281,6 +281,8 @@ class InteriorCache:
         times for which that is known."""
         self.referred: dict[int, Referred] = {}
         """Worlds to which many refer."""
+        self.kept: dict[type, Any] = {}
+        """What other reads of the whole store keep from one to the next, each by its own type."""
         self.large: set[int] = set()
         """Worlds that once had more members than were worth listing; they are looked into otherwise."""
 

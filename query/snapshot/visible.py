@@ -6,7 +6,7 @@ In a confined view it has :class:`.confined_tables.ConfinedTables` instead of th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from worlddb.log.model import blobs, codec
 from worlddb.log.model import events as ev
@@ -44,6 +44,9 @@ SUMMARY_TYPE: Final = type_digest("Summary")
 _DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
 MOST_BODIES: Final = 64
 """How many bodies are kept for as long as one read takes."""
+
+
+Kept = TypeVar("Kept")
 
 
 class Shown(NamedTuple):
@@ -173,6 +176,15 @@ class VisibleSnapshot:
         """The vectors of a space there that are seen."""
         here = self.kept_world(worlds, generation, choice)
         return None if here is None else here.near(*self._snapshot, space, dimension)
+
+    def kept_between(self, kind: type[Kept]) -> Kept | None:
+        """What reads of the whole store keep from one to the next, of a kind; ``None`` where only a part is seen."""
+        if self._interiors is None:
+            return None
+        if kind not in self._interiors.kept:
+            self._interiors.kept.setdefault(kind, kind())
+        found: Kept = self._interiors.kept[kind]
+        return found
 
     def scope(self, world: int) -> Scope:
         """What lies inside a world that is seen."""

@@ -158,14 +158,9 @@ def record_conflicts(
     of the two holds is for somebody to say.
     """
     for other in list(ctx.edges(edge.source, edge.type)):
-        if other.id == edge.id or other.target == edge.target or (before is not None and other.seq >= before):
+        if before is not None and other.seq >= before:
             continue
-        if max(edge.valid_from, other.valid_from) >= min(edge.valid_to, other.valid_to):
-            continue
-        together = list(_together(ctx, edge, other))
-        if not together or scopes.functional(edge.type, other.home) != scope:
-            continue
-        for both in together:
+        for both in list(_competing(ctx, scopes, edge, other, scope)):
             conflict = _recorded(ctx, edge.target, other.target, both)
             if conflict is None:
                 conflict = ctx.link(
@@ -178,6 +173,34 @@ def record_conflicts(
                     properties={RELATION: edge.type},
                 ).id
             ctx.note("functional_conflict", conflict)
+
+
+def unrecorded_conflicts(
+    ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int
+) -> Iterator[tuple[HandledEdge, Interval]]:
+    """The earlier edges that one competes with, and when, of which no conflict was ever recorded.
+
+    As those that were there before their type became functional; writes nothing.
+    """
+    for other in ctx.edges(edge.source, edge.type):
+        if other.seq > edge.seq or other.id == edge.id:
+            break
+        for both in _competing(ctx, scopes, edge, other, scope):
+            if _recorded(ctx, edge.target, other.target, both) is None:
+                yield other, both
+
+
+def _competing(
+    ctx: Relations, scopes: Scopes, edge: HandledEdge, other: HandledEdge, scope: int
+) -> Iterator[Interval]:
+    """The spans in which two edges of one source lead to different targets under one registration."""
+    if other.id == edge.id or other.target == edge.target:
+        return
+    if max(edge.valid_from, other.valid_from) >= min(edge.valid_to, other.valid_to):
+        return
+    together = list(_together(ctx, edge, other))
+    if together and scopes.functional(edge.type, other.home) == scope:
+        yield from together
 
 
 def end_conflicts(ctx: Relations, scopes: Scopes, edge: HandledEdge, end: int | None, until: int = FOREVER) -> None:

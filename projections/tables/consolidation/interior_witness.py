@@ -1,0 +1,106 @@
+"""What a summary was made of: the witness of a world's interior, and where the summary of a world is found.
+
+The witness is a hash of the bodies of all that a world contains, at any depth, in the versions that hold at a moment,
+and of the world's own. So whatever is added, revised, moved out, ended or resumed inside makes it another one. Worlds of
+type ``Summary`` are no part of it: they are made of the rest. Nor are edges between members.
+"""
+
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from worlddb.log.model import hashing, ids, times
+from worlddb.projections.tables.names.canonical import type_digest
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.reads.table_reads import TableReads
+from worlddb.projections.tables.storage import schema
+
+SUMMARY: Final = "Summary"
+SUMMARY_TYPE: Final = type_digest(SUMMARY)
+WITNESS: Final = "witness"
+"""The property of a summary that holds the witness of what it was made of."""
+AUTHOR: Final = "worlddb.consolidate"
+"""Who makes summaries and what else consolidation writes, as the log says."""
+
+
+def summary_key(world: bytes) -> str:
+    """The key of the summary that consolidation makes of a world."""
+    return f"{AUTHOR}/summary/{world.hex()}"
+
+
+def summary_node(tables: TableReads, secret: bytes, world: int) -> int | None:
+    """The node of that summary, if there ever was one; whether it holds, and where it lies, is for the caller to see."""
+    key = summary_key(tables.node(world).lineage)
+    return tables.node_of(ids.Lineage(hashing.keyed_lineage(secret, key.encode())))
+
+
+class Inside(NamedTuple):
+    """What holds inside a world at a moment.
+
+    ``members`` are those that it contains directly, in log order. ``start`` and ``end`` bound the valid times around
+    the moment's at which all of it is the same, as known at the moment's commit; ``read`` counts the rows looked at.
+    """
+
+    witness: str
+    members: tuple[int, ...]
+    start: int
+    end: int
+    read: int
+
+
+class Marks(NamedTuple):
+    """What is hidden at the moment, and the deadline of a world, if it has one."""
+
+    hides: Callable[[int], bool]
+    deadline: Callable[[int], int | None]
+
+
+def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks | None = None) -> Inside:
+    """Read what holds inside a world, at any depth; each world once, however many contain it.
+
+    ``marks`` is given where any world has a mark: what is hidden is passed over, with all that it contains.
+    """
+    seq, valid = moment
+    start, end = times.ALWAYS, times.FOREVER
+    own = asof.version_at(tables, world, moment)
+    bodies = set() if own is None else {own.row.body + own.row.type}
+    members: list[int] = []
+    read = 0
+    # Of an erased text the type is gone too, so that its erasure is another witness.
+    seen, level = {world}, [world]
+    while level:
+        below: list[int] = []
+        for place, row in tables.between(level, schema.CONTAINS_CODE, None, known_by=seq):
+            if row.unlinked <= seq:
+                continue
+            read += 1
+            target = row.target
+            version = asof.version_at(tables, target, moment)
+            validity: list[times.Validity] = [asof.edge_validity(tables, place, row, seq)]
+            if version is None:
+                validity += (each.validity for each in asof.versions_as_of(tables, target, seq))
+            else:
+                validity.append(version.validity)
+            for each in validity:
+                for bound in (bound for piece in each.pieces for bound in piece):
+                    if bound <= valid:
+                        start = max(start, bound)
+                    else:
+                        end = min(end, bound)
+            if version is None or version.row.type == SUMMARY_TYPE or not validity[0].contains(valid):
+                continue
+            if marks is not None:
+                deadline = marks.deadline(target)
+                if deadline is not None and deadline > valid:
+                    end = min(end, deadline)
+                if marks.hides(target):
+                    continue
+            if place.source == world:
+                members.append(target)
+            if target not in seen:
+                seen.add(target)
+                bodies.add(version.row.body + version.row.type)
+                below.append(target)
+        level = sorted(below)
+    witness = sha256(b"".join(sorted(bodies))).hexdigest()
+    return Inside(witness, tuple(sorted(set(members))), start, end, read)

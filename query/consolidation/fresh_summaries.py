@@ -1,0 +1,187 @@
+"""Summaries that stand for what they were made of: found, checked, and put in the place of details (paper §6).
+
+A summary is fresh where the witness that it was written with is that of what its world contains, at the view's moment
+and as the view knows it. To tell costs a look at each member, once: what was found is kept from one read to the next and
+follows the log, and as long as nothing inside has changed the world's hash alone is read.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from threading import Lock
+from typing import Final, NamedTuple
+
+from worlddb.log.model import events as ev
+from worlddb.projections.tables.consolidation import interior_witness as witness
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.storage import schema
+from worlddb.query.snapshot import visible
+from worlddb.query.snapshot.snapshot import Snapshot
+
+MAX_KEPT: Final = 200_000
+MAX_EVENTS: Final = 20_000
+"""After more events what is kept is forgotten rather than brought up to date."""
+
+_OF_A_WORLD: Final = (ev.Closed, ev.Lost, ev.Ended, ev.Voided, ev.Erased, ev.Expires, ev.Deprecated, ev.Pinned)
+"""What changes what holds inside a world, or is seen there, and not its hash."""
+_OF_AN_EDGE: Final = (ev.EdgeClosed, ev.EdgeLost)
+_OF_ALL: Final = (ev.Filled, ev.Imported, ev.ErasedElsewhere)
+
+
+class Fresh(NamedTuple):
+    """The fresh summary of a world: its node, the version that holds, and the edge by which the world contains it."""
+
+    node: int
+    seen: asof.SeenVersion
+    place: schema.EdgePlace
+    row: schema.EdgeRow
+
+
+class _Verdict(NamedTuple):
+    """That a summary was found fresh: its version, the commit of its world's last hash, and the valid times."""
+
+    node: int
+    version: int
+    hashed: int
+    start: int
+    end: int
+
+
+class FreshKept:
+    """What was found fresh in the whole store, by world, kept from one read to the next. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._guard = Lock()
+        self._through = 0
+        self._fresh: dict[int, _Verdict] = {}
+
+    def at(self, snapshot: Snapshot, world: int, moment: asof.Moment) -> _Verdict | None:
+        """What was found of a world, if nothing has changed since but perhaps its hash."""
+        with self._guard:
+            self._follow(snapshot, moment.seq)
+            found = self._fresh.get(world)
+            known = moment.seq >= self._through and found is not None and found.start <= moment.valid < found.end
+            return found if known else None
+
+    def keep(self, world: int, verdict: _Verdict, seq: int) -> None:
+        """Keep what was found as of a commit, unless more is known by now."""
+        with self._guard:
+            if seq == self._through:
+                if len(self._fresh) >= MAX_KEPT:
+                    self._fresh.clear()
+                self._fresh[world] = verdict
+
+    def _follow(self, snapshot: Snapshot, seq: int) -> None:
+        log, tables = snapshot
+        if seq <= self._through:
+            return
+        left = MAX_EVENTS
+        for commit in range(self._through + 1, seq + 1) if self._fresh else ():
+            left -= log.header(commit).event_count
+            if left < 0:
+                self._fresh.clear()
+            if not self._fresh:
+                break
+            for event in log.events(commit).events:
+                if isinstance(event, _OF_ALL):
+                    self._fresh.clear()
+                elif isinstance(event, _OF_A_WORLD):
+                    node = tables.node_of(event.lineage)
+                    self._forget([] if node is None else [node], tables.containers)
+                elif isinstance(event, _OF_AN_EDGE):
+                    place = tables.place_of(event.edge)
+                    ends = [] if place is None or place.type != schema.CONTAINS_CODE else [place.source]
+                    self._forget(ends, tables.containers)
+        self._through = seq
+
+    def _forget(self, nodes: list[int], above: Callable[[int], Iterable[int]]) -> None:
+        """Forget what was found of worlds and of all around them."""
+        passed = set(nodes)
+        for node in nodes:
+            self._fresh.pop(node, None)
+            further = [each for each in above(node) if each not in passed]
+            passed.update(further)
+            nodes += further
+
+
+class Summaries:
+    """The summaries that one read may put in the place of details, each looked up once."""
+
+    def __init__(self, snapshot: visible.VisibleSnapshot) -> None:
+        self._snapshot = snapshot
+        self._secret = snapshot.secret()
+        self._known: dict[int, Fresh | None] = {}
+        self._kept = snapshot.kept_between(FreshKept)
+        self._shows_all = snapshot.shows != visible.BY_DEFAULT
+        self.read = 0
+        """How many members were looked at to tell whether a summary is fresh."""
+        self.stale: set[int] = set()
+        """The summaries that were found to be stale."""
+
+    def of(self, world: int) -> Fresh | None:
+        """The fresh summary of a world; ``None`` if it has none, or a stale one."""
+        if world not in self._known:
+            self._known[world] = None if self._shows_all else self._found(world)
+        return self._known[world]
+
+    def made_of(self, node: int) -> int | None:
+        """The world that consolidation made a summary of; ``None`` if it did not make it."""
+        tables, moment = self._snapshot.tables, self._snapshot.place.moment
+        for place, _ in tables.incoming(node, schema.CONTAINS_CODE, known_by=moment.seq):
+            if witness.summary_node(tables, self._secret, place.source) == node:
+                return place.source
+        return None
+
+    def _found(self, world: int) -> Fresh | None:
+        snapshot = self._snapshot
+        tables, moment = snapshot.tables, snapshot.place.moment
+        kept = None
+        if self._kept is not None and snapshot.whole is not None:
+            kept = self._kept.at(snapshot.whole, world, moment)
+        node = witness.summary_node(tables, self._secret, world) if kept is None else kept.node
+        if node is None or tables.node(node).created > moment.seq or snapshot.hides(node):
+            return None
+        seen = asof.version_at(tables, node, moment)
+        if seen is None or seen.row.type != witness.SUMMARY_TYPE:
+            return None
+        into = tables.incoming(node, schema.CONTAINS_CODE, known_after=moment.seq, known_by=moment.seq)
+        placed = ((place, row) for place, row in into if place.source == world)
+        inside = next((each for each in placed if asof.edge_seen(tables, *each, moment)), None)
+        if inside is None:
+            return None
+        fresh = Fresh(node, seen, *inside)
+        stored = tables.hash_row(world, moment.seq)
+        hashed = 0 if stored is None else stored[0]
+        if kept is not None and (kept.version, kept.hashed) == (seen.number, hashed):
+            return fresh
+        marks = witness.Marks(snapshot.hides, snapshot.deadline) if snapshot.has_marks else None
+        now = witness.inside_of(tables, world, moment, marks)
+        self.read += now.read
+        if snapshot.details(seen.row.seq, seen.row.details).properties.get(witness.WITNESS) != now.witness:
+            self.stale.add(node)
+            return None
+        if self._kept is not None:
+            self._kept.keep(world, _Verdict(node, seen.number, hashed, now.start, now.end), moment.seq)
+        return fresh
+
+
+def summaries_in(snapshot: visible.VisibleSnapshot) -> Summaries:
+    """The summaries of one read, made once."""
+    found = snapshot.kept.get(Summaries)
+    if found is None:
+        found = snapshot.kept[Summaries] = Summaries(snapshot)
+    assert isinstance(found, Summaries)
+    return found
+
+
+def containers_summed_up(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[Fresh]:
+    """The fresh summaries of the worlds that contain a node directly, in log order."""
+    summaries = summaries_in(snapshot)
+    for place in snapshot.placings(node):
+        found = summaries.of(place.source)
+        if found is not None and found.node != node:
+            yield found
+
+
+def looked_at_in(snapshot: visible.VisibleSnapshot) -> int:
+    """How many members a read has looked at so far to tell whether summaries are fresh."""
+    found = snapshot.kept.get(Summaries)
+    return found.read if isinstance(found, Summaries) else 0

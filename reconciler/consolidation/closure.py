@@ -1,0 +1,234 @@
+"""The transitive closure of edges that hold in spans of time (paper §6), and what of it is to be written or retracted.
+
+An inferred edge leads where a way of two or more stated edges leads, and holds where all edges of the way hold. Of
+several ways the shortest stands for a span, then the one of the earliest edges; where a stated edge leads there by
+itself nothing is inferred. It is at home in the nearest world around all parts of the way, so that who sees it may see
+them. Its properties are ``inferred`` and ``via``, the ids of the edges of the way. It is never a part of another way.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+from worlddb.log.model import times
+from worlddb.projections.tables.consolidation.interior_witness import AUTHOR
+from worlddb.projections.tables.storage import schema
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.transaction import context
+
+INFERRED: Final = "inferred"
+VIA: Final = "via"
+MAX_WAYS: Final = 200_000
+"""A type of which more pairs of worlds are joined by ways is left as it is: a chain of n edges has n²/2 of them."""
+
+
+class Part(NamedTuple):
+    """A stated edge: its number in the log, its id, its ends, its home, and when it holds."""
+
+    number: int
+    id: bytes
+    source: int
+    target: int
+    home: int
+    spans: tuple[times.Interval, ...]
+
+
+class Way(NamedTuple):
+    """Edges one after another, and a span in which this way stands for its ends."""
+
+    parts: tuple[Part, ...]
+    span: times.Interval
+
+
+class TooManyWays(Exception):
+    """More pairs are joined than :data:`MAX_WAYS`."""
+
+
+def ways(parts: Iterable[Part]) -> Iterator[Way]:
+    """The ways of two or more edges, each with the span in which it stands for its ends, by source and target.
+
+    Edges that lead back to where they came from, which no handler lets through, are passed over.
+
+    Raises:
+        TooManyWays: more pairs of worlds are joined than may be.
+    """
+    leaving: dict[int, list[Part]] = {}
+    for part in sorted(parts):
+        leaving.setdefault(part.source, []).append(part)
+    reached: dict[int, dict[int, list[Way]]] = {}
+    pairs = 0
+    for node in _last_first(leaving):
+        candidates: dict[int, list[Way]] = {}
+        for part in leaving[node]:
+            candidates.setdefault(part.target, []).extend(Way((part,), span) for span in part.spans)
+            for target, known in reached.get(part.target, {}).items():
+                if target == node:
+                    continue
+                further = candidates.setdefault(target, [])
+                for span in part.spans:
+                    both = ((way, span.intersect(way.span)) for way in known)
+                    further.extend(Way((part, *way.parts), span) for way, span in both if not span.is_empty)
+        reached[node] = {target: list(_nearest(found)) for target, found in candidates.items()}
+        pairs += len(reached[node])
+        if pairs > MAX_WAYS:
+            raise TooManyWays
+    for _, found in sorted(reached.items()):
+        for _, known in sorted(found.items()):
+            yield from (way for way in known if len(way.parts) > 1)
+
+
+def _last_first(leaving: Mapping[int, Sequence[Part]]) -> Iterator[int]:
+    """The sources, each after all that its edges lead to; depth costs no stack."""
+    done: set[int] = set()
+    for start in sorted(leaving):
+        path = [(start, iter(leaving[start]))] if start not in done else []
+        done.add(start)
+        while path:
+            node, edges = path[-1]
+            for part in edges:
+                if part.target in leaving and part.target not in done:
+                    done.add(part.target)
+                    path.append((part.target, iter(leaving[part.target])))
+                    break
+            else:
+                path.pop()
+                yield node
+
+
+def _nearest(candidates: Iterable[Way]) -> Iterator[Way]:
+    """The ways that stand for two ends, by span: the shortest first, of those the one of the earliest edges."""
+    covered: list[times.Interval] = []
+    for way in sorted(candidates, key=lambda way: (len(way.parts), [part.number for part in way.parts], way.span)):
+        at = way.span.start
+        for span in [*covered, times.Interval(way.span.end, way.span.end)]:
+            if at < min(span.start, way.span.end):
+                yield Way(way.parts, times.Interval(at, min(span.start, way.span.end)))
+            at = max(at, span.end)
+        covered = sorted([*covered, way.span])
+
+
+class Inferred(NamedTuple):
+    """An inferred edge as it is to be, or as it is; ``key`` stands for all of it."""
+
+    type: str
+    source: bytes
+    target: bytes
+    home: bytes
+    span: times.Interval
+    via: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """The key under which the edge is written, so that a repeat finds it."""
+        said = (self.source, self.target, self.home, repr(tuple(self.span)).encode(), "".join(self.via).encode())
+        return f"{AUTHOR}/{INFERRED}/{self.type}/{sha256(b'/'.join(said)).hexdigest()}"
+
+    def command(self) -> cmd.Link:
+        """The command that writes it."""
+        return cmd.Link(
+            source_ref=self.source,
+            type=self.type,
+            target_ref=self.target,
+            home=self.home,
+            key=self.key,
+            properties={INFERRED: True, VIA: list(self.via)},
+            valid_from=self.span.start,
+            valid_to=None if self.span.is_open else self.span.end,
+            why="it follows from other edges",
+        )
+
+
+class Changes(NamedTuple):
+    """What is to be written and retracted of one type, in the order in which it is done."""
+
+    missing: tuple[Inferred, ...]
+    obsolete: tuple[bytes, ...]
+
+    def commands(self) -> list[cmd.Command]:
+        """The commands that do it: what goes first."""
+        gone = [cmd.Unlink(edge=edge, why="the edges that it followed from do so no more") for edge in self.obsolete]
+        return [*gone, *(each.command() for each in self.missing)]
+
+
+def changes(ctx: context.Context, type_name: str, within: Callable[[int], bool]) -> Changes:
+    """What of the closure of a type is missing, and what is there and follows no more; ``within`` tells of homes.
+
+    Raises:
+        TooManyWays: more pairs of worlds are joined than may be.
+    """
+    tables, code = ctx.tables, ctx.tables.type_code(type_name)
+    parts: list[Part] = []
+    there: dict[Inferred, bytes] = {}
+    extra: list[bytes] = []
+    for place, row in () if code is None else tables.between(range(ctx.draft.applier.next_node), code, None):
+        if row.unlinked != schema.LIVE or not within(row.home):
+            continue
+        edge = ctx.handled(place, row, type_name)
+        properties = ctx.kept_properties(edge)
+        spans = ctx.times_of(edge)
+        if properties is None:
+            continue  # Its texts were erased, and with them whether it was stated.
+        if properties.get(INFERRED) is not True:
+            parts.append(Part(place.edge, row.edge, place.source, row.target, row.home, spans))
+            continue
+        known = _as_it_is(ctx, type_name, place.source, row, spans, properties)
+        if known is None or known in there:
+            extra.append(row.edge)
+        else:
+            there[known] = row.edge
+    homes = _Homes(ctx)
+    wanted = {_as_it_should_be(ctx, type_name, way, homes): None for way in ways(parts)}
+    extra += (edge for known, edge in there.items() if known not in wanted)
+    return Changes(tuple(each for each in wanted if each not in there), tuple(extra))
+
+
+def _as_it_is(
+    ctx: context.Context,
+    type_name: str,
+    source: int,
+    row: schema.EdgeRow,
+    spans: Sequence[times.Interval],
+    properties: Mapping[str, Any],
+) -> Inferred | None:
+    """An inferred edge as it was written; ``None`` if it was changed since."""
+    via = properties.get(VIA)
+    if len(spans) != 1 or not isinstance(via, list):
+        return None
+    ends = ctx.lineage(source), ctx.lineage(row.target), ctx.lineage(row.home)
+    return Inferred(type_name, *ends, spans[0], tuple(map(str, via)))
+
+
+def _as_it_should_be(ctx: context.Context, type_name: str, way: Way, homes: "_Homes") -> Inferred:
+    first, last = way.parts[0], way.parts[-1]
+    home = homes.around(way.parts)
+    ends = ctx.lineage(first.source), ctx.lineage(last.target), ctx.lineage(home)
+    return Inferred(type_name, *ends, way.span, tuple(part.id.hex() for part in way.parts))
+
+
+class _Homes:
+    """The nearest worlds around some others."""
+
+    def __init__(self, ctx: context.Context) -> None:
+        self._containers = ctx.containers
+        self._above: dict[int, dict[int, int]] = {}
+
+    def around(self, parts: Sequence[Part]) -> int:
+        """The nearest world around the homes of edges and all that they pass; the root world if no other is."""
+        homes = {part.home for part in parts}
+        inner = {part.target for part in parts[:-1]}
+        above = [self._levels(home) for home in sorted(homes)]
+        shared = set(above[0]).intersection(*above[1:], *map(self._levels, inner)) - inner
+        return min(shared, key=lambda node: (max(each[node] for each in above), node))
+
+    def _levels(self, node: int) -> dict[int, int]:
+        """A world and all around it, each with how many levels up it is first met; the root world is around all."""
+        found = self._above.get(node)
+        if found is None:
+            found, level, up = {node: 0}, [node], 0
+            while level:
+                up += 1
+                level = [above for here in level for above in self._containers(here) if above not in found]
+                found.update(dict.fromkeys(level, up))
+            found.setdefault(schema.ROOT_NODE, up)
+            self._above[node] = found
+        return found

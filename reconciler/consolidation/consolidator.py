@@ -1,0 +1,373 @@
+"""The consolidator, a store's sleep: closure, sweep and summaries, in steps that may be killed anywhere (paper §6).
+
+It runs under the store's lease for background work. A step reads in one transaction, asks a summarizer in none, and
+writes in a commit of its own, whose author is ``worlddb.consolidate``. What a step finds done is not done again, so a
+run that was killed is continued by the next, and one after a whole run writes nothing.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from worlddb.log.model import errors, hashing, ids
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.indexes import composed_vectors
+from worlddb.projections.tables.apply import log_marks, mark_rows, settings
+from worlddb.projections.tables.consolidation.interior_witness import AUTHOR
+from worlddb.projections.tables.names.canonical import name_digest
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.storage import schema
+from worlddb.reconciler.background import reclustering, worker
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands import outcome
+from worlddb.reconciler.consolidation import closure, summaries
+from worlddb.reconciler.consolidation.summarizer import ExtractiveSummarizer, Summarizer
+from worlddb.reconciler.edge_types import functional
+from worlddb.reconciler.pipeline import Writer, execute
+from worlddb.reconciler.transaction import context, inputs
+
+CLOSED_BY_DEFAULT: Final = ("causes", "subtype_of")
+NEVER_CLOSED: Final = frozenset({"contains", "same_as", "supersedes", "contradicts", "derived_from"})
+"""Types that stand for what somebody did or decided, so that nothing follows from a way of several."""
+STALE: Final = "stale"
+"""The label of what rests on something that holds no more."""
+WORLDS_AT_ONCE: Final = 32
+"""How many summaries of the stand-in are one commit; one of another summarizer's, which a kill may not waste."""
+COMMANDS_AT_ONCE: Final = 256
+MOST_LOOKS: Final = 8
+"""How often a step that others came between is looked at again; what is left then is left to the next run."""
+MOST_FAILURES: Final = 3
+"""After so many failures in a row a summarizer is asked no more in this run."""
+MOST_TOLD: Final = 200
+
+Progress = Callable[[str, int, int], None]
+"""Told of what is done, how much of it, and of how much."""
+_MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
+
+
+class Consolidated(NamedTuple):
+    """What a consolidation did, or (``dry_run``) would do at first: later levels of summaries may follow from it.
+
+    ``summaries`` are the references of those written; of a dry run those of the worlds that would get one. ``closed``
+    and ``retracted`` count inferred edges, ``conflicts`` what is recorded of edges that compete. ``marked`` and
+    ``unmarked`` count worlds that got the label ``stale``, or lost it. ``proposals`` are those of near-duplicates,
+    ``embedded`` counts texts. ``left`` counts worlds that are due and were not done: for the ``limit``, since others
+    changed them, since it was ``stopped``, or since their summarizer ``failed``: (reference, why) of the first 200.
+    ``skipped`` are types with too many ways. ``busy``: another process is at it, and nothing was done.
+    """
+
+    summaries: tuple[str, ...] = ()
+    closed: int = 0
+    retracted: int = 0
+    conflicts: int = 0
+    marked: int = 0
+    unmarked: int = 0
+    embedded: int = 0
+    proposals: tuple[str, ...] = ()
+    left: int = 0
+    failed: tuple[tuple[str, str], ...] = ()
+    skipped: tuple[str, ...] = ()
+    events: int = 0
+    commits: int = 0
+    dry_run: bool = False
+    stopped: bool = False
+    busy: bool = False
+
+
+class Wanted(NamedTuple):
+    """What a consolidation is asked for. Times are in microseconds; no ``worlds`` are all of them."""
+
+    created_by: int
+    valid: int
+    summarizer: Summarizer
+    worlds: tuple[bytes, ...]
+    close: tuple[str, ...]
+    sweep: bool
+    dry_run: bool
+    limit: int | None
+    progress: Progress | None = None
+    stopped: Callable[[], bool] = lambda: False
+
+
+def consolidate(writer: Writer, wanted: Wanted, stale_refs: Callable[[], Sequence[str]]) -> Consolidated:
+    """Do what is wanted, as far as texts that have vectors and proposals go not: closure, sweep, summaries.
+
+    ``stale_refs`` lists the worlds that rest on what holds no more.
+    """
+    writer.env.refuse_replaced()
+    if wanted.dry_run:
+        return _Run(writer, wanted).run(stale_refs)
+    with worker.background_lease(writer.env.folder) as leased:
+        return _Run(writer, wanted).run(stale_refs) if leased else Consolidated(busy=True)
+
+
+class _Run:
+    def __init__(self, writer: Writer, wanted: Wanted) -> None:
+        self._writer = writer._replace(author=AUTHOR, group=None)
+        self._wanted = wanted
+        self._done = Consolidated(dry_run=wanted.dry_run)
+        self._asks = not isinstance(wanted.summarizer, ExtractiveSummarizer)
+        self._failures = 0
+        self._failed: dict[str, str] = {}
+        self._spent = False
+
+    def run(self, stale_refs: Callable[[], Sequence[str]]) -> Consolidated:
+        for type_name in self._wanted.close:
+            self._step(f"closing {type_name}", partial(self._close, type_name))
+        if self._wanted.sweep:
+            self._step("judging edges", self._judge)
+        self._step("summing up", self._sum_up)
+        if self._wanted.sweep:
+            self._step("marking what is stale", partial(self._mark, stale_refs))
+        stopped = self._wanted.stopped()
+        failed = tuple(islice(self._failed.items(), MOST_TOLD))
+        return self._done._replace(failed=failed, stopped=stopped)
+
+    def _step(self, what: str, step: Callable[[Callable[[int, int], None]], None]) -> None:
+        if not self._wanted.stopped():
+            told = self._wanted.progress
+            step(lambda done, total: None if told is None else told(what, done, total))
+
+    def _read(self, txn: Any) -> summaries.Read:
+        ctx = reclustering.reading(self._writer, txn)
+        log = LmdbLog(txn)
+        space = asof.space_in_use(log, ctx.tables)
+        anchors = None if space is None else composed_vectors.stored_anchors(log, ctx.tables, space.number)
+        moment = asof.Moment(log.head().seq, self._wanted.valid)
+        return summaries.Read(ctx, moment, log_marks.secret_of(log), anchors)
+
+    def _within(self, ctx: context.Context) -> Callable[[int], bool]:
+        """Tell whether a world is one of those wanted, or inside one."""
+        given = [ctx.tables.node_of(ids.Lineage(lineage)) for lineage in self._wanted.worlds]
+        if not given:
+            return lambda node: True
+        known = {node: True for node in given if node is not None}
+
+        def holds(node: int) -> bool:
+            path = [node]
+            while path:
+                here = path[-1]
+                if here in known:
+                    path.pop()
+                    continue
+                above = ctx.containers(here)
+                missing = [each for each in above if each not in known]
+                if missing:
+                    path += missing
+                else:
+                    known[path.pop()] = any(known[each] for each in above)
+            return known[node]
+
+        return holds
+
+    def _commit(self, commands: Sequence[cmd.Command], look: inputs.Look | None) -> outcome.Receipt:
+        receipt = execute(self._writer, commands, None, None, look)
+        if receipt:
+            self._done = self._done._replace(
+                events=self._done.events + receipt.events, commits=self._done.commits + (receipt.events > 0)
+            )
+        return receipt
+
+    def _write(self, commands: Sequence[cmd.Command], told: Callable[[int, int], None]) -> int:
+        """Write commands some at a time; how many were. What is refused by itself is left out."""
+        done = 0
+        for start in range(0, len(commands), COMMANDS_AT_ONCE):
+            if self._wanted.stopped():
+                break
+            some = commands[start : start + COMMANDS_AT_ONCE]
+            if self._commit(some, None):
+                done += len(some)
+            else:
+                done += sum(bool(self._commit([command], None)) for command in some)
+            told(start + len(some), len(commands))
+        return done
+
+    # -- closure
+
+    def _close(self, type_name: str, told: Callable[[int, int], None]) -> None:
+        try:
+            with self._writer.env.read() as txn:
+                ctx = self._read(txn).ctx
+                found = closure.changes(ctx, type_name, self._within(ctx))
+        except closure.TooManyWays:
+            self._done = self._done._replace(skipped=(*self._done.skipped, type_name))
+            return
+        before, retracted = self._done, len(found.obsolete)
+        written = len(found.missing) + retracted
+        if not self._wanted.dry_run:
+            commands = found.commands()
+            gone = self._write(commands[:retracted], told) if retracted else 0
+            made = self._write(commands[retracted:], told)
+            retracted, written = gone, made + gone
+        self._done = self._done._replace(
+            closed=before.closed + written - retracted, retracted=before.retracted + retracted
+        )
+
+    # -- the sweep
+
+    def _judge(self, told: Callable[[int, int], None]) -> None:
+        """Record the conflicts of edges that were there before their type became functional."""
+        with self._writer.env.read() as txn:
+            read = self._read(txn)
+            commands = list(_conflicts(read, self._within(read.ctx)))
+        found = len(commands) if self._wanted.dry_run else self._write(commands, told)
+        self._done = self._done._replace(conflicts=self._done.conflicts + found)
+
+    def _mark(self, stale_refs: Callable[[], Sequence[str]], told: Callable[[int, int], None]) -> None:
+        """Label what rests on something that holds no more, and take the label off what does not any more."""
+        stale = [bytes.fromhex(ref) for ref in stale_refs()]
+        with self._writer.env.read() as txn:
+            ctx = self._read(txn).ctx
+            within = self._within(ctx)
+            labelled = dict(_labelled(ctx))
+            here = {lineage: node for lineage in stale if (node := ctx.tables.node_of(ids.Lineage(lineage))) is not None}
+            gone = [lineage for lineage, node in labelled.items() if lineage not in here and within(node)]
+            fresh = [lineage for lineage, node in here.items() if within(node) and not _has_label(ctx, node)]
+        marks: list[cmd.Command] = [cmd.Unlabel(ref=each, labels=(STALE,), why="it is no more") for each in gone]
+        marks += (cmd.Label(ref=each, labels=(STALE,), why="it rests on what holds no more") for each in fresh)
+        if not self._wanted.dry_run:
+            self._write(marks, told)
+        self._done = self._done._replace(marked=len(fresh), unmarked=len(gone))
+
+    # -- summaries
+
+    def _sum_up(self, told: Callable[[int, int], None]) -> None:
+        with self._writer.env.read() as txn:
+            read = self._read(txn)
+            levels = list(summaries.heights(read.ctx.tables, read.moment, self._within(read.ctx)))
+        total, looked = sum(map(len, levels)), 0
+        size = 1 if self._asks else WORLDS_AT_ONCE
+        for level in levels:
+            for nodes in self._due_in(level):
+                looked += len(nodes)
+                while nodes and not self._wanted.stopped() and (room := min(size, self._room())):
+                    self._sum_up_some(nodes[:room])
+                    nodes = nodes[room:]
+                    told(looked - len(nodes), total)
+                self._done = self._done._replace(left=self._done.left + len(nodes))
+        told(total, total)
+
+    def _room(self) -> int:
+        """How many more summaries are wanted."""
+        limit = self._wanted.limit
+        return COMMANDS_AT_ONCE if limit is None else max(limit - len(self._done.summaries), 0)
+
+    def _due_in(self, level: Sequence[int]) -> Iterator[list[int]]:
+        """The worlds of a level that are due, as many as are summed up from one look at them."""
+        for start in range(0, len(level), _LOOKED_AT_ONCE):
+            with self._writer.env.read() as txn:
+                read = self._read(txn)
+                some = level[start : start + _LOOKED_AT_ONCE]
+                found = [node for node in some if summaries.due(read, node, self._wanted.created_by) is not None]
+            yield found
+
+    def _sum_up_some(self, nodes: Sequence[int]) -> None:
+        for _ in range(MOST_LOOKS):
+            with self._writer.env.read() as txn:
+                read = self._read(txn)
+                found = (summaries.due(read, node, self._wanted.created_by) for node in nodes)
+                some = [each for each in found if each is not None]
+            if self._wanted.dry_run:
+                self._done = self._done._replace(
+                    summaries=(*self._done.summaries, *(each.world.ref for each in some))
+                )
+                return
+            texts = [(each, text) for each in some if (text := self._text(each))]
+            if not texts:
+                break
+            commands: list[cmd.Command] = []
+            own: list[int] = []
+            for each, text in texts:
+                own.append(len(commands))
+                commands += summaries.commands_of(each, text, self._wanted.valid, self._name(), len(commands))
+            look = inputs.Look(*read.moment, summaries.refs_of(each for each, _ in texts))
+            receipt = self._commit(commands, look)
+            if receipt:
+                made = tuple(receipt.requested[at] for at in own)
+                self._done = self._done._replace(
+                    summaries=(*self._done.summaries, *made), left=self._done.left + len(some) - len(texts)
+                )
+                return
+            if not isinstance(receipt.outcome, outcome.Refused) or receipt.outcome.code not in _MEANWHILE:
+                if len(nodes) > 1:
+                    for node in nodes:
+                        self._sum_up_some([node])
+                    return
+                self._failed[some[0].world.ref] = str(receipt.outcome)
+                break
+        self._done = self._done._replace(left=self._done.left + len(some))
+
+    def _name(self) -> str:
+        name = getattr(self._wanted.summarizer, "name", None)
+        return name if isinstance(name, str) else type(self._wanted.summarizer).__name__
+
+    def _text(self, each: summaries.Due) -> str:
+        """What the summarizer says; empty if it failed, or is asked no more. Its failures stop nothing else."""
+        if self._spent or self._failures >= MOST_FAILURES:
+            return ""
+        try:
+            text = summaries.checked(self._wanted.summarizer(each.world, each.members))
+        except errors.LimitExceeded as error:
+            self._spent, self._failed[each.world.ref] = True, str(error)
+            return ""
+        except Exception as error:
+            self._failures += 1
+            self._failed[each.world.ref] = str(error) or type(error).__name__
+            return ""
+        self._failures = 0
+        return text
+
+
+_LOOKED_AT_ONCE: Final = 1_024
+
+
+def _conflicts(read: summaries.Read, within: Callable[[int], bool]) -> Iterator[cmd.Link]:
+    """The conflicts of edges of functional types that nobody recorded, as commands that do; each once, ever."""
+    ctx = read.ctx
+    tables = ctx.tables
+    known = settings.registered(tables, ctx.draft.seq)
+    for type_name in sorted({each.type for each in known if each.is_functional} - functional.NEVER_FUNCTIONAL):
+        code = tables.type_code(type_name)
+        nodes = range(ctx.draft.applier.next_node)
+        for place, row in () if code is None else tables.between(nodes, code, None):
+            if row.unlinked != schema.LIVE or not within(row.home):
+                continue
+            scope = ctx.scopes.functional(type_name, row.home)
+            if scope is None:
+                continue
+            edge = ctx.handled(place, row, type_name)
+            for other, both in functional.unrecorded_conflicts(ctx, ctx.scopes, edge, scope):
+                key = f"{AUTHOR}/functional/{edge.id.hex()}/{other.id.hex()}/{both.start}/{both.end}"
+                nonce = hashing.keyed(read.secret, hashing.KEYED_EDGE, key.encode())[: ids.NONCE_BYTES]
+                if tables.place_of_key(nonce) is not None:
+                    continue  # It was, and somebody has decided about it since.
+                yield cmd.Link(
+                    source_ref=ctx.lineage(edge.target),
+                    type="contradicts",
+                    target_ref=ctx.lineage(other.target),
+                    home=ctx.lineage(edge.home),
+                    key=key,
+                    properties={functional.RELATION: type_name},
+                    valid_from=both.start,
+                    valid_to=None if both.is_open else both.end,
+                    why=f"{type_name} became functional",
+                )
+
+
+def _labelled(ctx: context.Context) -> Iterator[tuple[bytes, int]]:
+    """The worlds that consolidation labelled as stale, and that still are labelled so."""
+    tables = ctx.tables
+    digest = name_digest(STALE)
+    holders: Iterable[tuple[int, int]] = mark_rows.holders(tables, mark_rows.LABELS, digest)
+    for node, _ in list(holders):
+        for _, row in mark_rows.names_of(tables, mark_rows.LABELS, node):
+            ours = row.name == digest and row.removed == schema.LIVE
+            if ours and ctx.draft.log.header(row.seq).author == AUTHOR:
+                yield ctx.lineage(node), node
+
+
+def _has_label(ctx: context.Context, node: int) -> bool:
+    seq = ctx.draft.head.seq
+    return mark_rows.has_labels(ctx.tables, node, (name_digest(STALE),), seq)
+

@@ -1,0 +1,219 @@
+"""Which worlds are due for a summary, what a summarizer is shown of them, and the commands that keep what it says.
+
+A summary lies inside its world, is ``derived_from`` what that contains directly, and holds from the run on. Its witness
+says what it was made of: see :mod:`worlddb.projections.tables.consolidation.interior_witness`.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from worlddb.log.model import limits
+from worlddb.projections.indexes import composition
+from worlddb.projections.tables.apply import mark_rows
+from worlddb.projections.tables.consolidation import interior_witness as witness
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.storage import rows, schema
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.consolidation.summarizer import Member
+from worlddb.reconciler.transaction import context
+
+if TYPE_CHECKING:
+    from worlddb.projections.indexes.composition import Anchors
+
+MAX_MEMBERS: Final = 4_096
+"""A world that contains more directly gets no summary: its edges to all of them would be one commit."""
+DETAILS: Final = "details"
+"""The property of a summary that counts what it is derived from."""
+_DERIVED_FROM: Final = "derived_from"
+_NAMED: Final = "Summary of "
+
+
+class Read(NamedTuple):
+    """What is read as of one commit and a valid time, where nothing is written meanwhile."""
+
+    ctx: context.Context
+    moment: asof.Moment
+    secret: bytes
+    anchors: "Anchors | None"
+    """The vectors of texts, where there are any."""
+
+
+class Due(NamedTuple):
+    """A world without a fresh summary, and what its summary is to be made of."""
+
+    world: Member
+    members: tuple[Member, ...]
+    witness: str
+    summary: bytes
+    """The reference of the summary that it has, or had; empty if there never was one."""
+    erased: bool
+    """Whether the text of that was erased."""
+    linked: dict[bytes, bytes]
+    """The edges from that to what it was derived from, by their targets."""
+
+
+def heights(tables: rows.Tables, moment: asof.Moment, within: Callable[[int], bool]) -> Iterator[list[int]]:
+    """The worlds that contain others at a moment, but for the root: first those of which no member does, then others.
+
+    Each level is in log order. What a world says in short rests on what its members say so.
+    """
+    members: dict[int, list[int]] = {}
+    nodes = range(schema.ROOT_NODE + 1, tables.progress().next_node)
+    for place, row in tables.between(nodes, schema.CONTAINS_CODE, None, known_by=moment.seq):
+        if asof.edge_seen(tables, place, row, moment) and within(place.source):
+            members.setdefault(place.source, []).append(row.target)
+    height: dict[int, int] = {}
+    for start in sorted(members):
+        path = [start]
+        while path:
+            node = path[-1]
+            inner = [each for each in members[node] if each in members]
+            missing = [each for each in inner if each not in height]
+            if missing:
+                path += missing
+                continue
+            path.pop()
+            height.setdefault(node, 1 + max((height[each] for each in inner), default=0))
+    for level in range(1, max(height.values(), default=0) + 1):
+        yield sorted(node for node, high in height.items() if high == level)
+
+
+def due(read: Read, node: int, created_by: int) -> Due | None:
+    """What a world is due for that was created by a time; ``None`` if it is too young, or its summary is fresh."""
+    ctx, moment = read.ctx, read.moment
+    tables = ctx.tables
+    row = tables.node(node)
+    seen = asof.version_at(tables, node, moment)
+    if row.t_create > created_by or seen is None or seen.row.type == witness.SUMMARY_TYPE:
+        return None
+    marks = marks_at(tables, moment)
+    if marks is not None and marks.hides(node):
+        return None
+    body = ctx.body(node, seen.number)
+    inside = witness.inside_of(tables, node, moment, marks)
+    if body is None or not 0 < len(inside.members) <= MAX_MEMBERS:
+        return None
+    summary = witness.summary_node(tables, read.secret, node)
+    if summary is not None and node not in ctx.containers(summary):
+        return None  # Somebody has moved it elsewhere: it is theirs now.
+    if summary is not None and is_fresh(read, summary, inside):
+        return None
+    near = _nearness(read, node, inside.members)
+    members = [_member(read, each, near.get(each)) for each in inside.members]
+    linked: dict[bytes, bytes] = {}
+    for edge in () if summary is None else ctx.edges(summary, _DERIVED_FROM):
+        linked[ctx.lineage(edge.target)] = edge.id
+    return Due(
+        Member(row.lineage.hex(), body.type, body.name, body.content, seen.validity.start),
+        tuple(each for each in members if each is not None),
+        inside.witness,
+        b"" if summary is None else ctx.lineage(summary),
+        summary is not None and ctx.body(summary) is None,
+        linked,
+    )
+
+
+def marks_at(tables: rows.Tables, moment: asof.Moment) -> witness.Marks | None:
+    """What is hidden at a moment; ``None`` where nothing was ever marked."""
+    if not tables.has_rows("marks"):
+        return None
+    seq, valid = moment
+
+    def hides(node: int) -> bool:
+        return mark_rows.is_deprecated(tables, node, seq) or mark_rows.is_hidden(tables, node, seq, valid)
+
+    def deadline(node: int) -> int | None:
+        found = mark_rows.deadline_at(tables, node, seq)
+        return None if found is None else found.at
+
+    return witness.Marks(hides, deadline)
+
+
+def is_fresh(read: Read, summary: int, inside: witness.Inside) -> bool:
+    """True if a summary holds at the moment and was made of what holds inside its world then."""
+    seen = asof.version_at(read.ctx.tables, summary, read.moment)
+    if seen is None or seen.row.type != witness.SUMMARY_TYPE:
+        return False
+    return read.ctx.properties_of(summary, seen.number).get(witness.WITNESS) == inside.witness
+
+
+def _nearness(read: Read, node: int, members: Collection[int]) -> dict[int, float]:
+    """The cosine of each member's vector to the composed one of the world, where texts have vectors."""
+    if read.anchors is None:
+        return {}
+    tables = read.ctx.tables
+    made = composition.Composition(composition.POOLS[composition.ATTENTION])
+    made.fill(tables, read.anchors, {node, *members}, read.moment)
+    whole = made.vector(tables, read.anchors, node)
+    if whole is None:
+        return {}
+    vectors = ((each, made.vector(tables, read.anchors, each)) for each in members)
+    return {each: round(float((vector * whole).sum()), 4) for each, vector in vectors if vector is not None}
+
+
+def _member(read: Read, node: int, nearness: float | None) -> Member | None:
+    """A member as a summarizer is shown it: in the words of its own summary, if that is fresh."""
+    ctx, moment = read.ctx, read.moment
+    seen = asof.version_at(ctx.tables, node, moment)
+    body = None if seen is None else ctx.body(node, seen.number)
+    if seen is None or body is None:
+        return None
+    content = body.content
+    summary = witness.summary_node(ctx.tables, read.secret, node)
+    if summary is not None and node in ctx.containers(summary):
+        inside = witness.inside_of(ctx.tables, node, moment, marks_at(ctx.tables, moment))
+        version = asof.version_at(ctx.tables, summary, moment)
+        told = None if version is None else ctx.body(summary, version.number)
+        if told is not None and is_fresh(read, summary, inside):
+            content = f"{content}\n{told.content}" if content else told.content
+    return Member(ctx.lineage(node).hex(), body.type, body.name, content, seen.validity.start, nearness)
+
+
+def commands_of(each: Due, text: str, valid: int, by: str, at: int) -> list[cmd.Command]:
+    """The commands that keep a summary, as those from position ``at`` on of a request; ``by`` made the text."""
+    world = bytes.fromhex(each.world.ref)
+    members = [bytes.fromhex(member.ref) for member in each.members]
+    key = witness.summary_key(world)
+    said: dict[str, Any] = {
+        "content": text,
+        "properties": {witness.WITNESS: each.witness, DETAILS: len(members)},
+        "source": {"by": witness.AUTHOR, "summarizer": by},
+        "valid_from": valid,
+        "why": "what its world contains in short",
+    }
+    own: cmd.Ref = each.summary or at
+    if each.summary and not each.erased:
+        found: list[cmd.Command] = [cmd.Revise(ref=each.summary, **said)]
+    else:
+        name = _NAMED + each.world.name[: limits.MAX_NAME_BYTES // 4 - len(_NAMED)]
+        made: dict[str, Any] = {"type": witness.SUMMARY, "name": name, "world": world, "key": key, "resolve": False}
+        found = [cmd.Create(**made, revive=each.erased, **said)]
+    gone = [edge for target, edge in each.linked.items() if target not in set(members)]
+    found += (cmd.Unlink(edge=edge, why="it is a detail no more") for edge in gone)
+    found += (
+        cmd.Link(
+            source_ref=own,
+            type=_DERIVED_FROM,
+            target_ref=member,
+            home=world,
+            key=f"{key}/{member.hex()}",
+            valid_from=valid,
+        )
+        for member in members
+        if member not in each.linked
+    )
+    return found
+
+
+def checked(text: object) -> str:
+    """What a summarizer said, if that can be kept.
+
+    Raises:
+        InputError: it is no text, or too long.
+    """
+    return limits.checked_text(text, "a summary", limits.MAX_CONTENT_BYTES).strip()
+
+
+def refs_of(some: Iterable[Due]) -> tuple[bytes, ...]:
+    """The worlds that summaries rest on: what is to lie and to say as it did when it was read."""
+    return tuple(bytes.fromhex(ref) for each in some for ref in (each.world.ref, *(one.ref for one in each.members)))
