@@ -69,6 +69,9 @@ else:
         "reconciler.bundle_import.outside_effects": "ImportPlan OutsideEffect",
         "reconciler.commands.columns": "Loaded",
         "reconciler.commands.outcome": "Committed Loss Note Receipt Refused Staged",
+        "reconciler.consolidation.consolidator": "Consolidated",
+        "reconciler.consolidation.model_summarizer": "EndpointSummarizer SUMMARY_PROMPT=PROMPT",
+        "reconciler.consolidation.summarizer": "ExtractiveSummarizer Member Summarizer",
         "reconciler.diagnostics.installation": "Diagnosis Symptom",
         "reconciler.edge_types.handler": (
             "AcyclicHandler EdgeHandler HandledEdge HandlerContext Insert PairProposal PlainHandler Rewritable "

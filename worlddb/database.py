@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn, get_args
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -176,6 +176,7 @@ class Database(WriteCalls):
         embedder: Embedder | str | None,
         resolver: Thresholds | ByType | None,
         background: bool,
+        consolidate: int | None,
         clock: Clock,
         entropy: Entropy,
         ontology: Ontology,
@@ -188,6 +189,8 @@ class Database(WriteCalls):
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
         self._ontology = ontology
         self._background = self._worker() if background else None
+        self._min_age = consolidate
+        self._slept: float | None = None
         self._looked_at = self._unindexed = 0
         self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
         self._max_clock_jump, self._group_seconds = int(max_clock_jump_days * _DAY), None
@@ -877,8 +880,7 @@ class Database(WriteCalls):
         from worlddb.reconciler.consolidation import consolidator
         from worlddb.reconciler.consolidation.summarizer import ExtractiveSummarizer
 
-        age = 0 if min_age in (0, timedelta(0)) and min_age is not False else times.parse_duration(min_age, "min_age")
-        now = now_of(self._clock)
+        age, now = _age(min_age) or 0, now_of(self._clock)
         view = self.view(valid=now)
         closing = [
             limits.checked_text(each, "a type", limits.MAX_TYPE_BYTES, empty=False)
@@ -976,7 +978,17 @@ class Database(WriteCalls):
     def _keep_up_behind(self) -> bool:
         """Embed and recluster on the background thread; false if another process is doing it."""
         done = self._embed_behind() if self._models.any else True
-        return not self._recluster().busy and done
+        return not self._recluster().busy and done and self._consolidate_behind()
+
+    def _consolidate_behind(self) -> bool:
+        """Consolidate on the background thread if that is wanted and due; false if another process is doing it."""
+        now = monotonic()
+        due = self._slept is None or now - self._slept >= CONSOLIDATED_SECONDS
+        if self._min_age is None or self._background is None or not due:
+            return True
+        done = self.consolidate(min_age=timedelta(microseconds=self._min_age), stopped=self._background.stopped)
+        self._slept = self._slept if done.busy else now
+        return not done.busy
 
     def _embed_behind(self) -> bool:
         """Embed pending texts, unless another process is doing it."""
@@ -1777,6 +1789,8 @@ def _same(look: Callable[[], list[str]], refs: list[str]) -> Progress:
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 MOST_RECEIPTS: Final = 64
 """How many receipts of recalls are written as one commit."""
+CONSOLIDATED_SECONDS: Final = 600.0
+"""How long the background thread waits at least from one consolidation to the next."""
 MOST_LOOKS: Final = 16
 """How often something that another process changed meanwhile is looked at again."""
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
@@ -1794,6 +1808,7 @@ def open(
     embedder: Embedder | str | None = AUTO,
     resolver: Thresholds | ByType | None = None,
     background: bool = False,
+    consolidate: timedelta | float | None = None,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
     edge_types: Iterable[EdgeHandler] = (),
@@ -1815,6 +1830,8 @@ def open(
         background: after each write, a thread of this handle gives new texts their vectors and looks again at who is
             who; see :meth:`Database.embed` and :meth:`Database.recluster`, which do the same when they are called. For
             servers: one process of a store does it at a time, and the others see to it that it is done.
+        consolidate: with ``background``, also sum up worlds of this age by the stand-in, infer edges and sweep: after a
+            write, every ten minutes at most; see :meth:`Database.consolidate`.
         clock, entropy: where time and randomness come from; for tests and simulations.
         edge_types: the handlers of edge types of your own, for this process; see :meth:`Database.register`.
         tiebreaker: chooses between the contenders for one world, where ``ingest``, ``create(resolve="all")`` or
@@ -1835,6 +1852,7 @@ def open(
         embedder=embedder,
         resolver=resolver,
         background=limits.checked_flag(background, "background"),
+        consolidate=_age(consolidate) if background or consolidate is None else _no_thread(),
         clock=limits.checked_callable(clock, "clock", "now") or SystemClock(),
         entropy=limits.checked_callable(entropy, "entropy", "bytes") or SystemEntropy(),
         ontology=Ontology(DEFAULT_ONTOLOGY, edge_types),
@@ -1852,6 +1870,17 @@ def _durability(given: Durability) -> Durability:
 
 def _callable_tiebreaker(tiebreaker: Tiebreaker | None) -> Tiebreaker | None:
     return limits.checked_callable(tiebreaker, "tiebreaker")
+
+
+def _age(age: timedelta | float | None) -> int | None:
+    """Microseconds of an age; nothing is one too."""
+    if age is None or (age in (0, timedelta(0)) and not isinstance(age, bool)):
+        return age if age is None else 0
+    return times.parse_duration(age, "min_age")
+
+
+def _no_thread() -> NoReturn:
+    raise errors.InputError("consolidate was given without a thread for it", "Give background=True too")
 
 
 def _limit(limit: int | None) -> int | None:

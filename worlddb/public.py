@@ -133,6 +133,10 @@ from worlddb.reconciler.backup.snapshots import Snapshot
 from worlddb.reconciler.bundle_import.outside_effects import ImportPlan, OutsideEffect
 from worlddb.reconciler.commands.columns import Loaded
 from worlddb.reconciler.commands.outcome import Committed, Loss, Note, Receipt, Refused, Staged
+from worlddb.reconciler.consolidation.consolidator import Consolidated
+from worlddb.reconciler.consolidation.model_summarizer import PROMPT as SUMMARY_PROMPT
+from worlddb.reconciler.consolidation.model_summarizer import EndpointSummarizer
+from worlddb.reconciler.consolidation.summarizer import ExtractiveSummarizer, Member, Summarizer
 from worlddb.reconciler.diagnostics.installation import Diagnosis, Symptom
 from worlddb.reconciler.edge_types.handler import (
     AcyclicHandler,
@@ -187,6 +191,7 @@ __all__ = [
     "MENTION_KINDS",
     "ON_NEAR",
     "POOLS",
+    "SUMMARY_PROMPT",
     "TRUST_LEVELS",
     "AcyclicHandler",
     "Added",
@@ -218,6 +223,7 @@ __all__ = [
     "Conditions",
     "Conflict",
     "Considered",
+    "Consolidated",
     "Contender",
     "DamagedStore",
     "Database",
@@ -233,6 +239,7 @@ __all__ = [
     "EmbeddingSpace",
     "EndpointEmbedder",
     "EndpointExtractor",
+    "EndpointSummarizer",
     "EntityExtractor",
     "Entrenched",
     "Entropy",
@@ -245,6 +252,7 @@ __all__ = [
     "ErasureReceipt",
     "ExtractedFact",
     "Extraction",
+    "ExtractiveSummarizer",
     "Extractor",
     "FastembedEmbedder",
     "ForkedProcess",
@@ -281,6 +289,7 @@ __all__ = [
     "MalformedFile",
     "ManualClock",
     "Mark",
+    "Member",
     "MembersNotSaid",
     "Memory",
     "Mention",
@@ -342,6 +351,7 @@ __all__ = [
     "StoreClosed",
     "StoreError",
     "Subgraph",
+    "Summarizer",
     "Symptom",
     "SystemClock",
     "SystemEntropy",

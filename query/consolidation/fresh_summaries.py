@@ -1,8 +1,8 @@
 """Summaries that stand for what they were made of: found, checked, and put in the place of details (paper §6).
 
 A summary is fresh where the witness that it was written with is that of what its world contains, at the view's moment
-and as the view knows it. To tell costs a look at each member, once: what was found is kept from one read to the next and
-follows the log, and as long as nothing inside has changed the world's hash alone is read.
+and as the view knows it. To tell costs a look at each member, once: what was found is kept from one read to the next
+and follows the log, and as long as nothing inside has changed the world's hash alone is read.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -107,7 +107,7 @@ class Summaries:
 
     def __init__(self, snapshot: visible.VisibleSnapshot) -> None:
         self._snapshot = snapshot
-        self._secret = snapshot.secret()
+        self._own_secret = b""
         self._known: dict[int, Fresh | None] = {}
         self._kept = snapshot.kept_between(FreshKept)
         self._shows_all = snapshot.shows != visible.BY_DEFAULT
@@ -116,14 +116,31 @@ class Summaries:
         self.stale: set[int] = set()
         """The summaries that were found to be stale."""
 
+    @property
+    def _secret(self) -> bytes:
+        if not self._own_secret:
+            self._own_secret = self._snapshot.secret()
+        return self._own_secret
+
     def of(self, world: int) -> Fresh | None:
         """The fresh summary of a world; ``None`` if it has none, or a stale one."""
         if world not in self._known:
             self._known[world] = None if self._shows_all else self._found(world)
         return self._known[world]
 
+    def is_fresh(self, node: int, seen: asof.SeenVersion) -> bool:
+        """True of a summary that consolidation made and that is fresh: what it rests on holds, and need not be read."""
+        if seen.row.type != witness.SUMMARY_TYPE:
+            return False
+        world = self.made_of(node)
+        found = None if world is None else self.of(world)
+        return found is not None and (found.node, found.seen.number) == (node, seen.number)
+
     def made_of(self, node: int) -> int | None:
-        """The world that consolidation made a summary of; ``None`` if it did not make it."""
+        """The world that consolidation made a summary of; ``None`` if it did not make it, as of nearly all."""
+        seen = asof.newest_version(self._snapshot.tables, node, self._snapshot.place.moment.seq)
+        if seen is None or seen.row.type != witness.SUMMARY_TYPE:
+            return None
         tables, moment = self._snapshot.tables, self._snapshot.place.moment
         for place, _ in tables.incoming(node, schema.CONTAINS_CODE, known_by=moment.seq):
             if witness.summary_node(tables, self._secret, place.source) == node:

@@ -213,9 +213,12 @@ def _answer(window: Window, selection: operators.Selection, found: RankedStart, 
     snapshot, moment = ground.snapshot, ground.snapshot.place.moment
     walked, ends = selection.trail.leading_to(selection.found, ground)
     refs = {node: snapshot.tables.node(node).lineage.hex() for node in (*selection.found, *ends)}
+    short = summaries.summaries_in(snapshot)
+    known = (
+        (node, seen, node in ground.cut_at or short.is_fresh(node, seen)) for node, seen in selection.found.items()
+    )
     nodes = tuple(
-        build.world_of(snapshot, node, seen, moment, ground.spec, is_closed_up=node in ground.cut_at)
-        for node, seen in selection.found.items()
+        build.world_of(snapshot, node, seen, moment, ground.spec, is_closed_up=fresh) for node, seen, fresh in known
     )
     edges = tuple(build.edge(snapshot, arrival.place, arrival.row, moment) for arrival in walked)
     watch.done(RECORDS, len(nodes), len(nodes))

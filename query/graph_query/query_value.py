@@ -382,7 +382,7 @@ class Subgraph(msgspec.Struct, frozen=True, kw_only=True):
     ``passed`` are references of the worlds that those edges lead through and that are not in the answer. ``scores`` has
     those of a ranked start, ``facets`` the counts that were asked for, ``identities`` which others a world stands for.
     ``exact`` says that the start was ranked by precisely what the view sees; ``note`` what else a reader should know.
-    ``records_read`` counts the worlds that were looked up on the way and the records that were made of worlds and edges.
+    ``records_read`` counts the worlds that were looked up on the way, and the records made of worlds and edges.
     """
 
     nodes: tuple[World, ...]

@@ -417,6 +417,7 @@ class Request(NamedTuple):
     min_confidence: float | None = None
     filters: Any = None
     """The :class:`~worlddb.query.recall.filters.Filters` that were asked for, if any."""
+    prefer_summaries: bool = False
 
     @property
     def least_trust(self) -> int:

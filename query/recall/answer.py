@@ -14,6 +14,7 @@ import msgspec
 from worlddb.log.model.ids import short
 from worlddb.log.model.times import ALWAYS, format_time
 from worlddb.projections.tables.reads import asof
+from worlddb.query.consolidation.fresh_summaries import summaries_in
 from worlddb.query.lanes import text_lane
 from worlddb.query.question import question_dates
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Request
@@ -114,7 +115,8 @@ def hit_of(
     node, seen, _ = found.passed
     text, choice = request.question.text, request.choice
     containers = [place.source for place in snapshot.placings(node)]
-    world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period)
+    is_short = request.prefer_summaries and summaries_in(snapshot).is_fresh(node, seen)
+    world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period, is_closed_up=is_short)
     container = next(filter(scope.sees, containers), containers[0] if containers else None)
     each = choice.each(snapshot.tables, node, window.place.moment) if choice.is_of_several else ()
     others = [other for other in each if other.number != seen.number]

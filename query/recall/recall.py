@@ -9,9 +9,12 @@ from contextlib import closing
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
+import msgspec
+
 from worlddb.projections.tables.reads.asof import OpenSpace
+from worlddb.query.consolidation.fresh_summaries import containers_summed_up, summaries_in
 from worlddb.query.lanes import text_lane, vector_lane
-from worlddb.query.question.question import ENTITY, TEXT, VECTOR, Request, without_names
+from worlddb.query.question.question import ENTITY, MAX_K, TEXT, VECTOR, Request, without_names
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import answer, candidates, ranking, scoring
 from worlddb.query.recall.filters import Filter
@@ -136,7 +139,7 @@ def _answer(
     with window.snapshot() as snapshot:
         present = None if text is None else _present(window, snapshot, request, text, query)
         indexes = present or _exact(window, snapshot, request, subject)
-        found = retrieve(window, snapshot, request, subject.about, indexes.lanes)
+        found, in_short = _retrieved(window, snapshot, request, subject, indexes)
         model = "" if query is None else query.model
         best = max(map(answer.bare, found.shown()), default=0.0)
         judge = answer.Judge(request, found.lanes, model, subject.about, best)
@@ -156,7 +159,7 @@ def _answer(
         window.reader.wake_embedding()
     unavailable = indexes.unavailable or subject.unavailable
     at_present = not exact and seq < indexes.indexed and TEXT in found.lanes
-    return records.Recall(
+    recalled = records.Recall(
         hits=hits,
         groups=groups,
         exact=exact,
@@ -184,6 +187,47 @@ def _answer(
             hits=hits,
         ),
     )
+    return msgspec.structs.replace(recalled, note=answer.joined((in_short, recalled.note))) if in_short else recalled
+
+
+def _retrieved(
+    window: Window, snapshot: visible.VisibleSnapshot, request: Request, subject: _Subject, indexes: _Indexes
+) -> tuple[Found, str]:
+    """The best candidates; where summaries are preferred those in the place of what they sum up, and a note of that."""
+    if not request.prefer_summaries:
+        return retrieve(window, snapshot, request, subject.about, indexes.lanes), ""
+    if request.group is not None or request.choice != valid_period.Choice():
+        return retrieve(window, snapshot, request, subject.about, indexes.lanes), _NO_SUMMARIES
+    wider = request._replace(k=min(MAX_K, _WIDER * request.k))
+    found = retrieve(window, snapshot, wider, subject.about, indexes.lanes)
+    filters = None if request.filters is None else Filter(snapshot, window.spec, request.filters)
+    inside = searched_world(window, snapshot, request)
+    gate = candidates.Gate(snapshot, inside, request.choice, request.least_trust, filters)
+    short = summaries_in(snapshot)
+    shown: dict[int, ranking.Ranked] = {}
+    summed_up: set[int] = set()
+    for each in found.ranked:
+        node, seen, score = each.passed
+        if short.made_of(node) is not None and not short.is_fresh(node, seen):
+            continue
+        fresh = next((one for one in containers_summed_up(snapshot, node) if gate.seen(one.node) is not None), None)
+        if fresh is not None:
+            summed_up.add(node)
+            each = each._replace(passed=candidates.Passed(fresh.node, fresh.seen, score))
+        if each.passed.node not in shown and len(shown) == request.k:
+            break
+        shown.setdefault(each.passed.node, each)
+    told = (
+        f"{len(summed_up)} hits are shown by the summaries of their worlds" if summed_up else "",
+        f"{len(short.stale)} summaries are stale and were not used" if short.stale else "",
+    )
+    rivals = tuple(pair for pair in found.rivals if pair.later in shown)
+    return found._replace(ranked=list(shown.values()), rivals=rivals), "; ".join(each for each in told if each)
+
+
+_WIDER: Final = 4
+"""How many times as many hits as are wanted are ranked, where several may be summed up by one world."""
+_NO_SUMMARIES: Final = "summaries are not used for groups, spans of time, or what is valid no longer"
 
 
 def _look_up(window: Window, snapshot: visible.VisibleSnapshot, request: Request, *, exact: bool) -> _LookedUp:

@@ -825,6 +825,7 @@ class View:
         label: str | Sequence[str] | None = None,
         properties: Mapping[str, Any] | None = None,
         receipt: bool = False,
+        prefer_summaries: bool = False,
     ) -> records.Recall:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
@@ -850,6 +851,8 @@ class View:
             properties: only what has these; ``{"priority": {"$gte": 2}}`` compares.
             since, until: only what began to hold at ``since`` or later, and before ``until``.
             include_expired, include_deprecated: also what a deadline hides, and what is deprecated.
+            prefer_summaries: instead of hits the fresh summaries that ``consolidate`` made of their worlds, each
+                once. Stale ones are not used, and the note says how many.
 
         What ``about`` to ``until`` ask for has to hold for every hit: ``k`` are found if there are as many.
 
@@ -862,7 +865,8 @@ class View:
         limited = about, speaker, type, author, source, since, until, label, properties
         filters = None if all(each is None for each in limited) else Filters.of(*limited)
         what = question, world, k, exact, choice, _lanes(lanes), fusion, group, neighbours
-        request = Request(*what, min_trust, trust_weight, min_confidence, filters)
+        limits.checked_flag(prefer_summaries, "prefer_summaries")
+        request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries)
         window = self._showing(include_expired, include_deprecated)
         return _receipted(include_superseded, limited, window, request) if receipt else recall(window, request)
 

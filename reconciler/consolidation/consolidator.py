@@ -221,7 +221,9 @@ class _Run:
             ctx = self._read(txn).ctx
             within = self._within(ctx)
             labelled = dict(_labelled(ctx))
-            here = {lineage: node for lineage in stale if (node := ctx.tables.node_of(ids.Lineage(lineage))) is not None}
+            here = {
+                lineage: node for lineage in stale if (node := ctx.tables.node_of(ids.Lineage(lineage))) is not None
+            }
             gone = [lineage for lineage, node in labelled.items() if lineage not in here and within(node)]
             fresh = [lineage for lineage, node in here.items() if within(node) and not _has_label(ctx, node)]
         marks: list[cmd.Command] = [cmd.Unlabel(ref=each, labels=(STALE,), why="it is no more") for each in gone]
@@ -269,9 +271,7 @@ class _Run:
                 found = (summaries.due(read, node, self._wanted.created_by) for node in nodes)
                 some = [each for each in found if each is not None]
             if self._wanted.dry_run:
-                self._done = self._done._replace(
-                    summaries=(*self._done.summaries, *(each.world.ref for each in some))
-                )
+                self._done = self._done._replace(summaries=(*self._done.summaries, *(each.world.ref for each in some)))
                 return
             texts = [(each, text) for each in some if (text := self._text(each))]
             if not texts:
@@ -370,4 +370,3 @@ def _labelled(ctx: context.Context) -> Iterator[tuple[bytes, int]]:
 def _has_label(ctx: context.Context, node: int) -> bool:
     seq = ctx.draft.head.seq
     return mark_rows.has_labels(ctx.tables, node, (name_digest(STALE),), seq)
-

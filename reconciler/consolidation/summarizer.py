@@ -1,8 +1,8 @@
 """What makes a text of a world's members: the protocol, and a stand-in that takes their own sentences.
 
 The stand-in needs no model. It ranks sentences by how near they are to the whole: their words to those of all members,
-and, where texts have vectors, their member's to the composed vector of the world (paper §5). What is chosen is dated, in
-order of time, and says nothing that the members do not say.
+and, where texts have vectors, their member's to the composed vector of the world (paper §5). What is chosen is dated,
+in order of time, and says nothing that the members do not say.
 """
 
 import math
@@ -75,7 +75,10 @@ class ExtractiveSummarizer:
         whole: Counter[str] = Counter()
         for sentence in found:
             whole.update(sentence.words.keys())
-        scored = sorted(found, key=lambda each: (-_score(each, members[each.member], whole), each.member, each.place))
+        length = _length(whole)
+        scored = sorted(
+            found, key=lambda each: (-_score(each, members[each.member], whole, length), each.member, each.place)
+        )
         chosen: list[_Sentence] = []
         said: set[str] = set()
         left = self._characters
@@ -95,10 +98,7 @@ def _sentences_of(at: int, member: Member) -> list[_Sentence]:
     text = member.content.strip()[:MAX_READ_CHARACTERS] or member.name
     parts = (" ".join(part.split())[:MAX_SENTENCE_CHARACTERS] for part in _SENTENCE_END.split(text))
     told = [part for part in parts if part]
-    return [
-        _Sentence(part, at, place, Counter(_stems(part)))
-        for place, part in enumerate(told)
-    ]
+    return [_Sentence(part, at, place, Counter(_stems(part))) for place, part in enumerate(told)]
 
 
 def _stems(text: str) -> list[str]:
@@ -108,13 +108,16 @@ def _stems(text: str) -> list[str]:
     return [*(stem for word, stem in told if word not in analysis.STOP_WORDS), *analysis.grams(found.runs)]
 
 
-def _score(sentence: _Sentence, member: Member, whole: Mapping[str, int]) -> float:
+def _score(sentence: _Sentence, member: Member, whole: Mapping[str, int], length: float) -> float:
     """The cosine of a sentence's words and those of all, and of its member to the composed vector."""
-    own = math.sqrt(sum(count * count for count in sentence.words.values()))
-    all_of_it = math.sqrt(sum(count * count for count in whole.values()))
+    own = _length(sentence.words)
     shared = sum(count * whole[word] for word, count in sentence.words.items())
-    by_words = shared / (own * all_of_it) if own and all_of_it else 0.0
+    by_words = shared / (own * length) if own and length else 0.0
     return round(by_words + (member.nearness or 0.0), 9)
+
+
+def _length(words: Mapping[str, int]) -> float:
+    return math.sqrt(sum(count * count for count in words.values()))
 
 
 def _date(since: int) -> str:

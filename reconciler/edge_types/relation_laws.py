@@ -190,9 +190,7 @@ def unrecorded_conflicts(
                 yield other, both
 
 
-def _competing(
-    ctx: Relations, scopes: Scopes, edge: HandledEdge, other: HandledEdge, scope: int
-) -> Iterator[Interval]:
+def _competing(ctx: Relations, scopes: Scopes, edge: HandledEdge, other: HandledEdge, scope: int) -> Iterator[Interval]:
     """The spans in which two edges of one source lead to different targets under one registration."""
     if other.id == edge.id or other.target == edge.target:
         return

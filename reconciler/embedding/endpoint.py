@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import http.client
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Timer
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
@@ -148,6 +148,13 @@ _PASSING: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 """What an endpoint says that may be otherwise in a moment."""
 
 
+ANTHROPIC_VERSION: Final = "2023-06-01"
+
+
+def _nothing(body: bytes) -> None:
+    """Let every request be sent."""
+
+
 class _Row(msgspec.Struct):
     index: int
     embedding: list[float]
@@ -164,7 +171,19 @@ class Endpoint:
         InputError: an argument is not what it should be.
     """
 
-    def __init__(self, url: str, model: str, *, key: str | None, timeout_seconds: float, retries: int) -> None:
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        key: str | None,
+        timeout_seconds: float,
+        retries: int,
+        interface: str = "openai",
+    ) -> None:
+        self._interface = interface
+        self.before_post: Callable[[bytes], None] = _nothing
+        """Called with each body before it is sent; what it raises ends the asking."""
         self.address: Address = address_of(url)
         self.model = checked_model(model)
         if key is not None and not (key.isascii() and key.isprintable()):
@@ -206,8 +225,11 @@ class Endpoint:
 
     def _post(self, path: str, body: bytes, most_bytes: int) -> Reply:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if self._key:
+        if self._interface == "anthropic":
+            headers |= {"anthropic-version": ANTHROPIC_VERSION} | ({"x-api-key": self._key} if self._key else {})
+        elif self._key:
             headers["Authorization"] = f"Bearer {self._key}"
+        self.before_post(body)
         return post(self.address, path, body, headers, seconds=self._seconds, most_bytes=most_bytes)
 
     def _refused(self, reply: Reply) -> NoReturn:

@@ -42,6 +42,7 @@ _PUBLIC = """
     group_hits
     EntityExtractor MENTION_KINDS Mention ChatMessage read_message
     EXTRACTION_PROMPT EndpointExtractor ExtractedFact
+    Consolidated EndpointSummarizer ExtractiveSummarizer Member SUMMARY_PROMPT Summarizer
     Step DecidedEvent Hypothesis HypotheticalStore Redecided Redecision
     Bundle ImportPlan InvalidBundle OutsideEffect UnprovedBundle check_bundle scratch_folder
     BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore
@@ -66,6 +67,7 @@ PLAIN_VALUES |= {
     "TRUST_LEVELS",
     "MENTION_KINDS",
     "EXTRACTION_PROMPT",
+    "SUMMARY_PROMPT",
     "CHANGE_KINDS",
     "HISTORY_RELATIONS",
     "FUSIONS",

@@ -360,6 +360,14 @@ OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
         write_tools.forget_user,
         destructive=True,
     ),
+    Tool(
+        "memory_consolidate",
+        "Consolidate the memory",
+        "Sum up what lies together, infer what follows from edges, and mark what is stale. Nothing is lost by it.",
+        tool_arguments.Consolidate,
+        tool_results.Consolidation,
+        write_tools.consolidate,
+    ),
 )
 """Tools that a server has only if its operator names their set; those that serve one world never have them."""
 

@@ -228,6 +228,16 @@ class ForgetUser(Arguments, kw_only=True):
     confirm: Annotated[str, Meta(max_length=300, description="The scope once more, as user:ana.")]
 
 
+class Consolidate(Arguments, kw_only=True):
+    """``memory_consolidate``."""
+
+    min_age_hours: Annotated[
+        float, Meta(ge=0, le=876_000, description="Sum up what was begun so long ago, or earlier.")
+    ] = 24.0
+    dry_run: Annotated[bool, Meta(description="Write nothing, and say what would be written.")] = False
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="How many summaries are written at most.")] = 100
+
+
 class ListScopes(Arguments):
     """``memory_list_scopes``."""
 

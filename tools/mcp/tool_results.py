@@ -230,6 +230,24 @@ class Forgotten(msgspec.Struct, kw_only=True):
     receipt: dict[str, Any]
 
 
+class Consolidation(msgspec.Struct, kw_only=True):
+    """What a consolidation wrote, or with ``dry_run`` would write; ``left`` counts what is still due.
+
+    ``summaries`` are ids of summaries, or of what would get one; ``closed`` and ``retracted`` count inferred edges,
+    ``conflicts`` contradictions, ``proposals`` pairs that may be one, ``marked`` what was labelled stale.
+    """
+
+    summaries: list[str]
+    closed: int
+    retracted: int
+    conflicts: int
+    proposals: int
+    marked: int
+    left: int
+    dry_run: bool
+    busy: bool
+
+
 class VersionEntry(msgspec.Struct, kw_only=True):
     """One version of a memory, or of one that it replaced or was replaced by; ``stale`` as a memory's."""
 

@@ -723,6 +723,27 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
     )
 
 
+def consolidate(session: Session, given: tool_arguments.Consolidate, call: Call) -> tool_results.Consolidation:
+    """``memory_consolidate``, which asks no model; a server has it only if its operator says so."""
+    if session.world is not None:
+        raise InputError(
+            "One world is served here, and a consolidation goes over the whole store",
+            "An operator does it with `worlddb consolidate`",
+        )
+    done = session.db.consolidate(min_age=given.min_age_hours * 3600, dry_run=given.dry_run, limit=given.limit)
+    return tool_results.Consolidation(
+        summaries=list(done.summaries),
+        closed=done.closed,
+        retracted=done.retracted,
+        conflicts=done.conflicts,
+        proposals=len(done.proposals),
+        marked=done.marked,
+        left=done.left,
+        dry_run=done.dry_run,
+        busy=done.busy,
+    )
+
+
 def _scopes_ever(session: Session, label: Label) -> list[str]:
     refs = [scope.ref for scope in session.ever(session.view(), label)]
     if not refs:

@@ -1,8 +1,8 @@
 """What a summary was made of: the witness of a world's interior, and where the summary of a world is found.
 
 The witness is a hash of the bodies of all that a world contains, at any depth, in the versions that hold at a moment,
-and of the world's own. So whatever is added, revised, moved out, ended or resumed inside makes it another one. Worlds of
-type ``Summary`` are no part of it: they are made of the rest. Nor are edges between members.
+and of the world's own. So whatever is added, revised, moved out, ended, hidden or resumed inside makes it another one.
+Worlds of type ``Summary`` are no part of it: they are made of the rest. Nor are edges between members.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def summary_key(world: bytes) -> str:
 
 
 def summary_node(tables: TableReads, secret: bytes, world: int) -> int | None:
-    """The node of that summary, if there ever was one; whether it holds, and where it lies, is for the caller to see."""
+    """The node of that summary, if there ever was one. Whether it holds, and where it lies, is not looked at."""
     key = summary_key(tables.node(world).lineage)
     return tables.node_of(ids.Lineage(hashing.keyed_lineage(secret, key.encode())))
 

@@ -1,0 +1,128 @@
+"""Reading summaries first, beside reading all that they sum up (paper §6).
+
+Topics of facts in one store are consolidated by the stand-in. Then the same question is asked of all topics: all that
+they contain, and summaries first, each the median of several runs, in time of the processor. The full read is also
+timed before the consolidation, in the same process: what it costs that summaries lie among the facts is said. The first
+summary-first read of a handle looks at each member once to tell that the summaries are fresh, and is timed apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+import worlddb
+from bench._report import p50, parser, positive, report, rounded
+from bench._workload import CONTENT_WORDS, open_seeded, words
+from worlddb import Database, Subgraph
+
+_BATCH = 10_000
+_SEEDS = 1_000
+"""How many topics one query begins from at most."""
+
+
+def main() -> None:
+    arguments = _arguments()
+    sizes = [(facts, topics) for facts, topics in zip(arguments.facts, arguments.topics, strict=True)]
+    if arguments.large:
+        sizes.append((100_000, 10_000))
+    with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
+        measured = {f"{facts}/{topics}": measure(Path(folder), facts, topics, arguments) for facts, topics in sizes}
+    keys = ("full_ms", "summary_first_ms", "summary_first_ratio", "first_ratio", "full_slower", "records_read_ratio")
+    rows = [(f"{name} facts/topics", *(found[key] for key in keys)) for name, found in measured.items()]
+    notes = (
+        "Milliseconds of the processor. Ratio: the full read by the summary-first one; first: by a handle's first.",
+        "Slower: the full read of the consolidated store by that before, where no summaries lay among the facts.",
+    )
+    columns = ("store", "full", "summary first", "ratio", "ratio, first", "slower", "records ratio")
+    report(arguments, "consolidation", {"by_size": measured}, columns, rows, notes)
+
+
+def _arguments() -> argparse.Namespace:
+    arguments = parser(__doc__)
+    arguments.add_argument("--facts", type=positive, nargs="+", default=[1_000, 10_000])
+    arguments.add_argument("--topics", type=positive, nargs="+", default=[100, 100], help="as many as sizes of --facts")
+    arguments.add_argument("--runs", type=positive, default=9)
+    arguments.add_argument("--large", action="store_true", help="also 100,000 facts in 10,000 topics")
+    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    return arguments.parse_args()
+
+
+def measure(folder: Path, facts: int, topics: int, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Build a store, read it, consolidate it, and read it both ways."""
+    path = folder / f"{facts}-{topics}"
+    with open_seeded(path, arguments.seed) as db:
+        refs = _fill(db, facts, topics, random.Random(arguments.seed))
+        before, _ = _timed(lambda: _read(db, refs, summaries=False), arguments.runs)
+    with worlddb.open(path, author="bench", embedder=None) as db:
+        began = perf_counter()
+        done = db.consolidate(min_age=0)
+        seconds = perf_counter() - began
+    with worlddb.open(path, author="bench", embedder=None) as db:
+        first, _ = _timed(lambda: _read(db, refs, summaries=True), 1)
+        short, told = _timed(lambda: _read(db, refs, summaries=True), arguments.runs)
+        full, all_of_it = _timed(lambda: _read(db, refs, summaries=False), arguments.runs)
+        leaves = {world.ref for found in all_of_it for world in found if world.type == "Fact"}
+        reached = {edge.target for found in told for world in found for edge in _details(db, world.ref)}
+        assert reached == leaves and len(leaves) == facts, "the same leaves are reached from the summaries"
+    read = [sum(found.records_read for found in answers) for answers in (all_of_it, told)]
+    return {
+        "full_before_ms": rounded(before * 1000),
+        "full_ms": rounded(full * 1000),
+        "summary_first_ms": rounded(short * 1000),
+        "first_ms": rounded(first * 1000),
+        "summary_first_ratio": rounded(full / short, 2),
+        "first_ratio": rounded(full / first, 2),
+        "full_slower": rounded(full / before, 3),
+        "records_read": read[0],
+        "summary_first_records_read": read[1],
+        "records_read_ratio": rounded(read[0] / read[1], 2),
+        "summaries": len(done.summaries),
+        "consolidate_s": rounded(seconds, 2),
+    }
+
+
+def _fill(db: Database, facts: int, topics: int, draw: random.Random) -> list[str]:
+    with db.batch() as tx:
+        for number in range(topics):
+            tx.create("Topic", f"topic {number}", resolve=False)
+    refs = list(tx.receipt.refs)
+    for start in range(0, facts, _BATCH):
+        with db.batch() as tx:
+            for number in range(start, min(start + _BATCH, facts)):
+                world, text = refs[number % topics], f"{words(draw, CONTENT_WORDS)}."
+                tx.create("Fact", f"fact {number}", content=text, world=world, resolve=False)
+    return refs
+
+
+def _read(db: Database, refs: list[str], *, summaries: bool) -> list[Subgraph]:
+    """What the topics contain, or their summaries."""
+    view = db.view()
+    found = []
+    for start in range(0, len(refs), _SEEDS):
+        query = view.query(seeds=refs[start : start + _SEEDS]).traverse("contains")
+        found.append((query.prefer_summaries() if summaries else query).run())
+    return found
+
+
+def _details(db: Database, ref: str) -> list[Any]:
+    return db.view().edges(ref, type="derived_from", direction="out")
+
+
+def _timed(call: Callable[[], list[Subgraph]], runs: int) -> tuple[float, list[Subgraph]]:
+    """The median of some runs in seconds of the processor, and what the last one gave."""
+    took, found = [], call() if runs > 1 else []
+    for _ in range(runs):
+        began = process_time()
+        found = call()
+        took.append(process_time() - began)
+    return p50(took), found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""``worlddb consolidate``: summaries, inferred edges and the sweep."""
+
+import os
+from typing import Final
+
+import worlddb
+from worlddb import Database, EndpointSummarizer
+from worlddb.tools.cli.base import BUSY, DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+
+_KEY: Final = "WORLDDB_SUMMARIZER_KEY"
+
+
+def _arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--min-age",
+        metavar="SECONDS",
+        type=_seconds,
+        default=86_400.0,
+        help="sum up worlds created so long ago, or earlier (default: a day; 0: all)",
+    )
+    parser.add_argument(
+        "--world", metavar="WORLD", action="append", help="only this world and what is inside it; may be given again"
+    )
+    parser.add_argument(
+        "--close",
+        metavar="TYPE,…",
+        default="causes,subtype_of",
+        help="infer edges of these types where ways of several lead (default: %(default)s; empty: none)",
+    )
+    parser.add_argument(
+        "--no-sweep", action="store_true", help="leave vectors, near-duplicates, conflicts and labels as they are"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be written")
+    parser.add_argument("--limit", metavar="N", type=arguments.count, help="write at most N summaries (default: all)")
+    parser.add_argument(
+        "--summarizer",
+        metavar="MODEL@URL",
+        help=f"let a model write the summaries, behind an endpoint whose key is in {_KEY} (default: no model)",
+    )
+    parser.add_argument(
+        "--interface", choices=("openai", "anthropic"), default="openai", help="the endpoint's (default: %(default)s)"
+    )
+    parser.add_argument("--max-calls", metavar="N", type=arguments.count, help="ask the model at most N times")
+    parser.add_argument("--max-tokens", metavar="N", type=arguments.count, help="let it take at most N tokens")
+    arguments.add_author(parser)
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds < float("inf"):
+        raise ValueError
+    return seconds
+
+
+def _consolidate(args: Namespace, out: Output) -> int:
+    summarizer = _summarizer_of(args)
+    with stores.existing(args, author=args.author) as db:
+        with out.progress("Consolidating") as report:
+            done = db.consolidate(
+                min_age=args.min_age,
+                summarizer=summarizer,
+                worlds=args.world,
+                close=tuple(filter(None, args.close.split(","))),
+                sweep=not args.no_sweep,
+                dry_run=args.dry_run,
+                limit=args.limit,
+                progress=None if report is None else lambda what, step, total: report(step, total, what),
+            )
+        head = db.head()
+        asked = None if summarizer is None else {"calls": summarizer.calls, "tokens": summarizer.tokens}
+        document = {**done._asdict(), "asked": asked, "seq": head.seq, "root": head.root}
+        names = _names(db, done.summaries)
+
+    def write(page: Page) -> None:
+        if done.busy:
+            page.line("another process is at it, nothing was done")
+            return
+        would = "would be " if done.dry_run else ""
+        said = [
+            (_counted(len(done.summaries), "summary", "summaries"), "written"),
+            (wire.counted(done.closed, "edge"), "inferred"),
+            (wire.counted(done.retracted, "inferred edge"), "retracted"),
+            (wire.counted(done.conflicts, "conflict"), "recorded"),
+            (wire.counted(done.marked, "world"), "labelled stale"),
+            (wire.counted(done.embedded, "text"), "given vectors"),
+            (_counted(len(done.proposals), "identity", "identities"), "proposed"),
+        ]
+        told = [f"{count} {would}{what}" for count, what in said if not count.startswith("0 ")]
+        page.line("; ".join(told) or "nothing was to be done")
+        for ref, name in names:
+            page.line((wire.short(ref), "ref"), f"  {name}")
+        for ref, why in done.failed:
+            page.line((wire.short(ref), "ref"), f"  got no summary: {why}")
+        if asked is not None:
+            page.line(f"the model was asked {asked['calls']} times and took {asked['tokens']:,} tokens")
+        if done.left:
+            out.hint(f"{wire.counted(done.left, 'world')} are left: run it again.")
+
+    out.answer(document, write)
+    return BUSY if done.busy else DONE
+
+
+_SHOWN: Final = 20
+"""How many summaries are named for a person."""
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"
+
+
+def _names(db: Database, refs: tuple[str, ...]) -> list[tuple[str, str]]:
+    view = db.view()
+    worlds = (view.get(ref) for ref in refs[:_SHOWN])
+    return [(world.ref, wire.one_line(world.name, 60)) for world in worlds if world is not None]
+
+
+def _summarizer_of(args: Namespace) -> EndpointSummarizer | None:
+    if args.summarizer is None:
+        if args.max_calls is not None or args.max_tokens is not None:
+            raise arguments.UsageError("A bound was given and no model", "Name one with --summarizer MODEL@URL")
+        return None
+    model, at, url = args.summarizer.partition("@")
+    if not (model and at and url):
+        raise arguments.UsageError(
+            f"--summarizer names {args.summarizer[:80]!r}", "Give MODEL@URL, such as qwen3:8b@http://localhost:11434/v1"
+        )
+    return worlddb.EndpointSummarizer(
+        url,
+        model,
+        interface=args.interface,
+        key=os.environ.get(_KEY),
+        max_calls=args.max_calls,
+        max_tokens=args.max_tokens,
+    )
+
+
+COMMANDS = (
+    Command(
+        "consolidate",
+        "sum up worlds, infer edges and sweep what has become stale",
+        _arguments,
+        _consolidate,
+        (
+            ("consolidate --min-age 0 --dry-run", "what would be written, and nothing is"),
+            ("consolidate --min-age 0 --json", "for a program: what was written"),
+        ),
+    ),
+)
