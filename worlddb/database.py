@@ -882,36 +882,26 @@ class Database(WriteCalls):
 
         age, now = _age(min_age) or 0, now_of(self._clock)
         view = self.view(valid=now)
-        closing = [
-            limits.checked_text(each, "a type", limits.MAX_TYPE_BYTES, empty=False)
-            for each in limits.checked_list(close, "close")
-        ]
-        for name in consolidator.NEVER_CLOSED.intersection(closing):
-            raise errors.InputError(f"Edges of the type {name!r} are never inferred", "Leave it out of close")
         given = () if worlds is None else limits.checked_list(worlds, "worlds")
-        within = tuple(bytes.fromhex(view.reference_of(each)) for each in given)
+        if worlds is not None and not given:
+            raise errors.InputError("worlds is empty", "Name some, or leave it out for all")
         wanted = consolidator.Wanted(
             now - age,
             now,
             limits.checked_callable(summarizer, "summarizer") or ExtractiveSummarizer(),
-            within,
-            tuple(dict.fromkeys(closing)),
+            tuple(bytes.fromhex(view.reference_of(each)) for each in given),
+            consolidator.closed_types(close),
             limits.checked_flag(sweep, "sweep"),
             limits.checked_flag(dry_run, "dry_run"),
             _limit(limit),
             limits.checked_callable(progress, "progress"),
             limits.checked_callable(stopped, "stopped") or (lambda: False),
         )
-        if worlds is not None and not within:
-            raise errors.InputError("worlds is empty", "Name some, or leave it out for all")
         writes = wanted.sweep and not wanted.dry_run
         # Vectors come first, since summaries rest on them, and last, since summaries are texts too.
         embedded = self._embedded(wanted.stopped) if writes else 0
-
-        def stale_refs() -> list[str]:
-            return [world.ref for world in self.view(valid=now).stale()]
-
-        done = consolidator.consolidate(self._writer, wanted, stale_refs)
+        stale = lambda: [world.ref for world in self.view(valid=now).stale()]  # noqa: E731
+        done = consolidator.consolidate(self._writer, wanted, stale)
         if writes and not done.busy and not wanted.stopped():
             embedded += self._embedded(wanted.stopped)
             found = self._recluster()

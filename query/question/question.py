@@ -454,6 +454,7 @@ class Request(NamedTuple):
                 f"There is no fusion {errors.shown(self.fusion)}", f"Name one of: {', '.join(FUSIONS)}"
             )
         checked_trust(self.min_trust)
+        limits.checked_flag(self.prefer_summaries, "prefer_summaries")
         least = self.min_confidence
         if least is not None and (type(least) not in (int, float) or not 0 <= least <= 1):
             raise errors.InputError(

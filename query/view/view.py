@@ -837,13 +837,11 @@ class View:
             lanes: what is asked: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom).
             fusion: ``convex`` (a weighted sum), ``rrf`` (reciprocal ranks, §4.3) or ``combmax`` (the stronger).
             asked: when it is asked, by which "last week" is understood; default: the view's valid time.
-            during, overlaps: of each world what is valid throughout a span, or at some instant of it. A hit of the
-                latter has all that was valid in the span, and the answer to the former says what it left out.
+            during, overlaps: what is valid throughout a span (the answer says what it left out), or at an instant of it.
             neighbours: of so many of the best hits of each lane, what an edge joins to them may be a hit too.
             min_trust: only what is trusted so far: ``none``, ``low``, ``fair`` or ``full``, by the least of what was
                 said (``db.trust``) of a world and of all that it rests on. What nothing was said of is fully trusted.
-            trust_weight: how much of a hit's score a lack of trust takes away, from 0 to 1: all of it where there is no
-                trust, two thirds where it is low, one third where it is fair. Four times ``k`` hits are ranked by it.
+            trust_weight: how much of a hit's score (0 to 1) no trust takes away; two thirds of that low, one third fair.
             min_confidence: leave out what is less likely than this (0 to 1) to answer, by the ``confidence`` of hits.
             about: only what refers to each of these persons and things (names or references), and they themselves.
             type, author, speaker: only worlds of one of these types, what one of these wrote, and turns that they said.
@@ -851,8 +849,7 @@ class View:
             properties: only what has these; ``{"priority": {"$gte": 2}}`` compares.
             since, until: only what began to hold at ``since`` or later, and before ``until``.
             include_expired, include_deprecated: also what a deadline hides, and what is deprecated.
-            prefer_summaries: instead of hits the fresh summaries that ``consolidate`` made of their worlds, each
-                once. Stale ones are not used, and the note says how many.
+            prefer_summaries: instead of hits the fresh summaries of their worlds. The note counts stale ones, unused.
 
         What ``about`` to ``until`` ask for has to hold for every hit: ``k`` are found if there are as many.
 
@@ -865,7 +862,6 @@ class View:
         limited = about, speaker, type, author, source, since, until, label, properties
         filters = None if all(each is None for each in limited) else Filters.of(*limited)
         what = question, world, k, exact, choice, _lanes(lanes), fusion, group, neighbours
-        limits.checked_flag(prefer_summaries, "prefer_summaries")
         request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries)
         window = self._showing(include_expired, include_deprecated)
         return _receipted(include_superseded, limited, window, request) if receipt else recall(window, request)

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model import errors, hashing, ids
+from worlddb.log.model import errors, hashing, ids, limits
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes import composed_vectors
 from worlddb.projections.tables.apply import log_marks, mark_rows, settings
@@ -23,7 +23,7 @@ from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome
 from worlddb.reconciler.consolidation import closure, summaries
 from worlddb.reconciler.consolidation.summarizer import ExtractiveSummarizer, Summarizer
-from worlddb.reconciler.edge_types import functional
+from worlddb.reconciler.edge_types import relation_laws
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.transaction import context, inputs
 
@@ -88,6 +88,20 @@ class Wanted(NamedTuple):
     limit: int | None
     progress: Progress | None = None
     stopped: Callable[[], bool] = lambda: False
+
+
+def closed_types(close: Sequence[str]) -> tuple[str, ...]:
+    """The types of edges that are to be inferred, each once.
+
+    Raises:
+        InputError: it is no list of types, or one of them is never inferred.
+    """
+    given = limits.checked_list(close, "close")
+    types = [limits.checked_text(each, "a type", limits.MAX_TYPE_BYTES, empty=False) for each in given]
+    for name in types:
+        if name in NEVER_CLOSED:
+            raise errors.InputError(f"Edges of the type {name!r} are never inferred", "Leave it out of close")
+    return tuple(dict.fromkeys(types))
 
 
 def consolidate(writer: Writer, wanted: Wanted, stale_refs: Callable[[], Sequence[str]]) -> Consolidated:
@@ -327,7 +341,7 @@ def _conflicts(read: summaries.Read, within: Callable[[int], bool]) -> Iterator[
     ctx = read.ctx
     tables = ctx.tables
     known = settings.registered(tables, ctx.draft.seq)
-    for type_name in sorted({each.type for each in known if each.is_functional} - functional.NEVER_FUNCTIONAL):
+    for type_name in sorted({each.type for each in known if each.is_functional} - relation_laws.NEVER_FUNCTIONAL):
         code = tables.type_code(type_name)
         nodes = range(ctx.draft.applier.next_node)
         for place, row in () if code is None else tables.between(nodes, code, None):
@@ -337,7 +351,7 @@ def _conflicts(read: summaries.Read, within: Callable[[int], bool]) -> Iterator[
             if scope is None:
                 continue
             edge = ctx.handled(place, row, type_name)
-            for other, both in functional.unrecorded_conflicts(ctx, ctx.scopes, edge, scope):
+            for other, both in relation_laws.unrecorded_conflicts(ctx, ctx.scopes, edge, scope):
                 key = f"{AUTHOR}/functional/{edge.id.hex()}/{other.id.hex()}/{both.start}/{both.end}"
                 nonce = hashing.keyed(read.secret, hashing.KEYED_EDGE, key.encode())[: ids.NONCE_BYTES]
                 if tables.place_of_key(nonce) is not None:
@@ -348,7 +362,7 @@ def _conflicts(read: summaries.Read, within: Callable[[int], bool]) -> Iterator[
                     target_ref=ctx.lineage(other.target),
                     home=ctx.lineage(edge.home),
                     key=key,
-                    properties={functional.RELATION: type_name},
+                    properties={relation_laws.RELATION: type_name},
                     valid_from=both.start,
                     valid_to=None if both.is_open else both.end,
                     why=f"{type_name} became functional",
