@@ -313,8 +313,9 @@ class _Run:
         self._done = self._done._replace(left=self._done.left + len(some))
 
     def _name(self) -> str:
-        name = getattr(self._wanted.summarizer, "name", None)
-        return name if isinstance(name, str) else type(self._wanted.summarizer).__name__
+        given = self._wanted.summarizer
+        names = (getattr(given, each, None) for each in ("name", "__name__"))
+        return next((name for name in names if isinstance(name, str)), type(given).__name__)
 
     def _text(self, each: summaries.Due) -> str:
         """What the summarizer says; empty if it failed, or is asked no more. Its failures stop nothing else."""

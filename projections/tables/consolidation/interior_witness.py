@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from worlddb.log.model import hashing, ids, times
-from worlddb.projections.tables.names.canonical import type_digest
+from worlddb.projections.tables.names.canonical import NO_TYPE, type_digest
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import TableReads
 from worlddb.projections.tables.storage import schema
@@ -32,6 +32,10 @@ def summary_node(tables: TableReads, secret: bytes, world: int) -> int | None:
     """The node of that summary, if there ever was one. Whether it holds, and where it lies, is not looked at."""
     key = summary_key(tables.node(world).lineage)
     return tables.node_of(ids.Lineage(hashing.keyed_lineage(secret, key.encode())))
+
+
+_NO_DETAILS: Final = frozenset({SUMMARY_TYPE, NO_TYPE})
+"""Of an erased text the type is gone: nothing can be made of it."""
 
 
 class Inside(NamedTuple):
@@ -63,10 +67,9 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
     seq, valid = moment
     start, end = times.ALWAYS, times.FOREVER
     own = asof.version_at(tables, world, moment)
-    bodies = set() if own is None else {own.row.body + own.row.type}
+    bodies = set() if own is None else {own.row.body}
     members: list[int] = []
     read = 0
-    # Of an erased text the type is gone too, so that its erasure is another witness.
     seen, level = {world}, [world]
     while level:
         below: list[int] = []
@@ -87,7 +90,7 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
                         start = max(start, bound)
                     else:
                         end = min(end, bound)
-            if version is None or version.row.type == SUMMARY_TYPE or not validity[0].contains(valid):
+            if version is None or version.row.type in _NO_DETAILS or not validity[0].contains(valid):
                 continue
             if marks is not None:
                 deadline = marks.deadline(target)
@@ -99,7 +102,7 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
                 members.append(target)
             if target not in seen:
                 seen.add(target)
-                bodies.add(version.row.body + version.row.type)
+                bodies.add(version.row.body)
                 below.append(target)
         level = sorted(below)
     witness = sha256(b"".join(sorted(bodies))).hexdigest()

@@ -1,0 +1,544 @@
+"""Consolidation: summaries, the closure and the sweep, whatever comes between, and in whichever step it is killed."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from worlddb import Consolidated, Database, InputError, LimitExceeded, ManualClock, Member, ModelUnavailable
+
+NOW = 1_800_000_000_000_000
+SECOND = 1_000_000
+KILLS = 8
+
+
+class Killed(BaseException):
+    """The process is gone, as far as the store is concerned: nothing catches this."""
+
+
+class Points:
+    """Counts the places at which a run may be killed, and kills it at one of them."""
+
+    def __init__(self, at: int | None = None) -> None:
+        self.passed, self.at = 0, at
+
+    def passing(self) -> None:
+        self.passed += 1
+        if self.passed == self.at:
+            raise Killed
+
+
+class Ticking(ManualClock):
+    """Stands still; each look at it is a place to be killed at."""
+
+    def __init__(self, points: Points, start: int = NOW) -> None:
+        super().__init__(start)
+        self.points = points
+
+    def now(self) -> int:
+        self.points.passing()
+        return self.value
+
+
+class Drawn:
+    """Randomness that follows from the commits that are there, so that a step done again draws what it drew."""
+
+    def __init__(self, points: Points, seed: int = 0) -> None:
+        self.points, self.seed, self.at, self.head = points, seed, 0, -1
+        self.db: Database | None = None
+
+    def bytes(self, count: int) -> bytes:
+        self.points.passing()
+        head = 0 if self.db is None else self.db._reader.head()
+        self.at = 0 if head != self.head else self.at + 1
+        self.head = head
+        found = b""
+        while len(found) < count:
+            found += blake2b(repr((self.seed, head, self.at, len(found))).encode()).digest()
+        return found[:count]
+
+
+def opened(path: Path, points: Points) -> Database:
+    drawn = Drawn(points)
+    db = worlddb.open(path, author="ada", embedder=None, clock=Ticking(points), entropy=drawn)
+    drawn.db = db
+    return db
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", author="ada", embedder=None) as found:
+        yield found
+
+
+def topic(db: Database, facts: int = 3, name: str = "Porto", world: Any = None) -> tuple[str, list[str]]:
+    made = db.create("Topic", name, world=world, valid_from="2026-01-01").ref
+    texts = [f"On day {day} we saw bridge {day}." for day in range(facts)]
+    return made, [db.create("Fact", "", content=text, world=made, valid_from="2026-01-02").ref for text in texts]
+
+
+def short(db: Database, *topics: str, depth: int = 1) -> worlddb.Subgraph:
+    return db.view().query(seeds=topics).traverse("contains", depth=depth).prefer_summaries().run()
+
+
+def wrote(done: Consolidated) -> tuple[int, int, int, int, int]:
+    return len(done.summaries), done.closed, done.retracted, done.conflicts, done.marked
+
+
+# -- summaries
+
+
+def test_a_world_gets_a_summary_of_its_own_sentences_that_leads_to_what_it_was_made_of(db: Database) -> None:
+    trip, facts = topic(db)
+    (made,) = db.consolidate(min_age=0).summaries
+    summary = db.view().get(made)
+    assert summary is not None and (summary.type, summary.author) == ("Summary", "worlddb.consolidate")
+    assert summary.content.splitlines() == [f"2026-01-02: On day {day} we saw bridge {day}." for day in range(3)]
+    assert summary.source == {"by": "worlddb.consolidate", "summarizer": "extractive/1"}
+    assert [edge.target for edge in db.view().edges(made, type="derived_from", direction="out")] == facts
+    assert db.view().containers(made) == [trip] and summary.properties["details"] == 3
+    assert db.verify(deep=True).ok
+
+
+def test_a_second_run_writes_nothing_and_a_dry_one_leaves_the_root(db: Database) -> None:
+    topic(db, name="one")
+    trip, facts = topic(db, name="two")
+    db.link(facts[0], "causes", facts[1])
+    db.link(facts[1], "causes", facts[2])
+    before = db.head()
+    planned = db.consolidate(min_age=0, dry_run=True)
+    assert db.head() == before and wrote(planned) == (2, 1, 0, 0, 0) and trip in planned.summaries
+    assert wrote(db.consolidate(min_age=0)) == (2, 1, 0, 0, 0)
+    before = db.head()
+    again = db.consolidate(min_age=0)
+    assert db.head() == before and (again.events, again.commits) == (0, 0)
+
+
+def test_only_worlds_of_an_age_inside_what_is_named_are_summed_up_and_so_many(tmp_path: Path) -> None:
+    clock = ManualClock(NOW)
+    with worlddb.open(tmp_path / "store", embedder=None, clock=clock) as db:
+        around = db.create("Project", "all").ref
+        old, _ = topic(db, name="old", world=around)
+        clock.advance(100 * SECOND)
+        young, _ = topic(db, name="young")
+        clock.advance(SECOND)
+        assert db.consolidate(min_age=102, dry_run=True).summaries == ()
+        assert set(db.consolidate(min_age=50, dry_run=True).summaries) == {old, around}
+        assert db.consolidate(min_age=0, worlds=[young], dry_run=True).summaries == (young,)
+        first = db.consolidate(min_age=0, limit=1)
+        assert len(first.summaries) == 1 and first.left == 2
+        assert len(db.consolidate(min_age=0).summaries) == 2
+
+
+@pytest.mark.parametrize("change", ["add", "revise", "retire", "move", "hide", "deeper", "unlink"])
+def test_whatever_changes_inside_makes_a_summary_stale_and_the_next_run_revises_it(db: Database, change: str) -> None:
+    trip, facts = topic(db)
+    day = db.create("Day", "first", world=trip, valid_from="2026-01-01").ref
+    meal = db.create("Fact", "", content="We ate fish.", world=day, valid_from="2026-01-02").ref
+    made = dict(zip(["day", "trip"], db.consolidate(min_age=0).summaries, strict=True))["trip"]
+    assert short(db, trip).refs == (made,)
+    match change:
+        case "add":
+            db.create("Fact", "", content="It rained.", world=trip, valid_from="2026-01-03")
+        case "revise":
+            db.revise(facts[0], content="We saw nothing.")
+        case "retire":
+            db.retire(facts[0])
+        case "move":
+            db.move(facts[0], db.create("Topic", "elsewhere").ref)
+        case "hide":
+            db.deprecate(facts[0])
+        case "deeper":
+            db.retire(meal)
+        case "unlink":
+            other = db.create("Topic", "other", valid_from="2026-01-01").ref
+            db.link(other, "contains", facts[0])
+            (edge,) = [each for each in db.view().edges(facts[0], type="contains") if each.source == trip]
+            db.unlink(edge)
+    told = short(db, trip)
+    assert made not in told.refs and "1 stale and left out" in told.stages[2].note
+    hits = db.view().recall("bridge", prefer_summaries=True)
+    assert made not in {hit.ref for hit in hits.hits} and "stale" in hits.note
+    again = db.consolidate(min_age=0)
+    assert made in again.summaries and short(db, trip).refs == (made,)
+    assert len(db.view().history(made)) == 2
+    assert db.consolidate(min_age=0).events == 0
+
+
+def test_a_summary_is_of_its_time_and_older_views_read_the_details(db: Database) -> None:
+    trip, facts = topic(db)
+    before = db.head()
+    db.consolidate(min_age=0)
+    then = db.view(valid="2026-02-01").query(seeds=trip).traverse("contains").prefer_summaries()
+    assert set(then.run().refs) == set(facts)
+    known = db.view(seq=before.seq).query(seeds=trip).traverse("contains").prefer_summaries()
+    assert set(known.run().refs) == set(facts)
+
+
+def test_an_erased_detail_takes_the_summary_with_it_and_the_next_is_of_what_is_left(db: Database) -> None:
+    trip, facts = topic(db)
+    (made,) = db.consolidate(min_age=0).summaries
+    db.erase(facts[1], reason="request 7")
+    assert all(world.erased or world.type == "Fact" for world in short(db, trip).nodes)
+    db.consolidate(min_age=0)
+    (found,) = short(db, trip).nodes
+    assert "bridge 1" not in found.content and "bridge 2" in found.content and db.consolidate(min_age=0).events == 0
+
+
+# -- reading summaries first
+
+
+def test_summaries_first_read_nothing_beneath_and_lead_to_the_same_leaves(db: Database) -> None:
+    topics = [topic(db, 10, f"topic {number}") for number in range(4)]
+    refs = [trip for trip, _ in topics]
+    full = db.view().query(seeds=refs).traverse("contains").run()
+    db.consolidate(min_age=0)
+    short(db, *refs)
+    told = short(db, *refs)
+    assert {world.type for world in told.nodes} == {"Summary"} and len(told.nodes) == 4
+    assert all(world.rests_on_more and not world.rests_on for world in told.nodes)
+    assert told.records_read * 5 <= db.view().query(seeds=refs).traverse("contains").run().records_read
+    reached = db.view().query(seeds=told.refs).traverse("derived_from").run()
+    assert set(reached.refs) == set(full.refs)
+
+
+def test_a_walk_inside_a_confined_view_is_cut_too_and_tells_nothing_from_outside(db: Database) -> None:
+    around = db.create("Project", "all", valid_from="2026-01-01").ref
+    trip, facts = topic(db, world=around)
+    inner = dict(zip(["trip", "all"], db.consolidate(min_age=0).summaries, strict=True))["trip"]
+    confined = db.view(world=around)
+    assert confined.query(seeds=trip).traverse("contains").prefer_summaries().run().refs == (inner,)
+    deeper = db.view(world=trip).query(seeds=facts).prefer_summaries().run()
+    assert deeper.refs == (inner,)
+
+
+def test_a_recall_gives_each_summary_once_for_all_that_it_sums_up(db: Database) -> None:
+    trip, _ = topic(db, 5)
+    alone = db.create("Fact", "", content="A bridge by itself.").ref
+    (made,) = db.consolidate(min_age=0).summaries
+    found = db.view().recall("bridge", k=3, prefer_summaries=True)
+    assert {hit.ref for hit in found.hits} == {made, alone} and "shown by the summaries" in found.note
+    assert db.view().recall("bridge", k=3).note == ""
+    with pytest.raises(InputError):
+        db.view().recall("bridge", prefer_summaries=1)  # type: ignore[arg-type]
+
+
+def test_what_is_kept_of_fresh_summaries_follows_every_change(db: Database, root_seed: int) -> None:
+    draw = random.Random(root_seed)
+    trips = [topic(db, 4, f"trip {number}") for number in range(3)]
+    refs, facts = [trip for trip, _ in trips], [fact for _, some in trips for fact in some]
+    for _ in range(12):
+        db.consolidate(min_age=0, worlds=[draw.choice(refs)], sweep=False)
+        match draw.randrange(4):
+            case 0:
+                db.retire(draw.choice(facts))
+            case 1:
+                db.create("Fact", "", content=str(draw.random()), world=draw.choice(refs), valid_from="2026-01-02")
+            case 2:
+                db.reassert(draw.choice(facts)) if draw.random() < 0.5 else db.deprecate(draw.choice(facts))
+            case _:
+                pass
+        warm = short(db, *refs)
+        with worlddb.open(db.path, create=False, embedder=None) as other:
+            assert short(other, *refs).refs == warm.refs
+
+
+# -- a summarizer of somebody's
+
+
+def test_a_summarizer_that_fails_loses_nothing_and_is_not_asked_forever(db: Database) -> None:
+    trips = [topic(db, 2, f"trip {number}")[0] for number in range(6)]
+    asked: list[str] = []
+
+    def failing(world: Member, members: Sequence[Member], /) -> str:
+        asked.append(world.ref)
+        raise ModelUnavailable("it is down")
+
+    done = db.consolidate(min_age=0, summarizer=failing)
+    assert (done.summaries, done.left, len(asked)) == ((), 6, 3) and [ref for ref, _ in done.failed] == asked
+    assert set(asked) <= set(trips) and all("it is down" in why for _, why in done.failed)
+
+    def bounded(world: Member, members: Sequence[Member], /) -> str:
+        if len(asked) >= 5:
+            raise LimitExceeded("spent")
+        asked.append(world.ref)
+        return f"{world.name}: {len(members)}"
+
+    done = db.consolidate(min_age=0, summarizer=bounded)
+    assert (len(done.summaries), done.left) == (2, 4)
+    made = db.view().get(done.summaries[0])
+    assert made is not None and made.content == "trip 0: 2" and made.source["summarizer"] == "bounded"
+    assert len(db.consolidate(min_age=0).summaries) == 4
+
+
+def test_what_a_summarizer_said_is_not_asked_again_by_a_replay_or_a_rebuild(db: Database, tmp_path: Path) -> None:
+    trip, _ = topic(db)
+    (made,) = db.consolidate(min_age=0, summarizer=lambda world, members: "a model's words").summaries
+    db.rebuild()
+    assert db.replay(tmp_path / "again").matches_recorded
+    with worlddb.open(tmp_path / "again", embedder=None) as again:
+        found = again.view().get(made)
+        assert found is not None and found.content == "a model's words"
+    told = db.redecide()
+    assert not told.differing and not told.undecidable
+
+
+def test_others_write_while_a_summarizer_thinks_and_it_is_asked_of_what_is_there_then(db: Database) -> None:
+    trip, facts = topic(db)
+    seen: list[int] = []
+
+    def slow(world: Member, members: Sequence[Member], /) -> str:
+        if not seen:
+            db.revise(facts[0], content="We saw nothing.", valid_from="2026-01-02")
+        seen.append(len(members))
+        return " ".join(member.content for member in members)
+
+    (made,) = db.consolidate(min_age=0, summarizer=slow).summaries
+    found = db.view().get(made)
+    assert found is not None and "We saw nothing." in found.content and len(seen) == 2
+
+
+# -- the closure, beside a plain model
+
+
+def drawn_graph(db: Database, draw: random.Random) -> list[str]:
+    world = db.create("Topic", "all", valid_from="2000-01-01").ref
+    nodes = [db.create("Event", str(at), world=world, valid_from="2000-01-01").ref for at in range(6)]
+    for _ in range(draw.randrange(4, 11)):
+        one, other = sorted(draw.sample(range(6), 2))
+        start = draw.randrange(6)
+        end = draw.choice([None, draw.randrange(start + 1, 8)])
+        db.link(nodes[one], "causes", nodes[other], valid_from=start, **({} if end is None else {"valid_to": end}))
+    return nodes
+
+
+def holding(db: Database, nodes: list[str], at: int) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """The pairs that stated edges, and inferred ones, join at a time."""
+    view = db.view(valid=at)
+    found = [edge for node in nodes for edge in view.edges(node, type="causes", direction="out")]
+    stated = {(edge.source, edge.target) for edge in found if not edge.properties.get("inferred")}
+    inferred = [(edge.source, edge.target) for edge in found if edge.properties.get("inferred")]
+    assert len(inferred) == len(set(inferred)), "one edge stands for two ends at a time"
+    for edge in found:
+        for part in edge.properties.get("via", ()):
+            assert view.edge(part).valid.start <= at < view.edge(part).valid.end, "each part holds"
+    return stated, set(inferred)
+
+
+def closed(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """What follows from pairs by one step after another, and is not among them."""
+    found = set(pairs)
+    while more := {(a, d) for a, b in found for c, d in found if b == c} - found:
+        found |= more
+    return found - pairs
+
+
+def check_closure(folder: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    with worlddb.open(folder, embedder=None) as db:
+        nodes = drawn_graph(db, draw)
+        for _ in range(3):
+            db.consolidate(min_age=0, sweep=False, close=("causes",))
+            for at in range(9):
+                stated, inferred = holding(db, nodes, at)
+                assert inferred == closed(stated), f"seed {seed}, time {at}"
+            assert db.consolidate(min_age=0, sweep=False, close=("causes",)).events == 0
+            some = [edge for node in nodes for edge in db.view().edges(node, type="causes", direction="out")]
+            for edge in draw.sample(some, min(len(some), 2)):
+                if draw.random() < 0.5:
+                    db.unlink(edge)
+                else:
+                    db.retire(edge, at=draw.randrange(8))
+
+
+def test_the_closure_is_that_of_a_plain_model_at_every_time(tmp_path: Path, root_seed: int) -> None:
+    for seed in range(root_seed, root_seed + 3):
+        check_closure(tmp_path / str(seed), seed)
+
+
+@pytest.mark.soak
+def test_the_closure_is_that_of_a_plain_model_on_many_graphs(memory: Path, root_seed: int) -> None:
+    for seed in range(root_seed, root_seed + 300):
+        check_closure(memory / str(seed), seed)
+        shutil.rmtree(memory / str(seed))
+
+
+def test_an_inferred_edge_is_at_home_where_all_its_parts_are_seen(db: Database) -> None:
+    around = db.create("Project", "all", valid_from="2026-01-01").ref
+    (one, here), (_, there) = topic(db, 2, "one", around), topic(db, 2, "two", around)
+    db.link(here[0], "causes", there[0])
+    db.link(there[0], "causes", here[1])
+    assert db.consolidate(min_age=0).closed == 1
+    assert [edge.home for edge in db.view().edges(here[0], type="causes") if edge.properties] == [around]
+    assert db.view(world=one).edges(here[0], type="causes") == []
+
+
+# -- the sweep
+
+
+def test_edges_that_were_there_before_their_type_became_functional_are_judged_once(db: Database) -> None:
+    ana, porto, riga = (db.create("Entity", name, valid_from="2026-01-01").ref for name in ("Ana", "Porto", "Riga"))
+    db.register("implies")
+    for place in (porto, riga):
+        db.link(ana, "implies", place, valid_from="2026-01-02")
+    assert db.consolidate(min_age=0).conflicts == 0
+    db.register("implies", functional=True)
+    assert db.consolidate(min_age=0).conflicts == 1
+    (conflict,) = db.view().conflicts(porto)
+    assert conflict.properties == {"functional": "implies"} and db.consolidate(min_age=0).events == 0
+    db.unlink(conflict)
+    assert db.consolidate(min_age=0).conflicts == 0, "what somebody decided stands"
+
+
+def test_what_rests_on_something_that_has_ended_is_labelled_until_it_is_not(db: Database) -> None:
+    ground = db.create("Fact", "", content="The office is in Porto.", valid_from="2026-01-01").ref
+    plan = db.create("Plan", "", content="Meet in Porto.", valid_from="2026-01-02").ref
+    mine = db.create("Plan", "", content="Mine.", labels=["stale"]).ref
+    db.link(plan, "derived_from", ground)
+    db.retire(ground)
+    assert db.consolidate(min_age=0).marked == 1
+    assert {world.ref for world in db.view().find(label="stale")} == {plan, mine}
+    assert db.consolidate(min_age=0).events == 0
+    db.reassert(ground)
+    db.revise(plan, content="Meet in Porto again.")
+    assert db.consolidate(min_age=0).unmarked == 1
+    assert {world.ref for world in db.view().find(label="stale")} == {mine}
+
+
+# -- killed, stopped, twice at once
+
+
+def filled(path: Path) -> None:
+    """A store with something for every step to do."""
+    with worlddb.open(path, author="ada", embedder=None, clock=ManualClock(NOW - 1_000 * SECOND)) as db:
+        for number in range(3):
+            trip, facts = topic(db, 3, f"trip {number}")
+            db.create("Day", "first", world=trip, valid_from="2026-01-01")
+            db.link(facts[0], "causes", facts[1])
+            db.link(facts[1], "causes", facts[2])
+        day = db.view().find(name="first")[0]
+        db.create("Fact", "", content="We ate fish.", world=day, valid_from="2026-01-02")
+        for name in ("Anna Petrova", "Anna Petrowa"):
+            db.create("Person", name, content="A physicist.", valid_from="2026-01-01")
+        ends = [db.create("Place", name, valid_from="2026-01-01").ref for name in ("Ana", "Porto", "Riga")]
+        db.link(ends[0], "implies", ends[1], valid_from="2026-01-02")
+        db.link(ends[0], "implies", ends[2], valid_from="2026-01-02")
+        db.register("implies", functional=True)
+        plan = db.create("Plan", "", content="Go.", valid_from="2026-01-02").ref
+        db.link(plan, "derived_from", ends[1])
+        db.retire(ends[1], at="2026-06-01")
+
+
+def slept(path: Path, points: Points) -> tuple[int, str]:
+    with opened(path, points) as db:
+        told = {"progress": lambda *step: points.passing(), "stopped": lambda: points.passing() is not None}
+        done = db.consolidate(min_age=0, summarizer=Said(points), **told)
+        assert not done.busy
+        head = db.head()
+        return head.seq, head.root
+
+
+class Said:
+    """A model that may be killed too; what it says follows from what it is shown."""
+
+    name = "said"
+
+    def __init__(self, points: Points) -> None:
+        self.points = points
+
+    def __call__(self, world: Member, members: Sequence[Member], /) -> str:
+        self.points.passing()
+        return f"{world.name}: {', '.join(sorted(member.content or member.name for member in members))}"
+
+
+def check_kills(folder: Path, kills: int, draw: random.Random) -> None:
+    filled(folder / "made")
+    shutil.copytree(folder / "made", folder / "whole")
+    points = Points()
+    expected = slept(folder / "whole", points)
+    assert points.passed > 60, "the run was not trivial"
+    with opened(folder / "whole", Points()) as db:
+        assert db.consolidate(min_age=0, summarizer=Said(Points())).events == 0
+        assert (db.head().seq, db.head().root) == expected and len(db.proposals()) == 1
+    for _ in range(kills):
+        at = draw.randrange(1, points.passed + 1)
+        shutil.copytree(folder / "made", folder / "killed")
+        with pytest.raises(Killed):
+            slept(folder / "killed", Points(at))
+        assert slept(folder / "killed", Points()) == expected, f"killed at point {at} of {points.passed}"
+        shutil.rmtree(folder / "killed")
+
+
+def test_a_run_killed_anywhere_is_ended_by_the_next_as_an_undisturbed_one(memory: Path, root_seed: int) -> None:
+    check_kills(memory, KILLS, random.Random(root_seed))
+
+
+@pytest.mark.soak
+def test_runs_killed_at_five_hundred_points_are_ended_by_the_next(memory: Path, root_seed: int) -> None:
+    check_kills(memory, 500, random.Random(root_seed))
+
+
+def test_it_ends_between_steps_once_it_is_stopped_and_goes_on_where_it_was(db: Database) -> None:
+    for number in range(3):
+        topic(db, 2, f"trip {number}")
+    told: list[str] = []
+    done = db.consolidate(
+        min_age=0,
+        summarizer=lambda world, members: world.name,
+        progress=lambda what, step, total: told.append(what),
+        stopped=lambda: "summing up" in told,
+    )
+    assert done.stopped and (len(done.summaries), done.left) == (1, 2)
+    assert len(db.consolidate(min_age=0).summaries) == 2
+
+
+def test_one_process_at_a_time_does_it(db: Database) -> None:
+    topic(db)
+    inner: list[Consolidated] = []
+
+    def asks(world: Member, members: Sequence[Member], /) -> str:
+        with worlddb.open(db.path, create=False, embedder=None) as other:
+            inner.append(other.consolidate(min_age=0))
+        return "short"
+
+    assert len(db.consolidate(min_age=0, summarizer=asks).summaries) == 1
+    assert inner[0].busy and inner[0].events == 0
+
+
+def test_a_handle_with_a_thread_consolidates_behind_its_writes(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        worlddb.open(tmp_path / "other", consolidate=0)
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        trip, _ = topic(db)
+    with worlddb.open(tmp_path / "store", embedder=None, background=True, consolidate=0) as db:
+        db.create("Fact", "", content="It rained.", world=trip, valid_from="2026-01-02")
+        assert db.keep_up(wait_seconds=30) and db.background_error is None
+        assert [world.type for world in short(db, trip).nodes] == ["Summary"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"min_age": -1},
+        {"min_age": True},
+        {"min_age": 0, "close": ["contains"]},
+        {"min_age": 0, "close": "causes"},
+        {"min_age": 0, "worlds": []},
+        {"min_age": 0, "summarizer": "model"},
+        {"min_age": 0, "limit": 0},
+        {"min_age": 0, "dry_run": 1},
+    ],
+)
+def test_wrong_arguments_are_told_and_write_nothing(db: Database, wrong: dict[str, Any]) -> None:
+    topic(db)
+    before = db.head()
+    with pytest.raises(worlddb.WorldDBError):
+        db.consolidate(**wrong)
+    assert db.head() == before
