@@ -855,7 +855,7 @@ class Database(WriteCalls):
         sweep: bool = True,
         dry_run: bool = False,
         limit: int | None = None,
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Callable[[str, int, int], object] | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> Consolidated:
         """Sum up worlds, infer edges and sweep: a store's sleep (paper §6). See ``docs/consolidation.md``.

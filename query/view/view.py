@@ -837,11 +837,11 @@ class View:
             lanes: what is asked: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom).
             fusion: ``convex`` (a weighted sum), ``rrf`` (reciprocal ranks, §4.3) or ``combmax`` (the stronger).
             asked: when it is asked, by which "last week" is understood; default: the view's valid time.
-            during, overlaps: what is valid throughout a span (the answer says what it left out), or at an instant of it.
+            during, overlaps: what is valid throughout a span (the answer says what it left out), or at some time of it.
             neighbours: of so many of the best hits of each lane, what an edge joins to them may be a hit too.
             min_trust: only what is trusted so far: ``none``, ``low``, ``fair`` or ``full``, by the least of what was
                 said (``db.trust``) of a world and of all that it rests on. What nothing was said of is fully trusted.
-            trust_weight: how much of a hit's score (0 to 1) no trust takes away; two thirds of that low, one third fair.
+            trust_weight: how much of a hit's score (0 to 1) no trust takes away; low two thirds of it, fair a third.
             min_confidence: leave out what is less likely than this (0 to 1) to answer, by the ``confidence`` of hits.
             about: only what refers to each of these persons and things (names or references), and they themselves.
             type, author, speaker: only worlds of one of these types, what one of these wrote, and turns that they said.

@@ -41,7 +41,7 @@ MOST_FAILURES: Final = 3
 """After so many failures in a row a summarizer is asked no more in this run."""
 MOST_TOLD: Final = 200
 
-Progress = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], object]
 """Told of what is done, how much of it, and of how much."""
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 

@@ -46,7 +46,10 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         | {"first_inside_ms", "first_outside_ms", "first_cold_ms", "same_answers", "neighbours_ratio"},
     ),
     "commits": (("--nodes", "40", "--commits", "4"), {"p50_ms", "p95_ms", "floor_p50_ms", "ratio"}),
-    "consolidation": (("--facts", "40", "--topics", "4", "--runs", "2"), {"by_size"}),
+    "consolidation": (
+        ("--facts", "40", "--topics", "4", "--runs", "2"),
+        {"summary_first_ratio", "full_ms", "summary_first_ms", "records_read"},
+    ),
     "worlds": (
         ("--members", "5", "40", "--depths", "1", "3", "--edits", "2"),
         {"p50_ms", "cpu_p50_ms", "bytes_per_edit", "ratios"},
