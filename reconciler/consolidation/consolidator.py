@@ -138,7 +138,7 @@ class _Run:
         failed = tuple(islice(self._failed.items(), MOST_TOLD))
         return self._done._replace(failed=failed, stopped=stopped)
 
-    def _step(self, what: str, step: Callable[[Callable[[int, int], None]], None]) -> None:
+    def _step(self, what: str, step: Callable[[Callable[[int, int], object]], None]) -> None:
         if not self._wanted.stopped():
             told = self._wanted.progress
             step(lambda done, total: None if told is None else told(what, done, total))
@@ -183,7 +183,7 @@ class _Run:
             )
         return receipt
 
-    def _write(self, commands: Sequence[cmd.Command], told: Callable[[int, int], None]) -> int:
+    def _write(self, commands: Sequence[cmd.Command], told: Callable[[int, int], object]) -> int:
         """Write commands some at a time; how many were. What is refused by itself is left out."""
         done = 0
         for start in range(0, len(commands), COMMANDS_AT_ONCE):
@@ -199,7 +199,7 @@ class _Run:
 
     # -- closure
 
-    def _close(self, type_name: str, told: Callable[[int, int], None]) -> None:
+    def _close(self, type_name: str, told: Callable[[int, int], object]) -> None:
         try:
             with self._writer.env.read() as txn:
                 ctx = self._read(txn).ctx
@@ -220,7 +220,7 @@ class _Run:
 
     # -- the sweep
 
-    def _judge(self, told: Callable[[int, int], None]) -> None:
+    def _judge(self, told: Callable[[int, int], object]) -> None:
         """Record the conflicts of edges that were there before their type became functional."""
         with self._writer.env.read() as txn:
             read = self._read(txn)
@@ -228,7 +228,7 @@ class _Run:
         found = len(commands) if self._wanted.dry_run else self._write(commands, told)
         self._done = self._done._replace(conflicts=self._done.conflicts + found)
 
-    def _mark(self, stale_refs: Callable[[], Sequence[str]], told: Callable[[int, int], None]) -> None:
+    def _mark(self, stale_refs: Callable[[], Sequence[str]], told: Callable[[int, int], object]) -> None:
         """Label what rests on something that holds no more, and take the label off what does not any more."""
         stale = [bytes.fromhex(ref) for ref in stale_refs()]
         with self._writer.env.read() as txn:
@@ -248,7 +248,7 @@ class _Run:
 
     # -- summaries
 
-    def _sum_up(self, told: Callable[[int, int], None]) -> None:
+    def _sum_up(self, told: Callable[[int, int], object]) -> None:
         with self._writer.env.read() as txn:
             read = self._read(txn)
             levels = list(summaries.heights(read.ctx.tables, read.moment, self._within(read.ctx)))
