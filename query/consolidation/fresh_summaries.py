@@ -111,8 +111,6 @@ class Summaries:
         self._known: dict[int, Fresh | None] = {}
         self._kept = snapshot.kept_between(FreshKept)
         self._shows_all = snapshot.shows != visible.BY_DEFAULT
-        self.read = 0
-        """How many members were looked at to tell whether a summary is fresh."""
         self.stale: set[int] = set()
         """The summaries that were found to be stale."""
 
@@ -171,7 +169,6 @@ class Summaries:
             return fresh
         marks = witness.Marks(snapshot.hides, snapshot.deadline) if snapshot.has_marks else None
         now = witness.inside_of(tables, world, moment, marks)
-        self.read += now.read
         if snapshot.details(seen.row.seq, seen.row.details).properties.get(witness.WITNESS) != now.witness:
             self.stale.add(node)
             return None
@@ -196,9 +193,3 @@ def containers_summed_up(snapshot: visible.VisibleSnapshot, node: int) -> Iterat
         found = summaries.of(place.source)
         if found is not None and found.node != node:
             yield found
-
-
-def looked_at_in(snapshot: visible.VisibleSnapshot) -> int:
-    """How many members a read has looked at so far to tell whether summaries are fresh."""
-    found = snapshot.kept.get(Summaries)
-    return found.read if isinstance(found, Summaries) else 0

@@ -231,7 +231,7 @@ def _answer(window: Window, selection: operators.Selection, found: RankedStart, 
         identities=_identities(selection),
         stages=tuple(watch.stages),
         exact=found.exact,
-        records_read=ground.looked_at + summaries.looked_at_in(snapshot) + len(nodes) + len(edges),
+        records_read=ground.looked_at + len(nodes) + len(edges),
         note=joined((*selection.unresolved, found.note or missing_handlers(window.spec))),
     )
 

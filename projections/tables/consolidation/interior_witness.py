@@ -42,14 +42,13 @@ class Inside(NamedTuple):
     """What holds inside a world at a moment.
 
     ``members`` are those that it contains directly, in log order. ``start`` and ``end`` bound the valid times around
-    the moment's at which all of it is the same, as known at the moment's commit; ``read`` counts the rows looked at.
+    the moment's at which all of it is the same, as known at the moment's commit.
     """
 
     witness: str
     members: tuple[int, ...]
     start: int
     end: int
-    read: int
 
 
 class Marks(NamedTuple):
@@ -69,14 +68,12 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
     own = asof.version_at(tables, world, moment)
     bodies = set() if own is None else {own.row.body}
     members: list[int] = []
-    read = 0
     seen, level = {world}, [world]
     while level:
         below: list[int] = []
         for place, row in tables.between(level, schema.CONTAINS_CODE, None, known_by=seq):
             if row.unlinked <= seq:
                 continue
-            read += 1
             target = row.target
             version = asof.version_at(tables, target, moment)
             validity: list[times.Validity] = [asof.edge_validity(tables, place, row, seq)]
@@ -106,4 +103,4 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
                 below.append(target)
         level = sorted(below)
     witness = sha256(b"".join(sorted(bodies))).hexdigest()
-    return Inside(witness, tuple(sorted(set(members))), start, end, read)
+    return Inside(witness, tuple(sorted(set(members))), start, end)
