@@ -809,6 +809,7 @@ class WriteCalls(ABC):
         Raises:
             InputError: no node type is given, and no profile of that name ships.
         """
+        limits.checked_text(profile, "profile", limits.MAX_TYPE_BYTES)
         if not node_types and not relations and profile in cmd.PROFILES:
             node_types, relations = cmd.PROFILES[profile]
         types = _texts(node_types, "node_types")

@@ -45,7 +45,7 @@ def completed(script: Path, *words: str) -> set[str]:
 
 def test_every_command_is_completed_and_each_of_them_has_its_own_options(script: Path) -> None:
     assert completed(script, "worlddb", "") == {command.name for command in COMMANDS}
-    assert completed(script, "worlddb", "rec") == {"recall", "recluster"}
+    assert completed(script, "worlddb", "rec") == {"recall", "receipts", "recluster"}
     assert completed(script, "worlddb", "--store", "x", "--json", "rep") == {"replay"}
     assert completed(script, "worlddb", "recall", "--con") == {"--confine"}
     assert completed(script, "worlddb", "verify", "--con") == set()
@@ -59,7 +59,7 @@ def test_every_command_is_completed_and_each_of_them_has_its_own_options(script:
         (("export", "--format", ""), {"bundle", "jsonl"}),
         (("completion", ""), set(SHELLS)),
         (("rebuild", "text", ""), {"tables", "text", "vectors"}),
-        (("link", "Mara", "sup"), {"supersedes"}),
+        (("link", "Mara", "sup"), {"supersedes", "supports"}),
         (("at", "2026-03-01", "chi"), {"children"}),
         (("at", "2026-03-01", "ret"), set()),
     ],
