@@ -261,6 +261,7 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.Tune: _for_world(configuration.set_thresholds),
     cmd.Untune: _for_world(configuration.take_thresholds_back),
     cmd.Trust: trust,
+    cmd.Guard: _for_world(configuration.set_guard),
     cmd.UseSpace: change_space,
     cmd.DropSpace: change_space,
 }

@@ -14,6 +14,8 @@ from msgspec.structs import replace
 from worlddb.log.model import errors, times
 from worlddb.log.model.clock import RELEASED_AT, Clock, Entropy, now_of
 from worlddb.log.model.events import NONE, Erased, StoreCreated
+from worlddb.log.redaction import credentials
+from worlddb.log.redaction.personal_data import Redactor
 from worlddb.log.store import copies, environment, group_commit
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections import runner, scrub
@@ -27,6 +29,7 @@ from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.entity_resolution import equivalence, namesakes
 from worlddb.reconciler.erasure import erasure_plan, extraction_guard
 from worlddb.reconciler.ingest.extraction import Ingest, commands_of
+from worlddb.reconciler.redaction import text_guard
 from worlddb.reconciler.similarity.thresholds import Resolving
 from worlddb.reconciler.transaction import context, forbidden_texts, inputs, interiors, receipts
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
@@ -36,6 +39,9 @@ LARGE_BATCH: Final = 1_000
 
 PLAIN_BATCH: Final = 2
 """From how many commands on it is asked of each whether it only has to be recorded."""
+
+CHUNK_BYTES: Final = 1 << 20
+"""How much of what is to be written is searched for credentials at once."""
 
 EXTRACTIONS: Final = 8
 """How often an extractor is asked again because something was erased meanwhile."""
@@ -62,6 +68,8 @@ class Task(NamedTuple):
     progress: runner.Progress | None
     guard: extraction_guard.ExtractionGuard | None
     look: inputs.Look | None = None
+    read: text_guard.Read | None = None
+    """What the caller's redactor made of the texts."""
 
 
 class Writer(NamedTuple):
@@ -82,6 +90,8 @@ class Writer(NamedTuple):
     """Where threads that write at the same time meet, to share a transaction; ``None`` if each has its own."""
     advisers: model_evidence.Advisers | None = None
     """The models that are asked about new worlds before the store is locked."""
+    redactor: Redactor | None = None
+    """Reads texts for personal data in place of the rules, where a world is guarded."""
 
 
 def execute(
@@ -120,7 +130,8 @@ def _execute_once(
     if writer.advisers is not None and any(type(each) is cmd.Create and each.resolve == "all" for each in commands):
         store = model_evidence.Store(writer.env, writer.ontology, writer.resolving, FreshNonces(writer.entropy))
         commands, failure = model_evidence.advised(store, writer.advisers, commands, idempotency_key)
-    receipt = _execute_task(writer, Task(commands, idempotency_key, arriving, progress, guard, look))
+    read = None if writer.redactor is None else text_guard.read_before(writer.env, writer.redactor, commands)
+    receipt = _execute_task(writer, Task(commands, idempotency_key, arriving, progress, guard, look, read))
     if failure and receipt:
         return replace(receipt, notes=(*receipt.notes, outcome.Note("not_compared", (failure,))))
     return receipt
@@ -342,7 +353,13 @@ def _decide(writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task) -> ou
     repeated = tables.keys.get(key) if key else None
     if repeated is not None:
         return receipts.repeated_receipt(
-            log, tables, int.from_bytes(repeated, "big"), commands, str(task.idempotency_key), secret
+            log,
+            tables,
+            int.from_bytes(repeated, "big"),
+            commands,
+            str(task.idempotency_key),
+            secret,
+            text_guard.as_kept(tables, task.read),
         )
     draft = _open_draft(writer, log, tables)
     tables.known_worlds = writer.memory.take(draft.head.chain)
@@ -355,11 +372,15 @@ def _decide(writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task) -> ou
     if erasures:
         ctx.erasure = erasure_plan.plan(log, tables, erasures)
     plain = bulk.BulkDecider(ctx) if len(commands) >= PLAIN_BATCH else None
+    guard: text_guard.TextGuard | None = None
     meanwhile = None if task.look is None else worlds.Meanwhile(ctx, task.look)
     for position, command in enumerate(commands):
         try:
             if meanwhile is not None:
                 meanwhile.refuse(command)
+            if ctx.is_guarded():
+                guard = guard or text_guard.TextGuard(ctx, task.read)
+                command = guard.without_personal_data(position, command)
             if plain is None or not plain.decide(command):
                 reconcile(ctx, command, resolve(ctx, command, writer.resolving))
         except outcome.Refusal as refusal:
@@ -372,7 +393,26 @@ def _decide(writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task) -> ou
             task.progress(position + 1, len(commands))
     if not draft.events:
         return receipts.unchanged(log.header(draft.head.seq), draft)
+    if _may_hold_credentials(draft) or any(type(each) in text_guard.SAYS_BESIDE for each in commands):
+        (guard or text_guard.TextGuard(ctx, task.read)).refuse_credentials(commands)
+    if guard is not None:
+        guard.note()
     return draft, key
+
+
+def _may_hold_credentials(draft: Draft) -> bool:
+    """Whether anything that is to be written has the mark of a credential; nearly nothing has, and this is quick."""
+    chunk, size = [draft.author.encode()], 0
+    for stored in (*draft.blobs.stored, *draft.blobs.fills.values(), None):
+        if stored is not None:
+            chunk.append(stored)
+            size += len(stored)
+        if stored is None or size >= CHUNK_BYTES:
+            held = b"\0".join(chunk)
+            if any(mark.search(held) is not None for mark in credentials.MARKS):
+                return True
+            chunk, size = [], 0
+    return False
 
 
 def _refuse_copy(writer: Writer, log: LmdbLog) -> None:

@@ -35,8 +35,12 @@ else:
         ),
         "log.model.limits": "MAX_CHECKPOINT_BYTES MAX_CONTENT_BYTES MAX_NAME_BYTES MAX_PROOF_BYTES checked_text",
         "log.model.proof": "ProofCheck",
+        "log.redaction.credentials": "Finding find_credentials",
+        "log.redaction.personal_data": "Redactor find_personal_data redact",
         "log.model.times": "FOREVER TimeLike format_time parse_time",
         "log.store.bundle_contents": "Bundle",
+        "log.working.message_buffers": "WorkingMessage",
+        "working.working_memory": "WorkingMemory",
         "offline": (
             "KeyPair check_bundle check_proof check_recall diagnose diff new_key restore sign_checkpoint upgrade"
         ),
@@ -56,7 +60,7 @@ else:
         "query.recall.filters": "Conditions",
         "query.recall.retrieve": "HitGroup group_hits",
         "query.records.records": (
-            "Basis Bookmark Changes Competing Composed Edge EdgeType Erasure Group Held Hit Identity KnownFact "
+            "Basis Bookmark Changes Competing Composed Edge EdgeType Erasure Group Guarded Held Hit Identity KnownFact "
             "Learned Mark Preference Proposal Reach Reached Recall Restatement Shift Stale State Trusted Tuning Valid "
             "Version Vocabulary World"
         ),
@@ -91,6 +95,7 @@ else:
         "reconciler.ingest.model_extraction": "EXTRACTION_PROMPT=PROMPT EndpointExtractor ExtractedFact",
         "reconciler.ingest.mentions.mention_extractor": "EntityExtractor",
         "reconciler.ingest.mentions.surface_forms": "MENTION_KINDS=KINDS Mention",
+        "reconciler.redaction.endpoint_redactor": "EndpointRedactor",
         "reconciler.replay.event_comparison": "DecidedEvent Hypothesis Redecision",
         "reconciler.replay.redecision": "Redecided",
         "reconciler.replay.replay": "Replayed",

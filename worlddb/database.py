@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from worlddb.log.beliefs.kref import Kref
     from worlddb.log.beliefs.recall_receipt import RecallCheck, RecallReceipt
     from worlddb.log.model.checkpoint import OwnCheckpoint
+    from worlddb.log.redaction.personal_data import Redactor
     from worlddb.log.store import bundle_contents
     from worlddb.log.store.verify import Finding
     from worlddb.projections.runner import Progress
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from worlddb.reconciler.replay.replay import Replayed
     from worlddb.reconciler.similarity.verdict import Tiebreaker
     from worlddb.reconciler.transaction import inputs
+    from worlddb.working.working_memory import WorkingMemory
 
 
 class Verified(NamedTuple):
@@ -181,6 +183,7 @@ class Database(WriteCalls):
         entropy: Entropy,
         ontology: Ontology,
         tiebreaker: Tiebreaker | None,
+        redactor: Redactor | None = None,
     ) -> None:
         self.path = folder
         self.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False)
@@ -193,6 +196,9 @@ class Database(WriteCalls):
         self._slept: float | None = None
         self._looked_at = self._unindexed = 0
         self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
+        self._redactor = redactor
+        self._working: list[WorkingMemory] = []
+        """The working memory, once it is used; shared by all authors of a handle."""
         self._max_clock_jump, self._group_seconds = int(max_clock_jump_days * _DAY), None
         if durability == "group":
             self._group_seconds = timeout_seconds
@@ -204,6 +210,9 @@ class Database(WriteCalls):
                 self._create_store()
             scratch.remove_left_behind(folder)
             finish_erasures(self._env, wait_seconds=0.0)
+            if (folder / "working").is_dir():
+                with suppress(OSError, errors.WorldDBError):  # It is no memory: the store opens without it.
+                    _ = self.working
             self._reader = StoreReader(self._env, self._models, entropy)
             if self._background is not None:
                 self._reader.told_of_pending = self._background.nudge
@@ -238,7 +247,7 @@ class Database(WriteCalls):
         from worlddb.reconciler.decisions.model_evidence import Advisers
 
         advisers = Advisers(self._reader.meaning_to_ask, self._reader.text_vectors, self._tiebreaker)
-        return self._writer_without_models()._replace(advisers=advisers)
+        return self._writer_without_models()._replace(advisers=advisers, redactor=self._redactor)
 
     def _writer_without_models(self) -> Writer:
         from worlddb.log.store.group_commit import Group
@@ -286,6 +295,8 @@ class Database(WriteCalls):
                 self._at_close.pop()()
         if self._background is not None:
             self._background.finish()
+        while self._working:
+            self._working.pop().close()
         self._reader.end()
         self._env.close()
 
@@ -330,11 +341,49 @@ class Database(WriteCalls):
 
         if has_texts:
             commands = by_reference(commands, self._named, idempotency_key)
+        is_erasure = bool(commands) and type(commands[0]) is cmd.Erase
+        gone = self._texts_to_go(commands) if is_erasure else None
         receipt = self._nudged(execute(self._writer, commands, idempotency_key, progress, look))
-        if commands and type(commands[0]) is cmd.Erase:
+        if gone is not None and receipt:
+            self.working.forget(*gone)
+        if is_erasure:
             with suppress(errors.WorldDBError):  # The erasure is done.
                 self._reader.see_erasures()
         return receipt
+
+    def _texts_to_go(self, commands: Sequence[cmd.Command]) -> tuple[list[str], list[str]] | None:
+        """What erasures will reach: the texts, and the names of the worlds that they name."""
+        if not self._working and not (self.path / "working").is_dir():
+            return None
+        from worlddb.reconciler.erasure.erasure_preview import texts_reached
+
+        with suppress(errors.InputError), self._reader.snapshot() as snapshot:
+            erasures = [command for command in commands if isinstance(command, cmd.Erase)]
+            return texts_reached(snapshot.log, snapshot.tables, erasures)
+        return None
+
+    @property
+    def working(self) -> WorkingMemory:
+        """Buffers of messages beside the log, which are gone after their time; see :class:`WorkingMemory`."""
+        if not self._working:
+            from worlddb.working.working_memory import WorkingMemory
+
+            self._working.append(WorkingMemory(self.path, self._clock, self._message_kept))
+        return self._working[0]
+
+    def _message_kept(self, world: Any, text: str) -> str:
+        """What a message may say, by the guards of a world."""
+        from worlddb.log.redaction import personal_data
+        from worlddb.log.redaction.credentials import find_credentials
+        from worlddb.working.working_memory import refuse_credentials
+
+        found = personal_data.find_personal_data(text)
+        if self._redactor is None and not found and not find_credentials(text):
+            return text
+        guards = self.view().guards_at(world)
+        if guards.credentials == "enforce":
+            refuse_credentials(text)
+        return (self._redactor or personal_data.redact)(text)[0] if guards.personal == "enforce" else text
 
     def _nudged(self, receipt: outcome.Receipt) -> outcome.Receipt:
         """Wake the background thread, if there is one and the commit changed something."""
@@ -1803,6 +1852,7 @@ def open(
     entropy: Entropy | None = None,
     edge_types: Iterable[EdgeHandler] = (),
     tiebreaker: Tiebreaker | None = None,
+    redactor: Redactor | None = None,
 ) -> Database:
     """Open the store in a directory; it is created if there is none, unless ``create=False``.
 
@@ -1827,6 +1877,8 @@ def open(
         tiebreaker: chooses between the contenders for one world, where ``ingest``, ``create(resolve="all")`` or
             :meth:`Database.recluster` finds some: a program, a person, a model. It is called before the store is
             locked, once for each world that has contenders; what it says is recorded.
+        redactor: finds personal data in place of the rules, in texts for worlds where :meth:`Database.guard` asks for
+            it; see :class:`EndpointRedactor`. It is called before the store is locked.
 
     Raises:
         NotAStore, NewerFormat, DamagedStore: what is there cannot be opened, and why.
@@ -1847,6 +1899,7 @@ def open(
         entropy=limits.checked_callable(entropy, "entropy", "bytes") or SystemEntropy(),
         ontology=Ontology(DEFAULT_ONTOLOGY, edge_types),
         tiebreaker=_callable_tiebreaker(tiebreaker),
+        redactor=limits.checked_callable(redactor, "redactor"),
     )
 
 

@@ -57,7 +57,10 @@ from worlddb.log.model.limits import (
 )
 from worlddb.log.model.proof import ProofCheck
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
+from worlddb.log.redaction.credentials import Finding, find_credentials
+from worlddb.log.redaction.personal_data import Redactor, find_personal_data, redact
 from worlddb.log.store.bundle_contents import Bundle
+from worlddb.log.working.message_buffers import WorkingMessage
 from worlddb.offline import (
     KeyPair,
     check_bundle,
@@ -102,6 +105,7 @@ from worlddb.query.records.records import (
     EdgeType,
     Erasure,
     Group,
+    Guarded,
     Held,
     Hit,
     Identity,
@@ -167,6 +171,7 @@ from worlddb.reconciler.ingest.mentions.surface_forms import KINDS as MENTION_KI
 from worlddb.reconciler.ingest.mentions.surface_forms import Mention
 from worlddb.reconciler.ingest.model_extraction import PROMPT as EXTRACTION_PROMPT
 from worlddb.reconciler.ingest.model_extraction import EndpointExtractor, ExtractedFact
+from worlddb.reconciler.redaction.endpoint_redactor import EndpointRedactor
 from worlddb.reconciler.replay.event_comparison import DecidedEvent, Hypothesis, Redecision
 from worlddb.reconciler.replay.redecision import Redecided
 from worlddb.reconciler.replay.replay import Replayed
@@ -174,6 +179,7 @@ from worlddb.reconciler.similarity.scores import Likeness
 from worlddb.reconciler.similarity.thresholds import Thresholds
 from worlddb.reconciler.similarity.verdict import Considered, Contender, Tiebreaker
 from worlddb.store import scratch_folder
+from worlddb.working.working_memory import WorkingMemory
 from worlddb.writing import Batch, Pending
 
 __all__ = [
@@ -240,6 +246,7 @@ __all__ = [
     "EndpointEmbedder",
     "EndpointExtractor",
     "EndpointSummarizer",
+    "EndpointRedactor",
     "EntityExtractor",
     "Entrenched",
     "Entropy",
@@ -255,8 +262,10 @@ __all__ = [
     "ExtractiveSummarizer",
     "Extractor",
     "FastembedEmbedder",
+    "Finding",
     "ForkedProcess",
     "Group",
+    "Guarded",
     "HandledEdge",
     "HandlerContext",
     "HandlerFailed",
@@ -325,6 +334,7 @@ __all__ = [
     "RecallReceipt",
     "Receipt",
     "Reclustering",
+    "Redactor",
     "Redecided",
     "Redecision",
     "Reembedding",
@@ -373,6 +383,8 @@ __all__ = [
     "Vocabulary",
     "Withdrawal",
     "Withdrawn",
+    "WorkingMemory",
+    "WorkingMessage",
     "World",
     "WorldDBError",
     "WorldText",
@@ -385,6 +397,8 @@ __all__ = [
     "diagnose",
     "diff",
     "embedder_named",
+    "find_credentials",
+    "find_personal_data",
     "format_time",
     "group_hits",
     "memory",
@@ -395,6 +409,7 @@ __all__ = [
     "read_message",
     "read_recall_receipt",
     "recall_receipt_text",
+    "redact",
     "rerank",
     "restore",
     "scratch_folder",

@@ -867,6 +867,26 @@ class WriteCalls(ABC):
         """
         return self._execute([cmd.Untune(type=type, world=self._ref_if_any(world), why=why)], idempotency_key)
 
+    def guard(
+        self,
+        *,
+        credentials: str | None = None,
+        personal: str | None = None,
+        world: Any = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Say what becomes of credentials and of personal data in what is written into a world (default: the store).
+
+        Each is "off", "warn" or "enforce", and "inherit" takes back what was said of this world. Where nothing is said
+        credentials are enforced, which refuses the write (``credential_rejected``), and personal data is off; enforced,
+        it is taken out of the text (:func:`worlddb.redact`). "warn" writes the text as it is and says so in a note. It
+        holds for all that the world contains; the nearest world of which something is said counts.
+        """
+        said: Any = ["" if mode == "inherit" else mode for mode in (credentials, personal)]
+        command = cmd.Guard(credentials=said[0], personal=said[1], world=self._ref_if_any(world), why=why)
+        return self._execute([command], idempotency_key)
+
     def trust(
         self,
         level: str | None,

@@ -553,6 +553,22 @@ class Deprecated(Event, frozen=True, tag="deprecated"):
     details: int
 
 
+GuardMode = Literal["off", "warn", "enforce", ""]
+"""What becomes of a text that holds what is guarded; empty: nothing is said of it."""
+
+
+class Guarded(Event, frozen=True, tag="guarded"):
+    """An operator said what becomes of credentials and of personal data in texts for a world, from this commit on.
+
+    It holds for the world and for all that it contains. What was said of it before holds no more.
+    """
+
+    world: bytes
+    credentials: GuardMode
+    personal: GuardMode
+    details: int
+
+
 class Pinned(Event, frozen=True, tag="pinned"):
     """A lineage was pinned, or is not any more: what is pinned comes first, and no deadline hides it."""
 
@@ -648,4 +664,5 @@ AnyEvent = (
     | BeliefsSet
     | Recalled
     | Profiled
+    | Guarded
 )

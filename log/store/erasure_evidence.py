@@ -146,8 +146,8 @@ class _Stored(msgspec.Struct, frozen=True, array_like=True, tag="erasure"):
 
 _DECODER: Final = msgspec.msgpack.Decoder(_Stored)
 _MARKS: Final = ev.Expires | ev.Labelled | ev.Unlabelled | ev.Pinned | ev.Tagged | ev.Deprecated | ev.BeliefsSet
-_SETTINGS: Final = ev.Trusted | ev.Profiled
-_NEWER: Final = ev.Recalled | ev.ErasedElsewhere | _SETTINGS | ev.Lost | ev.Voided | ev.EdgeLost | ev.Restated | _MARKS
+_SETTINGS: Final = ev.Trusted | ev.Profiled | ev.Guarded | ev.Recalled
+_NEWER: Final = _SETTINGS | ev.ErasedElsewhere | ev.Lost | ev.Voided | ev.EdgeLost | ev.Restated | _MARKS
 
 
 def is_newer(events: codec.Events) -> bool:

@@ -78,6 +78,27 @@ def trusts(snapshot: VisibleSnapshot) -> list[records.Trusted]:
     return found
 
 
+def guards(snapshot: VisibleSnapshot) -> list[records.Guarded]:
+    """What is said of worlds about credentials and personal data, in log order."""
+    return [
+        records.Guarded(
+            world=snapshot.tables.node(each.world).lineage.hex(),
+            credentials=each.modes.credentials,
+            personal=each.modes.personal,
+            seq=each.seq,
+            why=snapshot.details(each.seq, each.row.details).why,
+        )
+        for each in sorted(snapshot.guards(), key=lambda each: (each.seq, each.world))
+    ]
+
+
+def guards_at(snapshot: VisibleSnapshot, home: int) -> records.Guarded:
+    """What becomes of them in a world, by whatever holds there."""
+    found = snapshot.guards_at(home)
+    lineage = snapshot.tables.node(home).lineage.hex()
+    return records.Guarded(world=lineage, credentials=found.credentials, personal=found.personal, seq=0)
+
+
 def counts(snapshot: Snapshot) -> dict[str, Any]:
     """How many commits, worlds (with the root), edges ever written and proposals there are."""
     progress, totals = snapshot.tables.progress(), log_marks.totals(snapshot.tables)

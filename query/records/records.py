@@ -396,6 +396,19 @@ class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class Guarded(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of credentials and of personal data in texts of ``world`` and inside it, since commit ``seq``.
+
+    ``off``, ``warn`` or ``enforce``; empty where nothing is said of this world.
+    """
+
+    world: str
+    credentials: str
+    personal: str
+    seq: int
+    why: str = ""
+
+
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     """The resolver's thresholds for a type (empty: every type) in ``world`` and inside it.
 

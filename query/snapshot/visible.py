@@ -395,6 +395,15 @@ class VisibleSnapshot:
         found = settings.tunings_holding(self._snapshot.tables, home, self._above, self.place.moment.seq)
         return [self._tuning_as_seen(one) for one in found]
 
+    def guards(self) -> list[settings.Guard]:
+        """What is said of worlds inside about credentials and personal data."""
+        known = settings.guards_known(self._snapshot.tables, self.place.moment.seq)
+        return [each for each in known if not self.place.is_confined or self._is_inside(each.world)]
+
+    def guards_at(self, home: int) -> settings.Guards:
+        """What becomes of them in a world."""
+        return settings.guards_at(self._snapshot.tables, home, self._above, self.place.moment.seq)
+
     def is_tuning_visible(self, lineage: bytes, seq: int) -> bool:
         """True if thresholds of a world may be known here.
 

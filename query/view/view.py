@@ -786,6 +786,21 @@ class View:
         with self._snapshot() as snapshot:
             return store_facts.profiles(snapshot, None if world is None else self._named(snapshot, world))
 
+    def guards(self) -> list[records.Guarded]:
+        """What is said of worlds about credentials and personal data in texts, in the order in which it was said.
+
+        A confined view lists what is said of worlds inside.
+        """
+        with self._snapshot() as snapshot:
+            return store_facts.guards(snapshot)
+
+    def guards_at(self, world: Any = None) -> records.Guarded:
+        """What becomes of credentials and of personal data that are written into a world (default: the outermost)."""
+        with self._snapshot() as snapshot:
+            return store_facts.guards_at(
+                snapshot, snapshot.place.top if world is None else self._named(snapshot, world)
+            )
+
     def trusts(self) -> list[records.Trusted]:
         """How far what is trusted, as known to the view, in the order in which it was said.
 

@@ -484,6 +484,18 @@ class Trust(Command, frozen=True, kw_only=True):
     world: Ref | None = None
 
 
+class Guard(Command, frozen=True, kw_only=True):
+    """Say what becomes of credentials and of personal data in texts of a world and of all that it contains.
+
+    ``None`` leaves what was said of it, and empty takes that back.
+    """
+
+    CODE: ClassVar[str] = "guard"
+    credentials: ev.GuardMode | None = None
+    personal: ev.GuardMode | None = None
+    world: Ref | None = None
+
+
 class Untune(Command, frozen=True, kw_only=True):
     """Take back what was set for a type in a world."""
 
@@ -582,4 +594,5 @@ ALL: tuple[type[Command], ...] = (
     LinkVersions,
     KeepReceipt,
     SetProfile,
+    Guard,
 )

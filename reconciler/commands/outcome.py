@@ -98,12 +98,19 @@ NOTES = {
     " whether this is the same: nothing was written. Use a new key for a new text",
     "waits_here": "{} waits for a decision here; what the bundle proposes about the same pair was left out",
     "derived": "{} was created by the handler of an edge, and says so in its provenance",
+    "credential_found": "it is written, and what looks like a credential stands in: {}",
+    "personal_data_found": "it is written, and personal data stands in: {}",
+    "redacted": "personal data was taken out before it was written, of: {}",
     "proposal_staged": "{} was staged: review it with proposals, accept or reject",
 }
 
 
+_GUARDED = ("credential_found", "personal_data_found", "redacted")
 NAMING = frozenset(
-    ("types_registered", "types_differ", "not_embedded", "not_extracted", "not_compared", "not_changed", "bytes_remain")
+    (
+        *("types_registered", "types_differ", "not_embedded", "not_extracted", "not_compared", "not_changed"),
+        *("bytes_remain", *_GUARDED),
+    )
 )
 """The notes whose ``refs`` are names, or a reason, also beside a reference."""
 

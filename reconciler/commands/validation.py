@@ -423,6 +423,17 @@ def _trust(command: cmd.Trust) -> None:
         _ref(command.world, "world")
 
 
+def _guard(command: cmd.Guard) -> None:
+    modes = ", ".join(filter(None, get_args(ev.GuardMode)))
+    for what, mode in (("credentials", command.credentials), ("personal", command.personal)):
+        if mode is not None and mode not in get_args(ev.GuardMode):
+            raise errors.InputError(f"There is no mode {errors.shown(mode)} for {what}", f"Give one of: {modes}")
+    if command.credentials is None and command.personal is None:
+        raise errors.InputError("No mode was given", "Say credentials=... or personal=...")
+    if command.world is not None:
+        _ref(command.world, "world")
+
+
 def _embed(command: cmd.Embed) -> None:
     limits.checked_text(command.space, "space", limits.MAX_NAME_BYTES, empty=False)
     limits.checked_text(command.model, "model", limits.MAX_NAME_BYTES, empty=False)
@@ -495,6 +506,7 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Tune: _tune,
     cmd.Untune: _tuned,
     cmd.Trust: _trust,
+    cmd.Guard: _guard,
     cmd.UseSpace: _space,
     cmd.DropSpace: _space,
 }

@@ -236,6 +236,22 @@ def take_thresholds_back(ctx: Context, command: cmd.Untune, details: int) -> byt
     return ctx.lineage(world)
 
 
+def set_guard(ctx: Context, command: cmd.Guard, details: int) -> bytes:
+    """Say what becomes of credentials and of personal data in a world; returns the world's reference.
+
+    Saying the same again is no event.
+    """
+    world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
+    known = settings.guard_in(ctx.tables, world, ctx.draft.seq)
+    before = settings.Guards("", "") if known is None else known.modes
+    credentials = before.credentials if command.credentials is None else command.credentials
+    personal = before.personal if command.personal is None else command.personal
+    if (credentials, personal) != before:
+        ctx.draft.emit(ev.Guarded(ctx.lineage(world), credentials, personal, details))
+        ctx.guarded = True
+    return ctx.lineage(world)
+
+
 def set_trust(ctx: Context, command: cmd.Trust, details: int) -> tuple[bytes, int]:
     """Say how far something is trusted; returns the world that it is about, and the position of its name.
 

@@ -378,7 +378,9 @@ def _subject(event: ev.Event, owners: Collection[bytes]) -> bytes:
         return next((each for each in (event.world, *event.shown) if each in owners), b"")
     if isinstance(event, _OF_A_LINEAGE):
         return event.lineage
-    if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported | ev.Tuned | ev.Untuned | ev.Profiled):
+    if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported):
+        return event.world
+    if isinstance(event, ev.Tuned | ev.Untuned | ev.Profiled | ev.Guarded):
         return event.world
     if isinstance(event, ev.Trusted):
         return event.world if event.of == "world" else b""

@@ -15,7 +15,7 @@ from worlddb.reconciler.commands.commands import Erase
 from worlddb.reconciler.erasure import erased_worlds
 from worlddb.reconciler.erasure.erasure_plan import forbidden_by, plan, settings_naming, sought_names
 from worlddb.reconciler.transaction.inputs import KeptMember, PlannedErasure
-from worlddb.reconciler.transaction.recorded_texts import body_at
+from worlddb.reconciler.transaction.recorded_texts import bodies_of, body_at, text_of
 
 
 class KeptWorld(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +92,14 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
             for each in (*(each for own in found.kept for each in own), *_kept_outside(log, tables, found))
         ),
     )
+
+
+def texts_reached(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> tuple[list[str], list[str]]:
+    """The texts that erasures reach, names only where nothing else is said; and the names of whom they name."""
+    found = plan(log, tables, commands)
+    bodies = (body_at(log, *place) for places in found.blobs.values() for place in places)
+    names = (body.name for node in found.named for body in bodies_of(log, tables, node))
+    return list(dict.fromkeys(text_of(body) for body in bodies if body is not None)), list(dict.fromkeys(names))
 
 
 def _named_by(found: PlannedErasure, commands: Sequence[Erase]) -> set[int]:

@@ -281,4 +281,5 @@ _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
     cmd.Tune: {"world": table_reads.find_node},
     cmd.Untune: {"world": table_reads.find_node},
     cmd.Trust: {"world": table_reads.find_node},
+    cmd.Guard: {"world": table_reads.find_node},
 }

@@ -305,6 +305,8 @@ class Context(Reading):
         """How many blobs, fills and events were looked at for such texts."""
         self.tuned: bool | None = None
         """Whether thresholds were ever set for a world; ``None`` until somebody asks."""
+        self.guarded: bool | None = None
+        """Whether a guard was ever set for a world; ``None`` until somebody asks."""
         self.ancestry: interiors.Ancestry | None = None
         """Containment as it was read once, where nothing is written."""
         self.interiors: interiors.Interiors | None = None
@@ -677,6 +679,12 @@ class Context(Reading):
         if self._forbids is None:
             self._forbids = forbids(self.tables) or self.draft.log.has_untied()
         return self._forbids
+
+    def is_guarded(self) -> bool:
+        """True if a guard was ever set for a world; looked up once a commit."""
+        if self.guarded is None:
+            self.guarded = next(iter(self.tables.marks.scan(schema.GUARDS)), None) is not None
+        return self.guarded
 
     def forbid(self) -> None:
         """Say that this commit itself has forbidden a text."""

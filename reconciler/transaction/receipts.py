@@ -211,13 +211,20 @@ def key_digest(secret: bytes, idempotency_key: str | None) -> bytes:
 
 
 def repeated_receipt(
-    log: LmdbLog, tables: Tables, seq: int, commands: list[cmd.Command], key: str, secret: bytes
+    log: LmdbLog,
+    tables: Tables,
+    seq: int,
+    commands: list[cmd.Command],
+    key: str,
+    secret: bytes,
+    as_kept: Callable[[cmd.Command], cmd.Command] | None = None,
 ) -> Receipt:
     """The receipt of the commit that was made under the key.
 
     It is given only if the commit was made by the same commands (law 10), as far as their texts are still there to be
     compared. For those that are not it has a note: nobody can tell whether they ask for the same, and nothing is
-    written. A hash of an erased text is not kept, because whoever has the store could try out guesses on it.
+    written. A hash of an erased text is not kept, because whoever has the store could try out guesses on it. What was
+    redacted then was kept otherwise than it was given: ``as_kept`` redacts a command again.
 
     Raises:
         IdempotencyConflict: it was made by other commands.
@@ -232,6 +239,7 @@ def repeated_receipt(
     found = _Repeated(log, tables, seq, events)
     if len(recorded) != len(commands) or not all(
         found.is_same(at, entry, command, secret)
+        or (as_kept is not None and found.is_same(at, entry, as_kept(command), secret))
         for at, (entry, command) in enumerate(zip(recorded, commands, strict=True))
     ):
         raise errors.IdempotencyConflict(

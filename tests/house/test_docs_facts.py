@@ -29,6 +29,7 @@ _PUBLIC = """
     Artifact InvalidKref Kref parse_kref Competing Conditions Mark Near ON_NEAR Restatement
     Atom BeliefSettings Entrenched Plan PlannedChange
     Preference
+    WorkingMemory WorkingMessage EndpointRedactor Finding Guarded Redactor find_credentials find_personal_data redact
     Identity KnownFact OlderTables Upgraded upgrade Added Memory Profile memory
     AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference Edge
     Entropy Entry Erasure Extraction Extractor FOREVER ForkedProcess Group Head Hit IdempotencyConflict InputError

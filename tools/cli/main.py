@@ -59,6 +59,8 @@ _HOMES: Final = (
     _Home("relation states vocabulary", lambda: import_module("worlddb.tools.cli.beliefs.relation_commands").COMMANDS),
     _Home("types", lambda: import_module("worlddb.tools.cli.identity.rule_commands").TYPE_COMMANDS),
     _Home("tune untune tunings", lambda: import_module("worlddb.tools.cli.identity.rule_commands").COMMANDS),
+    _Home("working", lambda: import_module("worlddb.tools.cli.working.working_command").COMMANDS),
+    _Home("guard", lambda: import_module("worlddb.tools.cli.redaction.guard_command").COMMANDS),
     _Home("trust trusts", lambda: import_module("worlddb.tools.cli.identity.rule_commands").TRUST_COMMANDS),
     _Home("log stats", lambda: import_module("worlddb.tools.cli.history.log_commands").COMMANDS),
     _Home("at", lambda: (import_module("worlddb.tools.cli.history.moment_commands").at(commands),)),

@@ -479,4 +479,5 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.BeliefsSet: beliefs_set,
     ev.Recalled: mark_rows.apply_recalled,
     ev.Profiled: settings.apply_profiled,
+    ev.Guarded: settings.apply_guarded,
 }

@@ -1,4 +1,4 @@
-"""Settings of a world: registered edge types and resolver thresholds. The nearest one wins.
+"""Settings of a world: registered edge types, resolver thresholds and guards. The nearest one wins.
 
 A registration in a world holds for that world and for all that it contains. Where several do, the nearest wins: the one
 that is the fewest steps of containment up from the edge's home. Of several that are equally near, the one of the
@@ -8,6 +8,9 @@ at a commit, whatever the valid time: which edge types there are is a matter of 
 Thresholds (*tunings*) hold in the same way for a candidate, by the world that it is in. Within one world, thresholds
 for the candidate's type win over those for every type. Of several worlds that are equally near, those that name the
 type come first, then that of the earliest commit, then the world that was made first.
+
+Guards say what becomes of credentials and of personal data in texts. Of worlds that are equally near the strictest one
+holds. What is nowhere said is as :data:`UNGUARDED` has it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -355,3 +358,75 @@ def _tuning(key: bytes, value: bytes) -> Tuning:
     end = start + schema.U16.unpack_from(key, schema.U64.size)[0]
     world, seq = schema.U64.unpack_from(key)[0], schema.U64.unpack_from(key, end)[0]
     return Tuning(world, key[start:end].decode(), seq, schema.TuningRow._make(schema.TUNING.unpack(value)))
+
+
+# -- guards
+
+MODES: Final[tuple[ev.GuardMode, ...]] = ("", "off", "warn", "enforce")
+"""By the number that each has in a row, from the least strict on; the first: nothing is said."""
+
+
+class Guards(NamedTuple):
+    """What becomes of credentials and of personal data in a text."""
+
+    credentials: ev.GuardMode
+    personal: ev.GuardMode
+
+
+UNGUARDED: Final = Guards("enforce", "off")
+"""What holds where nothing is said: a credential refuses the write, and texts stay as they are."""
+
+
+class Guard(NamedTuple):
+    """What commit ``seq`` said of ``world`` (a node)."""
+
+    world: int
+    seq: int
+    row: schema.GuardRow
+
+    @property
+    def modes(self) -> Guards:
+        return Guards(MODES[self.row.credentials], MODES[self.row.personal])
+
+
+def guard_in(tables: Tables, world: int, seq: int) -> Guard | None:
+    """What was said of exactly one world, as known at a commit."""
+    prefix = schema.GUARDS + schema.U64.pack(world)
+    found = tables.marks.last(prefix, prefix + schema.U64.pack(seq))
+    return None if found is None else _guard(*found)
+
+
+def guards_known(tables: Tables, seq: int) -> list[Guard]:
+    """What was said of every world as known at a commit, where anything still is, by world."""
+    said = (_guard(key, value) for key, value in tables.marks.scan(schema.GUARDS))
+    newest = {each.world: each for each in said if each.seq <= seq}
+    return [each for each in newest.values() if any(each.modes)]
+
+
+def guards_at(tables: Tables, home: int, above: Above, seq: int) -> Guards:
+    """The modes that hold for what is written into a world; ``above`` reads containment."""
+    credentials = personal = 0
+    for level in levels(home, above):
+        found = [known.row for node in level if (known := guard_in(tables, node, seq)) is not None]
+        credentials = credentials or max((row.credentials for row in found), default=0)
+        personal = personal or max((row.personal for row in found), default=0)
+        if credentials and personal:
+            break
+    return Guards(MODES[credentials] or UNGUARDED.credentials, MODES[personal] or UNGUARDED.personal)
+
+
+def is_anything_guarded(tables: Tables) -> bool:
+    """True if a guard was ever set for a world."""
+    return next(iter(tables.marks.scan(schema.GUARDS)), None) is not None
+
+
+def apply_guarded(on: DeferredRows, event: ev.Guarded) -> None:
+    """A guard takes the place of what was said of the same world."""
+    row = schema.GuardRow(MODES.index(event.credentials), MODES.index(event.personal), event.details)
+    key = schema.MARK_KEY.pack(schema.GUARDS[0], on.number(event.world), on.seq)
+    on.tables.marks.put(key, schema.GUARD.pack(*row))
+
+
+def _guard(key: bytes, value: bytes) -> Guard:
+    _, world, seq = schema.MARK_KEY.unpack(key)
+    return Guard(world, seq, schema.GuardRow._make(schema.GUARD.unpack(value)))

@@ -48,6 +48,7 @@
 | | ``06``, u64 node, u32 tag | :class:`AliasRow`, the name of a tag |
 | | ``07``, u64 node, u32 tag, u64 seq | :class:`TagRow` |
 | | ``08``, 16-byte digest of a tag, u64 node | u64 seq of the first use |
+| | ``09``, u64 node, u64 seq | :class:`GuardRow` |
 | | ``10``, 16-byte digest of a setting of beliefs, u64 seq | u8 what, i32 details, how, ``00``, its name |
 | | ``11``, u64 node, u64 seq, u32 position of the details | u32 how many worlds a kept receipt names |
 """
@@ -335,6 +336,14 @@ class PinRow(NamedTuple):
     details: int
 
 
+class GuardRow(NamedTuple):
+    """What becomes of credentials and of personal data in a world: numbers of modes, 0 where nothing is said."""
+
+    credentials: int
+    personal: int
+    details: int
+
+
 class TagRow(NamedTuple):
     """The version that a tag of a lineage stands for since a commit; 0 for none."""
 
@@ -344,6 +353,8 @@ class TagRow(NamedTuple):
 
 PIN = struct.Struct(">Bi")
 TAG = struct.Struct(">Ii")
+GUARD = struct.Struct(">BBi")
+GUARDS: Final = b"\x09"
 DEADLINES: Final = b"\x01"
 """What the keys of deadlines in ``marks`` begin with."""
 DEPRECATIONS: Final = b"\x05"

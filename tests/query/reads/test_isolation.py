@@ -190,6 +190,7 @@ LOOKED_THROUGH = {
         "trusts",
         "tunings",
         *("deprecated", "expired", "marks", "pinned", "revealing", "tag_history", "tagged"),
+        *("guards", "guards_at"),
         *("impact", "provenance", "shortest_path", "states", "traverse", "profiles"),
         *("artifacts", "kref_of", "preferences", "resolve_kref"),
         *("receipts_of", "withdrawal"),
@@ -199,13 +200,29 @@ LOOKED_THROUGH = {
 """Every read of a view. One that is new has to be asked in ``tests/support/isolation`` before its name is put here.
 
 ``edge_types`` is asked in ``test_registration_confined.py``, ``tunings`` in ``test_tuning.py``, ``trusts`` in
-``test_recall_trust.py``, marks, beliefs, relations and items below."""
+``test_recall_trust.py``, marks, guards, beliefs, relations and items below."""
 
 
 def test_every_read_of_a_view_is_looked_through() -> None:
     assert {name for name in dir(worlddb.View) if callable(getattr(worlddb.View, name)) and name[0] != "_"} == (
         LOOKED_THROUGH
     )
+
+
+def test_guards_tell_nothing_from_outside_but_what_holds() -> None:
+    with new_store() as db:
+        homes = worlds(db, 2)
+        db.guard(credentials="warn", why="for all")
+        for home in homes:
+            db.guard(personal="enforce", world=home, why=f"of {home}")
+        for at, home in enumerate(homes):
+            view = db.view(world=home)
+            assert [(each.world, each.why) for each in view.guards()] == [(home, f"of {home}")]
+            assert (view.guards_at().credentials, view.guards_at().personal) == ("warn", "enforce")
+            with pytest.raises(worlddb.UnknownReference):
+                view.guards_at(homes[1 - at])
+            told = [entry.refs for entry in view.log() if entry.event == "guarded"]
+            assert told == [(home,)] and "for all" not in repr(list(view.log()))
 
 
 def test_beliefs_tell_nothing_from_outside() -> None:

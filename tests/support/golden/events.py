@@ -270,4 +270,9 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         ),
         "3bc5acde592806ab75d69e27d4e797651bb9314011f197b78785309b54684aba",
     ),
+    "guarded": (
+        ev.Guarded(ONE, "warn", "enforce", -1),
+        "95a767756172646564c410000102030405060708090a0b0c0d0e0fa47761726ea7656e666f726365ff",
+        "b9264a7a384475da62e1cd4a413630290a0ffbc5b932af8e1be045d5b020dd1d",
+    ),
 }

@@ -1,0 +1,222 @@
+"""Credentials in a text: keys, tokens and private keys, by forms that nothing else has.
+
+A log keeps all, so a credential is refused before it gets there. A false alarm is a write that somebody loses, so every
+form here has a mark of its own (a prefix, a header, a name in front) and as many signs behind it as the real ones have.
+What is plainly a placeholder (``AKIAIOSFODNN7EXAMPLE``, a row of x) is none. A finding has a kind and a place, and
+never what was found.
+
+The forms are looked for in two steps: :func:`may_hold` looks for the marks, as bytes, in all that a commit would write,
+and only what has one is searched by :func:`find_credentials`.
+"""
+
+import base64
+import binascii
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+
+class Finding(NamedTuple):
+    """What kind of thing stands in a text, and where: from character ``start`` up to ``end``."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class _Form(NamedTuple):
+    """A form of credentials.
+
+    The first group of ``pattern`` is the secret, if there is one. ``marks`` are expressions of which each occurrence of
+    it has one; each begins with a letter that stands for itself, so that looking for it takes no time. ``holds`` is
+    what must be so of the secret. ``is_whole``: nothing of a longer word may stand in front of it.
+    """
+
+    kind: str
+    marks: tuple[str, ...]
+    pattern: re.Pattern[str]
+    holds: Callable[[str], bool]
+    is_whole: bool
+
+
+_PLACEHOLDER: Final = re.compile(
+    r"example|sample|placeholder|dummy|redacted|changeme|replace|your[-_]?|insert|x{5}|\*{3}|\.{3}|0{8}|1{8}|"
+    r"12345678|abcdefgh|deadbeef|test[-_]?key|my[-_]?pass|pass[-_]?w|<|\{|\$",
+    re.IGNORECASE,
+)
+_LEAST_DISTINCT: Final = 8
+"""Random signs of a token's length have more different ones than that; words and rows of one sign have fewer."""
+
+
+def _is_random(secret: str) -> bool:
+    """Whether a text may be one that a machine drew: no placeholder, of many signs, none too often."""
+    if _PLACEHOLDER.search(secret):
+        return False
+    counted = Counter(secret)
+    return len(counted) >= _LEAST_DISTINCT and max(counted.values()) * 3 <= len(secret)
+
+
+def _is_mixed(secret: str) -> bool:
+    """Whether it is random, with digits and letters: words joined by hyphens are not."""
+    letters = sum(map(str.isalpha, secret))
+    return _is_random(secret) and any(map(str.isdigit, secret)) and 0 < letters < len(secret)
+
+
+def _is_cased(secret: str) -> bool:
+    """Whether it is random, with digits or with letters of both cases."""
+    return _is_mixed(secret) or (_is_random(secret) and secret != secret.lower() and secret != secret.upper())
+
+
+def _decoded(part: str) -> bytes:
+    try:
+        return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _is_jwt(secret: str) -> bool:
+    """Whether the first part of three is a header that names an algorithm, and the second one a JSON object.
+
+    The one that every tutorial shows, of John Doe, is no secret.
+    """
+    header, claims, _ = secret.split(".")
+    said, claimed = _decoded(header), _decoded(claims)
+    return said.startswith(b"{") and b'"alg"' in said and claimed.startswith(b"{") and b'"1234567890"' not in claimed
+
+
+def _is_discord(secret: str) -> bool:
+    """Whether the first part of three is a number, as the account's is."""
+    return _decoded(secret.split(".", maxsplit=1)[0]).isdigit()
+
+
+def _is_pem(secret: str) -> bool:
+    """Whether signs of base64 follow a header: the header alone is no key."""
+    body = re.sub(r"\\[rn]|\s", "", secret)
+    return len(body) >= 40 and _is_random(body)
+
+
+def _is_password(secret: str) -> bool:
+    return not _PLACEHOLDER.search(secret) and secret.lower() not in {"password", "pass", "secret", "user", "token"}
+
+
+_END: Final = r"(?![A-Za-z0-9_-])"
+
+
+def _form(kind: str, marks: str, pattern: str, holds: Callable[[str], bool] = _is_random) -> _Form:
+    is_whole = pattern.startswith("(") and not pattern.startswith(("(?", "((?<="))
+    return _Form(kind, tuple(marks.split()), re.compile(pattern), holds, is_whole)
+
+
+_FORMS: Final = (
+    _form(
+        "AWS access key",
+        r"A(?:KIA|SIA|BIA|CCA)[A-Z2-7]",
+        rf"(A(?:KIA|SIA|BIA|CCA)[A-Z2-7]{{16}}){_END}",
+    ),
+    _form(
+        "AWS secret key",
+        "_access_key _ACCESS_KEY retAccessKey",
+        r"(?:ret_access_key|RET_ACCESS_KEY|retAccessKey)[\"']?\s{0,3}[=:]\s{0,3}[\"']?"
+        r"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        _is_mixed,
+    ),
+    _form("Google API key", "AIza", rf"(AIza[A-Za-z0-9_-]{{35}}){_END}"),
+    _form("Google OAuth token", r"ya29\.", r"(ya29\.[A-Za-z0-9_-]{30,2048})"),
+    _form("Google client secret", "GOCSPX-", rf"(GOCSPX-[A-Za-z0-9_-]{{28}}){_END}"),
+    _form(
+        "Azure key", "AccessKey= AccountKey=", r"(?:AccountKey|AccessKey)=([A-Za-z0-9+/]{43}(?:[A-Za-z0-9+/]{43}=)?=)"
+    ),
+    _form("Azure client secret", "Q~", r"(?<=\d)Q~([A-Za-z0-9_~.-]{31,34})(?![A-Za-z0-9_~.-])"),
+    _form(
+        "GitHub token",
+        "gh[pousr]_[A-Za-z0-9]{36} github_pat_[A-Za-z0-9_]{82}",
+        rf"(gh[pousr]_[A-Za-z0-9]{{36,255}}|github_pat_[A-Za-z0-9_]{{82}}){_END}",
+    ),
+    _form("GitLab token", "gl(?:pat|dt|rt)-[A-Za-z0-9_.-]{20}", r"(gl(?:pat|dt|rt)-[A-Za-z0-9_.-]{20,300})", _is_cased),
+    _form(
+        "Slack token",
+        r"xox[abeoprs]- xapp-\d xoxe\.xox",
+        r"(xox[abeoprs](?:\.xox[bp])?-(?:[A-Za-z0-9]+-)*[A-Za-z0-9]{10,255}|xapp-\d-[A-Z0-9]+-\d+-[a-f0-9]{32,})",
+        _is_cased,
+    ),
+    _form("Slack webhook", "hooks.slack.com/s", r"hooks\.slack\.com/services/(T\w{6,12}/B\w{6,12}/\w{20,28})"),
+    _form(
+        "Discord token",
+        r"M[DTjz][A-Za-z0-9]{22} N[DTjz][A-Za-z0-9]{22} O[DT][A-Za-z0-9]{22}",
+        rf"([MNO][DTjz][A-Za-z0-9]{{22,26}}\.[A-Za-z0-9_-]{{6}}\.[A-Za-z0-9_-]{{27,38}}){_END}",
+        _is_discord,
+    ),
+    _form("Discord webhook", "/api/webhooks/", r"/api/webhooks/(\d{17,20}/[A-Za-z0-9_-]{60,80})"),
+    _form("Telegram token", ":AA[A-Za-z0-9_-]{33}", rf"((?<=\d{{8}}):AA[A-Za-z0-9_-]{{33}}){_END}"),
+    _form("Anthropic key", "sk-ant-", r"(sk-ant-[A-Za-z0-9_-]{32,255})", _is_cased),
+    _form(
+        "OpenAI key",
+        "sk-(?:proj-|svcacct-|admin-|or-v1-|[A-Za-z0-9]{32})",
+        rf"(sk-(?:(?:proj|svcacct|admin|or-v1)-[A-Za-z0-9_-]{{40,255}}|[A-Za-z0-9]{{32,64}}){_END})",
+        _is_cased,
+    ),
+    _form("Stripe key", "k_live_[A-Za-z0-9]{24}", rf"((?<=[sr])k_live_[A-Za-z0-9]{{24,255}}){_END}", _is_cased),
+    _form("SendGrid key", r"SG\.[A-Za-z0-9_-]{22}\.", rf"(SG\.[A-Za-z0-9_-]{{22}}\.[A-Za-z0-9_-]{{43}}){_END}"),
+    _form("Hugging Face token", "hf_[A-Za-z]{34}", rf"(hf_[A-Za-z]{{34}}){_END}"),
+    _form("npm token", "npm_[A-Za-z0-9]{36}", rf"(npm_[A-Za-z0-9]{{36}}){_END}", _is_cased),
+    _form("PyPI token", "pypi-AgE", r"(pypi-AgE[A-Za-z0-9_-]{50,1024})"),
+    _form(
+        "JSON Web Token",
+        r"eyJ[A-Za-z0-9_-]{10,4096}\.eyJ",
+        r"(eyJ[A-Za-z0-9_-]{10,4096}\.eyJ[A-Za-z0-9_-]{8,16384}\.[A-Za-z0-9_-]{20,4096})",
+        _is_jwt,
+    ),
+    _form(
+        "private key",
+        "PRIVATE\\x20KEY",
+        r"PRIVATE KEY(?: BLOCK)?-----([^-]{40,20000})",
+        _is_pem,
+    ),
+    _form(
+        "bearer token",
+        r"earer\x20{1,3}[A-Za-z0-9_~+/.-]{20} EARER\x20{1,3}[A-Za-z0-9_~+/.-]{20}",
+        r"(?:earer|EARER)[ ]{1,3}([A-Za-z0-9_~+/.-]{20,2048}=*)",
+        _is_mixed,
+    ),
+    _form(
+        "password in an address",
+        r"://[A-Za-z0-9._%+-]{1,64}:[^\s:/@]{6,128}@",
+        r"://[A-Za-z0-9._%+-]{1,64}:([^\s:/@\"'<>{}$]{6,128})@[A-Za-z0-9.-]{3,}",
+        _is_password,
+    ),
+)
+
+KINDS: Final = tuple(form.kind for form in _FORMS)
+_EXPRESSIONS: Final = tuple(dict.fromkeys(mark for form in _FORMS for mark in form.marks))
+MARKS: Final = tuple(re.compile(mark.encode()) for mark in _EXPRESSIONS)
+"""What stands in all that :func:`find_credentials` may find, for the bytes of texts."""
+_MARKED: Final = {mark: re.compile(mark) for mark in _EXPRESSIONS}
+
+
+def may_hold(stored: bytes) -> bool:
+    """Whether a text, as bytes, has the mark of a credential; what has none holds none."""
+    return any(mark.search(stored) is not None for mark in MARKS)
+
+
+def find_credentials(text: str) -> list[Finding]:
+    """The credentials in a text, in their order; of two that overlap the one that begins first, then the longer."""
+    found = sorted(_matches(text), key=lambda each: (each.start, -each.end))
+    kept: list[Finding] = []
+    for each in found:
+        if not kept or each.start >= kept[-1].end:
+            kept.append(each)
+    return kept
+
+
+def _matches(text: str) -> Iterator[Finding]:
+    marked = {mark for mark, expression in _MARKED.items() if expression.search(text) is not None}
+    for form in _FORMS:
+        if marked.isdisjoint(form.marks):
+            continue
+        for match in form.pattern.finditer(text):
+            before = text[match.start() - 1] if match.start() else ""
+            if form.is_whole and (before.isalnum() or before in {"_", "-"}):
+                continue
+            if form.holds(match[1]):
+                yield Finding(form.kind, *match.span(1))

@@ -1,0 +1,295 @@
+"""Working memory: buffers of messages beside the log, gone after their time.
+
+    DIR/working/              mode 700
+    DIR/working/NUMBER/       an LMDB environment without sync, mode 600; the highest number counts
+
+A row has for its key 16 bytes of the digest of its scope and a number u64, and is a :class:`WorkingMessage` in msgpack. It is
+no memory: no hash covers it, no log, backup or export has it, and a power failure may lose it.
+
+LMDB leaves the bytes of deleted rows in free pages. So what is left after a deletion is written to a folder of the next
+number under the writer's lock of the present one, and the present one is deleted. Whoever has that open looks for a
+higher number before each call, and goes on there. A thread in each process that has them open does the same every few
+seconds for what has passed its time.
+"""
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import lmdb
+import msgspec
+
+from worlddb.log.model import clock, errors
+
+FOLDER: Final = "working"
+SWEEP_SECONDS: Final = 15.0
+"""How often a process looks for what has passed its time."""
+MAP_BYTES: Final = 1 << 30
+MAX_MESSAGE_BYTES: Final = 256 * 1024
+_PREFIX_BYTES: Final = 16
+_UNFINISHED: Final = ".new"
+_DELETED: Final = b"\xff"
+"""The key of a mark: rows were deleted whose bytes may still be in a page."""
+_ATTEMPTS: Final = 64
+_NUMBER_BYTES: Final = 8
+
+
+class Scope(NamedTuple):
+    """Whose messages they are."""
+
+    project: str
+    context: str
+    user: str
+    session: str
+
+
+class WorkingMessage(msgspec.Struct, frozen=True, array_like=True):
+    """A message of a buffer; times are microseconds. ``expires_at`` is when it is gone."""
+
+    project: str
+    context: str
+    user: str
+    session: str
+    role: str
+    content: str
+    at: int
+    expires_at: int
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.project, self.context, self.user, self.session)
+
+
+_DECODE: Final = msgspec.msgpack.Decoder(WorkingMessage).decode
+
+
+class MessageBuffers:
+    """The buffers of one store, shared by all handles of a process; see :func:`opened`."""
+
+    def __init__(self, folder: Path, time: clock.Clock) -> None:
+        self._folder = folder / FOLDER
+        self._time = time
+        self._lock = threading.RLock()
+        self._env: lmdb.Environment | None = None
+        self._number = 0
+        self._ended = threading.Event()
+        self._sweeper: threading.Thread | None = None
+        self.handles = 0
+
+    # -- what callers do
+
+    def add(self, message: WorkingMessage, most: int) -> int:
+        """Add a message, and let the oldest of its buffer go beyond so many; how many there are."""
+        prefix = _prefix(message.scope)
+        stored = msgspec.msgpack.encode(message)
+        with self._writing() as txn:
+            held = [key for key, _ in _rows(txn, prefix)]
+            number = int.from_bytes(held[-1][_PREFIX_BYTES:], "big") + 1 if held else 0
+            txn.put(prefix + number.to_bytes(_NUMBER_BYTES, "big"), stored)
+            gone = held[: max(0, len(held) + 1 - most)]
+            for key in gone:
+                txn.delete(key)
+            if gone:
+                txn.put(_DELETED, b"")
+            return len(held) + 1 - len(gone)
+
+    def get(self, scope: Scope) -> list[WorkingMessage]:
+        """The messages of a buffer that are not gone, the oldest first."""
+        if not self._folder.exists():
+            return []
+        now = self._time.now()
+        with self._lock, self._present().begin() as txn:
+            found = [_DECODE(value) for _, value in _rows(txn, _prefix(scope))]
+        return [each for each in found if now < each.expires_at]
+
+    def clear(self, is_meant: Callable[[WorkingMessage], bool]) -> int:
+        """Remove messages, and every byte of them; how many."""
+        return self._rewritten(is_meant, always=False) if self._folder.exists() else 0
+
+    def sweep(self) -> int:
+        """Remove what has passed its time, and the bytes of whatever was deleted before; how many messages."""
+        if not self._folder.exists():
+            return 0
+        now = self._time.now()
+        with self._lock, self._present().begin() as txn:
+            is_due = txn.get(_DELETED) is not None or any(now >= _DECODE(value).expires_at for _, value in _rows(txn))
+        return self._rewritten(lambda each: now >= each.expires_at, always=True) if is_due else 0
+
+    # -- the environment
+
+    def _path(self, number: int) -> Path:
+        return self._folder / str(number)
+
+    def _highest(self) -> int:
+        with suppress(FileNotFoundError):
+            return max((int(each.name) for each in self._folder.iterdir() if each.name.isdigit()), default=0)
+        return 0
+
+    def _present(self) -> lmdb.Environment:
+        """The environment that counts now."""
+        if self._env is not None and not self._path(self._number + 1).exists() and self._path(self._number).exists():
+            return self._env
+        self._let_go()
+        for _ in range(_ATTEMPTS):
+            number = self._highest()
+            try:
+                if not number:
+                    self._folder.mkdir(mode=0o700, exist_ok=True)
+                    self._make(1, [])
+                    continue
+                env = _open(self._path(number))
+            except lmdb.Error:
+                # Without a sync a power failure may leave anything. What cannot be read is gone.
+                if self._highest() == number:
+                    self._make(number + 1, [])
+                    shutil.rmtree(self._path(number), ignore_errors=True)
+                continue
+            if self._highest() == number:
+                self._env, self._number = env, number
+                self._begin_sweeping()
+                return env
+            env.close()
+        raise errors.UnavailableError(f"{self._folder} cannot be opened", "Check that it may be written to")
+
+    @contextmanager
+    def _writing(self) -> Iterator[lmdb.Transaction]:
+        """A write transaction on the environment that counts, which no other takes the place of meanwhile."""
+        with self._lock:
+            for _ in range(_ATTEMPTS):
+                env = self._present()
+                with env.begin(write=True) as txn:
+                    if self._path(self._number + 1).exists():
+                        txn.abort()
+                        continue
+                    try:
+                        yield txn
+                    except lmdb.MapFullError as error:
+                        raise errors.UnavailableError(
+                            f"Working memory is full ({MAP_BYTES:,} bytes)", "Clear buffers that are not needed"
+                        ) from error
+                    return
+        raise errors.UnavailableError(f"{self._folder} is rewritten again and again", "Try again")
+
+    def _rewritten(self, is_gone: Callable[[WorkingMessage], bool], *, always: bool) -> int:
+        """Let the next environment have what stays; how many messages do not."""
+        with self._writing() as txn:
+            rows = [(key, value, is_gone(_DECODE(value))) for key, value in _rows(txn)]
+            gone = sum(each[2] for each in rows)
+            if gone or (always and txn.get(_DELETED) is not None):
+                self._make(self._number + 1, [(key, value) for key, value, is_it in rows if not is_it])
+            else:
+                return 0
+        with self._lock:
+            self._present()
+        return gone
+
+    def _make(self, number: int, rows: list[tuple[bytes, bytes]]) -> None:
+        """Make an environment of a number, whole before it has its name, and delete those of lower ones."""
+        unfinished = self._folder / f"{_UNFINISHED}-{os.getpid()}-{threading.get_ident()}"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(mode=0o700)
+        env = _open(unfinished)
+        with env.begin(write=True) as txn:
+            for key, value in rows:
+                txn.put(key, value, append=True)
+        env.close()
+        with suppress(OSError):  # Another process was quicker, from nothing.
+            unfinished.rename(self._path(number))
+        shutil.rmtree(unfinished, ignore_errors=True)
+        if not self._path(number).exists():
+            raise errors.UnavailableError(f"{self._folder} cannot be written to", "Check disk space and permissions")
+        for each in self._folder.iterdir():
+            if each.name.isdigit() and int(each.name) < number:
+                shutil.rmtree(each, ignore_errors=True)
+
+    def _let_go(self) -> None:
+        env, self._env = self._env, None
+        if env is not None:
+            env.close()
+
+    # -- behind
+
+    def _begin_sweeping(self) -> None:
+        if self._sweeper is None:
+            self._sweeper = threading.Thread(target=self._sweep_behind, name="worlddb-working", daemon=True)
+            self._sweeper.start()
+
+    def _sweep_behind(self) -> None:
+        while not self._ended.wait(SWEEP_SECONDS):
+            with suppress(lmdb.Error, OSError, errors.WorldDBError):
+                self.sweep()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._ended.set()
+        with self._lock:
+            self._let_go()
+
+
+_opened: Final[dict[tuple[int, str], MessageBuffers]] = {}
+_opened_lock: Final = threading.Lock()
+
+
+def opened(folder: Path, time: clock.Clock) -> MessageBuffers:
+    """The buffers of a store; :func:`closed` gives them back. What has passed its time goes now.
+
+    Raises:
+        ForkedProcess: they were open in the parent process when it forked.
+    """
+    key = (os.getpid(), os.path.realpath(folder))
+    with _opened_lock:
+        if any(pid != key[0] and path == key[1] for pid, path in _opened):
+            raise errors.ForkedProcess(
+                f"The working memory of {folder} was open in the parent process when it forked",
+                "Start the process by spawn or forkserver, or open the store only after the fork",
+            )
+        buffers = _opened.get(key)
+        if buffers is None:
+            buffers = _opened[key] = MessageBuffers(folder, time)
+        buffers.handles += 1
+    with suppress(lmdb.Error, OSError):
+        buffers.sweep()
+    return buffers
+
+
+def closed(folder: Path) -> None:
+    """Give the buffers of a store back; the last handle of the process lets go of their files."""
+    key = (os.getpid(), os.path.realpath(folder))
+    with _opened_lock:
+        buffers = _opened.get(key)
+        if buffers is None:
+            return
+        buffers.handles -= 1
+        if not buffers.handles:
+            del _opened[key]
+            buffers.close()
+
+
+def is_there(folder: Path) -> bool:
+    """Whether a store has working memory."""
+    return (folder / FOLDER).exists()
+
+
+def _open(folder: Path) -> lmdb.Environment:
+    return lmdb.open(
+        str(folder), map_size=MAP_BYTES, mode=0o600, sync=False, metasync=False, create=True, max_spare_txns=0
+    )
+
+
+def _prefix(scope: Scope) -> bytes:
+    return sha256(msgspec.msgpack.encode(scope)).digest()[:_PREFIX_BYTES]
+
+
+def _rows(txn: lmdb.Transaction, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+    """The rows of messages whose keys begin with a prefix."""
+    with txn.cursor() as cursor:
+        more = cursor.set_range(prefix) if prefix else cursor.first()
+        while more and (key := bytes(cursor.key())).startswith(prefix):
+            if key != _DELETED:
+                yield key, bytes(cursor.value())
+            more = cursor.next()

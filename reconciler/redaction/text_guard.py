@@ -1,0 +1,297 @@
+"""Guards the texts of one request before it is committed: a log keeps all that gets there.
+
+Personal data is taken out of a command before it is decided, so that nothing is made of it. Credentials are looked for
+in all that the request would write, once it is decided and before it is appended: so none comes in by a bundle or an
+extractor either. What holds for a text is said of worlds (:mod:`worlddb.projections.tables.apply.settings`), and is
+looked up only for texts that hold something. Texts are named by their places, and never repeated.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from worlddb.log.model import blobs, errors, ids
+from worlddb.log.redaction import credentials, personal_data
+from worlddb.log.store.environment import Environment
+from worlddb.projections.tables.apply import settings
+from worlddb.projections.tables.storage import rows, schema
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands import outcome
+from worlddb.reconciler.erasure.extraction_guard import ErasedMeanwhile
+from worlddb.reconciler.transaction import context
+
+PLACES_TOLD: Final = 32
+"""How many places a note names; of more it says how many there are."""
+_FIELDS: Final = ("name", "content", "why", "aliases", "labels", "source", "properties")
+"""What may hold text of a caller, by the names of the fields."""
+_TYPED: Final = (cmd.Create, cmd.Revise, cmd.Register, cmd.Tune, cmd.Trust)
+"""Commands of which the type is a caller's word; personal data is not taken out of it."""
+_TAKES_BACK: Final = (cmd.Unalias, cmd.Unlabel, cmd.Untag, cmd.Contract)
+"""Commands whose names stand in the store already, and are taken back."""
+_AS_NAMED: Final = (cmd.Trust, cmd.UseSpace, cmd.DropSpace, cmd.KeepReceipt, *_TAKES_BACK)
+"""Commands whose names say what they are about, or are proved: without them they would be about something else."""
+SAYS_BESIDE: Final = frozenset((cmd.Register, cmd.Tune, cmd.SetBeliefs, cmd.Import))
+"""Commands that are always looked through: what they say is in an event, and what they bring is personal data too."""
+_ABOUT: Final = ("home", "ref", "source_ref", "edge", "to", "into", "world")
+"""The fields that say for which world a text is written; the first that is given counts."""
+
+Read = Mapping[str, tuple[str, Sequence[credentials.Finding]]]
+"""What a redactor made of texts, by these."""
+
+
+class GuardedMeanwhile(ErasedMeanwhile):
+    """A redactor has not read a text that is to be guarded by now: the request begins again."""
+
+
+def read_before(
+    env: Environment, redactor: personal_data.Redactor | None, commands: Sequence[cmd.Command]
+) -> Read | None:
+    """Let a caller's redactor read the texts of commands, before the store is locked: it may be slow.
+
+    ``None`` if there is none, or if no world is guarded. What it takes for personal data is added to what rules find.
+
+    Raises:
+        InputError: it gave something else than a text and places in it.
+    """
+    if redactor is None:
+        return None
+    with env.read() as txn:
+        if not settings.is_anything_guarded(rows.Tables(txn)):
+            return None
+    said = {text for command in commands for _, text in _texts_of(command)}
+    return {text: _checked(redactor, text) for text in sorted(said)}
+
+
+def _checked(redactor: personal_data.Redactor, text: str) -> tuple[str, Sequence[credentials.Finding]]:
+    try:
+        given, places = redactor(text)
+        found = [credentials.Finding(str(kind), int(start), int(end)) for kind, start, end in places]
+    except (TypeError, ValueError) as error:
+        raise errors.InputError(
+            f"The redactor failed: {type(error).__name__}", "Return a text and its places"
+        ) from None
+    if type(given) is not str or any(not 0 <= each.start < each.end <= len(text) for each in found):
+        raise errors.InputError("The redactor gave no text, or a place outside of it", "Return a text and its places")
+    return given, found
+
+
+class TextGuard:
+    """What becomes of the texts of one request."""
+
+    def __init__(self, ctx: context.Context, read: Read | None) -> None:
+        self._ctx = ctx
+        self._read = read
+        self._modes: dict[int, settings.Guards] = {}
+        self._told: dict[str, list[str]] = {}
+
+    # -- personal data
+
+    def without_personal_data(self, position: int, command: cmd.Command) -> cmd.Command:
+        """The command as it is to be decided; what was taken out of it, or found, is noted."""
+        if isinstance(command, cmd.Guard | cmd.Move | cmd.Link | cmd.Unlink):
+            self._modes.clear()  # What lies where, or what holds there, may be otherwise behind it.
+        mode = self._guards(command).personal
+        if mode == "off":
+            return command
+        code = "redacted" if mode == "enforce" else "personal_data_found"
+        for place, text in _texts_of(command):
+            kinds = Counter(each.kind for each in self._redacted(text)[1])
+            self._tell(code, position, place, (f"{kind} ×{n}" if n > 1 else kind for kind, n in kinds.items()))
+        if mode == "warn":
+            return command
+        return redacted(command, lambda text: self._redacted(text)[0])
+
+    def _redacted(self, text: str) -> tuple[str, Sequence[credentials.Finding]]:
+        if self._read is None:
+            return personal_data.redact(text)
+        known = self._read.get(text)
+        if known is None:
+            raise GuardedMeanwhile
+        return known
+
+    # -- credentials
+
+    def refuse_credentials(self, commands: Sequence[cmd.Command]) -> None:
+        """Refuse the request if it would write a credential where these are enforced; where not, note it.
+
+        It reads every text: whoever calls it has found the mark of one in what would be written.
+        """
+        self._modes.clear()
+        for found in credentials.find_credentials(self._ctx.draft.author):
+            self._judge(0, "author", found, schema.ROOT_NODE)
+        for position, command in enumerate(commands):
+            for place, text in (*_texts_of(command, _TAKES_BACK), *_type_of(command)):
+                for found in credentials.find_credentials(text):
+                    self._judge(position, place, found, self._home_after(position, command))
+        if self._ctx.arriving is not None:
+            into = self._home(self._ctx.arriving.command)
+            for place, text in self._arriving():
+                for found in credentials.find_credentials(text):
+                    self._judge(0, place, found, into)
+                if self._guards(self._ctx.arriving.command).personal == "enforce" and personal_data.find_personal_data(
+                    text
+                ):
+                    self._refuse_personal(place)
+        self.note()
+
+    def _arriving(self) -> Iterator[tuple[str, str]]:
+        """The texts of a bundle, with their places in it."""
+        for number, blob in enumerate(self._ctx.draft.blobs.said_since(1, 0), 1):
+            if isinstance(blob, blobs.Body):
+                yield from (
+                    (f"{what} of text {number} of the bundle", getattr(blob, what)) for what in ("name", "content")
+                )
+            elif isinstance(blob, blobs.Details):
+                said = {"aliases": blob.aliases, "why": blob.why, "source": blob.source, "properties": blob.properties}
+                yield from ((f"{place} of text {number} of the bundle", text) for place, text in _within(said))
+
+    def _judge(self, position: int, place: str, found: credentials.Finding, home: int) -> None:
+        mode = self._guards_at(home).credentials
+        if mode == "warn":
+            self._tell("credential_found", position, place, (f"{found.kind} at {found.start} to {found.end}",))
+        if mode != "enforce":
+            return
+        try:
+            self._ctx.refuse(
+                "credential_rejected",
+                f"The {place} holds what looks like a credential ({found.kind}) at characters {found.start} to"
+                f" {found.end}, and a log keeps what it is given",
+                "Leave it out; if it is none, or has to stand there, have the world guarded with credentials='warn'",
+            )
+        except outcome.Refusal as refusal:
+            refusal.command = position
+            raise
+
+    def _refuse_personal(self, place: str) -> None:
+        self._ctx.refuse(
+            "personal_data_rejected",
+            f"The {place} holds personal data, which cannot be taken out of a bundle without breaking it",
+            "Export it from a store in which it was redacted, or have the world guarded with personal='warn'",
+        )
+
+    # -- what holds where
+
+    def _guards(self, command: cmd.Command) -> settings.Guards:
+        return self._guards_at(self._home(command))
+
+    def _guards_at(self, home: int) -> settings.Guards:
+        if not self._ctx.guarded:
+            return settings.UNGUARDED
+        known = self._modes.get(home)
+        if known is None:
+            tables, seq = self._ctx.tables, self._ctx.draft.seq
+            known = self._modes[home] = settings.guards_at(tables, home, tables.containers, seq)
+        return known
+
+    def _home(self, command: cmd.Command) -> int:
+        """The world whose guard a command's texts are under; a reference to nothing is found out later."""
+        ref = next((given for each in _ABOUT if (given := getattr(command, each, None)) is not None), None)
+        try:
+            if isinstance(command, cmd.Create) and command.key is not None:
+                known = self._ctx.tables.node_of(self._ctx.lineage_of(command.key))
+                if known is not None:
+                    return known
+            if ref is None:
+                return schema.ROOT_NODE
+            found = context.node_or_edge_ref(self._ctx, ref)
+        except errors.InputError:
+            return schema.ROOT_NODE
+        if isinstance(found, int):
+            return found
+        place = self._ctx.tables.place_of(found)
+        return schema.ROOT_NODE if place is None else self._ctx.tables.edge(place).home
+
+    def _home_after(self, position: int, command: cmd.Command) -> int:
+        """The same once the request is decided: the world that a command has come to, where it is about one."""
+        if isinstance(command, cmd.Create | cmd.Revise | cmd.Reassert):
+            found = self._ctx.tables.node_of(ids.Lineage(self._ctx.draft.refs[position]))
+            if found is not None:
+                return found
+        return self._home(command)
+
+    # -- what the caller is told
+
+    def _tell(self, code: str, position: int, place: str, what: Iterator[str] | Sequence[str]) -> None:
+        found = ", ".join(what)
+        if found:
+            where = place if not position else f"{place} of command {position}"
+            self._told.setdefault(code, []).append(f"{where} ({found})")
+
+    def note(self) -> None:
+        """Note what was found, or taken out, in the receipt."""
+        for code, told in self._told.items():
+            more = [f"{len(told) - PLACES_TOLD} more"] if len(told) > PLACES_TOLD else []
+            self._ctx.note(code, *(each.encode() for each in (*told[:PLACES_TOLD], *more)))
+        self._told.clear()
+
+
+def redacted(command: cmd.Command, take_out: Callable[[str], str]) -> cmd.Command:
+    """A command with all of its texts as a redactor leaves them; the names of what it is about stay."""
+    changed: dict[str, Any] = {}
+    for field in _fields_of(command):
+        before = getattr(command, field)
+        after = _mapped(before, take_out)
+        if after != before:
+            changed[field] = after
+    return msgspec.structs.replace(command, **changed) if changed else command
+
+
+def as_kept(tables: rows.Tables, read: Read | None) -> Callable[[cmd.Command], cmd.Command] | None:
+    """How a command is kept where personal data is taken out of it; ``None`` if nobody ever asked for that."""
+    if not settings.is_anything_guarded(tables):
+        return None
+    known = {} if read is None else read
+    return lambda command: redacted(command, lambda text: (known.get(text) or personal_data.redact(text))[0])
+
+
+def _mapped(value: Any, take_out: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return take_out(value)
+    if isinstance(value, dict):
+        made: dict[Any, Any] = {}
+        for name, each in value.items():
+            key = take_out(name) if isinstance(name, str) else name
+            while key in made:
+                key += "'"
+            made[key] = _mapped(each, take_out)
+        return made
+    if isinstance(value, list | tuple):
+        return type(value)(_mapped(each, take_out) for each in value)
+    return value
+
+
+def _fields_of(command: cmd.Command, left_alone: tuple[type[cmd.Command], ...] = _AS_NAMED) -> Sequence[str]:
+    left = ("why",) if isinstance(command, left_alone) else _FIELDS
+    return [field for field in left if getattr(command, field, None)]
+
+
+def _texts_of(command: cmd.Command, left_alone: tuple[type[cmd.Command], ...] = _AS_NAMED) -> Iterator[tuple[str, str]]:
+    """The texts of a command that it brings, with their places; of some commands only the reason."""
+    for field in _fields_of(command, left_alone):
+        yield from _within(getattr(command, field), field)
+
+
+def _type_of(command: cmd.Command) -> Iterator[tuple[str, str]]:
+    """What else it brings, of which nothing is taken out: the word for a type, and what is trusted."""
+    if isinstance(command, _TYPED) and command.type:
+        yield "type", command.type
+    if isinstance(command, cmd.SetBeliefs):
+        yield "name", command.named
+
+
+def _within(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in a value, the names of fields too, with its place; one that holds a secret is no place."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, dict):
+        for number, (name, each) in enumerate(value.items()):
+            plain = isinstance(name, str) and len(name) <= 64 and not credentials.find_credentials(name)
+            shown = name if plain and not personal_data.find_personal_data(name) else f"field {number}"
+            inner = f"{place}.{shown}" if place else str(shown)
+            yield from _within(name, f"{inner} (its name)")
+            yield from _within(each, inner)
+    elif isinstance(value, list | tuple):
+        for number, each in enumerate(value):
+            yield from _within(each, f"{place}[{number}]")

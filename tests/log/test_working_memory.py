@@ -1,0 +1,196 @@
+"""Working memory: messages beside the log, gone after their time from every answer and every file."""
+
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from tests.support.running import Here
+from worlddb import Database, ManualClock
+from worlddb.log.working import message_buffers
+
+HOUR = 3_600 * 1_000_000
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def db(tmp_path: Path, clock: ManualClock) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", embedder=None, clock=clock) as opened:
+        yield opened
+
+
+def said(db: Database, session: str = "s", **scope: str) -> list[str]:
+    return [each.content for each in db.working.get(session=session, **scope)]  # type: ignore[arg-type]
+
+
+def in_files(folder: Path, text: str) -> list[str]:
+    return [path.name for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+
+
+def test_a_buffer_is_seen_in_its_own_scope_alone(db: Database) -> None:
+    scopes = [{}, {"user": "ana"}, {"project": "ana"}, {"context": "ana"}, {"user": "ana", "project": "p"}]
+    for scope in scopes:
+        db.working.add(repr(scope), session="s", role="tool", **scope)  # type: ignore[arg-type]
+    assert [said(db, **scope) for scope in scopes] == [[repr(scope)] for scope in scopes]
+    assert said(db, "another") == []
+    assert db.working.get(session="s")[0].role == "tool"
+    assert db.working.clear(user="ana") == 2
+    assert [said(db, **scope) for scope in scopes] == [["{}"], [], ["{'project': 'ana'}"], ["{'context': 'ana'}"], []]
+
+
+def test_the_oldest_go_beyond_so_many_and_their_bytes_with_the_next_sweep(db: Database) -> None:
+    for number in range(60):
+        assert db.working.add(f"the message number {number}.", session="s") == min(number + 1, 50)
+    assert said(db)[0] == "the message number 10."
+    assert [each.content[-3:] for each in db.working.get(session="s", last=2)] == ["58.", "59."]
+    assert db.working.sweep() == 0
+    assert not in_files(db.path, "the message number 9.") and in_files(db.path, "the message number 10.")
+
+
+def test_what_has_passed_its_time_is_in_no_answer_and_in_no_file(db: Database, clock: ManualClock) -> None:
+    db.working.add("gone in an hour, all of it", session="s")
+    db.working.add("gone in a minute", session="s", ttl=60)
+    clock.advance(HOUR - 1)
+    assert said(db) == ["gone in an hour, all of it"]
+    clock.advance(1)
+    assert said(db) == []
+    assert in_files(db.path, "gone in")
+    assert db.working.sweep() == 2
+    assert not in_files(db.path, "gone in")
+
+
+def test_a_thread_removes_it_from_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(message_buffers, "SWEEP_SECONDS", 0.01)
+    clock = ManualClock()
+    with worlddb.open(tmp_path / "store", embedder=None, clock=clock) as db:
+        db.working.add("gone in an hour", session="s")
+        clock.advance(HOUR)
+        sweeper = db.working._buffers._sweeper
+        assert sweeper is not None and sweeper.daemon
+        for _ in range(500):
+            if not in_files(tmp_path, "gone in"):
+                break
+            sweeper.join(0.01)
+        assert not in_files(tmp_path, "gone in")
+    sweeper.join(5)
+    assert not sweeper.is_alive()
+
+
+def test_the_next_opening_removes_it(tmp_path: Path, clock: ManualClock) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None, clock=clock) as db:
+        db.working.add("gone in an hour", session="s")
+        db.working.add("stays for two", session="s", ttl=7_200)
+    clock.advance(HOUR)
+    with worlddb.open(tmp_path / "store", embedder=None, clock=clock) as db:
+        assert not in_files(tmp_path, "gone in")
+        assert said(db) == ["stays for two"]
+
+
+def test_it_is_in_no_hash_log_backup_or_export_and_only_its_owner_reads_it(tmp_path: Path, db: Database) -> None:
+    made = db.create("Note", "n")
+    before = db.head()
+    db.working.add("a word between us", session="s")
+    assert db.head() == before and db.verify(deep=True).ok
+    db.backup(tmp_path / "backup")
+    db.export(made.ref, tmp_path / "n.bundle")
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and b"between us" in path.read_bytes()]
+    assert [path.relative_to(db.path).parts[0] for path in files] == ["working"]
+    for path in (db.path / "working").rglob("*"):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+
+
+def test_an_erasure_reaches_it(db: Database) -> None:
+    note = db.create("Fact", "", content="Ana lives in Porto.")
+    for text in ("Ana lives in Porto.", "I heard: Ana lives in Porto. Really.", "Ana has a dog."):
+        db.working.add(text, session="s")
+    db.erase(note, reason="request 7")
+    assert said(db) == ["Ana has a dog."]
+    assert not in_files(db.path, "lives in Porto")
+
+
+def test_a_user_who_is_forgotten_has_no_buffer(db: Database) -> None:
+    memory = worlddb.memory(db.path, user="ana")
+    memory.add("I have a dog.")
+    db.working.add("my code is 4711", session="s", user="ana")
+    db.working.add("mine is 4712", session="s", user="bob")
+    assert db.forget_user("user:ana", reason="request 8")
+    memory.close()
+    assert (said(db, user="ana"), said(db, user="bob")) == ([], ["mine is 4712"])
+    assert not in_files(db.path, "4711")
+
+
+def test_messages_are_guarded(db: Database) -> None:
+    with pytest.raises(worlddb.RefusedError) as refused:
+        db.working.add(f"it is {TOKEN}", session="s")
+    assert refused.value.details["reason"] == "credential_rejected" and TOKEN not in str(refused.value)
+    home = db.create("Topic", "home")
+    db.guard(credentials="off", personal="enforce", world=home)
+    db.working.add(f"{TOKEN} of ana@example.org", session="s", world=home)
+    db.working.add("ana@example.org", session="s")
+    assert said(db) == [f"{TOKEN} of [email]", "ana@example.org"]
+
+
+def test_processes_share_a_buffer_while_it_is_rewritten(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with worlddb.open(store, embedder=None) as db:
+        db.working.add("from here", session="s", most=1_000)
+        program = (
+            "import sys, pathlib\n"
+            "from worlddb.log.model.clock import SystemClock\n"
+            "from worlddb.log.working import message_buffers as b\n"
+            "held = b.opened(pathlib.Path(sys.argv[1]), SystemClock())\n"
+            "for n in range(200):\n"
+            "    held.add(b.WorkingMessage('', '', '', 's', 'user', f'{sys.argv[2]} {n}', 0, 2**62), 1000)\n"
+            "    n % 50 or held.clear(lambda each: each.content == f'{sys.argv[2]} 0')\n"
+        )
+        others = [subprocess.Popen([sys.executable, "-c", program, str(store), name]) for name in ("a", "b")]
+        for _ in range(20):
+            db.working.add("passing", session="t")
+            db.working.clear(session="t")
+        assert [each.wait(60) for each in others] == [0, 0]
+        told = said(db)
+        assert told[0] == "from here" and len(told) == 1 + 2 * 199
+        for name in ("a", "b"):
+            assert [each for each in told if each[0] == name] == [f"{name} {n}" for n in range(1, 200)]
+        assert len(list((store / "working").iterdir())) == 1
+
+
+def test_what_a_power_failure_left_is_begun_anew(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        db.working.add("lost", session="s")
+    (data,) = (tmp_path / "store" / "working").rglob("data.mdb")
+    data.write_bytes(b"\xff" * 8192)
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        assert said(db) == []
+        db.working.add("kept", session="s")
+        assert said(db) == ["kept"]
+
+
+def test_wrong_values_are_typed_errors(db: Database) -> None:
+    for wrong in ({"session": ""}, {"session": "s", "ttl": 0}, {"session": "s", "most": 0}, {"session": 3}):
+        with pytest.raises(worlddb.InputError):
+            db.working.add("text", **wrong)
+    with pytest.raises(worlddb.LimitExceeded):
+        db.working.add("x" * 300_000, session="s")
+    assert said(db) == []
+
+
+def test_the_command_line_has_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None):
+        run = Here(capsys, tmp_path / "store")
+    assert run.json("working", "add", "the deploy is at noon", "--session", "s1")["messages"] == 1
+    assert [each["content"] for each in run.json("working", "get", "--session", "s1")["messages"]] == [
+        "the deploy is at noon"
+    ]
+    assert "the deploy" in run("working", "get", "--session", "s1").out
+    assert run("working", "get").code == 2
+    assert run("working", "clear").out.startswith("1 removed")

@@ -1,0 +1,315 @@
+"""Credentials refuse a write and personal data is taken out of it, by whatever way a text comes."""
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from tests.support.running import Here
+from tests.tools.mcp.test_mcp_tools import call
+from worlddb import Database, Extraction, Finding, Node, Turn
+from worlddb.log.redaction import credentials, personal_data
+from worlddb.tools.mcp.session import Session
+from worlddb.writing import WriteCalls
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+MAIL, SAID = "ana.silva@example.org", "write to ana.silva@example.org"
+
+
+def in_files(folder: Path, text: str) -> list[str]:
+    return [path.name for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", author="ada", embedder=None) as opened:
+        opened.create("Topic", "team", key="team")
+        opened.create("Fact", "one", key="one")
+        yield opened
+
+
+WRITES: dict[str, Callable[[WriteCalls, str], Any]] = {
+    "name": lambda db, text: db.create("Note", text),
+    "content": lambda db, text: db.create("Note", "n", content=f"it is {text}, mind you"),
+    "aliases[1]": lambda db, text: db.create("Note", "n", aliases=["m", text]),
+    "why": lambda db, text: db.create("Note", "n", why=text),
+    "source.from.a[0]": lambda db, text: db.create("Note", "n", source={"from": {"a": [text]}}),
+    "source.field 0 (its name)": lambda db, text: db.create("Note", "n", source={text: 1}),
+    "properties.key": lambda db, text: db.create("Note", "n", properties={"key": text}),
+    "content of revise": lambda db, text: db.revise("one", content=text),
+    "content of reassert": lambda db, text: db.reassert("one", content=text),
+    "why of retire": lambda db, text: db.retire("one", why=text),
+    "properties.p": lambda db, text: db.link("one", "refers_to", "team", properties={"p": text}),
+    "why of link": lambda db, text: db.link("one", "refers_to", "team", why=text),
+    "aliases[0]": lambda db, text: db.alias("one", text),
+    "labels[0]": lambda db, text: db.label("one", text),
+    "labels[0] of tag": lambda db, text: db.tag("one", text),
+    "name of bookmark": lambda db, text: db.bookmark(text),
+    "source.s": lambda db, text: db.restate("one", source={"s": text}),
+}
+
+
+@pytest.mark.parametrize("place", WRITES)
+def test_a_credential_is_refused_and_its_place_is_named(db: Database, place: str) -> None:
+    if place == "content of reassert":
+        db.retire("one")
+    before = db.head()
+    receipt = WRITES[place](db, TOKEN)
+    assert receipt.outcome.code == "credential_rejected"
+    told = receipt.outcome.reason
+    assert f"The {place.partition(' of ')[0]} holds what looks like a credential (GitHub token) at characters" in told
+    assert TOKEN[4:] not in f"{receipt!r}{receipt.outcome.remedy}"
+    with pytest.raises(worlddb.RefusedError) as refused:
+        receipt.raise_if_refused()
+    assert TOKEN[4:] not in f"{refused.value!r}{refused.value.details}"
+    assert db.head() == before
+    assert not in_files(db.path, TOKEN)
+
+
+@pytest.mark.parametrize("place", WRITES)
+def test_personal_data_is_taken_out_of_the_same_places(db: Database, place: str) -> None:
+    db.guard(personal="enforce")
+    if place == "content of reassert":
+        db.retire("one")
+    receipt = WRITES[place](db, MAIL)
+    assert receipt, receipt
+    (note,) = [note for note in receipt.notes if note.code == "redacted"]
+    assert note.refs[0].endswith("(email)") and MAIL not in str(note)
+    db.view().recall("ana silva")
+    assert not in_files(db.path, MAIL)
+    assert db.verify(deep=True).ok
+
+
+def test_a_batch_names_the_command_and_writes_nothing(db: Database) -> None:
+    with pytest.raises(worlddb.RefusedError, match="credential") as refused, db.batch() as tx:
+        tx.create("Note", "a")
+        tx.create("Note", "b", content=TOKEN)
+    assert refused.value.details["command"] == 1
+    assert db.view().find(name="a") == []
+
+
+def test_the_nearest_world_says_what_becomes_of_a_credential(db: Database) -> None:
+    inner = db.create("Topic", "lab", world="team")
+    db.guard(credentials="warn", world="team", why="rotated daily")
+    written = db.create("Note", "n", content=TOKEN, world=inner)
+    assert [(note.code, note.refs) for note in written.notes] == [
+        ("credential_found", ("content (GitHub token at 0 to 40)",))
+    ]
+    assert not db.create("Note", "n", content=TOKEN)
+    db.guard(credentials="off", world=inner)
+    assert not db.create("Note", "m", content=TOKEN, world=inner).notes
+    db.guard(credentials="inherit", world=inner)
+    assert db.create("Note", "o", content=TOKEN, world=inner).notes
+    said = {each.world: (each.credentials, each.personal, each.why) for each in db.view().guards()}
+    assert said == {db.view().reference_of("team"): ("warn", "", "rotated daily")}
+    then = db.view(seq=3)
+    assert (then.guards(), then.guards_at("team").credentials) == ([], "enforce")
+    assert db.view(world="team").guards_at().credentials == "warn"
+    assert db.rebuild().root == db.head().root
+    assert db.view().guards_at(inner).credentials == "warn"
+
+
+def test_what_is_said_of_a_world_is_said_once(db: Database) -> None:
+    assert db.guard(personal="warn").events == 1
+    assert db.guard(personal="warn").events == 0
+    assert db.guard(credentials="warn").events == 1
+    assert [(each.credentials, each.personal) for each in db.view().guards()] == [("warn", "warn")]
+    for wrong in ({}, {"personal": "never"}, {"credentials": 3}):
+        with pytest.raises(worlddb.InputError):
+            db.guard(**wrong)
+
+
+def test_a_guard_holds_from_the_command_that_sets_it(db: Database) -> None:
+    with db.batch() as tx:
+        before = tx.create("Note", "before", content=SAID)
+        tx.guard(personal="enforce")
+        home = tx.create("Topic", "home")
+        behind = tx.create("Note", "behind", content=SAID, world=home)
+    refs = tx.receipt.refs
+    assert db.view().get(refs[before.position]).content == SAID  # type: ignore[union-attr]
+    assert db.view().get(refs[behind.position]).content == "write to [email]"  # type: ignore[union-attr]
+
+
+def test_a_warning_leaves_the_text_as_it_is(db: Database) -> None:
+    db.guard(personal="warn")
+    written = db.create("Note", "n", content=f"{SAID} and b@example.org, phone +351 912 345 678")
+    assert [str(note) for note in written.notes] == [
+        "it is written, and personal data stands in: content (email ×2, phone)"
+    ]
+    assert SAID in db.view().get(written).content  # type: ignore[union-attr]
+
+
+def test_a_redacted_write_is_known_when_it_is_retried(db: Database) -> None:
+    db.guard(personal="enforce")
+    first = db.create("Note", "n", content=SAID, idempotency_key="k")
+    assert db.create("Note", "n", content=SAID, idempotency_key="k") == first
+    with pytest.raises(worlddb.IdempotencyConflict):
+        db.create("Note", "n", content="something else", idempotency_key="k")
+
+
+def test_a_keyed_text_that_is_redacted_again_is_no_change(db: Database) -> None:
+    db.guard(personal="enforce")
+    first = db.create("Note", "n", content=SAID, key="n")
+    assert db.create("Note", "n", content=SAID, key="n").events == 0
+    assert db.view().get(first).content == "write to [email]"  # type: ignore[union-attr]
+
+
+def test_extracted_and_loaded_texts_are_guarded_too(db: Database) -> None:
+    def extract(turns: Any) -> Extraction:
+        return Extraction(nodes=[Node(label="x", type="Fact", name="x", content=TOKEN)])
+
+    said = (
+        db.ingest([Turn(speaker="ana", text="hello")], extractor=extract),
+        db.ingest([Turn(speaker="ana", text=TOKEN)]),
+    )
+    assert [str(each)[:29] for each in said] == ["refused (credential_rejected)"] * 2
+    with pytest.raises(worlddb.RefusedError) as refused:
+        db.load(worlds={"type": ["A", "A"], "name": ["a", "b"], "content": ["", TOKEN]})
+    assert refused.value.details["row"] == 1
+    memory = worlddb.memory(db.path, user="ana")
+    with pytest.raises(worlddb.RefusedError, match="GitHub token"):
+        memory.add(f"my token is {TOKEN}")
+    memory.close()
+    assert not in_files(db.path, TOKEN)
+
+
+def test_a_bundle_brings_neither(tmp_path: Path, db: Database) -> None:
+    for number, (text, code) in enumerate(((TOKEN, "credential_rejected"), (SAID, "personal_data_rejected"))):
+        with worlddb.open(tmp_path / f"other{number}", embedder=None) as other:
+            other.guard(credentials="off")
+            bundle = tmp_path / f"{number}.bundle"
+            other.export(other.create("Note", "n", content=text).ref, bundle)
+        if number:
+            db.guard(personal="enforce")
+        receipt = db.import_bundle(bundle)
+        assert receipt.outcome.code == code  # type: ignore[union-attr]
+        assert "content of text" in receipt.outcome.reason  # type: ignore[union-attr]
+        assert text not in repr(receipt)
+
+
+def test_a_secret_is_in_no_answer_of_a_tool_or_command(db: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(worlddb.RefusedError) as refused:
+        call(Session(db), "memory_write", user_id="ana", text=f"the token is {TOKEN}")
+    assert TOKEN not in f"{refused.value!r}{refused.value.details}"
+    run = Here(capsys, db.path)
+    written = run("create", "Note", "n", "--content", TOKEN)
+    assert written.code == 3 and "GitHub token" in written.err and TOKEN not in written.out + written.err
+    assert run.json("guard", "--credentials", "warn")["holds"]["credentials"] == "warn"
+    assert "credentials warn, personal data off" in run("guard").out
+    assert run("create", "Note", "n", "--content", TOKEN).code == 0
+
+
+def test_a_redactor_is_asked_before_the_write_and_only_where_it_is_wanted(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def hide_names(text: str) -> tuple[str, list[Finding]]:
+        asked.append(text)
+        at = text.find("Ana")
+        return text.replace("Ana", "[name]"), [Finding("name", at, at + 3)] if at >= 0 else []
+
+    with worlddb.open(tmp_path / "store", embedder=None, redactor=hide_names) as db:
+        db.create("Note", "before", content="Ana was here")
+        assert not asked
+        db.guard(personal="enforce")
+        made = db.create("Note", "n", content="Ana was there", idempotency_key="k")
+        assert db.view().get(made).content == "[name] was there"  # type: ignore[union-attr]
+        assert asked == ["Ana was there", "n"]
+        assert db.create("Note", "n", content="Ana was there", idempotency_key="k") == made
+    broken: Any = lambda text: (text, [(0, 1)])  # noqa: E731
+    opened = worlddb.open(tmp_path / "store", embedder=None, redactor=broken)
+    with opened as db, pytest.raises(worlddb.InputError, match="redactor"):
+        db.create("Note", "n")
+
+
+def test_a_model_adds_to_what_the_rules_find_and_changes_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter(('{"found": [{"text": "Ana", "kind": "name"}, {"text": "nobody"}]}', "no JSON", "no"))
+    redactor = worlddb.EndpointRedactor("http://127.0.0.1:9/v1", "m", retries=1)
+
+    def answered(path: str, body: bytes, most_bytes: int) -> bytes:
+        assert json.loads(body)["messages"][1]["content"]
+        return json.dumps({"choices": [{"message": {"content": next(answers)}}]}).encode()
+
+    monkeypatch.setattr(redactor._endpoint, "asked", answered)
+    assert redactor("Ana and Anabel, a@example.org")[0] == "[name] and Anabel, [email]"
+    assert (redactor("Ana, a@example.org")[0], redactor.failed) == ("Ana, [email]", 1)
+
+
+CREDENTIALS = {
+    "AWS access key": "AKIAQ3EGRTBX7ZKW4M5N",
+    "AWS secret key": "aws_secret_access_key = wJa9rXUtnFEMI/K7MDENG+bPxRfiCYzQ4mVLxT0a",
+    "Google API key": "AIzaSyD4e8Fh2kL0pQrStUvWxYz1aBcDwFgHiJk",
+    "GitLab token": "glpat-x7Kq2mN9pR4sT6vW8yZa",
+    "Slack token": "xoxb-190237465813-210987654322-AbXdEfGhIjKlMnOpQrStUvWx",
+    "Slack webhook": "https://hooks.slack.com/services/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",
+    "Discord token": "MTIzOTg3NjU0MzIxMDk4NzY1.GhT7aQ.Kp3vX9mN2bR5tY8wZ1qL4sD7fH0jC6uE",
+    "Telegram token": "7203948123:AAHk3Vw9xQp2Lm7Rt5Yz8Nc1Bd4Fg6Hj0Ks",
+    "Anthropic key": "sk-ant-api03-R7k2Vx9Qm4Lp8Tz3Wn6Yb1Hc5Jd0Fg-_AA",
+    "OpenAI key": "sk-proj-R7k2Vx9Qm4Lp8Tz3Wn6Yb1Hc5Jd0FgT3BlbkFJa1s2d3f4g5h6",
+    "Stripe key": "sk_live_R7k2Vx9Qm4Lp8Tz3Wn6Yb1Hc",
+    "JSON Web Token": ".".join(
+        base64.urlsafe_b64encode(part).decode().rstrip("=")
+        for part in (b'{"alg":"RS256"}', b'{"sub":"ana","iat":1716239022}', bytes(range(32)))
+    ),
+    "private key": f"-----BEGIN RSA PRIVATE KEY-----\n{base64.b64encode(bytes(range(200))).decode()}\n-----END",
+    "bearer token": "Authorization: Bearer 9f8a7b6c5d4e3f2a1b0c9d8e7f6a",
+    "password in an address": "postgresql://app:tr0ub4dor@db.example.org/main",
+}
+NONE = (
+    "AKIAIOSFODNN7EXAMPLE",
+    "ghp_" + "x" * 36,
+    "sk-your-api-key-goes-here-in-the-settings",
+    "a task-force, a desk-bound risk-averse man",
+    "Bearer token authentication is described on page 12",
+    "http://localhost:8080/path@home",
+    "postgresql://user:password@host/db",
+    "commit 9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a",
+    "-----BEGIN PUBLIC KEY-----",
+    "keep the -----BEGIN RSA PRIVATE KEY----- header",
+)
+
+
+@pytest.mark.parametrize("kind", CREDENTIALS)
+def test_a_form_of_credentials_is_found_in_a_text(kind: str) -> None:
+    text = f"so: {CREDENTIALS[kind]} \n"
+    assert [each.kind for each in credentials.find_credentials(text)] == [kind]
+    assert credentials.may_hold(text.encode())
+
+
+@pytest.mark.parametrize("text", NONE)
+def test_what_only_looks_like_a_credential_is_none(text: str) -> None:
+    assert credentials.find_credentials(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("mail o'brien+x@mail.example.co.uk.", "mail [email]."),
+        ("git@github.com:org/repo and @ana", "git@github.com:org/repo and @ana"),
+        ("card 4539 1488 0343 6467, not 4539 1488 0343 6468", "card [card], not 4539 1488 0343 6468"),
+        ("DE89 3704 0044 0532 0130 00 and not DE89 3704 0044 0532 0130 01 X", None),
+        ("Lindenstraße 12, 10969 Berlin", "[address]"),
+        ("at 221B Baker Street, London NW1 6XE, upstairs", "at [address], upstairs"),
+        ("12 bis rue de la Paix, 75002 Paris", "[address]"),
+        ("Calle Mayor 45, 28013 Madrid", "[address]"),
+        ("Via Giuseppe Verdi 12, 20121 Milano", "[address]"),
+        ("Rua Augusta, n.º 120, 1100-053 Lisboa", "[address]"),
+        ("Kerkstraat 10, 1017 GC Amsterdam", "[address]"),
+        ("ul. Marszałkowska 10/12, 00-590 Warszawa", "[address]"),
+        ("+49 30 901820, (415) 555-0132, 06 12 34 56 78", "[phone], [phone], [phone]"),
+        (
+            "on 2024-01-05 at 14:05, v1.2.3, 10.000 EUR",
+            "on 2024-01-05 at 14:05, v1.2.3, 10.000 EUR",
+        ),
+        ("Graphiti et al. Reports 94, 45 minutes on the road", "Graphiti et al. Reports 94, 45 minutes on the road"),
+    ],
+)
+def test_the_rules_find_personal_data(text: str, left: str | None) -> None:
+    if left is None:
+        assert personal_data.find_personal_data(text)[0] == Finding("iban", 0, 27)
+        assert [each.kind for each in personal_data.find_personal_data(text)].count("iban") == 1
+    else:
+        assert worlddb.redact(text)[0] == left

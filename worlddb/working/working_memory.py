@@ -1,0 +1,139 @@
+"""Working memory of an open store: what a session said a moment ago, and nobody keeps."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from worlddb.log.model import clock, errors, limits
+from worlddb.log.redaction import credentials
+from worlddb.log.working import message_buffers as buffers
+
+TTL_SECONDS: Final = 3_600
+MOST_MESSAGES: Final = 50
+MAX_MESSAGES: Final = 10_000
+MAX_SCOPE_BYTES: Final = 1_024
+_SECOND: Final = 1_000_000
+MAX_TTL_SECONDS: Final = 7 * 86_400
+
+Message = buffers.WorkingMessage
+Guarded = Callable[[Any, str], str]
+"""What may be kept of a text for a world: the text, or the text without personal data."""
+
+
+class WorkingMemory:
+    """Buffers of messages, one for each (project, context, user, session), beside the log.
+
+    A message is gone ``ttl`` seconds after it was added (default: an hour), or once ``most`` others (default: 50) came
+    behind it: from every answer at once, and from every file within a minute while a process that uses working memory
+    has the store open, else at its next opening. No hash covers it, and no log, backup, bundle or export has it.
+
+    What guards credentials and personal data in texts for ``world`` (default: the store) guards messages too.
+    """
+
+    def __init__(self, folder: Path, time: clock.Clock, guarded: Guarded) -> None:
+        self._buffers = buffers.opened(folder, time)
+        self._folder, self._time, self._guarded = folder, time, guarded
+
+    def add(
+        self,
+        content: str,
+        *,
+        session: str,
+        user: str = "",
+        project: str = "",
+        context: str = "",
+        role: str = "user",
+        ttl: float = TTL_SECONDS,
+        most: int = MOST_MESSAGES,
+        world: Any = None,
+    ) -> int:
+        """Add a message to the buffer of a session; how many are there.
+
+        Raises:
+            RefusedError: it holds a credential, where these are enforced; ``details["reason"]`` is
+                ``credential_rejected``.
+            UnavailableError: the buffers are full, or cannot be written to.
+        """
+        scope = _scope(project, context, user, session)
+        limits.checked_text(content, "content", buffers.MAX_MESSAGE_BYTES)
+        limits.checked_text(role, "role", limits.MAX_TYPE_BYTES, empty=False)
+        limits.checked_number(most, "most", 1, MAX_MESSAGES)
+        lasts = int(limits.checked_amount(ttl, "ttl") * _SECOND)
+        if not 0 < lasts <= MAX_TTL_SECONDS * _SECOND:
+            raise errors.InputError(f"ttl is {ttl}", f"Give seconds above 0 and up to {MAX_TTL_SECONDS:,}")
+        kept = self._guarded(world, content)
+        now = self._time.now()
+        return self._buffers.add(buffers.WorkingMessage(*scope, role, kept, now, now + lasts), most)
+
+    def get(
+        self, *, session: str, user: str = "", project: str = "", context: str = "", last: int | None = None
+    ) -> tuple[Message, ...]:
+        """The messages of a session that are not gone, the oldest first; with ``last`` only so many of the newest."""
+        found = self._buffers.get(_scope(project, context, user, session))
+        if last is not None:
+            found = found[-limits.checked_number(last, "last", 1, MAX_MESSAGES) :]
+        return tuple(found)
+
+    def clear(
+        self,
+        *,
+        session: str | None = None,
+        user: str | None = None,
+        project: str | None = None,
+        context: str | None = None,
+    ) -> int:
+        """Remove all messages of whatever is named, or all that there are, from every file; how many there were."""
+        named = (("session", session), ("user", user), ("project", project), ("context", context))
+        wanted = {name: limits.checked_text(text, name, MAX_SCOPE_BYTES) for name, text in named if text is not None}
+        return self._buffers.clear(lambda each: all(getattr(each, name) == text for name, text in wanted.items()))
+
+    def forget(self, texts: Sequence[str], names: Sequence[str] = ()) -> int:
+        """Remove what says a text that was erased, and all of a user or session that is erased; how many messages.
+
+        ``names`` are those of the erased worlds; the scope of a user is called ``user:NAME``.
+        """
+        users = {*names, *(name.removeprefix("user:") for name in names)} - {""}
+        erased = {text for text in texts if text.strip()}
+        long = [text for text in erased if len(text) >= _LONG]
+        spoken = {text.partition(": ")[2] for text in erased} - {""}
+        return self._buffers.clear(
+            lambda each: (
+                each.user in users
+                or each.content in erased
+                or each.content in spoken
+                or any(text in each.content for text in long)
+            )
+        )
+
+    def sweep(self) -> int:
+        """Remove what has passed its time from every file now; how many messages."""
+        return self._buffers.sweep()
+
+    def close(self) -> None:
+        """Give the buffers back."""
+        buffers.closed(self._folder)
+
+
+_LONG: Final = 8
+"""An erased text of that many characters goes from messages that hold more than it, too."""
+
+
+def _scope(project: str, context: str, user: str, session: str) -> buffers.Scope:
+    named = (("project", project), ("context", context), ("user", user), ("session", session))
+    for name, text in named:
+        limits.checked_text(text, name, MAX_SCOPE_BYTES, empty=name != "session")
+    return buffers.Scope(project, context, user, session)
+
+
+def refuse_credentials(text: str) -> None:
+    """Refuse a message that holds a credential.
+
+    Raises:
+        RefusedError: with its place, and not with it.
+    """
+    for found in credentials.find_credentials(text):
+        raise errors.RefusedError(
+            f"The message holds what looks like a credential ({found.kind}) at characters {found.start} to {found.end}",
+            "Leave it out; if it is none, or has to stand there, have the world guarded with credentials='warn'",
+            reason="credential_rejected",
+        )
