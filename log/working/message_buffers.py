@@ -3,8 +3,8 @@
     DIR/working/              mode 700
     DIR/working/NUMBER/       an LMDB environment without sync, mode 600; the highest number counts
 
-A row has for its key 16 bytes of the digest of its scope and a number u64, and is a :class:`WorkingMessage` in msgpack. It is
-no memory: no hash covers it, no log, backup or export has it, and a power failure may lose it.
+A row has for its key 16 bytes of the digest of its scope and a number u64, and is a :class:`WorkingMessage` in msgpack.
+It is no memory: no hash covers it, no log, backup or export has it, and a power failure may lose it.
 
 LMDB leaves the bytes of deleted rows in free pages. So what is left after a deletion is written to a folder of the next
 number under the writer's lock of the present one, and the present one is deleted. Whoever has that open looks for a

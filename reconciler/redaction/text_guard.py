@@ -32,7 +32,7 @@ _TAKES_BACK: Final = (cmd.Unalias, cmd.Unlabel, cmd.Untag, cmd.Contract)
 """Commands whose names stand in the store already, and are taken back."""
 _AS_NAMED: Final = (cmd.Trust, cmd.UseSpace, cmd.DropSpace, cmd.KeepReceipt, *_TAKES_BACK)
 """Commands whose names say what they are about, or are proved: without them they would be about something else."""
-SAYS_BESIDE: Final = frozenset((cmd.Register, cmd.Tune, cmd.SetBeliefs, cmd.Import))
+SAYS_BESIDE: Final = frozenset((cmd.Register, cmd.Tune, cmd.SetBeliefs, cmd.SetProfile, cmd.Import))
 """Commands that are always looked through: what they say is in an event, and what they bring is personal data too."""
 _ABOUT: Final = ("home", "ref", "source_ref", "edge", "to", "into", "world")
 """The fields that say for which world a text is written; the first that is given counts."""
@@ -279,6 +279,8 @@ def _type_of(command: cmd.Command) -> Iterator[tuple[str, str]]:
         yield "type", command.type
     if isinstance(command, cmd.SetBeliefs):
         yield "name", command.named
+    if isinstance(command, cmd.SetProfile):
+        yield from _within([command.profile, *command.node_types, *command.relations], "vocabulary")
 
 
 def _within(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
