@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from worlddb.log.model import blobs, errors, ids
+from worlddb.log.model import events as ev
 from worlddb.log.redaction import credentials, personal_data
 from worlddb.log.store.environment import Environment
 from worlddb.projections.tables.apply import settings
@@ -279,6 +280,8 @@ def _type_of(command: cmd.Command) -> Iterator[tuple[str, str]]:
         yield "type", command.type
     if isinstance(command, cmd.SetBeliefs):
         yield "name", command.named
+    if isinstance(command, cmd.Register) and command.digest_of == "laws":
+        yield "inverse", ev.Laws.unpacked(command.digest).inverse
     if isinstance(command, cmd.SetProfile):
         yield from _within([command.profile, *command.node_types, *command.relations], "vocabulary")
 

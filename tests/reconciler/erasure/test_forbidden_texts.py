@@ -130,6 +130,7 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
     "tune.type": lambda on: on.db.tune(Thresholds(), type=SAID),
     "tune.why": lambda on: on.db.tune(Thresholds(), why=SAID),
     "untune.why": lambda on: (on.db.tune(Thresholds(), type="T"), on.db.untune(type="T", why=SAID))[1],
+    "guard.why": lambda on: on.db.guard(personal="warn", why=SAID),
     "trust.name": lambda on: on.db.trust("low", author=SAID),
     "trust.type": lambda on: on.db.trust("low", source={SAID: "x"}),
     "trust.why": lambda on: on.db.trust("low", author="ada", why=SAID),
@@ -154,7 +155,7 @@ NO_TEXTS: Final = {
     *("turns", "everywhere", "forbid", "derived", "bundle", "handler_version", "digest", "digest_of", "rewrites"),
     *("functional", "fuzzy", "phonetic", "embedding", "margin", "most", "model", "mean", "dimension", "after"),
     *("through", "items", "space", "lasts", "is_pinned", "version", "versions", "is_deprecated"),
-    *("what", "how", "whole", "among", "expects", "commit"),
+    *("what", "how", "whole", "among", "expects", "commit", "credentials", "personal"),
 }
 ELSEWHERE: Final = {
     "link.type": "only a type that is registered can be linked by",
@@ -183,6 +184,17 @@ def test_every_text_of_every_command_has_a_door_here() -> None:
     assert {name for _, name in known} == TEXTS | NO_TEXTS, "say of a new field whether it holds text"
     told = {door.partition(",")[0] for door in DOORS} | ELSEWHERE.keys()
     assert {f"{code}.{name}" for code, name in known if name in TEXTS} <= told
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("door", DOORS)
+def test_a_credential_is_refused_at_every_door_too(small: Small, door: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key alone may be one: of that only a hash is kept."""
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    monkeypatch.setitem(globals(), "SAID", token)
+    outcome = DOORS[door](small).outcome
+    assert getattr(outcome, "code", "") == "credential_rejected" or "key" in door
+    assert traces(small.db.path, [token]) == []
 
 
 @pytest.mark.parametrize("door", DOORS)
