@@ -200,6 +200,7 @@ def _registration(key: bytes, value: bytes) -> Registration:
     row = schema.RegistrationRow._make(schema.REGISTRATION.unpack_from(value))
     if schema.DIGESTS[row.digest_of] == "laws":
         row = row._replace(digest=ev.Laws.unpacked(row.digest + value[schema.REGISTRATION.size :]).packed())
+    schema.REGISTRATION.unpack(value[: len(value) - len(row.digest[ids.HASH_BYTES :])])  # of this length, and no other
     return Registration(key[schema.U16.size : end].decode(), world, seq, row)
 
 
