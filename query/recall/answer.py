@@ -14,7 +14,6 @@ import msgspec
 from worlddb.log.model.ids import short
 from worlddb.log.model.times import ALWAYS, format_time
 from worlddb.projections.tables.reads import asof
-from worlddb.query.consolidation.fresh_summaries import summaries_in
 from worlddb.query.lanes import text_lane
 from worlddb.query.question import question_dates
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Request
@@ -115,7 +114,12 @@ def hit_of(
     node, seen, _ = found.passed
     text, choice = request.question.text, request.choice
     containers = [place.source for place in snapshot.placings(node)]
-    is_short = request.prefer_summaries and summaries_in(snapshot).is_fresh(node, seen)
+    is_short = False
+    if request.prefer_summaries:
+        # Loaded by who asks for it; a recall from the shell waits for what it loads.
+        from worlddb.query.consolidation.fresh_summaries import summaries_in
+
+        is_short = summaries_in(snapshot).is_fresh(node, seen)
     world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period, is_closed_up=is_short)
     container = next(filter(scope.sees, containers), containers[0] if containers else None)
     each = choice.each(snapshot.tables, node, window.place.moment) if choice.is_of_several else ()

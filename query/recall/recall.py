@@ -12,7 +12,6 @@ from typing import Final, NamedTuple, TypeVar
 import msgspec
 
 from worlddb.projections.tables.reads.asof import OpenSpace
-from worlddb.query.consolidation.fresh_summaries import containers_summed_up, summaries_in
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import ENTITY, MAX_K, TEXT, VECTOR, Request, without_names
 from worlddb.query.reads.window import Window
@@ -198,6 +197,9 @@ def _retrieved(
         return retrieve(window, snapshot, request, subject.about, indexes.lanes), ""
     if request.group is not None or request.choice != valid_period.Choice():
         return retrieve(window, snapshot, request, subject.about, indexes.lanes), _NO_SUMMARIES
+    # Loaded by who asks for it; a recall from the shell waits for what it loads.
+    from worlddb.query.consolidation.fresh_summaries import containers_summed_up, summaries_in
+
     wider = request._replace(k=min(MAX_K, _WIDER * request.k))
     found = retrieve(window, snapshot, wider, subject.about, indexes.lanes)
     filters = None if request.filters is None else Filter(snapshot, window.spec, request.filters)
