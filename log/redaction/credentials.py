@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+from worlddb.log.model import errors
+
 
 class Finding(NamedTuple):
     """What kind of thing stands in a text, and where: from character ``start`` up to ``end``."""
@@ -199,8 +201,19 @@ def may_hold(stored: bytes) -> bool:
     return any(mark.search(stored) is not None for mark in MARKS)
 
 
+def check_is_text(text: object) -> None:
+    """Raise :class:`InvalidText` for what is no text."""
+    if not isinstance(text, str):
+        raise errors.InvalidText(f"text is {type(text).__name__}, not text", "Give it as str")
+
+
 def find_credentials(text: str) -> list[Finding]:
-    """The credentials in a text, in their order; of two that overlap the one that begins first, then the longer."""
+    """The credentials in a text, in their order; of two that overlap the one that begins first, then the longer.
+
+    Raises:
+        InvalidText: it is no ``str``.
+    """
+    check_is_text(text)
     found = sorted(_matches(text), key=lambda each: (each.start, -each.end))
     kept: list[Finding] = []
     for each in found:

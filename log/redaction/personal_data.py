@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
-from worlddb.log.redaction.credentials import Finding
+from worlddb.log.redaction.credentials import Finding, check_is_text
 
 
 class Redactor(Protocol):
@@ -21,7 +21,11 @@ class Redactor(Protocol):
 
 
 def redact(text: str) -> tuple[str, list[Finding]]:
-    """Put ``[email]``, ``[phone]``, ``[card]``, ``[iban]`` or ``[address]`` in the place of what the rules find."""
+    """Put ``[email]``, ``[phone]``, ``[card]``, ``[iban]`` or ``[address]`` in the place of what the rules find.
+
+    Raises:
+        InvalidText: it is no ``str``.
+    """
     found = find_personal_data(text)
     return (without(text, found), found) if found else (text, found)
 
@@ -36,7 +40,12 @@ def without(text: str, found: Sequence[Finding]) -> str:
 
 
 def find_personal_data(text: str) -> list[Finding]:
-    """What the rules find in a text, in order; what has a check comes before what has none."""
+    """What the rules find in a text, in order; what has a check comes before what has none.
+
+    Raises:
+        InvalidText: it is no ``str``.
+    """
+    check_is_text(text)
     if not _MAY_HOLD.search(text):
         return []
     kept: list[Finding] = []

@@ -272,13 +272,13 @@ def test_what_waits_for_a_vector_is_counted_once_for_each_commit(tmp_path: Path,
         db.create("Note", "", content="a bad cab")
         db.embed()
         read: list[int] = []
-        events = LmdbLog.events
+        stored = LmdbLog.stored_events
 
         def counted(log: LmdbLog, seq: int) -> Any:
             read.append(seq)
-            return events(log, seq)
+            return stored(log, seq)
 
-        patch.setattr(LmdbLog, "events", counted)
+        patch.setattr(LmdbLog, "stored_events", counted)
         assert db.view().recall("bad").pending == 0
         assert db.view().seq in read
         read.clear()
