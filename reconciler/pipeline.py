@@ -403,16 +403,15 @@ def _decide(writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task) -> ou
 def _may_hold_credentials(draft: Draft) -> bool:
     """Whether anything that is to be written has the mark of a credential; nearly nothing has, and this is quick."""
     chunk, size = [draft.author.encode()], 0
-    for stored in (*draft.blobs.stored, *draft.blobs.fills.values(), None):
+    for stored in (*draft.blobs.stored, *draft.blobs.fills.values()):
         if stored is not None:
             chunk.append(stored)
             size += len(stored)
-        if stored is None or size >= CHUNK_BYTES:
-            held = b"\0".join(chunk)
-            if any(mark.search(held) is not None for mark in credentials.MARKS):
-                return True
-            chunk, size = [], 0
-    return False
+            if size >= CHUNK_BYTES:
+                if credentials.may_hold(b"\0".join(chunk)):
+                    return True
+                chunk, size = [], 0
+    return credentials.may_hold(b"\0".join(chunk))
 
 
 def _refuse_copy(writer: Writer, log: LmdbLog) -> None:

@@ -191,14 +191,19 @@ _FORMS: Final = (
 
 KINDS: Final = tuple(form.kind for form in _FORMS)
 _EXPRESSIONS: Final = tuple(dict.fromkeys(mark for form in _FORMS for mark in form.marks))
-MARKS: Final = tuple(re.compile(mark.encode()) for mark in _EXPRESSIONS)
+_MARKS: Final = tuple(re.compile(mark.encode()) for mark in _EXPRESSIONS)
 """What stands in all that :func:`find_credentials` may find, for the bytes of texts."""
+_ANY_MARK: Final = re.compile("|".join(_EXPRESSIONS).encode())
+"""One search for all of them, which is quicker in what is short."""
+_SHORT_BYTES: Final = 512
 _MARKED: Final = {mark: re.compile(mark) for mark in _EXPRESSIONS}
 
 
 def may_hold(stored: bytes) -> bool:
     """Whether a text, as bytes, has the mark of a credential; what has none holds none."""
-    return any(mark.search(stored) is not None for mark in MARKS)
+    if len(stored) <= _SHORT_BYTES:
+        return _ANY_MARK.search(stored) is not None
+    return any(mark.search(stored) is not None for mark in _MARKS)
 
 
 def check_is_text(text: object) -> None:
