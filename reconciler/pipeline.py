@@ -3,7 +3,7 @@
 It is the only caller of the log's append (law 1).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Final, NamedTuple
@@ -42,6 +42,9 @@ PLAIN_BATCH: Final = 2
 
 CHUNK_BYTES: Final = 1 << 20
 """How much of what is to be written is searched for credentials at once."""
+
+SHORT_BYTES: Final = 512
+"""Up to how much is searched for the marks of all of them at once."""
 
 EXTRACTIONS: Final = 8
 """How often an extractor is asked again because something was erased meanwhile."""
@@ -402,16 +405,24 @@ def _decide(writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task) -> ou
 
 def _may_hold_credentials(draft: Draft) -> bool:
     """Whether anything that is to be written has the mark of a credential; nearly nothing has, and this is quick."""
+    return any(
+        mark.search(held) is not None
+        for held in _chunks(draft)
+        for mark in (credentials.ANY_MARK if len(held) <= SHORT_BYTES else credentials.MARKS)
+    )
+
+
+def _chunks(draft: Draft) -> Iterator[bytes]:
+    """All that a draft would write, a few texts at a time."""
     chunk, size = [draft.author.encode()], 0
     for stored in (*draft.blobs.stored, *draft.blobs.fills.values()):
         if stored is not None:
             chunk.append(stored)
             size += len(stored)
             if size >= CHUNK_BYTES:
-                if credentials.may_hold(b"\0".join(chunk)):
-                    return True
+                yield b"\0".join(chunk)
                 chunk, size = [], 0
-    return credentials.may_hold(b"\0".join(chunk))
+    yield b"\0".join(chunk)
 
 
 def _refuse_copy(writer: Writer, log: LmdbLog) -> None:

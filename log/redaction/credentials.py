@@ -5,8 +5,8 @@ form here has a mark of its own (a prefix, a header, a name in front) and as man
 What is plainly a placeholder (``AKIAIOSFODNN7EXAMPLE``, a row of x) is none. A finding has a kind and a place, and
 never what was found.
 
-The forms are looked for in two steps: :func:`may_hold` looks for the marks, as bytes, in all that a commit would write,
-and only what has one is searched by :func:`find_credentials`.
+The forms are looked for in two steps: their marks (:data:`MARKS`), as bytes, in all that a commit would write, and only
+what has one is searched by :func:`find_credentials`.
 """
 
 import base64
@@ -191,19 +191,11 @@ _FORMS: Final = (
 
 KINDS: Final = tuple(form.kind for form in _FORMS)
 _EXPRESSIONS: Final = tuple(dict.fromkeys(mark for form in _FORMS for mark in form.marks))
-_MARKS: Final = tuple(re.compile(mark.encode()) for mark in _EXPRESSIONS)
+MARKS: Final = tuple(re.compile(mark.encode()) for mark in _EXPRESSIONS)
 """What stands in all that :func:`find_credentials` may find, for the bytes of texts."""
-_ANY_MARK: Final = re.compile("|".join(_EXPRESSIONS).encode())
+ANY_MARK: Final = (re.compile("|".join(_EXPRESSIONS).encode()),)
 """One search for all of them, which is quicker in what is short."""
-_SHORT_BYTES: Final = 512
 _MARKED: Final = {mark: re.compile(mark) for mark in _EXPRESSIONS}
-
-
-def may_hold(stored: bytes) -> bool:
-    """Whether a text, as bytes, has the mark of a credential; what has none holds none."""
-    if len(stored) <= _SHORT_BYTES:
-        return _ANY_MARK.search(stored) is not None
-    return any(mark.search(stored) is not None for mark in _MARKS)
 
 
 def check_is_text(text: object) -> None:
