@@ -21,7 +21,8 @@ from worlddb.tools.cli.base.arguments import parser_of
 from worlddb.tools.cli.main import COMMANDS
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-SOURCES: Final = ROOT / "build" / "site-sources"
+SOURCES: Final = Path(os.environ.get("SITE_SOURCES", ROOT / "build" / "site-sources"))
+"""The sources as installed; two builds at the same time want a folder each."""
 ROOMS: Final = ("log", "projections", "reconciler", "query", "worlddb", "tools", "tests", "bench")
 FROM_ELSEWHERE: Final = {
     "README.md": "index.md",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.support.pages import in_browser
+from tests.support.pages import has_browser, in_browser
 from tests.support.tidy.tree import ROOT
 from worlddb.tools.cli.main import COMMANDS
 
@@ -24,27 +25,26 @@ ELSEWHERE = re.compile(
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built in a folder of its own; a link that leads nowhere ends the build."""
+    """The site, built in a folder of its own from sources of its own; a link that leads nowhere ends the build."""
     if find_spec("mkdocs") is None:
         pytest.skip("mkdocs is not installed: `make site` or `make test` installs it")
     folder = tmp_path_factory.mktemp("site")
     config = ROOT / "docs" / "site" / "mkdocs.yml"
     words = ["build", "--quiet", "--strict", "--config-file", str(config), "--site-dir", str(folder)]
+    own = os.environ | {"SITE_SOURCES": str(tmp_path_factory.mktemp("sources"))}
     built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", *words], check=False, capture_output=True, text=True, timeout=300
+        [sys.executable, "-m", "mkdocs", *words], check=False, capture_output=True, text=True, timeout=300, env=own
     )
     assert built.returncode == 0, built.stdout + built.stderr
     return folder
 
 
-def test_every_page_is_there_and_asks_nothing_of_the_network(site: Path) -> None:
+def test_the_site_has_every_page_and_all_that_is_public(site: Path) -> None:
     pages = {str(path.relative_to(site)): path.read_text("utf-8") for path in site.rglob("*.html")}
     expected = {f"{page.relative_to(ROOT / 'docs').with_suffix('')}.html" for page in (ROOT / "docs").rglob("*.md")}
     assert {page.replace("README.html", "index.html") for page in expected} <= pages.keys()
-    assert not [name for name, text in pages.items() if ELSEWHERE.search(text)]
-
-
-def test_the_generated_reference_has_all_that_is_public(site: Path) -> None:
+    asking = [name for name, text in pages.items() if ELSEWHERE.search(text)]
+    assert not asking, "these ask something of the network"
     library = (site / "library.html").read_text("utf-8")
     for name in worlddb.__all__:
         if isinstance(getattr(worlddb, name), type):
@@ -136,12 +136,14 @@ def is_whole(found: dict[str, Any]) -> bool:
     return found["overflow"] <= 0 and not found["lost"] and found["heading"] > 0
 
 
+@has_browser
 def test_a_browser_shows_the_page_with_pictures_whole_in_a_narrow_window(site: Path) -> None:
     (found,) = laid_out(site, ["concepts.html"]).values()
     assert is_whole(found) and found["pictures"] == 4, found
 
 
 @pytest.mark.soak
+@has_browser
 def test_a_browser_shows_every_page_whole_in_a_narrow_window(site: Path) -> None:
     pages = sorted(str(path.relative_to(site)) for path in site.rglob("*.html"))
     pages = [page for page in pages if not page.startswith(("probe", "404"))]
@@ -172,6 +174,7 @@ for (const page of pages) for (const width of widths) {
 """
 
 
+@has_browser
 def test_no_code_is_cut_off_in_a_narrow_or_a_wide_window(site: Path) -> None:
     pages = ["index.html", "guide.html", "mcp.html", "howto/erase-a-person.html", "howto/answer-an-audit-question.html"]
     (site / "probe.html").write_text(CODE_THAT_IS_CUT % {"pages": json.dumps(pages)}, "utf-8")

@@ -130,11 +130,22 @@ for (const width of widths) {
 """
 
 
+NO_BROWSER = "there is no Chromium here; the other tests have read the page without one"
+
+
+def found_browser() -> str | None:
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+has_browser = pytest.mark.skipif(found_browser() is None, reason=NO_BROWSER)
+"""For tests whose fixtures cost much: they are not made to be skipped."""
+
+
 def browser() -> str:
     """Chromium, or no test."""
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    found = found_browser()
     if found is None:
-        pytest.skip("there is no Chromium here; the other tests have read the page without one")
+        pytest.skip(NO_BROWSER)
     return found
 
 
