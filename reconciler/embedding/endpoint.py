@@ -1,6 +1,6 @@
-"""Models behind HTTP endpoints that speak OpenAI's protocol, and an embedder behind one.
+"""Models behind HTTP endpoints that speak OpenAI's or Anthropic's protocol: embedders, and chats, as texts.
 
-Every request has an end: connecting, waiting and reading are bounded in time and size.
+Every request has an end: connecting, waiting and reading are bounded in time and size, and a chat's costs are counted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Timer
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from worlddb.reconciler.embedding.embedder import Vectors
 
 _CHUNK_BYTES: Final = 65_536
+_T = TypeVar("_T")
 
 
 class Unanswered(Exception):
@@ -333,3 +334,189 @@ def _asked_wait(reply: Reply, wait: float) -> float:
     """How long the endpoint asks to wait, if it says so in seconds."""
     asked = reply.retry_after
     return float(asked) if asked.isascii() and asked.isdigit() and len(asked) < 6 else wait
+
+
+INTERFACES: Final = ("openai", "anthropic")
+CHAT_SECONDS: Final = 120.0
+MAX_PROMPT_BYTES: Final = 64 * 1024
+MAX_ANSWER_BYTES: Final = 1 << 20
+MAX_ANSWER_TOKENS: Final = 4_096
+"""How long an answer may get where nothing else is said; Anthropic's interface wants to be told."""
+_CHARACTERS_A_TOKEN: Final = 3
+"""As few as that, where an endpoint does not say how many tokens it took, so that a bound is kept."""
+_MOST: Final = 1 << 53
+_CHAT_PATHS: Final = {"openai": "/chat/completions", "anthropic": "/messages"}
+
+
+class _Said(msgspec.Struct):
+    content: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Said
+
+
+class _Part(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class _Chatted(msgspec.Struct):
+    choices: list[_Choice] = []
+    content: list[_Part] = []
+    usage: _Usage | None = None
+
+
+class Chat:
+    """A language model that is asked with one prompt, and the material apart from it.
+
+    It is behind ``POST <url>/chat/completions``, or ``<url>/messages`` with ``interface="anthropic"``. ``key`` is sent
+    to it and recorded nowhere. An attempt takes ``timeout_seconds`` at most; one that failed and may succeed later, or
+    was answered with something else than ``what``, is repeated up to ``retries`` times.
+
+    ``max_calls`` and ``max_tokens`` bound what all requests may cost together, attempts included: one that could pass
+    a bound is not made. ``calls`` and ``tokens`` say what they cost so far, by what the endpoint says, else by a high
+    guess.
+
+    Raises:
+        InputError: an argument is not what it should be.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        what: str,
+        prompt: str,
+        interface: str = "openai",
+        key: str | None = None,
+        timeout_seconds: float = CHAT_SECONDS,
+        retries: int = 2,
+        max_calls: int | None = None,
+        max_tokens: int | None = None,
+        answer_tokens: int | None = None,
+    ) -> None:
+        if interface not in INTERFACES:
+            raise errors.InputError(
+                f"There is no interface {errors.shown(interface)}", f"Give one of: {', '.join(INTERFACES)}"
+            )
+        self._endpoint = Endpoint(
+            url, model, key=key, timeout_seconds=timeout_seconds, retries=retries, interface=interface
+        )
+        self._endpoint.before_post = self._spend
+        self._interface, self._what = interface, what
+        self._prompt = limits.checked_text(prompt, "prompt", MAX_PROMPT_BYTES, empty=False)
+        self._max_calls = _bound(max_calls, "max_calls")
+        self._max_tokens = _bound(max_tokens, "max_tokens")
+        if answer_tokens is not None:
+            limits.checked_number(answer_tokens, "answer_tokens", 1, _MOST)
+        self._answer_tokens = answer_tokens
+        self._guessed = 0
+        self.calls = 0
+        """How many requests were sent, repeated ones included."""
+        self.tokens = 0
+        """How many tokens they took, questions and answers together."""
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self._endpoint.model
+
+    @property
+    def host(self) -> str:
+        """Where it is."""
+        return self._endpoint.address.host
+
+    def request(self, material: object) -> bytes:
+        """The body of a request that shows some material as JSON; the same material gives the same bytes."""
+        user = {"role": "user", "content": msgspec.json.encode(material).decode()}
+        body: dict[str, Any] = {"model": self.model}
+        if self._interface == "anthropic":
+            body |= {"system": self._prompt, "messages": [user], "temperature": 0}
+            body["max_tokens"] = self._answer_tokens or MAX_ANSWER_TOKENS
+        else:
+            body |= {"messages": [{"role": "system", "content": self._prompt}, user], "temperature": 0}
+            if self._answer_tokens is not None:
+                body["max_tokens"] = self._answer_tokens
+        return msgspec.json.encode(body)
+
+    def answer(self, asked: bytes, read: Callable[[str], _T]) -> _T:
+        """What is read of the answer to a request; it is asked again while ``read`` raises, a bounded number of times.
+
+        Raises:
+            ModelUnavailable: the endpoint was not reached, did not answer in time, refused, or said something else.
+            LimitExceeded: the next request could pass ``max_calls`` or ``max_tokens``.
+        """
+        problem = ""
+        for _ in range(self._endpoint.retries + 1):
+            body = self._endpoint.asked(_CHAT_PATHS[self._interface], asked, MAX_ANSWER_BYTES)
+            try:
+                return read(self._text(body))
+            except (msgspec.MsgspecError, ValueError, errors.InputError) as error:
+                problem = str(error)
+        raise errors.ModelUnavailable(
+            f"The model {self.model!r:.80} at {self.host} did not answer with {self._what}: {problem[:200]}",
+            "Try again, or name a model that follows instructions",
+        )
+
+    def _spend(self, body: bytes) -> None:
+        """Count a request before it is sent.
+
+        Raises:
+            LimitExceeded: it could pass a bound.
+        """
+        guess = len(body.decode("utf-8", "replace")) // _CHARACTERS_A_TOKEN + 1
+        guess += self._answer_tokens or MAX_ANSWER_TOKENS
+        for spent, more, bound, what in (
+            (self.calls, 1, self._max_calls, "calls"),
+            (self.tokens, guess, self._max_tokens, "tokens"),
+        ):
+            if spent + more > bound:
+                raise errors.LimitExceeded(
+                    f"The model {self.model!r:.80} has used {spent:,} of {bound:,} {what}, and the next request could"
+                    f" take {more:,}",
+                    f"Give it more with max_{what}; what it made is kept",
+                )
+        self.calls += 1
+        self.tokens += guess
+        self._guessed = guess
+
+    def _text(self, body: bytes) -> str:
+        """What was said in an answer, without what was thought before it."""
+        answer = msgspec.json.decode(body, type=_Chatted)
+        if (usage := answer.usage) is not None:
+            took = usage.prompt_tokens + usage.completion_tokens + usage.input_tokens + usage.output_tokens
+            if took > 0:
+                self.tokens += took - self._guessed
+        if self._interface == "anthropic":
+            said = "".join(part.text for part in answer.content if part.type == "text")
+        else:
+            said = (answer.choices[0].message.content or "") if answer.choices else ""
+        text = limits.checked_text(said.rpartition("</think>")[2], "an answer", MAX_ANSWER_BYTES).strip()
+        if not text:
+            raise ValueError("it said nothing")
+        return text
+
+
+def said_object(text: str, type: type[_T]) -> _T:
+    """The JSON object in what a model said, whatever it said around it.
+
+    Raises:
+        ValueError, MsgspecError: there is none, or it is another.
+    """
+    begin, end = text.find("{"), text.rfind("}")
+    if begin < 0 or end < begin:
+        raise ValueError(f"it said {text[:80]!r}")
+    return msgspec.json.decode(text[begin : end + 1], type=type)
+
+
+def _bound(value: int | None, what: str) -> int:
+    return _MOST if value is None else limits.checked_number(value, what, 0, _MOST)

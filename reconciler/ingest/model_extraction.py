@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from worlddb.log.model import errors, limits, times
+from worlddb.log.model import limits, times
 from worlddb.reconciler.embedding import endpoint
 from worlddb.reconciler.ingest.extraction import Extraction, Node, Relation, Turn
 
@@ -35,15 +35,12 @@ assistant explains in general. If nothing is worth remembering, answer {"facts":
 """
 """What the model is told; the turns follow as JSON."""
 
-TIMEOUT_SECONDS: Final = 120.0
 MAX_TURNS: Final = 40
 MAX_CHARACTERS: Final = 24_000
 """Turns, and characters of their texts, in one request."""
-MAX_PROMPT_BYTES: Final = 64 * 1024
 MAX_FACTS: Final = 64
-MAX_ANSWER_BYTES: Final = 1 << 20
 MAX_KEPT_BYTES: Final = 48 * 1024
-"""An answer, and what of it is kept as provenance."""
+"""What of an answer is kept as provenance."""
 EXTRACTED: Final = "Extraction"
 """Type of the world that keeps an answer; it has no text, and is derived from the turns that were read."""
 
@@ -60,18 +57,6 @@ class ExtractedFact(msgspec.Struct, frozen=True):
 
 class _Facts(msgspec.Struct):
     facts: Annotated[list[ExtractedFact], msgspec.Meta(max_length=MAX_FACTS)]
-
-
-class _Said(msgspec.Struct):
-    content: str
-
-
-class _Choice(msgspec.Struct):
-    message: _Said
-
-
-class _Completion(msgspec.Struct):
-    choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
 
 
 Recorded = Callable[[str], Any]
@@ -102,14 +87,15 @@ class EndpointExtractor:
         *,
         key: str | None = None,
         prompt: str = PROMPT,
-        timeout_seconds: float = TIMEOUT_SECONDS,
+        timeout_seconds: float = endpoint.CHAT_SECONDS,
         retries: int = 2,
     ) -> None:
-        self._endpoint = endpoint.Endpoint(url, model, key=key, timeout_seconds=timeout_seconds, retries=retries)
-        self._prompt = limits.checked_text(prompt, "prompt", MAX_PROMPT_BYTES, empty=False)
+        self._chat = endpoint.Chat(
+            url, model, what="facts", prompt=prompt, key=key, timeout_seconds=timeout_seconds, retries=retries
+        )
 
     def __repr__(self) -> str:
-        return f"<EndpointExtractor {self._endpoint.model!r} at {self._endpoint.address.host}>"
+        return f"<EndpointExtractor {self._chat.model!r} at {self._chat.host}>"
 
     def facts(self, turns: Sequence[Turn]) -> list[ExtractedFact]:
         """Ask the model what is worth remembering of some turns; nothing is written.
@@ -144,7 +130,7 @@ class EndpointExtractor:
             digest = sha256(asked).hexdigest()
             kept = None if recorded is None else recorded(digest)
             facts = self._answer(asked, len(part)) if kept is None else msgspec.convert(kept, list[ExtractedFact])
-            source = {"model": self._endpoint.model, "request": digest}
+            source = {"model": self._chat.model, "request": digest}
             answer = {**source, "answer": msgspec.to_builtins(facts)}
             nodes[digest] = Node(label=digest, type=EXTRACTED, name="", source=answer, key=digest, resolve=False)
             for place in range(len(part)):
@@ -176,26 +162,11 @@ class EndpointExtractor:
             }
             for place, turn in enumerate(turns)
         ]
-        messages = [
-            {"role": "system", "content": self._prompt},
-            {"role": "user", "content": msgspec.json.encode(shown).decode()},
-        ]
-        return msgspec.json.encode({"model": self._endpoint.model, "messages": messages, "temperature": 0})
+        return self._chat.request(shown)
 
     def _answer(self, asked: bytes, turns: int) -> list[ExtractedFact]:
         """Ask until the answer holds facts, a bounded number of times."""
-        problem = ""
-        for _ in range(self._endpoint.retries + 1):
-            body = self._endpoint.asked("/chat/completions", asked, MAX_ANSWER_BYTES)
-            try:
-                return _read(body, turns)
-            except (msgspec.MsgspecError, ValueError, errors.InputError) as error:
-                problem = str(error)
-        raise errors.ModelUnavailable(
-            f"The model {self._endpoint.model!r:.80} at {self._endpoint.address.host} did not answer with facts:"
-            f" {problem[:200]}",
-            "Try again, or name a model that follows instructions",
-        )
+        return self._chat.answer(asked, lambda said: _read(said, turns))
 
 
 def _parts(turns: Sequence[Turn]) -> Iterator[tuple[int, Sequence[Turn]]]:
@@ -210,18 +181,13 @@ def _parts(turns: Sequence[Turn]) -> Iterator[tuple[int, Sequence[Turn]]]:
         yield start, turns[start:]
 
 
-def _read(body: bytes, turns: int) -> list[ExtractedFact]:
+def _read(said: str, turns: int) -> list[ExtractedFact]:
     """Return the facts of an answer, all of which must be what was asked for.
 
     Raises:
         ValueError: it holds something else.
     """
-    said = msgspec.json.decode(body, type=_Completion).choices[0].message.content
-    told = said.rpartition("</think>")[2]
-    begin, end = told.find("{"), told.rfind("}")
-    if begin < 0 or end < begin:
-        raise ValueError(f"it said {said[:80]!r}")
-    facts = msgspec.json.decode(told[begin : end + 1], type=_Facts).facts
+    facts = endpoint.said_object(said, _Facts).facts
     for fact in facts:
         if max(fact.turns) >= turns:
             raise ValueError(f"it names turn {max(fact.turns)} of {turns}")

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from worlddb.log.model import errors, limits
+from worlddb.log.model import errors
 from worlddb.log.redaction import personal_data
 from worlddb.log.redaction.credentials import Finding
 from worlddb.reconciler.embedding import endpoint
@@ -34,8 +34,6 @@ Leave out names of companies, products, cities and public figures. If there is n
 TIMEOUT_SECONDS: Final = 60.0
 MAX_CHARACTERS: Final = 24_000
 """Of a text, in one request; a longer one is read in parts."""
-MAX_PROMPT_BYTES: Final = 64 * 1024
-MAX_ANSWER_BYTES: Final = 1 << 20
 
 
 class _Piece(msgspec.Struct):
@@ -45,18 +43,6 @@ class _Piece(msgspec.Struct):
 
 class _Found(msgspec.Struct):
     found: Annotated[list[_Piece], msgspec.Meta(max_length=512)]
-
-
-class _Said(msgspec.Struct):
-    content: str
-
-
-class _Choice(msgspec.Struct):
-    message: _Said
-
-
-class _Completion(msgspec.Struct):
-    choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
 
 
 class EndpointRedactor:
@@ -80,12 +66,14 @@ class EndpointRedactor:
         timeout_seconds: float = TIMEOUT_SECONDS,
         retries: int = 1,
     ) -> None:
-        self._endpoint = endpoint.Endpoint(url, model, key=key, timeout_seconds=timeout_seconds, retries=retries)
-        self._prompt = limits.checked_text(prompt, "prompt", MAX_PROMPT_BYTES, empty=False)
+        what = "what it found"
+        self._chat = endpoint.Chat(
+            url, model, what=what, prompt=prompt, key=key, timeout_seconds=timeout_seconds, retries=retries
+        )
         self.failed = 0
 
     def __repr__(self) -> str:
-        return f"<EndpointRedactor {self._endpoint.model!r} at {self._endpoint.address.host}>"
+        return f"<EndpointRedactor {self._chat.model!r} at {self._chat.host}>"
 
     def __call__(self, text: str) -> tuple[str, Sequence[Finding]]:
         """Return the text without personal data, and where it stood."""
@@ -102,22 +90,8 @@ class EndpointRedactor:
         return personal_data.without(text, found), found
 
     def _asked(self, part: str) -> list[_Piece]:
-        messages = [
-            {"role": "system", "content": self._prompt},
-            {"role": "user", "content": msgspec.json.encode({"text": part}).decode()},
-        ]
-        asked = msgspec.json.encode({"model": self._endpoint.model, "messages": messages, "temperature": 0})
-        for _ in range(self._endpoint.retries + 1):
-            body = self._endpoint.asked("/chat/completions", asked, MAX_ANSWER_BYTES)
-            try:
-                said = msgspec.json.decode(body, type=_Completion).choices[0].message.content.rpartition("</think>")[2]
-                return msgspec.json.decode(said[said.find("{") : said.rfind("}") + 1], type=_Found).found
-            except (msgspec.MsgspecError, ValueError):
-                continue  # It may do better when it is asked again.
-        raise errors.ModelUnavailable(
-            f"The model {self._endpoint.model!r:.80} did not answer with what it found",
-            "Try again, or name a model that follows instructions",
-        )
+        asked = self._chat.request({"text": part})
+        return self._chat.answer(asked, lambda said: endpoint.said_object(said, _Found).found)
 
 
 def _joined(found: Sequence[Finding], text: str, pieces: Sequence[_Piece]) -> list[Finding]:
