@@ -104,7 +104,7 @@ def test_the_fixtures_are_served_beside_the_memorys_own_tools(served: str) -> No
 def sent(url: str, method: str, params: dict[str, Any], name: str, *, tasks: bool = True) -> dict[str, Any]:
     """The answer to one request of the protocol of 2026, which knows tasks or does not."""
     version = "2026-07-28"
-    declared = {"elicitation": {}, "extensions": {TASKS: {}} if tasks else {}}
+    declared: dict[str, Any] = {"elicitation": {}, "extensions": {TASKS: {}} if tasks else {}}
     about = {"protocolVersion": version, "clientCapabilities": declared}
     params = {**params, "_meta": {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}}
     headers = {"MCP-Protocol-Version": version, "Mcp-Method": method, "Mcp-Name": name}
