@@ -14,6 +14,7 @@ of outside is neither shown nor counted, nor does it lower the summary's trust t
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -43,6 +44,8 @@ class Trust:
         for said in snapshot.trusts():
             if said.level is not None:
                 self._said[said.kind][said.digest] = said.level
+        self.is_said = any(self._said.values())
+        """False if nothing is said of anybody: all is trusted then."""
         self._rest = next(iter(self._said["rest"].values()), None)
         self._named: dict[tuple[str, str, str], int | None] = {}
         """What is said of authors and of fields of sources."""
@@ -61,7 +64,7 @@ class Trust:
 
         ``None`` if nothing is said of any of it, which counts as full trust.
         """
-        if not any(self._said.values()):
+        if not self.is_said:
             return None
         version = node, row.seq
         if version not in self._levels:
@@ -86,7 +89,7 @@ class Trust:
         bases = _bases_in(self._snapshot)
         while self._pending and len(self._above) <= MAX_WEIGHED:
             node, row = self._pending.pop()
-            for base, base_row in bases.of(node, row):
+            for base, base_row in bases.of(node, row.seq, row.type):
                 self._meet(base, base_row)
                 self._above[base, base_row.seq].append((node, row.seq))
                 self._lower((node, row.seq), self._lowest[base, base_row.seq])
@@ -128,7 +131,7 @@ class Trust:
 
     def own(self, node: int, row: VersionRow) -> int | None:
         """What is said of a version apart from what it rests on, ``None`` if nothing is."""
-        return self._own(node, row) if any(self._said.values()) else None
+        return self._own(node, row) if self.is_said else None
 
     def _own(self, node: int, row: VersionRow) -> int | None:
         """What is said of a version itself."""
@@ -228,7 +231,8 @@ def rests_on(
 def all_bases(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> Iterator[records.Basis]:
     """All that a world rests on, the nearest first and then in log order."""
     trust = trust_in(snapshot)
-    return (_basis(snapshot, trust, *each) for each in _all_below(snapshot, node, row, None))
+    found = _all_below(snapshot, node, row, once=not trust.is_said)
+    return (_basis(snapshot, trust, *each) for each in found)
 
 
 def is_made_of(snapshot: VisibleSnapshot, node: int, row: VersionRow, other: int) -> bool:
@@ -443,19 +447,24 @@ def _stale(
 
 
 def _all_below(
-    snapshot: VisibleSnapshot, node: int, row: VersionRow, within: Container[int] | None = None
+    snapshot: VisibleSnapshot, node: int, row: VersionRow, within: Container[int] | None = None, *, once: bool = False
 ) -> Iterator[tuple[int, int, VersionRow]]:
-    """(steps, node, version) of what a world rests on, each world once, and earlier versions of one that it names."""
-    bases = _bases_in(snapshot)
+    """(steps, node, version) of what a world rests on, each world once, and earlier versions of one that it names.
+
+    ``once``: nobody will ask the same of these again, so that nothing of it is kept.
+    """
+    made_of = partial(_made_of, snapshot) if once else _bases_in(snapshot).of
     seen: set[int | tuple[int, int]] = {node}
-    pending = [(0, node, row)]
-    for steps, at, version in pending:
-        for base, base_row in bases.of(at, version):
+    # Four values of each, one after another: tuples and rows that stay would have the collector go through the heap.
+    pending: list[Any] = [0, node, row.seq, row.type]
+    each = iter(pending)
+    for steps, at, seq, kind in zip(each, each, each, each, strict=True):
+        for base, base_row in made_of(at, seq, kind):
             met = base if base != at else (base, base_row.seq)
             if met not in seen and (within is None or base in within):
                 seen.add(met)
-                pending.append((steps + 1, base, base_row))
-                yield pending[-1]
+                pending += steps + 1, base, base_row.seq, base_row.type
+                yield steps + 1, base, base_row
 
 
 class _Bases:
@@ -465,11 +474,11 @@ class _Bases:
         self._snapshot = snapshot
         self._known: dict[tuple[int, int], list[tuple[int, VersionRow]]] = {}
 
-    def of(self, node: int, row: VersionRow) -> list[tuple[int, VersionRow]]:
-        """What a version was made of, each in the version that it was made of."""
-        version = node, row.seq
+    def of(self, node: int, seq: int, kind: bytes) -> list[tuple[int, VersionRow]]:
+        """What the version of a commit was made of, each in the version that it was made of; ``kind`` is its type."""
+        version = node, seq
         if version not in self._known:
-            self._known[version] = list(_made_of(self._snapshot, node, row))
+            self._known[version] = list(_made_of(self._snapshot, node, seq, kind))
         return self._known[version]
 
 
@@ -481,16 +490,16 @@ def _bases_in(snapshot: VisibleSnapshot) -> _Bases:
     return found
 
 
-def _made_of(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> Iterator[tuple[int, VersionRow]]:
-    """What a world was made of, in the versions that it was made of."""
+def _made_of(snapshot: VisibleSnapshot, node: int, seq: int, kind: bytes) -> Iterator[tuple[int, VersionRow]]:
+    """What the version of a commit was made of, in the versions that it was made of; ``kind`` is its type."""
     tables, moment = snapshot.tables, snapshot.place.moment
     for _, edge in tables.outgoing(node, _DERIVED_FROM, known_by=moment.seq):
         if asof.edge_known(edge, moment.seq):
             base = tables.version(edge.target, edge.target_version)
             # Of two versions of one world only the later one was made of the other.
-            if edge.target != node or base.seq < row.seq:
+            if edge.target != node or base.seq < seq:
                 yield edge.target, base
-    if row.type == SUMMARY_TYPE:
+    if kind == SUMMARY_TYPE:
         for place, edge in tables.outgoing(node, CONTAINS_CODE, known_by=moment.seq):
             if asof.edge_seen(tables, place, edge, moment):
                 newest = asof.newest_version(tables, edge.target, moment.seq)

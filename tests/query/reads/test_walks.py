@@ -154,3 +154,20 @@ def test_a_read_leaves_nothing_behind_for_the_collector(chain: tuple[Database, l
         gc.set_debug(0)
         gc.garbage.clear()
     assert not left
+
+
+def test_provenance_keeps_so_little_that_the_collector_does_not_go_through_the_heap(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", author="ada", embedder=None) as db:
+        with db.batch() as tx:
+            made = [tx.create("Fact", str(number), resolve=False) for number in range(300)]
+            for number in range(1, len(made)):
+                tx.link(made[(number - 1) // 4], "derived_from", made[number])
+        view = db.view()
+        gc.collect()
+        gc.disable()
+        try:
+            found = view.provenance(tx.receipt.refs[0])
+            # How many objects are there more than before: of each world its record and its source.
+            assert gc.get_count()[0] < 3 * len(found) and len(found) == len(made) - 1
+        finally:
+            gc.enable()
