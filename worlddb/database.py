@@ -48,9 +48,7 @@ from worlddb.writing import Batch, WriteCalls, by_reference
 
 if TYPE_CHECKING:
     # What only some calls need is loaded by them: a program that asks one question does not wait for the rest.
-    from worlddb.beliefs.items import Found
-    from worlddb.log.beliefs.artifact import Artifact
-    from worlddb.log.beliefs.kref import Kref
+    from worlddb.beliefs.items import Desk, Found
     from worlddb.log.beliefs.recall_receipt import RecallCheck, RecallReceipt
     from worlddb.log.model.checkpoint import OwnCheckpoint
     from worlddb.log.redaction.personal_data import Redactor
@@ -411,117 +409,14 @@ class Database(WriteCalls):
         self._reader.vector_indexes()
         return receipt
 
-    # -- items at krefs
-
-    def create_at(
-        self,
-        kref: str | Kref,
-        *,
-        content: str = "",
-        artifacts: Sequence[Artifact] = (),
-        within: Any = None,
-        valid_from: times.TimeLike | None = None,
-        valid_to: times.TimeLike | None = None,
-        source: dict[str, Any] | None = None,
-        properties: dict[str, Any] | None = None,
-        why: str = "",
-    ) -> outcome.Receipt:
-        """Make the item of a kref, or revise it: ``kref://project/space[/sub]/item.kind``.
-
-        The project, the spaces and the item are worlds inside one another, under keys made of the kref, inside
-        ``within`` (default: the root); what is there already is found again. The kind is the item's type. The same
-        again changes nothing, and a repeated call does no harm, so it has no idempotency key. An item that was renamed
-        or moved keeps its name and place. The reference of the receipt is the item's.
-
-        Raises:
-            InvalidKref: it breaks its form, or names a version or an artifact.
-        """
-        from worlddb.beliefs import items
-
-        said = {
-            "content": content,
-            "source": {} if source is None else source,
-            "properties": {} if properties is None else properties,
-            "valid_from": None if valid_from is None else times.parse_time(valid_from, "valid_from"),
-            "valid_to": None if valid_to is None else times.parse_time(valid_to, "valid_to"),
-            "why": why,
-        }
-        top = None if within is None else bytes.fromhex(self.view().reference_of(within))
-        return self._looked(lambda view: items.create_at(view, kref, said, artifacts, top), top)
-
-    def rename(self, ref: Any, name: str, *, why: str = "") -> outcome.Receipt:
-        """Give a world another name from now on; the one before stays as an alias, and its key and kref stay."""
-        from worlddb.beliefs import items
-
-        return self._looked(lambda view: items.rename(view, ref, name, why))
-
-    def attach(self, ref: Any, artifact: Artifact, *, why: str = "") -> outcome.Receipt:
-        """Attach an artifact to a world: a pointer to what is kept elsewhere, which nothing opens or copies.
-
-        It is a new version that has it from now on, and revisions keep it. One of the same name takes its place.
-
-        Raises:
-            InputError: a field of it is not what it should be, or the world holds nothing now.
-        """
-        from worlddb.beliefs import items
-
-        return self._looked(lambda view: items.attach(view, ref, artifact, why))
-
-    def detach(self, ref: Any, name: str, *, why: str = "") -> outcome.Receipt:
-        """Take the artifact of a name off a world, in a new version; earlier ones still have it."""
-        from worlddb.beliefs import items
-
-        return self._looked(lambda view: items.detach(view, ref, name, why))
-
-    def prefer(
-        self,
-        subject: Any,
-        relation: str,
-        object: Any,
-        *,
-        outcome: str | None = None,
-        inferred: bool = False,
-        confidence: float | None = None,
-        based_on: Sequence[Any] = (),
-        within: Any = None,
-        properties: dict[str, Any] | None = None,
-        valid_from: times.TimeLike | None = None,
-        valid_to: times.TimeLike | None = None,
-        why: str = "",
-    ) -> outcome.Receipt:
-        """Record what somebody prefers, avoids, rejected or optimises for, or what came of it.
-
-        ``relation`` is ``prefers``, ``avoids``, ``rejected`` or ``optimizes_for``; it is declared for the store, or for
-        the world ``within``, if it is not in force. Each call is an edge of its own, so that :meth:`View.preferences`
-        grows surer with each. The reference of the receipt is the edge's; unlinked or retired, it counts no more.
-
-        Args:
-            outcome: instead of a statement, that it was ``acted_upon``, ``succeeded`` or was ``reversed``.
-            inferred: nobody said so; it was derived, from the worlds or edges in ``based_on``.
-            confidence: how sure the statement is, from 0 to 1; by default 1, or 1/2 if it was inferred.
-
-        Raises:
-            InputError: an argument is not what it should be.
-        """
-        from worlddb.beliefs import items
-
-        given = {} if properties is None else properties
-        said = items.preference_properties(outcome, inferred, confidence, based_on, given)
-        asked = {
-            "valid_from": None if valid_from is None else times.parse_time(valid_from, "valid_from"),
-            "valid_to": None if valid_to is None else times.parse_time(valid_to, "valid_to"),
-            "why": why,
-        }
-        top = None if within is None else bytes.fromhex(self.view().reference_of(within))
-        return self._looked(lambda view: items.prefer(view, relation, (subject, object), said, asked, top), top)
-
-    def _looked(self, look: Callable[[View], Found], within: bytes | None = None) -> outcome.Receipt:
+    def _looked(self, look: Callable[[Desk], Found]) -> outcome.Receipt:
         """Have the commands decided that a look comes to, and look again if others came between."""
+        from worlddb.beliefs.items import Desk
         from worlddb.reconciler.transaction import inputs
 
         for _ in range(MOST_LOOKS):
-            view = self.view(world=within)
-            found = look(view)
+            view = self.view()
+            found = look(Desk(view))
             rests_on = inputs.Look(view.seq, view.valid, found.rests_on)
             receipt = self._execute(found.commands, None, look=rests_on, has_texts=False)
             if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):
@@ -540,7 +435,9 @@ class Database(WriteCalls):
 
         ``tx.receipt`` is there afterwards. Calls on ``tx`` return pending references that later calls in the batch may
         use. One refusal, or an exception in the block, aborts all of it; a refusal is raised as :class:`RefusedError`
-        when the block ends.
+        when the block ends. ``create_at``, ``rename``, ``attach``, ``detach`` and ``prefer`` look at the store as it is
+        at the first of them, and at what the batch has said before: it is refused (``changed_meanwhile``) if others
+        change what these rest on, and they go without an idempotency key.
 
         ``progress(done, total)`` is called as the commands are decided, when the block has ended; what it raises aborts
         the batch too. It holds up every other writer, so it should return at once.
@@ -561,7 +458,7 @@ class Database(WriteCalls):
             look = inputs.Look(seen.seq, seen.valid, tuple(ref for ref in refs if ref is not None))
         elif rests_on != ():
             raise errors.InputError("rests_on was given without a view", "Give seen=view, the one that showed it")
-        return Batch(partial(self._execute, progress=progress, look=look), self._ontology, idempotency_key)
+        return Batch(partial(self._execute, progress=progress), self._ontology, idempotency_key, self.view, seen, look)
 
     def load(
         self,

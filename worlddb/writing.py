@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -22,6 +22,13 @@ from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands import outcome
 from worlddb.reconciler.edge_types import handler, registry
 from worlddb.reconciler.similarity.thresholds import Thresholds
+
+if TYPE_CHECKING:
+    from worlddb.beliefs.items import Desk, Found
+    from worlddb.log.beliefs.artifact import Artifact
+    from worlddb.log.beliefs.kref import Kref
+    from worlddb.query.view.view import View
+    from worlddb.reconciler.transaction import inputs
 
 
 class Pending(NamedTuple):
@@ -97,6 +104,10 @@ class WriteCalls(ABC):
     ) -> Any:
         """Take a command and the marks of the world that it is about; what it returns stands for the command."""
         return self._execute([command, *(mark(0) for mark in marks)], idempotency_key)
+
+    @abstractmethod
+    def _looked(self, look: Callable[[Desk], Found]) -> Any:
+        """Take the commands that a look at the store comes to."""
 
     def _ref(self, ref: Any) -> cmd.Ref:
         if isinstance(ref, Pending):
@@ -372,6 +383,113 @@ class WriteCalls(ABC):
         """
         command = cmd.Restate(ref=self._ref(ref), source={} if source is None else source, why=why)
         return self._execute([command], idempotency_key)
+
+    # -- items at krefs
+
+    def create_at(
+        self,
+        kref: str | Kref,
+        *,
+        content: str = "",
+        artifacts: Sequence[Artifact] = (),
+        within: Any = None,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
+        source: dict[str, Any] | None = None,
+        properties: dict[str, Any] | None = None,
+        why: str = "",
+    ) -> Any:
+        """Make the item of a kref, or revise it: ``kref://project/space[/sub]/item.kind``.
+
+        The project, the spaces and the item are worlds inside one another, under keys made of the kref, inside
+        ``within`` (default: the root); what is there already is found again. The kind is the item's type. The same
+        again changes nothing, and a repeated call does no harm, so it has no idempotency key. An item that was renamed
+        or moved keeps its name and place. The reference of the receipt is the item's.
+
+        Raises:
+            InvalidKref: it breaks its form, or names a version or an artifact.
+        """
+        from worlddb.beliefs import items
+
+        said = {
+            "content": content,
+            "source": {} if source is None else source,
+            "properties": {} if properties is None else properties,
+            "valid_from": _time(valid_from, "valid_from"),
+            "valid_to": _time(valid_to, "valid_to"),
+            "why": why,
+        }
+        return self._looked(
+            lambda desk: items.create_at(desk, kref, said, artifacts, desk.world(self._ref_if_any(within)))
+        )
+
+    def rename(self, ref: Any, name: str, *, why: str = "") -> Any:
+        """Give a world another name from now on; the one before stays as an alias, and its key and kref stay."""
+        from worlddb.beliefs import items
+
+        return self._looked(lambda desk: items.rename(desk, self._ref(ref), name, why))
+
+    def attach(self, ref: Any, artifact: Artifact, *, why: str = "") -> Any:
+        """Attach an artifact to a world: a pointer to what is kept elsewhere, which nothing opens or copies.
+
+        It is a new version that has it from now on, and revisions keep it. One of the same name takes its place.
+
+        Raises:
+            InputError: a field of it is not what it should be, or the world holds nothing now.
+        """
+        from worlddb.beliefs import items
+
+        return self._looked(lambda desk: items.attach(desk, self._ref(ref), artifact, why))
+
+    def detach(self, ref: Any, name: str, *, why: str = "") -> Any:
+        """Take the artifact of a name off a world, in a new version; earlier ones still have it."""
+        from worlddb.beliefs import items
+
+        return self._looked(lambda desk: items.detach(desk, self._ref(ref), name, why))
+
+    def prefer(
+        self,
+        subject: Any,
+        relation: str,
+        object: Any,
+        *,
+        outcome: str | None = None,
+        inferred: bool = False,
+        confidence: float | None = None,
+        based_on: Sequence[Any] = (),
+        within: Any = None,
+        properties: dict[str, Any] | None = None,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
+        why: str = "",
+    ) -> Any:
+        """Record what somebody prefers, avoids, rejected or optimises for, or what came of it.
+
+        ``relation`` is ``prefers``, ``avoids``, ``rejected`` or ``optimizes_for``; it is declared for the store, or for
+        the world ``within``, if it is not in force. Each call is an edge of its own, so that :meth:`View.preferences`
+        grows surer with each. The reference of the receipt is the edge's; unlinked or retired, it counts no more.
+
+        Args:
+            outcome: instead of a statement, that it was ``acted_upon``, ``succeeded`` or was ``reversed``.
+            inferred: nobody said so; it was derived, from the worlds or edges in ``based_on``.
+            confidence: how sure the statement is, from 0 to 1; by default 1, or 1/2 if it was inferred.
+
+        Raises:
+            InputError: an argument is not what it should be.
+        """
+        from worlddb.beliefs import items
+
+        given = {} if properties is None else properties
+        said = items.preference_properties(outcome, inferred, confidence, based_on, given)
+        asked = {
+            "valid_from": _time(valid_from, "valid_from"),
+            "valid_to": _time(valid_to, "valid_to"),
+            "why": why,
+        }
+        ends = self._ref(subject), self._ref(object)
+        return self._looked(
+            lambda desk: items.prefer(desk, relation, ends, said, asked, desk.world(self._ref_if_any(within)))
+        )
 
     # -- marks: what is worth looking at
 
@@ -973,8 +1091,16 @@ class Batch(WriteCalls):
         execute: Execute,
         ontology: registry.Ontology,
         idempotency_key: str | None,
+        view: Callable[[], View],
+        seen: View | None = None,
+        look: inputs.Look | None = None,
     ) -> None:
+        """``view`` opens one, ``seen`` is what the caller had looked at, and ``look`` what rests on that."""
         self._receipt: outcome.Receipt | None = None
+        self._view = view
+        self._seen = seen
+        self._look = look
+        self._desk: Desk | None = None
         self._commit = execute
         self._ontology = ontology
         self._idempotency_key = idempotency_key
@@ -991,7 +1117,9 @@ class Batch(WriteCalls):
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         self._ended = True
         if kind is None:
-            self._receipt = self._commit(self._commands, self._idempotency_key, has_texts=self._has_texts)
+            self._receipt = self._commit(
+                self._commands, self._idempotency_key, look=self._look, has_texts=self._has_texts
+            )
             self._receipt.raise_if_refused()
 
     @property
@@ -1010,6 +1138,26 @@ class Batch(WriteCalls):
             raise errors.InputError("An idempotency key was given inside a batch", "Give it to db.batch()")
         self._commands.extend(commands)
         return Pending(id(self), len(self._commands) - 1)
+
+    def _looked(self, look: Callable[[Desk], Found]) -> Pending:
+        from worlddb.beliefs.items import Desk
+        from worlddb.reconciler.transaction import inputs
+
+        if self._idempotency_key is not None:
+            raise errors.InputError(
+                "The batch has an idempotency key, but this looks at the store: a retry could come to other commands",
+                "Call it outside of the batch, or leave the key out",
+            )
+        if self._desk is None:
+            view = self._view() if self._seen is None else self._seen
+            self._desk = Desk(view, self._commands)
+            self._look = self._look or inputs.Look(view.seq, view.valid, only_these=True)
+        found = look(self._desk)
+        assert self._look is not None, "the desk was made with it"
+        made = self._execute(found.commands, None)
+        new = (ref for ref in found.rests_on if ref not in self._look.rests_on and not isinstance(ref, int))
+        self._look = self._look._replace(rests_on=(*self._look.rests_on, *new))
+        return made
 
     def _next_compound(self) -> int:
         return len(self._commands) + 1

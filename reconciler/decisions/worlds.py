@@ -511,6 +511,8 @@ class Meanwhile:
     def refuse(self, command: cmd.Command) -> None:
         """Refuse a command that is about to be decided, if others changed what it rests on."""
         match command:
+            case _ if self._look.only_these:
+                pass
             case cmd.Restate() if not self._is_as_it_was(command.ref, is_placed=True):
                 self._refuse("changed_meanwhile", "What it says, or where it lies, was changed by another write")
             case cmd.Link() if not all(map(self._is_as_it_was, (command.source_ref, command.target_ref))):

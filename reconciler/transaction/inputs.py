@@ -28,12 +28,14 @@ class Arrival(NamedTuple):
 class Look(NamedTuple):
     """The moment of the view by which a request was made up: its commit and its valid time.
 
-    ``rests_on`` are worlds that it is to find as they were, beside those that its commands name.
+    ``rests_on`` are worlds that it is to find as they were, beside those that its commands name; with ``only_these``
+    alone.
     """
 
     seq: int
     valid: int
     rests_on: tuple[Ref, ...] = ()
+    only_these: bool = False
 
 
 BlobPlace = tuple[int, int]

@@ -285,3 +285,108 @@ def test_a_kref_that_is_no_text_or_too_long_is_refused(db: worlddb.Database) -> 
         parse_kref("kref://proj/" + "s/" * 17 + "a.fact")
     with pytest.raises(InputError):
         db.rename(db.create("Fact", "x", content="x"), "")
+
+
+# -- in a batch
+
+
+def test_a_batch_makes_items_and_says_more_of_them_as_one_commit(db: worlddb.Database) -> None:
+    db.create_at("kref://proj/team/old.fact", content="there before", properties={"pages": 3})
+    seq = db.view().seq
+    with db.batch() as tx:
+        api = tx.create_at(API, content="REST")
+        other = tx.create_at("kref://proj/team/backend/queue.decision", content="Kafka")
+        tx.create_at(API, content="gRPC", why="faster")
+        tx.create_at(API, content="gRPC")
+        tx.rename(api, "wire-format")
+        tx.attach(API, worlddb.Artifact(name="a.csv", location="s3://a"))
+        tx.attach(api, worlddb.Artifact(name="b.csv", location="s3://b"))
+        tx.detach(api, "a.csv")
+        tx.revise("kref://proj/team/old.fact", properties={"pages": 4})
+        tx.attach("kref://proj/team/old.fact", worlddb.Artifact(name="c.csv", location="s3://c"))
+        tx.rename("kref://proj/team/old.fact", "ancient")
+        tx.link(other, "derived_from", api)
+    view = db.view()
+    assert view.seq == seq + 1
+    item = view.get(API)
+    assert item is not None and (item.name, item.aliases, item.content) == ("wire-format", ("api-design",), "gRPC")
+    assert [each.name for each in view.artifacts(API)] == ["b.csv"]
+    assert tx.receipt.refs[api.position] == item.ref == view.provenance(tx.receipt.refs[other.position])[0].ref
+    old = view.get("kref://proj/team/old.fact")
+    assert old is not None and (old.name, old.properties["pages"], old.aliases) == ("ancient", 4, ("old",))
+    assert [each.name for each in view.artifacts("ancient")] == ["c.csv"]
+    assert len(view.find(type="Project")) == 1 and {each.name for each in view.find(type="Space")} == {
+        "team",
+        "backend",
+    }
+
+
+def test_a_batch_comes_to_what_the_calls_one_by_one_come_to(tmp_path: Path) -> None:
+    def told(store: worlddb.Database) -> list[tuple[object, ...]]:
+        worlds = store.view().find(limit=None)
+        return sorted((each.type, each.name, each.content, each.aliases, str(each.properties)) for each in worlds)
+
+    items = [f"kref://p/s{number % 2}/item{number % 3}.fact" for number in range(6)]
+
+    def said(writing: Any) -> None:
+        for number, item in enumerate(items):
+            writing.create_at(item, content=f"text {number // 4}", properties={"n": number % 2})
+            writing.attach(item, worlddb.Artifact(name=f"f{number % 4}", location=f"/{number}"))
+            if number == 4:
+                writing.rename(item, "renamed")
+        writing.create("Topic", "tea")
+        writing.prefer("kref://p/s0/item0.fact", "prefers", "kref://p/s1/item1.fact")
+        writing.prefer("kref://p/s0/item0.fact", "prefers", "kref://p/s1/item1.fact", outcome="succeeded")
+
+    with (
+        worlddb.open(tmp_path / "one", embedder=None) as one,
+        worlddb.open(tmp_path / "other", embedder=None) as other,
+    ):
+        said(one)
+        for item in dict.fromkeys(items):
+            other.create_at(item, content="")
+        with other.batch() as tx:
+            said(tx)
+        assert told(one) == told(other) and len(told(one)) == 10
+        assert [each.confidence for store in (one, other) for each in store.view().preferences(items[0])] == [0.75] * 2
+
+
+def test_a_batch_is_refused_if_others_changed_what_it_rests_on_and_nothing_else(db: worlddb.Database) -> None:
+    db.create_at(API, content="REST")
+    db.create("Note", "by the way", content="said")
+    with pytest.raises(worlddb.RefusedError, match="changed by another write") as caught, db.batch() as tx:
+        tx.attach(API, worlddb.Artifact(name="a", location="/a"))
+        db.create_at(API, content="gRPC")
+    assert caught.value.details["reason"] == "changed_meanwhile" and db.view().artifacts(API) == []
+    with db.batch() as tx:
+        tx.attach(API, worlddb.Artifact(name="a", location="/a"))
+        tx.create("Note", "by the way", content="said by both")
+        db.create("Note", "by the way", content="said by both")
+    assert len(db.view().artifacts(API)) == 1
+
+
+def test_what_a_batch_cannot_foresee_is_refused_with_a_remedy(db: worlddb.Database) -> None:
+    db.create_at(API, content="REST")
+    with pytest.raises(InputError, match="after retire is not known before the batch has ended"), db.batch() as tx:
+        tx.retire(API)
+        tx.rename(API, "other")
+    with db.batch(idempotency_key="once") as tx, pytest.raises(InputError, match="idempotency key"):
+        tx.create_at(API, content="SOAP")
+    assert said(db.view().resolve_kref(API)) == "REST"
+
+
+def test_a_batch_makes_items_inside_a_world_that_it_begins(db: worlddb.Database) -> None:
+    with db.batch() as tx:
+        tenant = tx.create("Tenant", "A")
+        tx.create_at(API, content="in the root")
+        tx.create_at(API, content="in A", within=tenant)
+        tx.create_at("kref://p/s/first.fact", content="in A", within=tenant)
+        tx.create_at("kref://p/s/first.fact", content="found in A")
+        ana, tea = (tx.create("Topic", name, world=tenant) for name in ("Ana", "tea"))
+        tx.prefer(ana, "prefers", tea, within=tenant)
+        tx.prefer(ana, "prefers", tea, within=tenant)
+    inside = db.view(world="A")
+    assert said(inside.resolve_kref(API)) == "in A" and said(db.view().resolve_kref(API)) == "in the root"
+    assert said(inside.resolve_kref("kref://p/s/first.fact")) == "found in A"
+    assert [each.name for each in db.view().edge_types() if each.name == "prefers"] == ["prefers"]
+    assert [each.relation for each in inside.preferences("Ana")] == ["prefers"]

@@ -1,10 +1,13 @@
 """Items at krefs, their names and artifacts: the commands that a look at the store comes to.
 
-Each function is given a view and returns commands. Whoever calls it has them decided as resting on that view, and looks
-again if others came between.
+Each function is given what a look sees and returns commands. Whoever calls it has them decided as resting on that
+look, and looks again if others came between; a batch is refused then.
 """
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.beliefs import artifact, kref
@@ -20,15 +23,190 @@ _BEGINNING: Final = -62_135_596_800_000_000
 """Projects and spaces hold from the year 1 on, so that what lies in them is seen there at any time."""
 
 
+_HARMLESS: Final = (
+    *(cmd.Alias, cmd.Unalias, cmd.Expire, cmd.Refresh, cmd.Label, cmd.Unlabel, cmd.Pin),
+    *(cmd.Deprecate, cmd.Tag, cmd.Untag, cmd.Restate),
+)
+"""Commands about a world that leave what it says as it is."""
+
+
 class Found(NamedTuple):
     """What a look comes to: commands, of which the last one's reference is the answer, and what they rest on."""
 
     commands: list[cmd.Command]
-    rests_on: tuple[bytes, ...] = ()
+    rests_on: tuple[cmd.Ref, ...] = ()
+
+
+class Held(NamedTuple):
+    """What a world says now, or will by the commands before in a batch."""
+
+    ref: cmd.Ref
+    name: str = ""
+    content: str = ""
+    properties: Mapping[str, Any] = MappingProxyType({})
+    closed: bool = False
+
+    def said(self, name: str | None, content: str | None, properties: Mapping[str, Any] | None) -> Held:
+        """The same after a command that gave some of it."""
+        return self._replace(
+            name=self.name if name is None else name,
+            content=self.content if content is None else content,
+            properties=self.properties if properties is None else properties,
+        )
+
+
+class Desk:
+    """What a look at the store sees, and in a batch what its commands before have said."""
+
+    def __init__(self, view: View, commands: Sequence[cmd.Command] = ()) -> None:
+        self._view = view
+        self._commands = commands
+        self._read = 0
+        self._of: dict[int, cmd.Ref] = {}
+        """The world that each command is about, where it is not one that it begins."""
+        self._keyed: dict[tuple[str, cmd.Ref | None], cmd.Ref] = {}
+        self._begun: dict[cmd.Ref, Held] = {}
+        self._revised: dict[cmd.Ref, list[cmd.Revise]] = {}
+        self._unforeseen: dict[cmd.Ref, str] = {}
+        self._relations: set[tuple[str, cmd.Ref | None]] = set()
+
+    @property
+    def next_position(self) -> int:
+        """The position that the next command has."""
+        return len(self._commands)
+
+    def inside(self, within: cmd.Ref | None) -> View | None:
+        """The view of a world alone; ``None`` of one that the batch begins."""
+        if within is None:
+            return self._view
+        return None if isinstance(within, int) else self._view.confined(within)
+
+    def world(self, ref: cmd.Ref | None) -> cmd.Ref | None:
+        """The world that is meant by a reference, if one is given."""
+        return None if ref is None else self.known(ref)
+
+    def known(self, ref: Any, within: cmd.Ref | None = None) -> cmd.Ref:
+        """The world that is meant, as seen in a world."""
+        self._follow()
+        return self._found(ref, within)
+
+    def _found(self, ref: Any, within: cmd.Ref | None) -> cmd.Ref:
+        if isinstance(ref, int):
+            return self._of.get(ref, ref)
+        if isinstance(ref, str) and ids.is_kref(ref):
+            begun = self._keyed.get((kref.item_of(ref).item_key, within))
+            if begun is not None:
+                return begun
+        view = self.inside(within)
+        return bytes.fromhex((self._view if view is None else view).reference_of(ref))
+
+    def container(self, text: str, within: cmd.Ref | None) -> cmd.Ref | None:
+        """The project or space that was begun under a key; ``None`` if there is none."""
+        self._follow()
+        return self._under(text, within)
+
+    def item(self, wanted: kref.Kref, within: cmd.Ref | None) -> Held | None:
+        """The item of a kref, valid or not, hidden or not; ``None`` if there is none."""
+        self._follow()
+        begun = self._keyed.get((wanted.item_key, within))
+        if begun is not None and isinstance(begun, int):
+            return self._by_now(begun, None)
+        view = self.inside(within)
+        found = None if view is None else item_at(view, wanted)
+        return None if found is None else self._by_now(bytes.fromhex(found.ref), found)
+
+    def holding(self, ref: Any) -> Held:
+        """The version of a world that holds now, hidden or not.
+
+        Raises:
+            InputError: it holds nothing, was erased, or what it holds is not known before the batch has ended.
+        """
+        here = self.known(ref)
+        if not isinstance(here, bytes):
+            return self._by_now(here, None)
+        item = self._view.revealing(deprecated=True).get(here)
+        if item is None or item.erased:
+            what = "holds nothing now" if item is None else "was erased"
+            raise errors.InputError(
+                f"{here.hex()[:12]} {what}, so that no version could be said to have it",
+                "Reassert it first" if item is None else "Create another",
+            )
+        return self._by_now(here, item)
+
+    def has_relation(self, kind: str, within: cmd.Ref | None) -> bool:
+        """True if a relation of the name is in force, or will be."""
+        self._follow()
+        view = self.inside(within) or self._view
+        said = {(kind, None), (kind, within)} & self._relations
+        return bool(said) or any(each.name == kind for each in view.edge_types())
+
+    def _by_now(self, ref: cmd.Ref, item: World | None) -> Held:
+        if ref in self._unforeseen:
+            raise errors.InputError(
+                f"What {errors.shown(ref)} says after {self._unforeseen[ref]} is not known before the batch has ended",
+                "Call this before that, or when the batch has ended",
+            )
+        held = self._begun.get(ref, Held(ref))
+        if item is not None:
+            held = Held(ref, item.name, item.content, item.properties, item.closed)
+        for each in self._revised.get(ref, ()):
+            held = held.said(each.name, each.content, each.properties or None)._replace(closed=False)
+        return held
+
+    def _under(self, text: str, within: cmd.Ref | None) -> cmd.Ref | None:
+        if (text, within) in self._keyed:
+            return self._keyed[text, within]
+        view = self.inside(within)
+        found = None if view is None else view.keyed(text)
+        return None if found is None else bytes.fromhex(found.ref)
+
+    def _follow(self) -> None:
+        """Read the commands that were given since the last look."""
+        for at in range(self._read, len(self._commands)):
+            command = self._commands[at]
+            if isinstance(command, cmd.Create):
+                self._created(at, command)
+            elif isinstance(command, cmd.Register):
+                self._relations.add((command.type, None if command.world is None else self._meant(command.world)))
+            elif not isinstance(command, cmd.Link | cmd.Unlink) and hasattr(command, "ref"):
+                ref = self._of[at] = self._meant(command.ref)
+                if isinstance(command, cmd.Revise):
+                    if _covers(command, self._view.valid):
+                        self._revised.setdefault(ref, []).append(command)
+                elif not isinstance(command, _HARMLESS):
+                    self._unforeseen[ref] = type(command).__name__.lower()
+        self._read = len(self._commands)
+
+    def _created(self, at: int, command: cmd.Create) -> None:
+        key, within, found = command.key, None, None
+        if isinstance(key, cmd.BoundKey):
+            within, key = self._meant(key.world), key.text
+        if isinstance(key, str):
+            found = self._under(key, within)
+            self._keyed[key, within] = at if found is None else found
+            # Who looks at the whole store finds what was begun first under a key, wherever that lies.
+            if within is not None and self._under(key, None) is None:
+                self._keyed[key, None] = self._keyed[key, within]
+        if found is None:
+            self._begun[at] = Held(at, command.name, command.content, command.properties)
+            return
+        self._of[at] = found
+        self._revised.setdefault(found, []).append(cmd.Revise(ref=found, name=command.name, content=command.content))
+
+    def _meant(self, ref: cmd.Ref) -> cmd.Ref:
+        try:
+            return self._found(ref, None)
+        except errors.InputError:
+            return ref  # The batch will say what is wrong with it.
+
+
+def _covers(command: cmd.Revise, now: int) -> bool:
+    begins, ends = command.valid_from, command.valid_to
+    return (begins is None or begins <= now) and (ends is None or now < ends)
 
 
 def create_at(
-    view: View, given: object, said: dict[str, Any], artifacts: Iterable[artifact.Artifact], within: bytes | None
+    desk: Desk, given: object, said: dict[str, Any], artifacts: Iterable[artifact.Artifact], within: cmd.Ref | None
 ) -> Found:
     """Create the item of a kref, with the project and the spaces around it that are not there, or revise it.
 
@@ -39,38 +217,37 @@ def create_at(
     attached = list(artifacts)
     if attached:
         said = said | {"properties": artifact.with_artifacts(said["properties"], attached)}
-    item = item_at(view, wanted)
+    item = desk.item(wanted, within)
     if item is not None:
-        return Found(_revised(item, wanted, said, within), (bytes.fromhex(item.ref),))
+        return Found(_revised(item, wanted, said, within), (item.ref,))
     made: list[cmd.Command] = []
-    known: list[bytes] = []
+    known: list[cmd.Ref] = []
     around: cmd.Ref | None = within
     names = wanted.project, *wanted.spaces
     for depth, (name, text) in enumerate(zip(names, wanted.container_keys, strict=True)):
-        there = view.keyed(text)
+        there = desk.container(text, within)
         if there is None:
             placed: dict[str, Any] = {"world": around, "key": _key(text, within), "valid_from": _BEGINNING}
             made.append(cmd.Create(type=SPACE if depth else PROJECT, name=name, resolve=False, **placed))
-            around = len(made) - 1
+            around = desk.next_position + len(made) - 1
         else:
-            around = bytes.fromhex(there.ref)
+            around = there
             known.append(around)
     key = _key(wanted.item_key, within)
     made.append(cmd.Create(type=wanted.kind, name=wanted.name, world=around, key=key, resolve=False, **said))
     return Found(made, tuple(known))
 
 
-def _key(text: str, within: bytes | None) -> str | cmd.BoundKey:
+def _key(text: str, within: cmd.Ref | None) -> str | cmd.BoundKey:
     return text if within is None else cmd.BoundKey(text, within)
 
 
-def _revised(item: World, wanted: kref.Kref, said: dict[str, Any], within: bytes | None) -> list[cmd.Command]:
-    ref = bytes.fromhex(item.ref)
+def _revised(item: Held, wanted: kref.Kref, said: dict[str, Any], within: cmd.Ref | None) -> list[cmd.Command]:
     window = said["valid_from"], said["valid_to"]
     differs = said["properties"] and said["properties"] != item.properties
     if not differs and item.content == said["content"] and window == (None, None) and not item.closed:
-        return [cmd.Alias(ref=ref, aliases=())]
-    return [cmd.Revise(ref=ref, **said)]
+        return [cmd.Alias(ref=item.ref, aliases=())]
+    return [cmd.Revise(ref=item.ref, **said)]
 
 
 def item_at(view: View, wanted: kref.Kref) -> World | None:
@@ -83,58 +260,58 @@ def item_at(view: View, wanted: kref.Kref) -> World | None:
         return None
 
 
-def rename(view: View, ref: Any, name: str, why: str) -> Found:
+def rename(desk: Desk, ref: Any, name: str, why: str) -> Found:
     """Give a world another name, and let the one before stay as an alias; its key and its kref stay."""
     limits.checked_text(name, "name", limits.MAX_NAME_BYTES, empty=False)
-    item = _holding(view, ref)
-    here = bytes.fromhex(item.ref)
-    revise, alias = cmd.Revise(ref=here, name=name, why=why), cmd.Alias(ref=here, aliases=(item.name,), why=why)
-    return Found([revise, alias] if item.name != name else [cmd.Alias(ref=here, aliases=())], (here,))
+    item = desk.holding(ref)
+    if item.name == name:
+        return Found([cmd.Alias(ref=item.ref, aliases=())], (item.ref,))
+    revise = cmd.Revise(ref=item.ref, name=name, why=why)
+    return Found([revise, cmd.Alias(ref=item.ref, aliases=(item.name,), why=why)], (item.ref,))
 
 
-def attach(view: View, ref: Any, given: artifact.Artifact, why: str) -> Found:
+def attach(desk: Desk, ref: Any, given: artifact.Artifact, why: str) -> Found:
     """A version that has an artifact more, or another one in the place of that of the name."""
-    item, added = _holding(view, ref), artifact.checked(given)
+    item, added = desk.holding(ref), artifact.checked(given)
     there = artifact.in_properties(item.properties)
     return _with(item, [*there.values(), added], why, is_same=there.get(added.name) == added)
 
 
-def detach(view: View, ref: Any, name: str, why: str) -> Found:
+def detach(desk: Desk, ref: Any, name: str, why: str) -> Found:
     """A version without the artifact of a name."""
     limits.checked_text(name, "name", limits.MAX_LABEL_BYTES)
-    item = _holding(view, ref)
+    item = desk.holding(ref)
     there = artifact.in_properties(item.properties)
     if there.pop(name, None) is None:
         raise errors.UnknownReference(
-            f"{item.ref[:12]} has no artifact {name!r:.80}", f"It has: {', '.join(there) or 'none'}"
+            f"{errors.shown(item.name)} has no artifact {name!r:.80}", f"It has: {', '.join(there) or 'none'}"
         )
     return _with(item, there.values(), why)
 
 
-def _with(item: World, artifacts: Iterable[artifact.Artifact], why: str, *, is_same: bool = False) -> Found:
-    ref = bytes.fromhex(item.ref)
+def _with(item: Held, artifacts: Iterable[artifact.Artifact], why: str, *, is_same: bool = False) -> Found:
     if is_same:
-        return Found([cmd.Alias(ref=ref, aliases=())], (ref,))
+        return Found([cmd.Alias(ref=item.ref, aliases=())], (item.ref,))
     properties = artifact.with_artifacts(item.properties, artifacts)
-    return Found([cmd.Revise(ref=ref, properties=properties, why=why)], (ref,))
+    return Found([cmd.Revise(ref=item.ref, properties=properties, why=why)], (item.ref,))
 
 
 def prefer(
-    view: View,
+    desk: Desk,
     relation: str,
     ends: tuple[Any, Any],
     said: dict[str, Any],
     asked: dict[str, Any],
-    within: bytes | None,
+    within: cmd.Ref | None,
 ) -> Found:
     """The edge of a preference or of an outcome, with the relation if none of the name is in force.
 
     ``said`` are its properties, ``asked`` fields of the command.
     """
     kind = preferences.checked_relation(relation)
-    source, target = (bytes.fromhex(view.reference_of(end)) for end in ends)
+    source, target = (desk.known(end, within) for end in ends)
     edge = cmd.Link(source_ref=source, type=kind, target_ref=target, properties=said, **asked)
-    if any(each.name == kind for each in view.edge_types()):
+    if desk.has_relation(kind, within):
         return Found([edge], (source, target))
     laws = ev.Laws().packed()
     declared = cmd.Register(type=kind, handler_version=1, digest=laws, digest_of="laws", world=within)
@@ -174,15 +351,3 @@ def preference_properties(
     if taken:
         raise errors.InputError(f"properties has {taken[0]!r}, which is an argument", "Give it as that alone")
     return given | said
-
-
-def _holding(view: View, ref: Any) -> World:
-    """The version of a world that holds now, hidden or not."""
-    item = view.revealing(deprecated=True).get(ref)
-    if item is None or item.erased:
-        what = "holds nothing now" if item is None else "was erased"
-        raise errors.InputError(
-            f"{view.reference_of(ref)[:12]} {what}, so that no version could be said to have it",
-            "Reassert it first" if item is None else "Create another",
-        )
-    return item
