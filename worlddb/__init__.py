@@ -40,7 +40,7 @@ else:
         "log.model.times": "FOREVER TimeLike format_time parse_time",
         "log.store.bundle_contents": "Bundle",
         "log.working.message_buffers": "WorkingMessage",
-        "working.working_memory": "WorkingMemory",
+        "working.working_memory": "SessionMemory WorkingMemory",
         "offline": (
             "KeyPair check_bundle check_proof check_recall diagnose diff new_key restore sign_checkpoint upgrade"
         ),

@@ -22,6 +22,7 @@ from worlddb import repeated_messages
 from worlddb.database import Database
 from worlddb.database import open as open_store
 from worlddb.log.model import errors, limits, times
+from worlddb.log.working.message_buffers import Scope
 from worlddb.memory_scopes import (
     BEGINNING,
     ENTRY,
@@ -46,6 +47,7 @@ from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Receipt
 from worlddb.reconciler.ingest import chat_messages, extraction
 from worlddb.repeated_messages import identity
+from worlddb.working.working_memory import SessionMemory
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -56,6 +58,8 @@ OWN: Final = ("channel", "agent", "session", "role", "message")
 """Fields of a source that the memory says itself."""
 MAX_SESSIONS_MOVED: Final = 8
 """How often the session of one name may have been moved to somebody else."""
+_OWN_SESSION: Final = "own"
+"""The buffer of a user for whom no session was named."""
 _FIRST: Final = 8
 """Hits more than wanted that are asked for at first, since some are no statements."""
 _CONTEXT: Final = 64
@@ -227,6 +231,20 @@ class Memory:
     def __repr__(self) -> str:
         return f"<worlddb.Memory of {self._label or 'the whole store'}>"
 
+    @property
+    def working(self) -> SessionMemory:
+        """What was said a moment ago in this session, for this user: beside the log, and gone after its time.
+
+        Without a ``session`` it is the user's own buffer. What guards the user's world guards it.
+        """
+        scope = Scope("", "", self.user or "", self.session or _OWN_SESSION)
+        return SessionMemory(self.db.working, scope, self._guarding)
+
+    def _guarding(self) -> str | None:
+        if self._label is None:
+            return None
+        return next((each.ref for each in self._scopes.scopes(self.db.view(), self._label)), None)
+
     # -- writing
 
     @_told_here
@@ -385,7 +403,10 @@ class Memory:
         self._check_present()
         if self.user is None:
             raise errors.InputError("This memory is of no user", "Open it with user=..., or call db.forget_user(name)")
-        return erase_found(self.db, self._every_scope, reason=reason, everywhere=everywhere, turns=True)
+        try:
+            return erase_found(self.db, self._every_scope, reason=reason, everywhere=everywhere, turns=True)
+        except errors.UnknownReference:
+            return self.db.forget_user(str(self._label), reason=reason, everywhere=everywhere)
 
     def _every_scope(self) -> list[str]:
         refs = [world.ref for world in self._scopes.ever(self.db.view(), cast(Label, self._label))]

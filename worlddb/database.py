@@ -1616,12 +1616,30 @@ class Database(WriteCalls):
         ``everywhere`` also takes every other world that ever had one of the same contents, whosever it is, and the
         bookmarks and levels of trust that name the user. ``reason`` is kept.
 
+        Of a user whom only working memory knows the messages are removed; there is no commit then,
+        and the note ``buffers_cleared`` says so.
+
         Raises:
             UnknownReference: there is no such user, or nothing of them is left.
             AmbiguousReference: several are called so.
         """
         look = partial(self.refs_of_user, name, world=world)
-        return self._erase_found(look, reason=reason, everywhere=everywhere, turns=True)
+        try:
+            return self._erase_found(look, reason=reason, everywhere=everywhere, turns=True)
+        except errors.UnknownReference:
+            if world is not None or not isinstance(name, str) or not self.forget_buffers(name):
+                raise
+        now = self.head()
+        said: dict[str, Any] = {"events": 0, "notes": (outcome.Note("buffers_cleared", (name,)),)}
+        return outcome.Receipt(
+            outcome=outcome.Committed(), seq=now.seq, ingest_time=now.ingested_at, root=now.root, **said
+        )
+
+    def forget_buffers(self, user: str) -> int:
+        """Remove what working memory has of a user from every file; how many messages. The log is not touched."""
+        if not self._working and not (self.path / "working").is_dir():
+            return 0
+        return self.working.forget([], [user]) if self.working.count_of_user(user) else 0
 
     def _erase_found(
         self, look: Callable[[], list[str]], *, reason: str, everywhere: bool = False, turns: bool = False

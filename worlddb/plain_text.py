@@ -8,6 +8,7 @@ from worlddb.log.model import errors
 
 JOINERS: Final = frozenset("\u200c\u200d")
 """Characters that shape those around them, in Persian and in emoji."""
+concealed = errors.concealed
 
 
 def escaped(text: str, kept: frozenset[str] = JOINERS) -> str:

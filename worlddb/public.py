@@ -179,7 +179,7 @@ from worlddb.reconciler.similarity.scores import Likeness
 from worlddb.reconciler.similarity.thresholds import Thresholds
 from worlddb.reconciler.similarity.verdict import Considered, Contender, Tiebreaker
 from worlddb.store import scratch_folder
-from worlddb.working.working_memory import WorkingMemory
+from worlddb.working.working_memory import SessionMemory, WorkingMemory
 from worlddb.writing import Batch, Pending
 
 __all__ = [
@@ -350,6 +350,7 @@ __all__ = [
     "Rewritable",
     "SeededEntropy",
     "SentenceTransformersEmbedder",
+    "SessionMemory",
     "Shift",
     "Snapshot",
     "Stage",

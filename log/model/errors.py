@@ -38,20 +38,27 @@ Every class has a stable ``code`` (scripts may match it) and an ``exit_code`` fo
 1 the answer is no, 2 usage, 3 refused, 4 damaged, 5 busy or unavailable.
 """
 
-from typing import Any, ClassVar
+import functools
+import re
+from typing import Any, ClassVar, Final
 
 
 class WorldDBError(Exception):
-    """Base of all errors. ``message`` says what was wrong and where, ``remedy`` what to do next."""
+    """Base of all errors. ``message`` says what was wrong and where, ``remedy`` what to do next.
+
+    None of them repeats what looks like a credential, whatever it is raised for: see :func:`concealed`.
+    """
 
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 2
 
     def __init__(self, message: str, remedy: str = "", **details: Any) -> None:
-        super().__init__(message, remedy)
-        self.message = message
-        self.remedy = remedy
-        self.details = details
+        self.message = concealed(message)
+        self.remedy = concealed(remedy)
+        self.details: dict[str, Any] = {
+            name: concealed(each) if isinstance(each, str) else each for name, each in details.items()
+        }
+        super().__init__(self.message, self.remedy)
 
     def __str__(self) -> str:
         return f"{self.message}. {self.remedy}" if self.remedy else self.message
@@ -283,9 +290,54 @@ class ModelUnavailable(UnavailableError):
     code = "model_unavailable"
 
 
+_CONCEALED: Final = "[credential]"
+_TOKENS: Final = (
+    r"A(?:KIA|SIA|BIA|CCA)[A-Z2-7]{4,}",
+    r"AIza[\w-]{8,}",
+    r"(?:ya29\.|GOCSPX-|pypi-AgE)[\w.-]{6,}",
+    r"(?:gh[pousr]|github_pat|hf|npm)_[A-Za-z0-9_]{8,}",
+    r"gl(?:pat|dt|rt)-[\w.-]{6,}",
+    r"(?:xox[abeoprs](?:\.xox[bp])?-|xapp-\d-)[\w.-]{6,}",
+    r"sk-(?:(?:ant|proj|svcacct|admin|or-v1)-[\w-]{4,}|[A-Za-z0-9]{16,})",
+    r"[sr]k_live_\w{6,}",
+    r"SG\.[\w-]{10,}[\w.-]*",
+    r"eyJ[\w-]{8,}[\w.-]*",
+    r"[MNO][DTjz][A-Za-z0-9]{20,26}(?:\.[\w.-]*)?",
+    r"\d{8,}:AA[\w-]{6,}",
+)
+_BEHIND: Final = (
+    r"PRIVATE KEY(?: BLOCK)?-----[^-]{8,}",
+    r"(?<=[bB]earer )\s{0,3}[\w~+/.-]{12,}=*",
+    r"(?<=BEARER )\s{0,3}[\w~+/.-]{12,}=*",
+    r"://[\w.%+-]{1,64}:(?!\d{1,5}(?:\D|$))[^\s/:]{4,}",
+    r"(?i:secret_?access_?key|account_?key|accesskey)[\"']?\s{0,3}[=:]\s{0,3}[\"']?[A-Za-z0-9/+]{8,}=*",
+    r"(?<=\d)Q~[\w~.-]{8,}",
+    r"hooks\.slack\.com/services/[\w/]{6,}",
+    r"/api/webhooks/\d{8,}/[\w-]{6,}",
+)
+
+
+@functools.cache
+def _secrets() -> re.Pattern[str]:
+    tokens = "|".join(_TOKENS)
+    return re.compile(rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?:{tokens})|{'|'.join(_BEHIND)}")
+
+
+def concealed(text: str) -> str:
+    """A text for somebody to read, with ``[credential]`` in the place of what looks like one, or like a part of one.
+
+    What a caller gave is told in messages by its beginning, so a credential may be cut off there. The forms are
+    therefore looser than those of :func:`.find_credentials`: a word too many is hidden rather than a secret shown.
+    """
+    return _secrets().sub(_CONCEALED, text) if len(text) >= _SHORTEST else text
+
+
+_SHORTEST: Final = 8
+
+
 def shown(value: object) -> str:
     """The beginning of a value that was given, for a message, also if it cannot be printed."""
     try:
-        return f"{value!r:.80}"
+        return concealed(f"{value!r:.400}")[:80]
     except Exception:  # Of a caller's own class, or nested deeper than Python prints.
         return f"What was given (a {type(value).__name__})"

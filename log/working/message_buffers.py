@@ -107,6 +107,15 @@ class MessageBuffers:
             found = [_DECODE(value) for _, value in _rows(txn, _prefix(scope))]
         return [each for each in found if now < each.expires_at]
 
+    def count(self, is_meant: Callable[[WorkingMessage], bool]) -> int:
+        """How many messages there are, in all buffers, that are not gone."""
+        if not self._folder.exists():
+            return 0
+        now = self._time.now()
+        with self._lock, self._present().begin() as txn:
+            found = [_DECODE(value) for _, value in _rows(txn)]
+        return sum(now < each.expires_at and is_meant(each) for each in found)
+
     def clear(self, is_meant: Callable[[WorkingMessage], bool]) -> int:
         """Remove messages, and every byte of them; how many."""
         return self._rewritten(is_meant, always=False) if self._folder.exists() else 0

@@ -98,6 +98,7 @@ NOTES = {
     " whether this is the same: nothing was written. Use a new key for a new text",
     "waits_here": "{} waits for a decision here; what the bundle proposes about the same pair was left out",
     "derived": "{} was created by the handler of an edge, and says so in its provenance",
+    "buffers_cleared": "nothing was ever written of {}, and what working memory had of them was removed",
     "credential_found": "it is written, and what looks like a credential stands in: {}",
     "personal_data_found": "it is written, and personal data stands in: {}",
     "redacted": "personal data was taken out before it was written, of: {}",
@@ -109,7 +110,7 @@ _GUARDED = ("credential_found", "personal_data_found", "redacted")
 NAMING = frozenset(
     (
         *("types_registered", "types_differ", "not_embedded", "not_extracted", "not_compared", "not_changed"),
-        *("bytes_remain", *_GUARDED),
+        *("bytes_remain", "buffers_cleared", *_GUARDED),
     )
 )
 """The notes whose ``refs`` are names, or a reason, also beside a reference."""
@@ -197,8 +198,8 @@ class Refusal(Exception):
     """Raised inside the reconciler to stop; callers get :class:`Refused` as a value."""
 
     def __init__(self, code: str, reason: str, remedy: str = "") -> None:
-        super().__init__(reason)
         self.code = code
-        self.reason = reason
-        self.remedy = remedy
+        self.reason = errors.concealed(reason)
+        self.remedy = errors.concealed(remedy)
+        super().__init__(self.reason)
         self.command = 0

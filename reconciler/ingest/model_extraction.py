@@ -64,14 +64,15 @@ Recorded = Callable[[str], Any]
 
 
 class EndpointExtractor:
-    """Facts by a model behind ``POST <url>/chat/completions``, as OpenAI and most local servers have it.
+    """Facts by a model behind ``POST <url>/chat/completions``, or ``<url>/messages`` with ``interface="anthropic"``.
 
     Give it to ``ingest`` as its extractor: the turns are committed first, and what it finds by a second commit. If the
     model fails, the turns stay and the receipt says so. Calling it, or :meth:`facts`, only proposes.
 
-    ``url`` ends before ``/chat/completions``, such as ``http://localhost:11434/v1``. ``key`` is sent as a bearer token
-    and is recorded nowhere. An attempt takes ``timeout_seconds`` at most; one that failed and may succeed later, or was
-    answered with something else than facts, is repeated up to ``retries`` times.
+    ``url`` ends before that, such as ``http://localhost:11434/v1``. ``key`` is sent to the endpoint and is recorded
+    nowhere. An attempt takes ``timeout_seconds`` at most; one that failed and may succeed later, or was answered with
+    something else than facts, is repeated up to ``retries`` times. ``max_calls`` and ``max_tokens`` bound what all
+    requests cost together, attempts included; ``calls`` and ``tokens`` say what they cost so far.
 
     Raises:
         InputError: an argument is not what it should be.
@@ -85,14 +86,36 @@ class EndpointExtractor:
         url: str,
         model: str,
         *,
+        interface: str = "openai",
         key: str | None = None,
         prompt: str = PROMPT,
         timeout_seconds: float = endpoint.CHAT_SECONDS,
         retries: int = 2,
+        max_calls: int | None = None,
+        max_tokens: int | None = None,
     ) -> None:
         self._chat = endpoint.Chat(
-            url, model, what="facts", prompt=prompt, key=key, timeout_seconds=timeout_seconds, retries=retries
+            url,
+            model,
+            what="facts",
+            prompt=prompt,
+            interface=interface,
+            key=key,
+            timeout_seconds=timeout_seconds,
+            retries=retries,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
         )
+
+    @property
+    def calls(self) -> int:
+        """How many requests were sent, repeated ones included."""
+        return self._chat.calls
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens they took, questions and answers together."""
+        return self._chat.tokens
 
     def __repr__(self) -> str:
         return f"<EndpointExtractor {self._chat.model!r} at {self._chat.host}>"

@@ -46,11 +46,12 @@ class _Found(msgspec.Struct):
 
 
 class EndpointRedactor:
-    """Personal data by the rules, and by a model behind ``POST <url>/chat/completions``, as OpenAI has it.
+    """Personal data by the rules, and by a model behind an endpoint of OpenAI's interface, or of Anthropic's.
 
     Give it to ``open`` as its redactor. It is asked before the store is locked, of texts for worlds that are guarded,
     and what it took out is in the log no more, so a replay asks nobody. ``failed`` counts the requests that came to
-    nothing: their texts went through the rules alone. The model itself sees the text: choose one of your own.
+    nothing, or would have passed ``max_calls`` or ``max_tokens``: their texts went through the rules alone. ``calls``
+    and ``tokens`` say what it cost so far. The model itself sees the text: choose one of your own.
 
     Raises:
         InputError: an argument is not what it should be.
@@ -61,16 +62,37 @@ class EndpointRedactor:
         url: str,
         model: str,
         *,
+        interface: str = "openai",
         key: str | None = None,
         prompt: str = PROMPT,
         timeout_seconds: float = TIMEOUT_SECONDS,
         retries: int = 1,
+        max_calls: int | None = None,
+        max_tokens: int | None = None,
     ) -> None:
-        what = "what it found"
         self._chat = endpoint.Chat(
-            url, model, what=what, prompt=prompt, key=key, timeout_seconds=timeout_seconds, retries=retries
+            url,
+            model,
+            what="what it found",
+            prompt=prompt,
+            interface=interface,
+            key=key,
+            timeout_seconds=timeout_seconds,
+            retries=retries,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
         )
         self.failed = 0
+
+    @property
+    def calls(self) -> int:
+        """How many requests were sent, repeated ones included."""
+        return self._chat.calls
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens they took, questions and answers together."""
+        return self._chat.tokens
 
     def __repr__(self) -> str:
         return f"<EndpointRedactor {self._chat.model!r} at {self._chat.host}>"
@@ -83,7 +105,7 @@ class EndpointRedactor:
             if any(map(str.isalpha, part)):
                 try:
                     pieces = self._asked(part)
-                except errors.ModelUnavailable:
+                except (errors.ModelUnavailable, errors.LimitExceeded):
                     self.failed += 1
                     continue
                 found = _joined(found, text, pieces)

@@ -181,3 +181,42 @@ def test_the_command_line_asks_a_model_and_says_what_it_cost(
 def test_wrong_settings_are_told(settings: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         EndpointSummarizer("http://127.0.0.1:9/v1", "m", **settings)
+
+
+def anthropic(text: str, tokens: int = 0) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}], "usage": {"input_tokens": tokens, "output_tokens": 1}}
+
+
+@pytest.mark.parametrize(
+    ("interface", "said", "path", "key"),
+    [
+        ("openai", openai, "/v1/chat/completions", "authorization"),
+        ("anthropic", anthropic, "/v1/messages", "x-api-key"),
+    ],
+)
+def test_a_redactor_and_an_extractor_speak_both_interfaces_and_count_and_bound_what_they_cost(
+    server: Scripted, db: Database, interface: str, said: Any, path: str, key: str
+) -> None:
+    server.script = [(200, said('{"found": [{"text": "Ana", "kind": "name"}]}', 100))]
+    given: dict[str, Any] = {"interface": interface, "key": "secret", "retries": 0}
+    redactor = worlddb.EndpointRedactor(server.url, "m", **given, max_calls=2)
+    assert redactor("Ana asks")[0] == "[name] asks" and redactor("Ana asks again")[0] == "[name] asks again"
+    assert (redactor("Ana and a@example.org")[0], redactor.failed) == ("Ana and [email]", 1)
+    assert (redactor.calls, redactor.tokens) == (2, 202)
+    asked, headers, body = server.asked[0]
+    assert asked == path and headers[next(name for name in headers if name.lower() == key)].endswith("secret")
+    assert ("system" in body) == (interface == "anthropic") and "Ana asks" in body["messages"][-1]["content"]
+    fact = {"facts": [{"text": "Ana moved to Porto.", "turns": [0], "about": ["Ana"]}]}
+    server.script = [(200, said(json.dumps(fact), 50))]
+    extractor = worlddb.EndpointExtractor(server.url, "m", **given, max_calls=1)
+    turns = [worlddb.Turn(text="I moved to Porto.", speaker="Ana")]
+    first = db.ingest(turns, conversation=interface, extractor=extractor)
+    assert [world.content for world in db.view().find(type="Fact") if "Ana" in world.content] == ["Ana moved to Porto."]
+    assert not any(note.code == "not_extracted" for note in first.notes)
+    again = db.ingest(turns, conversation=interface, extractor=extractor)
+    assert (again.events, extractor.calls, extractor.tokens) == (0, 1, 51)  # What was said is recorded.
+    more = db.ingest(
+        [*turns, worlddb.Turn(text="And a dog.", speaker="Ana")], conversation=interface, extractor=extractor
+    )
+    assert [note.code for note in more.notes if note.code == "not_extracted"] == ["not_extracted"]
+    assert extractor.calls == 1 and db.view().find(type="Turn")

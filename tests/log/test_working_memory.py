@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,8 @@ import worlddb
 from tests.support.running import Here
 from worlddb import Database, ManualClock
 from worlddb.log.working import message_buffers
+from worlddb.tools.mcp import catalogue
+from worlddb.tools.mcp.session import Call, Session
 
 HOUR = 3_600 * 1_000_000
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -194,3 +197,61 @@ def test_the_command_line_has_it(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "the deploy" in run("working", "get", "--session", "s1").out
     assert run("working", "get").code == 2
     assert run("working", "clear").out.startswith("1 removed")
+
+
+def test_a_user_of_whom_only_buffers_know_is_forgotten_too(
+    tmp_path: Path, db: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for user in ("ana", "bob", "eve"):
+        db.working.add(f"the code of {user} is 4711", session="s", user=user)
+    with pytest.raises(worlddb.UnknownReference):
+        db.forget_user("nobody", reason="request 9")
+    head = db.head()
+    receipt = db.forget_user("ana", reason="request 9")
+    assert (receipt.events, [note.code for note in receipt.notes], db.head()) == (0, ["buffers_cleared"], head)
+    assert worlddb.memory(db, user="bob").forget_user(reason="request 10").events == 0
+    assert not in_files(db.path, "of ana") and not in_files(db.path, "of bob") and in_files(db.path, "of eve")
+    run = Here(capsys, db.path)
+    assert "to be removed: 1 message" in run("forget-user", "eve", "--dry-run").out
+    assert said(db, user="eve")
+    assert run.json("forget-user", "eve", "--reason", "request 11")["messages"] == 1
+    assert not in_files(db.path, "4711")
+    assert run("forget-user", "eve", "--reason", "request 11").code != 0
+
+
+def test_a_memory_has_the_buffer_of_its_user_and_session_guarded_as_their_world_is(db: Database) -> None:
+    memory = worlddb.memory(db, user="ana", session="s")
+    memory.working.add("ana@example.org asks")
+    assert said(db, user="ana") == ["ana@example.org asks"]
+    memory.add("I have a dog.")
+    db.guard(personal="enforce", world=db.view().worlds_of_user("ana")[0].ref)
+    memory.working.add("bob@example.org asks", role="assistant")
+    assert [each.content for each in memory.working.get(last=1)] == ["[email] asks"]
+    assert worlddb.memory(db, user="bob", session="s").working.get() == ()
+    assert memory.working.clear() == 2 and said(db, user="ana") == []
+
+
+def test_tools_of_working_memory_are_those_of_one_world_where_one_is_served(db: Database) -> None:
+    inside, outside = db.create("Topic", "inside").ref, db.create("Topic", "outside").ref
+    tools = {tool.name: tool for tool in catalogue.tools_of("working")}
+    assert len(tools) == 3 and not tools.keys() & {tool.name for tool in catalogue.tools_of("all")}
+
+    def call(session: Session, name: str, **given: object) -> Any:
+        tool = tools[f"memory_working_{name}"]
+        return tool.run(session, tool.takes.taken(given), Call("client", name))
+
+    desks = [Session(db), Session(db, inside), Session(db, outside), Session(db, user="ana")]
+    for number, desk in enumerate(desks):
+        assert call(desk, "add", text=f"message {number}", run_id="s", role="tool").messages == 1
+    assert [[each.text for each in call(desk, "get", run_id="s").messages] for desk in desks] == [
+        [f"message {number}"] for number in range(4)
+    ]
+    assert call(desks[1], "clear", run_id="s").messages == 0
+    assert [len(call(desk, "get", run_id="s").messages) for desk in desks] == [1, 0, 1, 1]
+    with pytest.raises(worlddb.RefusedError):
+        call(desks[1], "add", text=TOKEN, run_id="s")
+    operator = {tool.name: tool for tool in catalogue.tools_of("operator")}["memory_forget_user"]
+    given = operator.takes.taken({"user_id": "ana", "reason": "request 12", "confirm": "user:ana"})
+    done: Any = operator.run(desks[0], given, Call("client", "forget"))
+    assert (done.erased, done.receipt) == (0, {})
+    assert call(desks[3], "get", run_id="s").messages == []

@@ -99,8 +99,9 @@ def log_to(stream: TextIO) -> None:
 
 
 def without_secrets(text: str) -> str:
-    """Replace keys of this server, and what stands where a secret stands, by a mark."""
-    return _KEY.sub(lambda found: f"{found[2]}{found[3]}[secret]" if found[2] else "[secret]", text)
+    """Replace keys of this server, what stands where a secret stands, and what looks like a credential, by a mark."""
+    kept = _KEY.sub(lambda found: f"{found[2]}{found[3]}[secret]" if found[2] else "[secret]", text)
+    return plain_text.concealed(kept)
 
 
 def escaped(text: str) -> str:

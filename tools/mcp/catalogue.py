@@ -19,8 +19,7 @@ _PAST: Final = ", ask memory_as_of or memory_history how it was"
 class Tool(NamedTuple):
     """A tool of the server.
 
-    ``destructive``: it ends what holds. ``idempotent``: a second call with the same arguments does nothing. ``long``: a
-    call may take long, and a client that knows tasks gets one.
+    ``destructive``: it ends what holds. ``idempotent``: a second call with the same arguments does nothing.
     """
 
     name: str
@@ -32,7 +31,6 @@ class Tool(NamedTuple):
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
-    long: bool = False
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -52,10 +50,8 @@ def _reads(
     run: Callable[..., Any],
     takes: type[tool_arguments.Arguments],
     gives: type[msgspec.Struct],
-    *,
-    long: bool = False,
 ) -> Tool:
-    return Tool(name, title, description, takes, gives, run, read_only=True, idempotent=True, long=long)
+    return Tool(name, title, description, takes, gives, run, read_only=True, idempotent=True)
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
@@ -119,7 +115,6 @@ TOOLS: Final[tuple[Tool, ...]] = (
         write_tools.retire_all,
         destructive=True,
         idempotent=True,
-        long=True,
     ),
     Tool(
         "memory_purge_scope",
@@ -129,7 +124,6 @@ TOOLS: Final[tuple[Tool, ...]] = (
         tool_results.Done,
         write_tools.purge_scope,
         destructive=True,
-        long=True,
     ),
     _reads(
         "memory_list_scopes",
@@ -195,7 +189,6 @@ TOOLS: Final[tuple[Tool, ...]] = (
         read_tools.verify,
         tool_arguments.Verify,
         tool_results.Verified,
-        long=True,
     ),
 )
 """Every tool, in the order of the list."""
@@ -378,6 +371,36 @@ OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
 )
 """Tools that a server has only if its operator names their set; those that serve one world never have them."""
 
+WORKING_TOOLS: Final[tuple[Tool, ...]] = (
+    Tool(
+        "memory_working_add",
+        "Note what was said",
+        "Keep a message of this session for an hour. It is no memory and is gone then: memory_write keeps.",
+        tool_arguments.WorkingAdd,
+        tool_results.Buffered,
+        write_tools.working_add,
+    ),
+    _reads(
+        "memory_working_get",
+        "What was said",
+        "List the messages of this session that are not gone, the oldest first.",
+        write_tools.working_get,
+        tool_arguments.WorkingGet,
+        tool_results.Buffer,
+    ),
+    Tool(
+        "memory_working_clear",
+        "Clear the session",
+        "Remove the messages of this session for good. Memories stay.",
+        tool_arguments.WorkingScope,
+        tool_results.Buffered,
+        write_tools.working_clear,
+        destructive=True,
+        idempotent=True,
+    ),
+)
+"""Tools of working memory, which a server has if its operator names their set."""
+
 SETS: Final[dict[str, tuple[str, ...]]] = {
     "core": (
         *("memory_write", "memory_recall", "memory_list", "memory_read", "memory_amend", "memory_retire"),
@@ -388,9 +411,10 @@ SETS: Final[dict[str, tuple[str, ...]]] = {
     "marks": ("memory_mark",),
     "all": tuple(tool.name for tool in TOOLS),
     "beliefs": tuple(tool.name for tool in BELIEF_TOOLS),
+    "working": tuple(tool.name for tool in WORKING_TOOLS),
     "operator": tuple(tool.name for tool in OPERATOR_TOOLS),
 }
-"""Tools that a server can be told to offer; by default ``all``, without those of beliefs and of an operator."""
+"""Tools that a server can be told to offer; by default ``all``, which has none of the sets behind it."""
 
 
 def tools_of(sets: str) -> tuple[Tool, ...]:
@@ -404,7 +428,7 @@ def tools_of(sets: str) -> tuple[Tool, ...]:
         if each not in SETS:
             raise InputError(f"There is no set of tools {each!r:.80}", f"Name some of: {', '.join(SETS)}; as core,time")
     wanted = {name for each in named for name in SETS[each]}
-    return tuple(tool for tool in (*TOOLS, *BELIEF_TOOLS, *OPERATOR_TOOLS) if tool.name in wanted)
+    return tuple(tool for tool in (*TOOLS, *BELIEF_TOOLS, *WORKING_TOOLS, *OPERATOR_TOOLS) if tool.name in wanted)
 
 
 def instructions(tools: Sequence[Tool]) -> str:

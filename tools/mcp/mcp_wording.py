@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from worlddb import InvalidTime, Note, RefusedError, StoreError, UnavailableError, WorldDBError
-from worlddb.plain_text import JOINERS, escaped, one_line
+from worlddb.plain_text import JOINERS, concealed, escaped, one_line
 from worlddb.tools.mcp.tool_arguments import DIGITS
 
 MARK: Final = "    | "
@@ -31,13 +31,13 @@ _CURLY: Final = str.maketrans(dict.fromkeys("“”„‟❝❞❠〝〞〟＂ʺ
 
 def quoted(text: str, most: int = MOST) -> str:
     """Return the beginning of a text in quotation marks that nothing inside it closes."""
-    inside = one_line(text).translate(_CURLY)
+    inside = concealed(one_line(text)).translate(_CURLY)
     return f"“{inside[: most - 1]}…”" if len(inside) > most else f"“{inside}”"
 
 
 def named(name: str, most: int = MOST) -> str:
     """Return a name or a time as it is if it is one plain word, else quoted."""
-    return name if _PLAIN.fullmatch(name) else quoted(name, most)
+    return name if _PLAIN.fullmatch(name) and concealed(name) == name else quoted(name, most)
 
 
 def lines(text: str, mark: str = MARK) -> Iterator[str]:
@@ -115,7 +115,7 @@ def explain_error(error: WorldDBError) -> str:
     message = re.sub(r"^ingested (?=')", "known ", error.message)
     # A message that ends in remembered text may have its full stop already.
     told = f"{message.removesuffix('.')}. {remedy}" if remedy else message
-    return f"{error.code}: {escaped(told)}"
+    return f"{error.code}: {escaped(concealed(told))}"
 
 
 def explain_note(note: Note) -> str:
@@ -136,7 +136,7 @@ def explain_unknown(what: str, name: str, known: list[str]) -> str:
 def explain_invalid(error: msgspec.ValidationError, schema: dict[str, Any]) -> str:
     """Arguments that do not fit their JSON schema: which one, what it is, and what may be given."""
     properties = schema.get("properties", {})
-    message = _PATTERN.sub("Expected 4 to 64 hexadecimal digits", str(error))
+    message = _PATTERN.sub("Expected 4 to 64 hexadecimal digits", concealed(str(error)))
     place, absent, unknown = _PLACE.search(message), _ABSENT.search(message), _UNKNOWN.search(message)
     if unknown is not None and place is None:
         message = f"Object contains unknown field {named(unknown[1])}"

@@ -215,13 +215,7 @@ class RetireAll(Arguments):
 class PurgeScope(RetireAll, kw_only=True):
     """``memory_purge_scope``."""
 
-    confirm: Annotated[str, Meta(max_length=300, description="The scope once more, as run:7.")] = ""
-
-
-def yes_or_no(asked: str) -> dict[str, Any]:
-    """Return a question to a person, as the protocol has it; the answer is under ``yes``."""
-    form = {"type": "object", "properties": {"yes": {"type": "boolean", "title": "Yes"}}, "required": ["yes"]}
-    return {"method": "elicitation/create", "params": {"mode": "form", "message": asked, "requestedSchema": form}}
+    confirm: Annotated[str, Meta(max_length=300, description="The scope once more, as run:7.")]
 
 
 class ForgetUser(Arguments, kw_only=True):
@@ -232,6 +226,29 @@ class ForgetUser(Arguments, kw_only=True):
         str, Meta(min_length=1, max_length=2_000, description="Reference of the request, which is kept: its number.")
     ]
     confirm: Annotated[str, Meta(max_length=300, description="The scope once more, as user:ana.")]
+
+
+class WorkingScope(Arguments, kw_only=True):
+    """``memory_working_clear``, and whose buffer the other tools of working memory mean."""
+
+    run_id: Annotated[Identity, Meta(description="The session.")]
+    user_id: Identity | None = None
+    agent_id: Identity | None = None
+    app_id: Identity | None = None
+
+
+class WorkingAdd(WorkingScope, kw_only=True):
+    """``memory_working_add``."""
+
+    text: Annotated[Text, Meta(description="What was said.")]
+    role: Annotated[Label, Meta(description="Who said it: user, assistant, tool.")] = "user"
+    ttl_minutes: Annotated[float, Meta(gt=0, le=10_080, description="Gone after so many minutes.")] = 60.0
+
+
+class WorkingGet(WorkingScope, kw_only=True):
+    """``memory_working_get``."""
+
+    limit: Count = MAX_PAGE
 
 
 class Consolidate(Arguments, kw_only=True):

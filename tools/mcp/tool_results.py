@@ -230,6 +230,26 @@ class Forgotten(msgspec.Struct, kw_only=True):
     receipt: dict[str, Any]
 
 
+class Message(msgspec.Struct, kw_only=True):
+    """A message of working memory, and when it was added."""
+
+    role: str
+    text: str
+    at: str
+
+
+class Buffer(msgspec.Struct, kw_only=True):
+    """The messages of a session that are not gone, the oldest first."""
+
+    messages: list[Message]
+
+
+class Buffered(msgspec.Struct, kw_only=True):
+    """How many messages a session has now."""
+
+    messages: int
+
+
 class Consolidation(msgspec.Struct, kw_only=True):
     """What a consolidation wrote, or with ``dry_run`` would write; ``left`` counts what is still due.
 

@@ -663,22 +663,12 @@ def retire_all(session: Session, given: tool_arguments.RetireAll, call: Call) ->
 def purge_scope(session: Session, given: tool_arguments.PurgeScope, call: Call) -> tool_results.Done:
     """``memory_purge_scope``."""
     scopes = _scopes(session, session.view(), given)
-    if given.confirm != scopes[0].name and not _confirmed(session, given, scopes, call):
+    if given.confirm != scopes[0].name:
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",
             f"This retires the scope and everything in it. To go on, give confirm={scopes[0].name!r}",
         )
     return _retired(session, call, scopes, given.why, itself=True)
-
-
-def _confirmed(session: Session, given: tool_arguments.PurgeScope, scopes: list[World], call: Call) -> bool:
-    """Ask whoever uses the client, if the model named no scope; false if nobody can be asked, or the answer is no."""
-    if given.confirm or call.ask is None or not call.ask.can("elicitation/create"):
-        return False
-    memories = sum(1 for _ in session.memories_in(session.view(), [scope.ref for scope in scopes]))
-    asked = f"Retire {mcp_wording.named(scopes[0].name)} and the {memories} memories in it? Nothing is erased."
-    answer = call.ask({"confirm": tool_arguments.yes_or_no(asked)})["confirm"]
-    return bool(answer.get("action") == "accept" and (answer.get("content") or {}).get("yes") is True)
 
 
 def withdraw(session: Session, given: tool_arguments.Withdraw, call: Call) -> tool_results.WithdrawalPlan:
@@ -707,12 +697,16 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
         )
     label = Label("user", given.user_id)
     view = session.view()
-    refs = _scopes_ever(session, label)
+    known = session.ever(view, label) or session.db.working.count_of_user(given.user_id)
+    refs = _scopes_ever(session, label) if not isinstance(known, int) or not known else []
     if given.confirm != str(label):
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",
             f"This erases all that is theirs, for good. To go on, give confirm={str(label)!r}",
         )
+    if not refs:
+        receipt = session.db.forget_user(given.user_id, reason=given.reason)
+        return tool_results.Forgotten(user_id=given.user_id, seq=receipt.seq, erased=0, kept=[], receipt={})
     kept = session.db.erasure_plan(refs, members=True).kept
     shown = [(each, view.get(each.ref, include_superseded=True)) for each in kept]
     look = partial(_scopes_ever, session, label)
@@ -731,6 +725,36 @@ def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) 
         ],
         receipt=msgspec.to_builtins(proof),
     )
+
+
+def _buffer(session: Session, given: tool_arguments.WorkingScope) -> dict[str, Any]:
+    """Whose buffer is meant; that of one world is no other's."""
+    inside = "" if session.world is None else f"{session.world} "
+    user = given.user_id if given.user_id is not None else session.user
+    named = {"project": inside + (given.app_id or ""), "context": given.agent_id or "", "user": user or ""}
+    return named | {"session": given.run_id}
+
+
+def working_add(session: Session, given: tool_arguments.WorkingAdd, call: Call) -> tool_results.Buffered:
+    """``memory_working_add``."""
+    scope = _buffer(session, given)
+    ttl = given.ttl_minutes * 60
+    count = session.db.working.add(given.text, role=given.role, ttl=ttl, world=session.world, **scope)
+    return tool_results.Buffered(messages=count)
+
+
+def working_get(session: Session, given: tool_arguments.WorkingGet, call: Call) -> tool_results.Buffer:
+    """``memory_working_get``."""
+    found = session.db.working.get(last=given.limit, **_buffer(session, given))
+    return tool_results.Buffer(
+        messages=[tool_results.Message(role=each.role, text=each.content, at=format_time(each.at)) for each in found]
+    )
+
+
+def working_clear(session: Session, given: tool_arguments.WorkingScope, call: Call) -> tool_results.Buffered:
+    """``memory_working_clear``."""
+    session.db.working.clear(**_buffer(session, given))
+    return tool_results.Buffered(messages=0)
 
 
 def consolidate(session: Session, given: tool_arguments.Consolidate, call: Call) -> tool_results.Consolidation:
@@ -777,7 +801,6 @@ def _retired(session: Session, call: Call, scopes: list[World], why: str, *, its
     """Retire what still holds in all scopes of one id, in one commit; with ``itself`` the scopes too."""
     own = [scope.ref for scope in scopes]
     refs = [world.ref for world in session.memories_in(session.view(), own)]
-    call.tell(f"{len(refs)} memories are retired")
     with session.db.batch(progress=call.step) as tx:
         for ref in [*refs, *own] if itself else refs:
             tx.retire(ref, why=why)

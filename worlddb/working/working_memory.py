@@ -87,6 +87,11 @@ class WorkingMemory:
         wanted = {name: limits.checked_text(text, name, MAX_SCOPE_BYTES) for name, text in named if text is not None}
         return self._buffers.clear(lambda each: all(getattr(each, name) == text for name, text in wanted.items()))
 
+    def count_of_user(self, name: str) -> int:
+        """How many messages a user has, in all sessions; ``name`` may be that of their scope, ``user:NAME``."""
+        users = {name, name.removeprefix("user:")} - {""}
+        return self._buffers.count(lambda each: each.user in users)
+
     def forget(self, texts: Sequence[str], names: Sequence[str] = ()) -> int:
         """Remove what says a text that was erased, and all of a user or session that is erased; how many messages.
 
@@ -112,6 +117,25 @@ class WorkingMemory:
     def close(self) -> None:
         """Give the buffers back."""
         buffers.closed(self._folder)
+
+
+class SessionMemory:
+    """The working memory of one session: what :class:`WorkingMemory` has for a scope that is said once."""
+
+    def __init__(self, working: WorkingMemory, scope: buffers.Scope, world: Callable[[], Any]) -> None:
+        self._working, self._scope, self._world = working, scope._asdict(), world
+
+    def add(self, content: str, *, role: str = "user", ttl: float = TTL_SECONDS, most: int = MOST_MESSAGES) -> int:
+        """Add a message; how many are there. See :meth:`WorkingMemory.add`."""
+        return self._working.add(content, role=role, ttl=ttl, most=most, world=self._world(), **self._scope)
+
+    def get(self, *, last: int | None = None) -> tuple[Message, ...]:
+        """The messages that are not gone, the oldest first."""
+        return self._working.get(last=last, **self._scope)
+
+    def clear(self) -> int:
+        """Remove all messages of the session from every file; how many there were."""
+        return self._working.clear(**self._scope)
 
 
 _LONG: Final = 8

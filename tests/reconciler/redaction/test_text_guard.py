@@ -314,3 +314,15 @@ def test_the_rules_find_personal_data(text: str, left: str | None) -> None:
         assert [each.kind for each in personal_data.find_personal_data(text)].count("iban") == 1
     else:
         assert worlddb.redact(text)[0] == left
+
+
+def test_the_kept_receipt_of_a_recall_says_nothing_that_was_asked_or_shown(db: Database) -> None:
+    """That it stays as it is, which a proof needs, is no hole: it holds no text."""
+    db.guard(personal="enforce")
+    db.create("Note", "deploy", content="the deploy is at noon")
+    asked = db.view().recall(f"is {TOKEN} or {MAIL} for the deploy", exact=True, receipt=True).receipt
+    assert asked is not None and asked.hits
+    db.keep_receipt(asked)
+    written = db.write_receipts()
+    assert written and not written.notes
+    assert not in_files(db.path, TOKEN) and not in_files(db.path, MAIL)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from worlddb import FUSIONS, LANES, TRUST_LEVELS, Database, Group, Hit, InputError, Recall, View
 from worlddb.tools.cli import base
-from worlddb.tools.cli.base import arguments, output, stores, wire
+from worlddb.tools.cli.base import arguments, cli_wording, stores, wire
 
 _NAMED: Final = 5
 """Left-out worlds that are named."""
@@ -60,6 +60,9 @@ def _arguments(parser: base.Parser) -> None:
         type=float,
         help="leave out hits that are less likely than this to be what answers, 0 to 1",
     )
+    parser.add_argument(
+        "--prefer-summaries", action="store_true", help="fresh summaries in the place of what they sum up"
+    )
     add_text_filters(parser)
     parser.add_argument("--since", metavar="TIME", help="only what began to hold then or later")
     parser.add_argument("--until", metavar="TIME", help="only what began to hold before then")
@@ -102,12 +105,12 @@ def text_filters(args: base.Namespace) -> dict[str, Any]:
 
 def _write_notes(out: base.Output, args: base.Namespace, found: Recall) -> None:
     for lane, why in found.unavailable.items():
-        out.hint(f"note: the lane {lane} was not asked: {output.in_options(why)}")
+        out.hint(f"note: the lane {lane} was not asked: {cli_wording.in_options(why)}")
     if found.pending:
         waiting = f"{found.pending:,} texts have" if found.pending > 1 else "one text has"
         out.hint(f"note: {waiting} no vector yet, and can only be found by words: {stores.repeated(args)} embed")
     if found.note:
-        out.hint(f"note: {output.in_options(found.note)}")
+        out.hint(f"note: {cli_wording.in_options(found.note)}")
 
 
 def _views(db: Database, args: base.Namespace) -> list[View]:
@@ -134,6 +137,7 @@ def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, 
         min_trust=args.min_trust,
         trust_weight=args.trust_weight,
         min_confidence=args.min_confidence,
+        prefer_summaries=args.prefer_summaries,
         since=args.since,
         until=args.until,
         **text_filters(args),

@@ -17,6 +17,7 @@ from worlddb import (
     InputError,
     LimitExceeded,
     Receipt,
+    UnknownReference,
     View,
     World,
 )
@@ -173,7 +174,13 @@ def _forget_arguments(parser: Parser) -> None:
 def _forget(args: Namespace, out: Output) -> int:
     _check_reason(args)
     with stores.existing(args, author=args.author) as db:
-        refs = db.refs_of_user(args.name, world=args.world)
+        try:
+            refs = db.refs_of_user(args.name, world=args.world)
+        except UnknownReference:
+            messages = db.working.count_of_user(args.name)
+            if args.world is not None or not messages:
+                raise
+            return _forget_buffers(args, out, db, messages)
         plan = db.erasure_plan(refs, members=True, turns=True, everywhere=args.everywhere)
         others = _others(db.view(), refs, plan)
         if args.dry_run:
@@ -203,6 +210,17 @@ def _forget(args: Namespace, out: Output) -> int:
         document = {"receipt": done.erasure, "finished": done.finished, **_planned(plan, others), **told}
         out.answer(wire.receipt(receipt) | document, write)
     return DONE if done.finished else BUSY
+
+
+def _forget_buffers(args: Namespace, out: Output, db: Database, messages: int) -> int:
+    """Forget a user of whom nothing was ever written: what working memory has of them."""
+    document: dict[str, Any] = {"receipt": None, "finished": True, "erased": 0, "kept": [], "messages": messages}
+    if not args.dry_run:
+        document = wire.receipt(db.forget_user(args.name, reason=args.reason)) | document
+    removed = "to be removed" if args.dry_run else "removed"
+    told = f"nothing was ever written of {args.name}; {removed}: {wire.counted(messages, 'message')} of working memory"
+    out.answer(document, lambda page: page.line(told))
+    return DONE
 
 
 def _forgotten(db: Database, plan: ErasurePlan) -> dict[str, Any]:
