@@ -1,7 +1,8 @@
 """Which worlds are due for a summary, what a summarizer is shown of them, and the commands that keep what it says.
 
-A summary lies inside its world, is ``derived_from`` what that contains directly, and holds from the run on. Its witness
-says what it was made of: see :mod:`worlddb.projections.tables.consolidation.interior_witness`.
+A summary lies inside its world, is ``derived_from`` what that contains directly and from the summaries in whose words
+that is told, and holds from the run on. Its witness says what it was made of: see
+:mod:`worlddb.projections.tables.consolidation.interior_witness`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -50,6 +51,8 @@ class Due(NamedTuple):
     """Whether the text of that was erased."""
     linked: dict[bytes, bytes]
     """The edges from that to what it was derived from, by their targets."""
+    told: tuple[bytes, ...]
+    """The summaries in whose words members are shown: what it says of them it has from these."""
 
 
 def heights(tables: rows.Tables, moment: asof.Moment, within: Callable[[int], bool]) -> Iterator[list[int]]:
@@ -99,7 +102,8 @@ def due(read: Read, node: int, created_by: int) -> Due | None:
     if summary is not None and is_fresh(read, summary, inside):
         return None
     near = _nearness(read, node, inside.members)
-    members = [_member(read, each, near.get(each)) for each in inside.members]
+    told: list[bytes] = []
+    members = [_member(read, each, near.get(each), told) for each in inside.members]
     linked: dict[bytes, bytes] = {}
     for edge in () if summary is None else ctx.edges(summary, _DERIVED_FROM):
         linked[ctx.lineage(edge.target)] = edge.id
@@ -110,6 +114,7 @@ def due(read: Read, node: int, created_by: int) -> Due | None:
         b"" if summary is None else ctx.lineage(summary),
         summary is not None and ctx.body(summary) is None,
         linked,
+        tuple(told),
     )
 
 
@@ -151,8 +156,8 @@ def _nearness(read: Read, node: int, members: Collection[int]) -> dict[int, floa
     return {each: round(float((vector * whole).sum()), 4) for each, vector in vectors if vector is not None}
 
 
-def _member(read: Read, node: int, nearness: float | None) -> Member | None:
-    """A member as a summarizer is shown it: in the words of its own summary, if that is fresh."""
+def _member(read: Read, node: int, nearness: float | None, told_by: list[bytes]) -> Member | None:
+    """A member as a summarizer is shown it: in the words of its own summary, if that is fresh; which is told."""
     ctx, moment = read.ctx, read.moment
     seen = asof.version_at(ctx.tables, node, moment)
     body = None if seen is None else ctx.body(node, seen.number)
@@ -166,6 +171,7 @@ def _member(read: Read, node: int, nearness: float | None) -> Member | None:
         told = None if version is None else ctx.body(summary, version.number)
         if told is not None and is_fresh(read, summary, inside):
             content = f"{content}\n{told.content}" if content else told.content
+            told_by.append(ctx.lineage(summary))
     return Member(ctx.lineage(node).hex(), body.type, body.name, content, seen.validity.start, nearness)
 
 
@@ -173,6 +179,7 @@ def commands_of(each: Due, text: str, valid: int, by: str, at: int) -> list[cmd.
     """The commands that keep a summary, as those from position ``at`` on of a request; ``by`` made the text."""
     world = bytes.fromhex(each.world.ref)
     members = [bytes.fromhex(member.ref) for member in each.members]
+    bases = [*members, *each.told]
     key = witness.summary_key(world)
     said: dict[str, Any] = {
         "content": text,
@@ -188,19 +195,19 @@ def commands_of(each: Due, text: str, valid: int, by: str, at: int) -> list[cmd.
         name = _NAMED + each.world.name[: limits.MAX_NAME_BYTES // 4 - len(_NAMED)]
         made: dict[str, Any] = {"type": witness.SUMMARY, "name": name, "world": world, "key": key, "resolve": False}
         found = [cmd.Create(**made, revive=each.erased, **said)]
-    gone = [edge for target, edge in each.linked.items() if target not in set(members)]
+    gone = [edge for target, edge in each.linked.items() if target not in set(bases)]
     found += (cmd.Unlink(edge=edge, why="it is a detail no more") for edge in gone)
     found += (
         cmd.Link(
             source_ref=own,
             type=_DERIVED_FROM,
-            target_ref=member,
+            target_ref=base,
             home=world,
-            key=f"{key}/{member.hex()}",
+            key=f"{key}/{base.hex()}",
             valid_from=valid,
         )
-        for member in members
-        if member not in each.linked
+        for base in bases
+        if base not in each.linked
     )
     return found
 

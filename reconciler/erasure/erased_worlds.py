@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import Final
 
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.apply import settings
+from worlddb.projections.tables.apply import log_marks, settings
+from worlddb.projections.tables.consolidation import interior_witness
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.transaction import inputs, recorded_texts
 
@@ -38,8 +39,9 @@ def made_of(
 
     Returns each with one that it was made of, without those in ``besides``, which are all erased anyway.
 
-    * What is ``derived_from`` one of them by an edge that was not unlinked.
-    * Summaries that contain one of them.
+    * What is ``derived_from`` one of them by an edge that was not unlinked, or that consolidation unlinked: an earlier
+      version of a summary says what the present one does no more.
+    * Summaries that contain one of them, and the one that consolidation made of it and that bears its name.
     * What nothing but erased turns mention, if all that is known of it is a name.
     * What nothing but those in ``whole``, which are erased with all that they contain, refers to, if all that is known
       of it is a name, it lies in nothing but worlds around them, and it was made by the write of one that refers to it
@@ -105,8 +107,11 @@ def _was_made_for(log: LmdbLog, tables: rows.Tables, node: int, by: int) -> bool
 def _restatements(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
     """Worlds that restate what a world says."""
     for place, row in tables.incoming(node, _DERIVED_FROM):
-        if row.unlinked == schema.LIVE:
+        if row.unlinked == schema.LIVE or log.header(row.unlinked).author == interior_witness.AUTHOR:
             yield place.source
+    summary = interior_witness.summary_node(tables, log_marks.secret_of(log), node)
+    if summary is not None:
+        yield summary
     for place, row in tables.incoming(node, schema.CONTAINS_CODE):
         if row.unlinked == schema.LIVE and any(
             body.type == SUMMARY for body in recorded_texts.bodies_of(log, tables, place.source)

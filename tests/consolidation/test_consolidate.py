@@ -194,6 +194,36 @@ def test_an_erased_detail_takes_the_summary_with_it_and_the_next_is_of_what_is_l
     assert "bridge 1" not in found.content and "bridge 2" in found.content and db.consolidate(min_age=0).events == 0
 
 
+@pytest.mark.parametrize("change", ["none", "retire", "move", "move around", "deprecate", "revise"])
+def test_what_a_detail_said_is_erased_from_every_summary_that_ever_said_it(db: Database, change: str) -> None:
+    user = db.create("Topic", "ana").ref
+    trip = db.create("Topic", "zebra trip", world=user).ref
+    hotel, facts = topic(db, name="hotel", world=trip)
+    other, _ = topic(db, name="other", world=user)
+    told = db.create("Fact", "", content="The zebra was in the garden.", world=hotel).ref
+    db.consolidate(min_age=0)
+    around = next(each.ref for each in db.view().find(name="Summary of ana"))
+    assert {each.ref for each in db.view().impact(told).worlds} >= {around}
+    assert {each.ref for each in db.view().withdrawal(told).rests_on_it} >= {around}
+    match change:
+        case "retire":
+            db.retire(told)
+        case "move":
+            db.move(told, other, out_of=hotel)
+        case "move around":
+            db.move(hotel, other, out_of=trip)
+        case "deprecate":
+            db.deprecate(told)
+        case "revise":
+            db.revise(told, content="It was quiet.")
+    db.consolidate(min_age=0)
+    db.erase(told, reason="request 7")
+    assert b"The zebra" not in b"".join(file.read_bytes() for file in db.path.rglob("*") if file.is_file())
+    db.erase(trip, reason="request 8", members=False)
+    assert b"zebra trip" not in b"".join(file.read_bytes() for file in db.path.rglob("*") if file.is_file())
+    assert db.view().get(facts[0]) is not None and db.verify(deep=True).ok
+
+
 # -- reading summaries first
 
 
