@@ -68,7 +68,7 @@ frameworks: $(FRAMEWORKS)/worlddb-installed
 # By version: a newer suite has further scenarios, and what is expected of them is a change of its own.
 conformance: $(DEV_STAMP)
 	@npm install --prefix .venv/npm --no-audit --no-fund --loglevel error \
-		node@22 @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.1.16
+		node@22 @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12
 	@$(PY) -m pytest -m "soak or not soak" -rs tests/tools/mcp/test_mcp_conformance.py
 
 check: $(DEV_STAMP)

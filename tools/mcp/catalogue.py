@@ -19,7 +19,8 @@ _PAST: Final = ", ask memory_as_of or memory_history how it was"
 class Tool(NamedTuple):
     """A tool of the server.
 
-    ``destructive``: it ends what holds. ``idempotent``: a second call with the same arguments does nothing.
+    ``destructive``: it ends what holds. ``idempotent``: a second call with the same arguments does nothing. ``long``: a
+    call may take long, and a client that knows tasks gets one.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Tool(NamedTuple):
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
+    long: bool = False
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -50,8 +52,10 @@ def _reads(
     run: Callable[..., Any],
     takes: type[tool_arguments.Arguments],
     gives: type[msgspec.Struct],
+    *,
+    long: bool = False,
 ) -> Tool:
-    return Tool(name, title, description, takes, gives, run, read_only=True, idempotent=True)
+    return Tool(name, title, description, takes, gives, run, read_only=True, idempotent=True, long=long)
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
@@ -115,6 +119,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         write_tools.retire_all,
         destructive=True,
         idempotent=True,
+        long=True,
     ),
     Tool(
         "memory_purge_scope",
@@ -124,6 +129,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         tool_results.Done,
         write_tools.purge_scope,
         destructive=True,
+        long=True,
     ),
     _reads(
         "memory_list_scopes",
@@ -189,6 +195,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         read_tools.verify,
         tool_arguments.Verify,
         tool_results.Verified,
+        long=True,
     ),
 )
 """Every tool, in the order of the list."""

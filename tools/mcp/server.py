@@ -1,17 +1,16 @@
 """The MCP server: answers listing and calls of tools, resources and prompts over the SDK.
 
-Calls run on worker threads, so none waits for another. Progress is sent to the client beside the work.
+Calls run on worker threads, so none waits for another. What a client follows beside them is sent beside the work.
 """
 
 import sys
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar, cast
 
 import anyio
 import anyio.to_thread
 import mcp_types as protocol
 import msgspec
-from anyio import from_thread
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError, UnexpectedToolError
@@ -24,6 +23,7 @@ from worlddb.plain_text import escaped
 from worlddb.tools.mcp import (
     access_log,
     catalogue,
+    following,
     mcp_wording,
     resources,
     standard_streams,
@@ -78,56 +78,6 @@ def listed_prompt(of: Prompt) -> protocol.Prompt:
     return protocol.Prompt(name=of.name, title=of.title, description=of.description, arguments=arguments)
 
 
-PERCENT: Final = 100
-
-Report = Callable[[float, float], Awaitable[None]]
-"""Sends a progress notification: done and total."""
-
-
-class Progress:
-    """Reports the progress of one call to the client, in percent.
-
-    The work runs on a thread, perhaps with the store locked, and a client may read slowly. So the thread only leaves
-    the latest figure; a figure that is outdated before it can be sent is not sent.
-    """
-
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._reached = self._told = -1
-        self._ended = False
-        self._news = anyio.Event()
-
-    def step(self, done: int, total: int) -> None:
-        """Record progress; called by the work on its thread.
-
-        Raises:
-            CancelledError: the client has cancelled the call, or is gone.
-        """
-        from_thread.check_cancelled()
-        percent = PERCENT * done // total if total else PERCENT
-        if percent > self._reached:
-            self._reached = percent
-            from_thread.run_sync(self._wake)
-
-    async def tell(self) -> None:
-        """Send progress until the work has ended and nothing is left to send."""
-        while self._told < self._reached or not self._ended:
-            if self._told == self._reached:
-                await self._news.wait()
-                self._news = anyio.Event()
-            else:
-                self._told = self._reached
-                await self._report(self._told, PERCENT)
-
-    def end(self) -> None:
-        """Mark the work as ended; the last figure is still sent."""
-        self._ended = True
-        self._wake()
-
-    def _wake(self) -> None:
-        self._news.set()
-
-
 CALLS_AT_ONCE: Final = 4
 LAST_WORDS_SECONDS: Final = 5
 """Time for a client that has closed its end to read the remaining answers."""
@@ -161,13 +111,54 @@ class MemoryServer(MCPServer[Any]):
             instructions=catalogue.instructions(self.tools),
             version=__version__,
             log_level="WARNING",
+            extensions=[following.Tasks(self._is_long)],
         )
         self._session = session
         self._at_once = anyio.CapacityLimiter(CALLS_AT_ONCE)
         self._threads = threads or anyio.CapacityLimiter(CALLS_AT_ONCE)
         self.completion()(self._complete)  # type: ignore[no-untyped-call]
+        self._follow()
+
+    def _follow(self) -> None:
+        """Serve what the SDK leaves to its users: levels of messages, and subscriptions to resources."""
+        subscriptions = following.Subscriptions(self._subscriptions, following.Watch(self._watched, self._commit))
+        add = self._lowlevel_server.add_request_handler
+        add("logging/setLevel", protocol.SetLevelRequestParams, following.set_level)
+        add("subscriptions/listen", protocol.SubscriptionsListenRequestParams, subscriptions)
+        add("resources/subscribe", protocol.SubscribeRequestParams, self._subscribe_with(subscriptions))
+        add("resources/unsubscribe", protocol.UnsubscribeRequestParams, subscriptions.unsubscribe)
+
+    def _subscribe_with(self, subscriptions: following.Subscriptions) -> Callable[..., Any]:
+        async def subscribe(ctx: following.Asking, params: protocol.SubscribeRequestParams) -> protocol.EmptyResult:
+            try:
+                await self.read_resource(params.uri)
+            except ResourceNotFoundError as error:
+                raise MCPError(protocol.INVALID_PARAMS, str(error), {"uri": str(params.uri)}) from error
+            return await subscriptions.subscribe(ctx, params)
+
+        return subscribe
+
+    async def _watched(self, uri: str) -> str:
+        if uri == following.LIST:
+            return "\n".join(f"{world.ref} {world.name}" for world in await self._in_thread(resources.listed))
+        return (await self._in_thread(resources.read, self.templates, uri)).text
+
+    async def _commit(self) -> int:
+        return await self._in_thread(lambda session: session.view().seq)
 
     # -- tools
+
+    def _tool(self, name: str) -> catalogue.Tool | None:
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+    def _is_long(self, name: str) -> bool:
+        tool = self._tool(name)
+        return tool is not None and tool.long
+
+    def _tool_input_schema(self, name: str) -> dict[str, Any] | None:
+        """Return a tool's schema, which the SDK holds headers against that repeat an argument."""
+        tool = self._tool(name)
+        return None if tool is None else tool.input_schema
 
     async def list_tools(self) -> list[protocol.Tool]:
         """List every tool allowed here, with its schemas."""
@@ -176,13 +167,13 @@ class MemoryServer(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> protocol.CallToolResult:
-        """Run a tool.
+        """Run a tool; it may end with questions to the client, and is run again with the answers.
 
         Raises:
             MCPError: there is no such tool.
             ToolError: the arguments are wrong, or the store said no; the text says what to do.
         """
-        tool = next((tool for tool in self.tools if tool.name == name), None)
+        tool = self._tool(name)
         if tool is None:
             told = mcp_wording.explain_unknown("tool", name, [tool.name for tool in self.tools])
             raise MCPError(protocol.INVALID_PARAMS, ". ".join(filter(None, (told, catalogue.hint_of_set(name)))))
@@ -193,8 +184,16 @@ class MemoryServer(MCPServer[Any]):
             raise ToolError(mcp_wording.explain_invalid(error, catalogue.schema(tool.takes))) from error
         except WorldDBError as error:
             raise ToolError(self._session.explain(error)) from error
+        except following.Asked as questions:
+            return _asking(questions, protocol.CallToolResult)
+        except MCPError:
+            raise
         except Exception as error:
             raise UnexpectedToolError(f"{name} failed; the server's log says more") from error
+        return self._result(given, answer)
+
+    def _result(self, given: tool_arguments.Arguments, answer: msgspec.Struct) -> protocol.CallToolResult:
+        """Return an answer as lines of text, or structured with the same as JSON beside it."""
         is_brief = isinstance(given, tool_arguments.Listed) and given.detail == "brief"
         if is_brief and isinstance(answer, tool_results.Memories | tool_results.Recalled):
             brief = tool_results.brief(answer, self._session.db.author)
@@ -208,14 +207,20 @@ class MemoryServer(MCPServer[Any]):
     async def _run(
         self, tool: catalogue.Tool, given: tool_arguments.Arguments, context: Context[Any, Any] | None
     ) -> msgspec.Struct:
-        """Run a tool on a thread, and report progress if the client asked for it."""
+        """Run a tool on a thread; report progress and messages if the client asked for them."""
+        task = following.current_task()
 
         async def report(done: float, total: float) -> None:
-            if context is not None:
+            if context is not None and (task is None or not task.is_shown):
                 await context.report_progress(done, total)
 
-        progress = Progress(report)
-        call = Call(_client(context), tool.name, progress.step)
+        async def say(level: protocol.LoggingLevel, text: str) -> None:
+            if context is not None and (task is None or not task.is_shown):
+                await following.say(context.request_context, tool.name, level, text)
+
+        progress = following.Progress(report, say)
+        asks = following.Questions(context, task)
+        call = Call(_client(context), tool.name, progress.step, progress.message, asks)
         async with anyio.create_task_group() as beside:
             beside.start_soon(progress.tell)
             try:
@@ -272,7 +277,7 @@ class MemoryServer(MCPServer[Any]):
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
     ) -> protocol.GetPromptResult:
-        """Return the message of a prompt.
+        """Return the message of a prompt, or questions to the client that come first.
 
         Raises:
             MCPError: there is no such prompt, or the arguments are wrong.
@@ -284,11 +289,13 @@ class MemoryServer(MCPServer[Any]):
                 mcp_wording.explain_unknown("prompt", name, [prompt.name for prompt in self.prompts]),
             )
         try:
-            text = await self._in_thread(prompt_text, prompt, arguments or {})
+            text = await self._in_thread(prompt_text, prompt, arguments or {}, following.Questions(context))
         except msgspec.ValidationError as error:
             raise MCPError(
                 protocol.INVALID_PARAMS, mcp_wording.explain_invalid(error, catalogue.schema(prompt.takes))
             ) from error
+        except following.Asked as questions:
+            return _asking(questions, protocol.GetPromptResult)
         except InputError as error:
             raise MCPError(protocol.INVALID_PARAMS, self._session.explain(error)) from error
         except WorldDBError as error:
@@ -343,6 +350,11 @@ def serve(session: Session, tools: tuple[catalogue.Tool, ...]) -> None:
         if several.subgroup(BrokenPipeError) is not None:
             raise BrokenPipeError from several
         raise
+
+
+def _asking(questions: following.Asked, answer: type[T]) -> T:
+    """Return questions in the place of an answer, as the SDK has it; who calls without a client is never asked."""
+    return cast(T, questions.result)
 
 
 def _client(context: Context[Any, Any] | None) -> str:

@@ -5,10 +5,10 @@ Also here: the call of a tool as the server knows it, and the cursors of long an
 
 import base64
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import islice
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
@@ -25,15 +25,31 @@ def no_progress(done: int, total: int) -> None:
     """Ignore progress: nobody asked for it."""
 
 
+def no_message(text: str) -> None:
+    """Ignore a message: nobody reads it."""
+
+
+class Asks(Protocol):
+    """Asks whoever uses the client, beside the arguments that a model writes."""
+
+    def can(self, method: str) -> bool:
+        """Return whether the client can be asked so."""
+
+    def __call__(self, requests: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answers, or end the call until they are there."""
+
+
 class Call(NamedTuple):
     """A call of a tool, as the server knows it.
 
-    None of it comes from the arguments, which a model writes.
+    None of it comes from the arguments, which a model writes. ``tell`` sends the client a message, ``ask`` questions.
     """
 
     client: str
     tool: str
     step: Step = no_progress
+    tell: Callable[[str], None] = no_message
+    ask: Asks | None = None
 
     @property
     def source(self) -> dict[str, Any]:

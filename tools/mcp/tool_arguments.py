@@ -215,7 +215,13 @@ class RetireAll(Arguments):
 class PurgeScope(RetireAll, kw_only=True):
     """``memory_purge_scope``."""
 
-    confirm: Annotated[str, Meta(max_length=300, description="The scope once more, as run:7.")]
+    confirm: Annotated[str, Meta(max_length=300, description="The scope once more, as run:7.")] = ""
+
+
+def yes_or_no(asked: str) -> dict[str, Any]:
+    """Return a question to a person, as the protocol has it; the answer is under ``yes``."""
+    form = {"type": "object", "properties": {"yes": {"type": "boolean", "title": "Yes"}}, "required": ["yes"]}
+    return {"method": "elicitation/create", "params": {"mode": "form", "message": asked, "requestedSchema": form}}
 
 
 class ForgetUser(Arguments, kw_only=True):

@@ -663,12 +663,22 @@ def retire_all(session: Session, given: tool_arguments.RetireAll, call: Call) ->
 def purge_scope(session: Session, given: tool_arguments.PurgeScope, call: Call) -> tool_results.Done:
     """``memory_purge_scope``."""
     scopes = _scopes(session, session.view(), given)
-    if given.confirm != scopes[0].name:
+    if given.confirm != scopes[0].name and not _confirmed(session, given, scopes, call):
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",
             f"This retires the scope and everything in it. To go on, give confirm={scopes[0].name!r}",
         )
     return _retired(session, call, scopes, given.why, itself=True)
+
+
+def _confirmed(session: Session, given: tool_arguments.PurgeScope, scopes: list[World], call: Call) -> bool:
+    """Ask whoever uses the client, if the model named no scope; false if nobody can be asked, or the answer is no."""
+    if given.confirm or call.ask is None or not call.ask.can("elicitation/create"):
+        return False
+    memories = sum(1 for _ in session.memories_in(session.view(), [scope.ref for scope in scopes]))
+    asked = f"Retire {mcp_wording.named(scopes[0].name)} and the {memories} memories in it? Nothing is erased."
+    answer = call.ask({"confirm": tool_arguments.yes_or_no(asked)})["confirm"]
+    return bool(answer.get("action") == "accept" and (answer.get("content") or {}).get("yes") is True)
 
 
 def withdraw(session: Session, given: tool_arguments.Withdraw, call: Call) -> tool_results.WithdrawalPlan:
@@ -801,6 +811,7 @@ def _retired(session: Session, call: Call, scopes: list[World], why: str, *, its
     """Retire what still holds in all scopes of one id, in one commit; with ``itself`` the scopes too."""
     own = [scope.ref for scope in scopes]
     refs = [world.ref for world in session.memories_in(session.view(), own)]
+    call.tell(f"{len(refs)} memories are retired")
     with session.db.batch(progress=call.step) as tx:
         for ref in [*refs, *own] if itself else refs:
             tx.retire(ref, why=why)

@@ -17,7 +17,7 @@ from tests.support.running import Here, small_store
 from tests.support.tidy.tree import ROOT
 from worlddb import DamagedStore, UnknownReference, WriterBusy
 from worlddb.tools.agents import functions
-from worlddb.tools.cli.base.cli_wording import _PHRASES, in_options
+from worlddb.tools.cli.base.output import _PHRASES, in_options
 from worlddb.tools.cli.main import COMMANDS
 from worlddb.tools.mcp import mcp_wording
 from worlddb.tools.mcp.catalogue import TOOLS

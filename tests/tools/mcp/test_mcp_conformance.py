@@ -12,6 +12,9 @@ import select
 import shutil
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,11 +22,14 @@ from typing import Any
 
 import pytest
 from mcp.client.client import Client
+from mcp_types import HEADER_MISMATCH, INVALID_PARAMS
+from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY as MISSING_CAPABILITY
 
 from tests.support.mcp_clients import command, together
 from tests.support.serving import PATIENCE_SECONDS, Served, serving
 from tests.support.tidy.tree import ROOT
 from worlddb.tools.mcp.catalogue import TOOLS
+from worlddb.tools.mcp.following import TASKS
 
 PROGRAMS = ROOT / ".venv" / "npm" / "node_modules" / ".bin"
 EXPECTED = ROOT / "tests" / "support" / "conformance" / "expected-failures.yaml"
@@ -75,19 +81,80 @@ def run(*argv: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_fixtures_are_served_beside_the_memorys_own_tools(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with fixtures(tmp_path_factory.mktemp("fixtures") / "store") as url:
+        yield url
+
+
+def test_the_fixtures_are_served_beside_the_memorys_own_tools(served: str) -> None:
     assert EXPECTED.is_file(), "it was moved, and the suite takes every failure for an unexpected one"
-    with fixtures(tmp_path / "store") as url:
 
-        async def work() -> None:
-            async with Client(url) as client:
-                names = [tool.name for tool in (await client.list_tools()).tools]
-                assert names[: len(TOOLS)] == [tool.name for tool in TOOLS] and "test_simple_text" in names
-                assert not (await client.call_tool("test_tool_with_progress", {})).is_error
-                assert (await client.call_tool("test_error_handling", {})).is_error
-                assert (await client.read_resource("test://template/123/data")).contents
+    async def work() -> None:
+        async with Client(served) as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert names[: len(TOOLS)] == [tool.name for tool in TOOLS] and "test_simple_text" in names
+            assert not (await client.call_tool("test_tool_with_progress", {})).is_error
+            assert (await client.call_tool("test_error_handling", {})).is_error
+            assert (await client.read_resource("test://template/123/data")).contents
 
-        together(work)
+    together(work)
+
+
+def sent(url: str, method: str, params: dict[str, Any], name: str, *, tasks: bool = True) -> dict[str, Any]:
+    """The answer to one request of the protocol of 2026, which knows tasks or does not."""
+    version = "2026-07-28"
+    declared: dict[str, Any] = {"elicitation": {}, "extensions": {TASKS: {}} if tasks else {}}
+    about = {"protocolVersion": version, "clientCapabilities": declared}
+    params = {**params, "_meta": {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}}
+    headers = {"MCP-Protocol-Version": version, "Mcp-Method": method, "Mcp-Name": name}
+    headers |= {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    asked = urllib.request.Request(url, body, headers)
+    try:
+        with urllib.request.urlopen(asked, timeout=PATIENCE_SECONDS) as response:
+            told = json.loads(response.read())
+    except urllib.error.HTTPError as error:
+        with error:
+            told = json.loads(error.read())
+    assert isinstance(told, dict)
+    return told
+
+
+def ended(url: str, task: str) -> dict[str, Any]:
+    """A task once nothing happens to it by itself any more."""
+    for _ in range(100 * PATIENCE_SECONDS):
+        found: dict[str, Any] = sent(url, "tasks/get", {"taskId": task}, task)["result"]
+        if found["status"] != "working":
+            return found
+        time.sleep(0.01)
+    raise AssertionError("it never ended")
+
+
+def test_a_long_call_is_a_task_for_a_client_that_knows_tasks(served: str) -> None:
+    def begin(tool: str, **arguments: Any) -> str:
+        begun = sent(served, "tools/call", {"name": tool, "arguments": arguments}, tool)["result"]
+        assert begun["resultType"] == "task" and "result" not in begun
+        return str(begun["taskId"])
+
+    done = begin("slow_compute", seconds=0.4, label="it")
+    assert sent(served, "tasks/get", {"taskId": done}, done)["result"]["status"] == "working"
+    assert ended(served, done)["result"]["content"][0]["text"] == "Computed it"
+    assert sent(served, "tasks/get", {"taskId": done}, "another")["error"]["code"] == HEADER_MISMATCH
+    assert sent(served, "tasks/get", {"taskId": done}, done, tasks=False)["error"]["code"] == MISSING_CAPABILITY
+    assert sent(served, "tasks/get", {"taskId": "none"}, "none")["error"]["code"] == INVALID_PARAMS
+    stopped = begin("slow_compute", seconds=60)
+    assert sent(served, "tasks/cancel", {"taskId": stopped}, stopped)["result"]["resultType"] == "complete"
+    assert ended(served, stopped)["status"] == "cancelled"
+    asking = begin("multi_input")
+    assert set(ended(served, asking)["inputRequests"]) == {"first", "second"}
+    for name in ("first", "second"):
+        assert set(ended(served, asking)["inputRequests"]) >= {name}
+        given = {"taskId": asking, "inputResponses": {name: {"action": "accept", "content": {"name": name}}}}
+        assert sent(served, "tasks/update", given, asking)["result"]["resultType"] == "complete"
+    assert "second" in ended(served, asking)["result"]["content"][0]["text"]
+    quick = {"name": "slow_compute", "arguments": {"seconds": 0.4}}
+    assert sent(served, "tools/call", quick, "slow_compute", tasks=False)["result"]["resultType"] == "complete"
 
 
 @pytest.mark.soak

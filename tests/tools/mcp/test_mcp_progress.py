@@ -16,8 +16,9 @@ import worlddb
 from tests.support.mcp_clients import answer, together
 from tests.support.serving import PATIENCE_SECONDS
 from worlddb.memory_scopes import Label
-from worlddb.tools.mcp import server
-from worlddb.tools.mcp.server import MemoryServer, Progress
+from worlddb.tools.mcp import following
+from worlddb.tools.mcp.following import Progress
+from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.session import Session, in_passes
 
 MEMORIES = 300
@@ -57,7 +58,7 @@ class Held(Progress):
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> type[Held]:
-    monkeypatch.setattr(server, "Progress", Held)
+    monkeypatch.setattr(following, "Progress", Held)
     Held.begun = threading.Event()
     return Held
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, TypedDict
 
 import worlddb
-from worlddb.tools.cli.base import arguments, cli_wording, output, wire
+from worlddb.tools.cli.base import arguments, output, wire
 
 DEFAULT_FOLDER: Final = "worlddb-store"
 MAX_SEQ_DIGITS: Final = 12
@@ -59,7 +59,7 @@ def existing(args: Namespace, *, author: str = "local") -> worlddb.Database:
     Raises:
         NotAStore: it does not; none is made.
     """
-    folder = there(folder_of(args), cli_wording.NAME_A_STORE)
+    folder = there(folder_of(args), output.NAME_A_STORE)
     return worlddb.open(folder, author=author, create=False, embedder=embedder_of(args))
 
 
@@ -212,7 +212,7 @@ def world_of(view: worlddb.View, text: str) -> str:
             return inside
         for hint in why_empty(view):
             raise worlddb.UnknownReference(error.message, hint) from None
-        raise worlddb.UnknownReference(error.message, cli_wording.LOOK_FOR_IT) from None
+        raise worlddb.UnknownReference(error.message, output.LOOK_FOR_IT) from None
     except worlddb.AmbiguousReference as error:
         candidates = [view.get(ref, include_superseded=True) for ref in error.details["candidates"]]
         listed = "".join(f"\n    {described(view, world)}" for world in candidates if world is not None)
@@ -257,7 +257,7 @@ def worlds_of(view: worlddb.View, text: str) -> list[worlddb.World]:
 
 def why_empty(view: worlddb.View) -> tuple[str, ...]:
     """Return a hint for a view before the first commit; empty for any other view."""
-    return () if view.seq else (cli_wording.NOTHING_THEN,)
+    return () if view.seq else (output.NOTHING_THEN,)
 
 
 def world_or_edge(view: worlddb.View, text: str) -> str:

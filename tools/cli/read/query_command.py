@@ -10,7 +10,7 @@ import msgspec
 
 from worlddb import LANES, POOLS, TRUST_LEVELS, InputError, Query, Stage, Subgraph, View, World
 from worlddb.tools.cli import base
-from worlddb.tools.cli.base import arguments, cli_wording, stores, wire
+from worlddb.tools.cli.base import arguments, output, stores, wire
 from worlddb.tools.cli.base.page import visible_json
 
 ANY_EDGE: Final = "any"
@@ -123,7 +123,7 @@ def _query(args: base.Namespace, out: base.Output) -> int:
         for hint in () if answer.nodes else stores.why_empty(view):
             out.hint(hint)
         if answer.note:
-            out.warn(f"note: {cli_wording.in_options(answer.note)}")
+            out.warn(f"note: {output.in_options(answer.note)}")
     return base.DONE
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from worlddb import FUSIONS, LANES, TRUST_LEVELS, Database, Group, Hit, InputError, Recall, View
 from worlddb.tools.cli import base
-from worlddb.tools.cli.base import arguments, cli_wording, stores, wire
+from worlddb.tools.cli.base import arguments, output, stores, wire
 
 _NAMED: Final = 5
 """Left-out worlds that are named."""
@@ -105,12 +105,12 @@ def text_filters(args: base.Namespace) -> dict[str, Any]:
 
 def _write_notes(out: base.Output, args: base.Namespace, found: Recall) -> None:
     for lane, why in found.unavailable.items():
-        out.hint(f"note: the lane {lane} was not asked: {cli_wording.in_options(why)}")
+        out.hint(f"note: the lane {lane} was not asked: {output.in_options(why)}")
     if found.pending:
         waiting = f"{found.pending:,} texts have" if found.pending > 1 else "one text has"
         out.hint(f"note: {waiting} no vector yet, and can only be found by words: {stores.repeated(args)} embed")
     if found.note:
-        out.hint(f"note: {cli_wording.in_options(found.note)}")
+        out.hint(f"note: {output.in_options(found.note)}")
 
 
 def _views(db: Database, args: base.Namespace) -> list[View]:
