@@ -18,24 +18,22 @@ of these the two kinds alike. All that is printed is of half 1, by the coefficie
 from __future__ import annotations
 
 import argparse
-import lzma
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 import worlddb
 from bench import _haystacks
 from bench._report import ended, parser, report
+from bench.beam import read
 from bench.locomo import questions_of
 from bench.longmemeval import fill
-from bench.near import Conversation
-from worlddb import LANES, StaticEmbedder, Turn, View
+from worlddb import LANES, StaticEmbedder, View
 from worlddb.query.recall import scoring
 from worlddb.tools.importers import locomo
 from worlddb.tools.importers.run import ingest_files
@@ -193,17 +191,12 @@ def _locomo(path: Path) -> Iterator[Asked]:
 
 
 def _beam(path: Path) -> Iterator[Asked]:
-    conversations = msgspec.json.decode(lzma.decompress(path.read_bytes()), type=list[Conversation])
+    conversations = read(path)
     for half in (0, 1):
         chosen = [one for one in conversations if _haystacks.half(one.id) == half]
         for place, one in enumerate(chosen):
             with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
-                said = [
-                    Turn(text=each.content, speaker=each.role, session=str(each.session), source={"id": each.id})
-                    for each in one.messages
-                    if each.content.strip()
-                ]
-                db.ingest(said, conversation="talk")
+                db.ingest(one.turns(), conversation="talk")
                 db.embed()
                 db.catch_up()
                 view = db.view()

@@ -29,7 +29,6 @@ Half of the pairs is held out: nothing was fitted to it, though the hand that wr
 
 from __future__ import annotations
 
-import lzma
 import tempfile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -39,6 +38,7 @@ import msgspec
 import worlddb
 from bench import _haystacks
 from bench._report import ended, parser, report
+from bench.beam import Asked, Conversation, read
 from worlddb import Database, ManualClock, StaticEmbedder, Turn
 from worlddb.projections.indexes import analysis
 from worlddb.tools.agents import remember
@@ -50,33 +50,6 @@ UPDATED: Final = "knowledge-update"
 LATER: Final = "2025-06-01"
 NOW: Final = "2025-09-01T12:00:00Z"
 TOLD: Final = ("replacement", "contradiction", "same")
-
-
-class Message(msgspec.Struct):
-    """A message of a conversation, as in BEAM's file."""
-
-    id: int
-    role: str
-    session: int
-    time: str | None
-    content: str
-
-
-class Asked(msgspec.Struct):
-    """A question about a conversation, with the messages that hold its answer."""
-
-    kind: str
-    question: str
-    evidence: list[int]
-
-
-class Conversation(msgspec.Struct):
-    """A conversation of BEAM's file."""
-
-    id: str
-    size: str
-    messages: list[Message]
-    questions: list[Asked]
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -98,11 +71,7 @@ def main() -> None:
     if arguments.held_out:
         halves["held_out"] = [pair for pair in pairs if pair.held_out]
     result = {name: measured(chosen) for name, chosen in halves.items()}
-    beam = (
-        msgspec.json.decode(lzma.decompress(arguments.beam.read_bytes()), type=list[Conversation])
-        if arguments.beam
-        else []
-    )
+    beam = read(arguments.beam) if arguments.beam else []
     rows = [(name, *(told[key] for key in KEYS)) for name, told in result.items()]
     talks = {"beam": _of_beam(beam, arguments.size), "longmemeval": _of_longmemeval(arguments.longmemeval)}
     result |= {name: in_talks(given) for name, given in talks.items() if given}
@@ -135,11 +104,7 @@ class Talk(NamedTuple):
 def _of_beam(conversations: list[Conversation], size: str) -> list[Talk]:
     return [
         Talk(
-            {
-                each.id: Turn(speaker=each.role, text=each.content, session=str(each.session), source={"id": each.id})
-                for each in one.messages
-                if each.content.strip()
-            },
+            {turn.source["id"]: turn for turn in one.turns()},
             [each for each in one.questions if each.kind in KINDS and each.evidence],
         )
         for one in conversations

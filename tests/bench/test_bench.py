@@ -161,6 +161,7 @@ def test_every_program_has_a_line_here() -> None:
     programs = {path.stem for path in (ROOT / "bench").glob("*.py") if not path.stem.startswith("_")}
     assert programs == {
         *PROGRAMS,
+        "beam",
         "confidence",
         "house",
         "identity",

@@ -4,6 +4,7 @@ nothing answers; and what is no such file is told by its place, without a trace 
 from __future__ import annotations
 
 import json
+import lzma
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from bench import _baselines, locomo, locomo_plus, longmemeval
+from bench import _baselines, beam, locomo, locomo_plus, longmemeval
 from bench._haystacks import called, load, question
 from bench._report import ended
 from bench._retrieval import VARIANTS
@@ -245,6 +246,40 @@ def test_a_pair_of_another_form_is_asked_all_the_same(
     for pairs, held, said in (([], LOCOMO, "no pair"), ([PAIR], undated, "no dated session"), ([{}], LOCOMO, "$[0]")):
         paths = written(tmp_path, "p.json", pairs), written(tmp_path, "c.json", held)
         assert said in refusal(locomo_plus, monkeypatch, *paths)
+
+
+def test_beam_is_asked_by_kind_and_what_nobody_can_answer_is_counted_apart(
+    tmp_path: Path, measured: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = ["I parked the car at level four.", "Good to know.", " ", "The bread is in the oven.", "Ducks swim."]
+    talk: dict[str, Any] = {
+        "id": "talk-1",
+        "size": "100K",
+        "messages": [
+            {
+                "id": place,
+                "role": ("user", "assistant")[place % 2],
+                "session": 1,
+                "time": None if place else "March-15-2024",
+                "content": text,
+            }
+            for place, text in enumerate(said)
+        ],
+        "questions": [
+            {"kind": kind, "question": "Where did I park the car?", "evidence": evidence}
+            for kind, evidence in (("information_extraction", [0]), ("abstention", []), ("knowledge_update", []))
+        ],
+    }
+    file = tmp_path / "beam.json.xz"
+    file.write_bytes(lzma.compress(json.dumps([talk]).encode()))
+    told = measured(beam, str(file))
+    assert told["by_kind"].keys() == {"information_extraction"}
+    assert told["by_kind"]["information_extraction"]["recall@10"] == 1.0
+    assert {name.removeprefix("all, ") for name in told["variants"]} == {*VARIANTS, *_baselines.available()}
+    assert (told["turns"], told["left_out"], told["weak"]["abstaining"], told["weak"]["answerable"]) == (4, 1, 1, 1)
+    assert "no conversation of" in refusal(beam, monkeypatch, str(file), "--sizes", "500K")
+    file.write_bytes(b"no xz")
+    assert "beam.json.xz" in refusal(beam, monkeypatch, str(file))
 
 
 def test_each_idea_can_be_left_out_and_is_then_missed(tmp_path: Path, measured: Callable[..., dict[str, Any]]) -> None:

@@ -1,0 +1,225 @@
+"""Evidence retrieval on BEAM: which of the messages that hold the answer are recalled, by kind of question.
+
+Every conversation of the file is a store of its own; what is said in a session is said at its time. Each question with
+evidence is asked when the last session was, and recall@k is the share of its evidence (by the messages' ids) among the
+first k hits, averaged over questions. Of questions that abstain, which nobody can answer, it is told how many recall
+calls weak, and how many of the others it calls so falsely. All of the variants in bench/_retrieval.py and the baselines
+in bench/_baselines.py are asked the same questions in the same run. No model runs but the embedder.
+
+With --half only the conversations of one half are asked (by a hash of their ids): ideas are chosen on half 0 and
+confirmed on half 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final
+
+import msgspec
+
+import worlddb
+from bench import _baselines, _haystacks
+from bench._ideas import add_argument, asked_as, variants
+from bench._report import ended, p50, p95, parser, report
+from bench._retrieval import interval, recall_share
+from worlddb import EMBEDDERS, Database, Turn, embedder_named
+from worlddb.tools.importers import input_files
+from worlddb.tools.importers.input_files import Place, decoded
+
+ABSTENTION: Final = "abstention"
+COVERING: Final = ("event_ordering", "summarization")
+"""Kinds that ask for all of something."""
+KS: Final = (10, 20)
+
+
+class Message(msgspec.Struct):
+    """A message of a conversation, as in the file; the first of a session has its day."""
+
+    id: int
+    role: str
+    session: int
+    content: str
+    time: str | None = None
+
+
+class Asked(msgspec.Struct):
+    """A question about a conversation, with the messages that hold its answer."""
+
+    kind: str
+    question: str
+    evidence: list[int]
+
+
+class Conversation(msgspec.Struct):
+    """A conversation of the file."""
+
+    id: str
+    size: str
+    messages: list[Message]
+    questions: list[Asked]
+
+    def turns(self) -> list[Turn]:
+        """What is said, without what is empty, each at its session's day if the file has that."""
+        days = {each.session: day_of(each.time) for each in reversed(self.messages) if each.time}
+        return [
+            Turn(
+                text=each.content,
+                speaker=each.role,
+                session=str(each.session),
+                source={"id": each.id},
+                at=days.get(each.session),
+            )
+            for each in self.messages
+            if each.content.strip()
+        ]
+
+
+_CONVERSATIONS: Final = msgspec.json.Decoder(list[Conversation])
+
+
+def day_of(written: str) -> datetime:
+    """A day as the file writes it: "March-15-2024"."""
+    return datetime.strptime(written, "%B-%d-%Y").replace(tzinfo=UTC)
+
+
+def read(path: Path) -> list[Conversation]:
+    """The conversations of a file, compressed or not.
+
+    Raises:
+        MalformedFile: it breaks the format.
+    """
+    return decoded(Place(path), _CONVERSATIONS.decode, bytes(input_files.whole(path)))
+
+
+def main() -> None:
+    arguments = _arguments()
+    result = measure(arguments)
+    rows = [
+        (name, told["n"], *(cell for k in KS for cell in (told[f"recall@{k}"], _shown(told[f"recall@{k}_95"]))))
+        for name, told in (result["by_kind"] | result["by_size"] | result["variants"]).items()
+    ]
+    flagged = result["weak"]
+    notes = (
+        f"{result['conversations']} conversations, {result['turns']:,} turns.",
+        f"Called weak: {flagged[ABSTENTION]} of {flagged['abstaining']} that nobody can answer, and"
+        f" {flagged['answered']} of {flagged['answerable']} others.",
+        f"Latency p50 {result['p50_ms']:.2f} ms, p95 {result['p95_ms']:.2f} ms.",
+        f"Left out: {result['left_out']} questions without evidence.",
+    )
+    report(
+        arguments,
+        "beam",
+        result,
+        ("asked", "questions", *(c for k in KS for c in (f"recall@{k}", "95 %"))),
+        rows,
+        notes,
+    )
+
+
+def _arguments() -> argparse.Namespace:
+    arguments = parser(__doc__)
+    arguments.add_argument("file", type=Path, help="BEAM's JSON, compressed or not")
+    arguments.add_argument("--sizes", nargs="+", default=("100K", "500K", "1M"), help="which of its conversations")
+    arguments.add_argument("--half", type=int, choices=(0, 1), help="only the conversations of one half")
+    arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")
+    add_argument(arguments)
+    return arguments.parse_args()
+
+
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Fill a store with each conversation, ask its questions, and sum up by kind, size and variant."""
+    chosen = [
+        each
+        for each in read(arguments.file)
+        if each.size in arguments.sizes and arguments.half in (None, _haystacks.half(each.id))
+    ]
+    if not chosen:
+        raise worlddb.InputError(f"{arguments.file} has no conversation of {arguments.sizes}", "Name other sizes")
+    scores: defaultdict[str, list[tuple[float, ...]]] = defaultdict(list)
+    flagged: defaultdict[bool, list[bool]] = defaultdict(list)
+    taken: list[float] = []
+    turns = left_out = 0
+    embedder = embedder_named(arguments.embedder)
+    for one in chosen:
+        said = one.turns()
+        turns += len(said)
+        texts = {str(turn.source["id"]): turn.text for turn in said}
+        peers = _baselines.built(_baselines.available(), texts, embedder)
+        with (
+            tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder,
+            worlddb.open(folder, author="bench", embedder=embedder) as db,
+        ):
+            filled(db, said)
+            view, last = db.view(), max((turn.at for turn in said if turn.at is not None), default=None)
+            for asked in one.questions:
+                began = perf_counter()
+                found = view.recall(asked.question, k=max(KS), asked=last)
+                taken.append(1000 * (perf_counter() - began))
+                if asked.evidence or asked.kind == ABSTENTION:
+                    flagged[asked.kind == ABSTENTION].append(found.weak)
+                if not asked.evidence:
+                    left_out += asked.kind != ABSTENTION
+                    continue
+                gold = {str(each) for each in asked.evidence}
+                default = _shares([str(hit.source.get("id")) for hit in found.hits], gold)
+                scores[asked.kind].append(default)
+                scores[one.size].append(default)
+                scores["all"].append(default)
+                for variant, options in variants(arguments).items():
+                    with asked_as(variant):
+                        hits = view.recall(asked.question, k=max(KS), asked=last, **options).hits
+                    scores[f"all, {variant}"].append(_shares([str(hit.source.get("id")) for hit in hits], gold))
+                for name, peer in peers.items():
+                    scores[f"all, {name}"].append(_shares(peer.search(asked.question, max(KS)), gold))
+    sizes = {each.size for each in chosen} | {"all"}
+    summed = {name: _summed(found, arguments.seed) for name, found in scores.items()}
+    return {
+        "by_kind": {name: told for name, told in sorted(summed.items()) if name not in sizes and ", " not in name},
+        "by_size": {name: told for name, told in summed.items() if name in sizes},
+        "variants": {name: told for name, told in summed.items() if ", " in name},
+        "weak": {
+            ABSTENTION: sum(flagged[True]),
+            "abstaining": len(flagged[True]),
+            "answered": sum(flagged[False]),
+            "answerable": len(flagged[False]),
+        },
+        "conversations": len(chosen),
+        "turns": turns,
+        "left_out": left_out,
+        "p50_ms": round(p50(taken), 3),
+        "p95_ms": round(p95(taken), 3),
+    }
+
+
+def filled(db: Database, said: Sequence[Turn]) -> None:
+    """Write what was said, and index it."""
+    db.ingest(list(said), conversation="talk")
+    db.embed()
+    assert db.catch_up(), "nobody else has the indexes of this store"
+
+
+def _shares(found: list[str], gold: set[str]) -> tuple[float, ...]:
+    return tuple(recall_share(found, gold, k) for k in KS)
+
+
+def _summed(scores: Sequence[tuple[float, ...]], seed: int) -> dict[str, Any]:
+    told: dict[str, Any] = {"n": len(scores)}
+    for k, of_k in zip(KS, zip(*scores, strict=True), strict=True):
+        told[f"recall@{k}"] = round(statistics.fmean(of_k), 4)
+        told[f"recall@{k}_95"] = [round(end, 4) for end in interval(of_k, seed)]
+    return told
+
+
+def _shown(spread: list[float]) -> str:
+    return f"{spread[0]:.3f}–{spread[1]:.3f}"
+
+
+if __name__ == "__main__":
+    ended(main)
