@@ -40,6 +40,8 @@ else:
         "log.model.times": "FOREVER TimeLike format_time parse_time",
         "log.store.bundle_contents": "Bundle",
         "log.working.message_buffers": "WorkingMessage",
+        "intake.edge_discovery": "DiscoveredEdge",
+        "intake.memory_unit": "IngestedMemory",
         "working.working_memory": "SessionMemory WorkingMemory",
         "offline": (
             "KeyPair check_bundle check_proof check_recall diagnose diff new_key restore sign_checkpoint upgrade"

@@ -49,6 +49,9 @@ from worlddb.writing import Batch, WriteCalls, by_reference
 if TYPE_CHECKING:
     # What only some calls need is loaded by them: a program that asks one question does not wait for the rest.
     from worlddb.beliefs.items import Desk, Found
+    from worlddb.intake.edge_discovery import DiscoveredEdge, Questions
+    from worlddb.intake.memory_unit import IngestedMemory
+    from worlddb.log.beliefs.artifact import Artifact
     from worlddb.log.beliefs.recall_receipt import RecallCheck, RecallReceipt
     from worlddb.log.model.checkpoint import OwnCheckpoint
     from worlddb.log.redaction.personal_data import Redactor
@@ -422,6 +425,155 @@ class Database(WriteCalls):
             if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):
                 return receipt if not receipt else replace(receipt, requested=receipt.requested[-1:])
         raise errors.UnavailableError("Others change what it is about, again and again", "Try again")
+
+    def _decided(self, look: Callable[[View], tuple[Sequence[cmd.Command], Sequence[str]]]) -> outcome.Receipt:
+        """Have the commands decided that a look comes to, with what they rest on; it looks again if others came."""
+        from worlddb.reconciler.transaction import inputs
+
+        for _ in range(MOST_LOOKS):
+            view = self.view()
+            commands, rests_on = look(view)
+            seen = inputs.Look(view.seq, view.valid, tuple(map(bytes.fromhex, rests_on)))
+            receipt = self._execute(commands, None, look=seen)
+            if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):
+                return receipt
+        raise errors.UnavailableError("Others change what it is about, again and again", "Try again")
+
+    def ingest_memory(
+        self,
+        at: Any = None,
+        content: str = "",
+        *,
+        message: str | None = None,
+        session: str = "",
+        user: str = "",
+        role: str = "user",
+        question: str | None = None,
+        k: int = 5,
+        derived_from: Sequence[Any] = (),
+        created_from: Sequence[Any] = (),
+        depends_on: Sequence[Any] = (),
+        refers_to: Sequence[Any] = (),
+        bundles: Sequence[Any] = (),
+        artifacts: Sequence[Artifact] = (),
+        tags: Sequence[str] = (),
+        discover: bool = False,
+        within: Any = None,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
+        source: dict[str, Any] | None = None,
+        properties: dict[str, Any] | None = None,
+        why: str = "",
+    ) -> IngestedMemory:
+        """Take in a memory by one call: buffer what was said, look up what is known of it, and write it as one commit.
+
+        ``at`` names the item: a kref, under which it is made if it is not there, with the project and the spaces around
+        it, or what names a world that is there. Nothing is guessed: whom a new item may already be is proposed, and
+        what it may repeat or contradict is told. The same call again writes nothing. Without ``at`` nothing is written.
+
+        Args:
+            content: what the item says from now on.
+            message: what was said, for the buffer of ``session`` and ``user`` (see :attr:`working`), by ``role``.
+            question: what to look up; by default the message, else the content. ``k`` hits at most, 0 for none.
+            derived_from, created_from, depends_on, refers_to: what the memory is joined to, by edges of these types.
+            bundles: worlds that contain it, too.
+            tags: stand for the version that is written.
+            discover: also write the edges that :meth:`discover_edges` finds, in a commit of their own.
+            within: the world that all of this stays inside, as of :meth:`create_at`.
+
+        Raises:
+            InputError: an argument is not what it should be.
+            RefusedError: the message or the memory was refused: it holds a credential, for one. Of a memory that is
+                refused nothing is written; its message stays in the buffer.
+        """
+        from worlddb.intake import memory_unit
+
+        said = {
+            "content": content,
+            "source": source,
+            "properties": properties,
+            "valid_from": valid_from,
+            "valid_to": valid_to,
+            "why": why,
+        }
+        joined = (derived_from, created_from, depends_on, refers_to)
+        relations = dict(zip(memory_unit.RELATIONS, joined, strict=True))
+        unit = memory_unit.Unit(at=at, said=said, artifacts=artifacts, relations=relations, bundles=bundles, tags=tags)
+        spoken = memory_unit.Spoken(message, session, user, role, question, k)
+        return memory_unit.ingested(self, spoken, unit, within, discover=discover)
+
+    def discover_edges(
+        self,
+        ref: Any,
+        *,
+        questions: Questions | None = None,
+        limit: int = 10,
+        min_confidence: float = 0.5,
+        within: Any = None,
+        link: bool = False,
+        why: str = "",
+    ) -> list[DiscoveredEdge]:
+        """Find what a memory may be joined to and is not yet, the surest first; with ``link`` write these edges.
+
+        Names that it has lead to the entities of the name (``refers_to``), statements that cannot be true beside it are
+        found by words (``contradicts``), one that says the same is proposed to be it (``same_as``), and so is found
+        what answers ``questions``: those that a function makes of the world, by default its own sentences. Only a hit
+        that is known to answer with ``min_confidence`` counts. What was taken back once is not found again.
+
+        Raises:
+            UnknownReference: there is no such world.
+            InputError: an argument is not what it should be.
+        """
+        from worlddb.intake import edge_discovery
+
+        limits.checked_number(limit, "limit", 1, edge_discovery.MOST_EDGES)
+        limits.checked_callable(questions, "questions")
+        view = self.view(world=None if within is None else self.view().reference_of(within))
+        world = view.get(ref)
+        if world is None or world.erased:
+            raise errors.InputError("The memory holds nothing now", "Name one that holds")
+        found = edge_discovery.discovered(view, world, questions=questions, limit=limit, min_confidence=min_confidence)
+        if not link or not found:
+            return found
+        with self.batch(seen=self.view()) as tx:
+            for each in found:
+                key = f"discovered/{each.type}/{each.target}"
+                tx.link(world.ref, each.type, each.target, key=key, properties={"discovered": each.reason}, why=why)
+        return [replace(each, edge=edge) for each, edge in zip(found, tx.receipt.refs, strict=True)]
+
+    def extract(self, document: Any, extractor: Extractor | None = None, *, why: str = "") -> outcome.Receipt:
+        """Write what an extractor finds in a document: in what it says, and in the sections and paragraphs inside it.
+
+        An :class:`Extractor` reads paragraphs as it reads turns; one that has ``of_documents`` is asked by that. By
+        default it is :class:`EntityExtractor`, which asks no model. What is found lies in the document, joined to the
+        paragraphs, under keys: the same document read again writes nothing, and what a model said is not asked again.
+
+        Raises:
+            UnknownReference: there is no such world.
+            InputError: the extractor gave something else than an extraction.
+            ModelUnavailable: the model behind it failed; nothing was written.
+        """
+        from worlddb.intake import passages
+        from worlddb.reconciler.ingest.mentions.mention_extractor import EntityExtractor
+
+        asked = passages.checked_extractor(EntityExtractor() if extractor is None else extractor)
+        known: dict[tuple[Any, ...], Any] = {}
+
+        def look(view: View) -> tuple[Sequence[cmd.Command], Sequence[str]]:
+            ref = view.reference_of(document)
+            said = passages.passages_of(view, ref)
+
+            def recorded(key: str) -> Any:
+                found = view.keyed(passages.found_key(ref, "world", key))
+                return None if found is None or found.erased else found.source.get("answer")
+
+            texts = (ref, *((each.ref, each.turn.text) for each in said))
+            if texts not in known:
+                more = {"recorded": recorded} if getattr(extractor, "asks_a_model", False) else {}
+                known[texts] = asked([each.turn for each in said], **more)
+            return passages.commands_of(ref, said, known[texts], why), sorted({ref, *(each.ref for each in said)})
+
+        return self._decided(look)
 
     def batch(
         self,

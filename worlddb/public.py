@@ -2,6 +2,8 @@
 
 from worlddb.agent_memory import Added, Memory, Profile, memory
 from worlddb.database import Database, Head, Rebuilt, Step, Verified, open
+from worlddb.intake.edge_discovery import DiscoveredEdge
+from worlddb.intake.memory_unit import IngestedMemory
 from worlddb.log.beliefs.artifact import Artifact
 from worlddb.log.beliefs.atoms import Atom
 from worlddb.log.beliefs.kref import Kref, parse_kref
@@ -237,6 +239,7 @@ __all__ = [
     "Detail",
     "Diagnosis",
     "Difference",
+    "DiscoveredEdge",
     "Edge",
     "EdgeHandler",
     "EdgeType",
@@ -278,6 +281,7 @@ __all__ = [
     "IdempotencyConflict",
     "Identity",
     "ImportPlan",
+    "IngestedMemory",
     "InputError",
     "Insert",
     "InvalidBundle",

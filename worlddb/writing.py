@@ -397,6 +397,7 @@ class WriteCalls(ABC):
         valid_to: times.TimeLike | None = None,
         source: dict[str, Any] | None = None,
         properties: dict[str, Any] | None = None,
+        resolve: bool | str = False,
         why: str = "",
     ) -> Any:
         """Make the item of a kref, or revise it: ``kref://project/space[/sub]/item.kind``.
@@ -404,7 +405,8 @@ class WriteCalls(ABC):
         The project, the spaces and the item are worlds inside one another, under keys made of the kref, inside
         ``within`` (default: the root); what is there already is found again. The kind is the item's type. The same
         again changes nothing, and a repeated call does no harm, so it has no idempotency key. An item that was renamed
-        or moved keeps its name and place. The reference of the receipt is the item's.
+        or moved keeps its name and place. The reference of the receipt is the item's. ``resolve`` says which tiers of
+        the resolver look whom a new item may already be, of the same project, as in :meth:`create`.
 
         Raises:
             InvalidKref: it breaks its form, or names a version or an artifact.
@@ -420,7 +422,7 @@ class WriteCalls(ABC):
             "why": why,
         }
         return self._looked(
-            lambda desk: items.create_at(desk, kref, said, artifacts, desk.world(self._ref_if_any(within)))
+            lambda desk: items.create_at(desk, kref, said, artifacts, desk.world(self._ref_if_any(within)), resolve)
         )
 
     def rename(self, ref: Any, name: str, *, why: str = "") -> Any:

@@ -435,15 +435,19 @@ class Chat:
         """Where it is."""
         return self._endpoint.address.host
 
-    def request(self, material: object) -> bytes:
-        """The body of a request that shows some material as JSON; the same material gives the same bytes."""
+    def request(self, material: object, prompt: str | None = None) -> bytes:
+        """The body of a request that shows some material as JSON; the same material gives the same bytes.
+
+        ``prompt`` takes the place of the one that the model is told otherwise.
+        """
+        told = self._prompt if prompt is None else prompt
         user = {"role": "user", "content": msgspec.json.encode(material).decode()}
         body: dict[str, Any] = {"model": self.model}
         if self._interface == "anthropic":
-            body |= {"system": self._prompt, "messages": [user], "temperature": 0}
+            body |= {"system": told, "messages": [user], "temperature": 0}
             body["max_tokens"] = self._answer_tokens or MAX_ANSWER_TOKENS
         else:
-            body |= {"messages": [{"role": "system", "content": self._prompt}, user], "temperature": 0}
+            body |= {"messages": [{"role": "system", "content": told}, user], "temperature": 0}
             if self._answer_tokens is not None:
                 body["max_tokens"] = self._answer_tokens
         return msgspec.json.encode(body)

@@ -337,7 +337,12 @@ def _turn(turn: Turn, place: _Place, request: Ingest, speakers: dict[str, int]) 
     return made
 
 
-def _check_extraction(extraction: object, turns: int) -> None:
+def checked_extraction(extraction: object, turns: int) -> Extraction:
+    """What an extractor gave, of so many turns.
+
+    Raises:
+        InputError: it is no extraction, names a turn that it was not given, or labels or keys two nodes alike.
+    """
     if not isinstance(extraction, Extraction):
         raise errors.InputError(f"The extractor gave {type(extraction).__name__}", "Return an Extraction")
     parts: tuple[tuple[str, object, type], ...] = (
@@ -364,18 +369,19 @@ def _check_extraction(extraction: object, turns: int) -> None:
             limits.checked_number(name, "The position of a turn", 0, turns - 1)
         else:
             limits.checked_text(name, "a label", limits.MAX_NAME_BYTES)
-
-
-def _extracted(extraction: Extraction, request: Ingest, taken: _Taken) -> list[Command]:
-    _check_extraction(extraction, len(taken.turns))
-    labels = {node.label: taken.commands + position for position, node in enumerate(extraction.nodes)}
-    if len(labels) != len(extraction.nodes):
+    if len({node.label for node in extraction.nodes}) != len(extraction.nodes):
         raise errors.InputError("The extractor gave two nodes the same label", "Label every node of an extraction once")
     for key, nodes in Counter(node.key for node in extraction.nodes if node.key).most_common(1):
         if nodes > 1:
             raise errors.InputError(
                 f"The extractor gave {nodes} nodes the key {errors.shown(key)}", "Give each key to one node"
             )
+    return extraction
+
+
+def _extracted(extraction: Extraction, request: Ingest, taken: _Taken) -> list[Command]:
+    checked_extraction(extraction, len(taken.turns))
+    labels = {node.label: taken.commands + position for position, node in enumerate(extraction.nodes)}
     commands: list[Command] = [_found(node, request, taken.begins) for node in extraction.nodes]
     named = {node.label: node.key for node in extraction.nodes}
     for edge in extraction.edges:

@@ -28,7 +28,7 @@ _PUBLIC = """
     RecallCheck RecallProof RecallReceipt check_recall read_recall_receipt recall_receipt_text
     Artifact InvalidKref Kref parse_kref Competing Conditions Mark Near ON_NEAR Restatement
     Atom BeliefSettings Entrenched Plan PlannedChange
-    Preference SessionMemory
+    Preference SessionMemory IngestedMemory DiscoveredEdge
     WorkingMemory WorkingMessage EndpointRedactor Finding Guarded Redactor find_credentials find_personal_data redact
     Identity KnownFact OlderTables Upgraded upgrade Added Memory Profile memory
     AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference Edge

@@ -8,7 +8,7 @@ tail, and the same file twice into the same world is one import.
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 import msgspec
 
@@ -129,13 +129,12 @@ def ingest_files(
         ignore_unknown: keep fields of JSON Lines that are not known in the turns' source; otherwise they are an error.
         restore_erased: let texts come back that were erased; otherwise they stay out.
         into: the world that the conversations are put into; None for the root world.
-        extractor: finds candidates in the turns of each session; conversations only.
+        extractor: finds candidates in the turns of each session, and in the paragraphs of each document.
         progress: told now and then how far the import is.
 
     Raises:
         InputError: a file cannot be read, two files are the same conversation by name, or a conversation is named
-            for several files or for a format that names its conversations itself; an extractor is given, and a file
-            is a document.
+            for several files or for a format that names its conversations itself.
         MalformedFile: a file breaks its format; file, record and path are named.
         RefusedError: the reconciler refused a session; what was committed before it stays.
     """
@@ -146,8 +145,6 @@ def ingest_files(
             "Name the conversation of one file at a time",
         )
     loaded = _load_all(files, format, Reading(conversation, ignore_unknown), progress)
-    if extractor is not None:
-        _refuse_documents(loaded)
     total = sum(source.turns for _, _, source in loaded)
     events = commits = revised = done = 0
     refs_by_code: dict[str, set[str]] = {}
@@ -187,24 +184,19 @@ class _Part(NamedTuple):
     turns: int
 
 
-def _refuse_documents(loaded: list[tuple[Path, str, Source]]) -> None:
-    for path, _, source in loaded:
-        if isinstance(source, documents.Document):
-            raise InputError(
-                f"{input_files.printable(path)} is a document, and entities are found in what is said in conversations",
-                "Take documents in by a call, or a command, of their own, without an extractor",
-            )
-
-
 def _written(
     db: Ingests, format: str, source: Source, into: Any, revive: bool, extractor: Extractor | None
 ) -> Iterator[_Part]:
     """Write a source part by part: turns through ``ingest``, documents as worlds inside worlds."""
     if isinstance(source, documents.Document):
-        worlds = source.worlds
+        worlds, root = source.worlds, ""
         for turns, receipt in documents.write(db, source, into, revive):
+            root = receipt.refs[0] if worlds else root
             yield _Part(source.name, receipt, worlds, turns)
             worlds = 0
+        if extractor is not None and root:
+            # Only who extracts from documents needs a store that does.
+            yield _Part(source.name, cast(Any, db).extract(root, extractor), 0, 0)
         return
     seen: set[str] = set()
     for portion in source.portions():

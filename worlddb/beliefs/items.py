@@ -206,12 +206,17 @@ def _covers(command: cmd.Revise, now: int) -> bool:
 
 
 def create_at(
-    desk: Desk, given: object, said: dict[str, Any], artifacts: Iterable[artifact.Artifact], within: cmd.Ref | None
+    desk: Desk,
+    given: object,
+    said: dict[str, Any],
+    artifacts: Iterable[artifact.Artifact],
+    within: cmd.Ref | None,
+    resolve: bool | str = False,
 ) -> Found:
     """Create the item of a kref, with the project and the spaces around it that are not there, or revise it.
 
     ``said`` are fields of the command. An item that is there keeps the name and the type that it has by now, and its
-    place.
+    place. ``resolve`` says which tiers look whom a new one may already be, among the worlds of the project.
     """
     wanted = kref.item_of(given.ref if isinstance(given, kref.Kref) else given)
     attached = list(artifacts)
@@ -222,7 +227,7 @@ def create_at(
         return Found(_revised(item, wanted, said, within), (item.ref,))
     made: list[cmd.Command] = []
     known: list[cmd.Ref] = []
-    around: cmd.Ref | None = within
+    around = project = within
     names = wanted.project, *wanted.spaces
     for depth, (name, text) in enumerate(zip(names, wanted.container_keys, strict=True)):
         there = desk.container(text, within)
@@ -233,8 +238,10 @@ def create_at(
         else:
             around = there
             known.append(around)
+        project = project if depth else around
+    looked: dict[str, Any] = {"resolve": resolve, "scope": project} if resolve else {"resolve": False}
     key = _key(wanted.item_key, within)
-    made.append(cmd.Create(type=wanted.kind, name=wanted.name, world=around, key=key, resolve=False, **said))
+    made.append(cmd.Create(type=wanted.kind, name=wanted.name, world=around, key=key, **looked, **said))
     return Found(made, tuple(known))
 
 

@@ -35,6 +35,9 @@ class _MadeWhenWritten:
     def ingest(self, turns: list[Turn], /, **settings: Any) -> Any:
         return self.opened().ingest(turns, **settings)
 
+    def extract(self, document: Any, extractor: Extractor | None, /) -> Any:
+        return self.opened().extract(document, extractor)
+
     def batch(self) -> Any:
         return self.opened().batch()
 
@@ -77,13 +80,13 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument(
         "--entities",
         action="store_true",
-        help="also make worlds of names, dates, amounts and addresses that turns mention (default: of speakers only)",
+        help="also make worlds of names, dates, amounts and addresses that turns and paragraphs mention",
     )
     parser.add_argument(
         "--extract",
         metavar="MODEL@URL",
-        help="also ask a model behind an endpoint that speaks OpenAI's protocol what facts the turns state, once they"
-        " are written; a key is in $WORLDDB_EXTRACTOR_KEY",
+        help="also ask a model behind an endpoint that speaks OpenAI's protocol what facts turns and documents state,"
+        " once they are written; a key is in $WORLDDB_EXTRACTOR_KEY",
     )
     parser.add_argument("--restore-erased", action="store_true", help="write texts again that were erased")
     arguments.add_embedder(parser)

@@ -1,0 +1,89 @@
+"""Edges from a new memory to what is there: found by words and names, or by the questions that a model asks of it.
+
+A memory that nothing joins to others is found by its own words alone. What is found is told with a reason, and written
+only if the caller says so: names that it has, as ``refers_to``; statements that cannot be true beside it, as
+``contradicts``; one that says the same, as a proposal; and what answers a question that follows from it.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from worlddb.log.model import errors, limits
+from worlddb.query.records import records
+from worlddb.query.view.view import View
+from worlddb.reconciler.ingest.extraction import Turn
+from worlddb.reconciler.ingest.mentions.mention_extractor import EntityExtractor
+
+Questions = Callable[[records.World], Sequence[str]]
+"""Questions that follow from a memory, such as a model asks; what answers them may be related."""
+
+MOST_QUESTIONS: Final = 16
+MOST_EDGES: Final = 50
+LEAST_CONFIDENCE: Final = 0.5
+"""How likely a hit must be what answers, where that is known."""
+_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
+_LEAST_WORDS: Final = 4
+_TYPES: Final = {"same": "same_as", "contradiction": "contradicts", "replacement": "contradicts"}
+
+
+class DiscoveredEdge(msgspec.Struct, frozen=True, kw_only=True):
+    """An edge that may lead from a memory to another: its type, why, and how sure that is, from 0 to 1.
+
+    ``edge`` is the edge's reference if it was written, or that of the proposal; empty if not.
+    """
+
+    type: str
+    target: str
+    name: str
+    reason: str
+    confidence: float
+    edge: str = ""
+
+
+def sentences(world: records.World) -> list[str]:
+    """The questions of the stand-in: what the memory says, sentence by sentence."""
+    said = [each.strip() for each in _SENTENCE.findall(world.content)]
+    return [each for each in said if len(each.split()) >= _LEAST_WORDS][:MOST_QUESTIONS]
+
+
+def discovered(
+    view: View, world: records.World, *, questions: Questions | None, limit: int, min_confidence: float
+) -> list[DiscoveredEdge]:
+    """What a memory may be joined to and is not yet, the surest first."""
+    found: dict[str, DiscoveredEdge] = {}
+    joined = {world.ref, *(end for each in view.edges(world.ref) for end in (each.source, each.target))}
+    joined.update(end for each in view.states(world.ref) for end in (each.source, each.target))
+
+    def add(type: str, target: str, name: str, reason: str, confidence: float) -> None:
+        if target not in joined:
+            found.setdefault(
+                target,
+                DiscoveredEdge(type=type, target=target, name=name, reason=reason, confidence=round(confidence, 3)),
+            )
+
+    for each in view.near(world.content) if world.content.strip() else ():
+        if each.relation in _TYPES:
+            add(_TYPES[each.relation], each.ref, "", each.reason, each.likeness)
+    (mentioned,) = EntityExtractor(kinds=("name",)).mentions([Turn(text=world.content)])
+    for name in dict.fromkeys(each.text for each in mentioned):
+        for entity in view.find(name=name, type="Entity", limit=2):
+            add("refers_to", entity.ref, entity.name, f"it has the name {name[:80]!r}", 1.0)
+    asked = sentences(world) if questions is None else _checked(questions(world))
+    for question in asked:
+        for hit in view.recall(question, k=limit).hits:
+            sure = hit.confidence
+            if hit.type != "Entity" and sure is not None and sure >= min_confidence:
+                add("refers_to", hit.ref, hit.name, f"it answers {question[:80]!r}", sure)
+    return sorted(found.values(), key=lambda each: -each.confidence)[:limit]
+
+
+def _checked(questions: object) -> list[str]:
+    if isinstance(questions, str) or not isinstance(questions, Sequence):
+        raise errors.InputError(f"questions gave {type(questions).__name__}", "Return a list of texts")
+    return [
+        limits.checked_text(each, "a question", limits.MAX_NAME_BYTES, empty=False)
+        for each in questions[:MOST_QUESTIONS]
+    ]

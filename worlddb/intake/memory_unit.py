@@ -1,0 +1,161 @@
+"""A memory in one call: what was said is buffered, what is known is looked up, and one commit holds all of the rest.
+
+The item is named by whoever writes, by its kref, key or id, and never guessed. Whom a new item may already be is
+proposed, as the resolver does for any world, and what it may repeat or contradict is told.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from worlddb.log.beliefs import artifact, kref
+from worlddb.log.model import errors, ids, limits
+from worlddb.query.recall.near_statements import Near
+from worlddb.query.records import records
+from worlddb.query.view.view import View
+from worlddb.reconciler.commands.outcome import Receipt
+
+RELATIONS: Final = ("derived_from", "created_from", "depends_on", "refers_to")
+"""The types of edges that an ingested memory may have to what is there already."""
+MOST_LOOKS: Final = 16
+
+
+class IngestedMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """What an :meth:`Database.ingest_memory` did.
+
+    ``receipt`` is of the one commit, and ``ref`` the item, ``is_new`` if it was made; without a memory to write they
+    are ``None``, empty and false. ``relevant`` is what memory had to say before, ``near`` the statements that the new
+    one may repeat, replace or contradict, and ``verdicts`` are the proposals that the resolver staged, with their
+    evidence. ``messages`` counts those in the session's buffer, 0 if nothing was buffered. ``edges`` were discovered.
+    """
+
+    ref: str = ""
+    is_new: bool = False
+    receipt: Receipt | None = None
+    relevant: tuple[records.Hit, ...] = ()
+    near: tuple[Near, ...] = ()
+    verdicts: tuple[records.Proposal, ...] = ()
+    messages: int = 0
+    edges: tuple[str, ...] = ()
+
+
+class Unit(msgspec.Struct, frozen=True, kw_only=True):
+    """What one commit is to hold: the item and its version, what that is joined to, and what stands for it."""
+
+    at: Any
+    said: dict[str, Any]
+    artifacts: Sequence[artifact.Artifact] = ()
+    relations: Mapping[str, Iterable[Any]] = {}
+    bundles: Iterable[Any] = ()
+    tags: Iterable[str] = ()
+
+
+class Spoken(NamedTuple):
+    """What was said in a session, and how many of what memory knows of it, or of ``question``, are wanted."""
+
+    message: str | None
+    session: str
+    user: str
+    role: str
+    question: str | None
+    k: int
+
+
+def ingested(db: Any, spoken: Spoken, unit: Unit, within: Any, *, discover: bool) -> IngestedMemory:
+    """Buffer what was said, look up what is known, and write the unit as one commit; see ``Database.ingest_memory``."""
+    limits.checked_number(spoken.k, "k", 0, 1_000)
+    top = None if within is None else db.view().reference_of(within)
+    content, messages = unit.said["content"], 0
+    if spoken.message is not None:
+        scope = {"session": spoken.session, "user": spoken.user, "role": spoken.role}
+        messages = db.working.add(spoken.message, world=top, **scope)
+    asked = next((each for each in (spoken.question, spoken.message, content) if each), "")
+    relevant = db.view(world=top).recall(asked, k=spoken.k).hits if spoken.k and asked.strip() else ()
+    if unit.at is None:
+        return IngestedMemory(relevant=relevant, messages=messages)
+    receipt, known, near = _committed(db, unit, top)
+    ref = known or db.view(world=top).reference_of(unit.at)
+    after = db.view()
+    found = IngestedMemory(
+        ref=ref,
+        is_new=not known,
+        receipt=receipt,
+        relevant=relevant,
+        near=tuple(each for each in near if each.ref != ref),
+        verdicts=tuple(after.proposal(each) for each in receipt.proposals),
+        messages=messages,
+    )
+    if not discover:
+        return found
+    edges = db.discover_edges(ref, within=top, link=True, why=unit.said["why"])
+    return msgspec.structs.replace(found, edges=tuple(each.edge for each in edges if each.edge))
+
+
+def _committed(db: Any, unit: Unit, top: str | None) -> tuple[Receipt, str, list[Near]]:
+    """Write a unit as one commit, looking again where others came between; with the item if it was there before."""
+    for _ in range(MOST_LOOKS):
+        whole, view = db.view(), db.view(world=top)
+        content = unit.said["content"]
+        near = view.near(content) if content.strip() else []
+        try:
+            with db.batch(seen=whole) as tx:
+                known = write(tx, view, unit, top)
+            return tx.receipt, known, near
+        except errors.RefusedError as error:
+            if error.details.get("reason") not in ("changed_meanwhile", "said_meanwhile"):
+                raise
+    raise errors.UnavailableError("Others change what it is about, again and again", "Try again")
+
+
+def write(tx: Any, view: View, unit: Unit, within: Any) -> str:
+    """Give a batch all of a unit; the reference of the item if it is there already, else empty.
+
+    Raises:
+        InputError: a relation is none of :data:`RELATIONS`, or ``at`` is no kref and names nothing that is there.
+    """
+    unknown = [each for each in unit.relations if each not in RELATIONS]
+    if unknown:
+        raise errors.InputError(
+            f"There is no relation {errors.shown(unknown[0])} here", f"Give some of: {', '.join(RELATIONS)}"
+        )
+    known, item = _item(tx, view, unit, within)
+    begins, why = unit.said["valid_from"], unit.said["why"]
+    for relation, targets in unit.relations.items():
+        for target in limits.checked_list(targets, relation):
+            other = view.reference_of(target)
+            tx.link(item, relation, other, key=f"ingest/{relation}/{other}", valid_from=begins, why=why)
+    for bundle in limits.checked_list(unit.bundles, "bundles"):
+        tx.link(view.reference_of(bundle), "contains", item, key="ingest/bundle", valid_from=begins, why=why)
+    for tag in limits.checked_list(unit.tags, "tags"):
+        tx.tag(item, tag, why=why)
+    return known
+
+
+def _item(tx: Any, view: View, unit: Unit, within: Any) -> tuple[str, Any]:
+    said = unit.said
+    if isinstance(unit.at, kref.Kref) or (isinstance(unit.at, str) and ids.is_kref(unit.at)):
+        there = _there(view, str(unit.at))
+        made = tx.create_at(unit.at, artifacts=unit.artifacts, within=within, resolve="all", **said)
+        return ("" if there is None else there.ref), made
+    ref = view.reference_of(unit.at)
+    item = view.get(ref, include_superseded=True, include_deprecated=True, include_expired=True)
+    assert item is not None, "a known world has a newest version"
+    properties = said["properties"]
+    if unit.artifacts:
+        attached = [artifact.checked(each) for each in unit.artifacts]
+        properties = artifact.with_artifacts(properties or item.properties, attached)
+    is_same = item.content == said["content"] and properties in (None, {}, item.properties) and not item.closed
+    if is_same and (said["valid_from"], said["valid_to"]) == (None, None):
+        return ref, ref
+    tx.revise(ref, **(said | {"properties": properties}))
+    return ref, ref
+
+
+def _there(view: View, at: str) -> records.World | None:
+    try:
+        return view.get(kref.item_of(at).item_key, include_superseded=True)
+    except errors.AmbiguousReference:
+        raise
+    except errors.UnknownReference:
+        return None

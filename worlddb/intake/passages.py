@@ -1,0 +1,133 @@
+"""What an extractor finds in a document: its paragraphs are read as turns are, and what comes of them is keyed.
+
+A passage is a paragraph of what a world inside the document says, or of what the document itself says. The same
+document read again writes nothing; a paragraph that was changed gives what is new, and keeps what it gave before.
+"""
+
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from worlddb.log.model import errors, limits, times
+from worlddb.query.records import records
+from worlddb.query.view.view import View
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.ingest.extraction import Extraction, Turn, checked_extraction
+
+READ: Final = frozenset(("Document", "Section", "Paragraph"))
+"""Types of worlds inside a document whose texts are passages; the document itself may be of any type."""
+MOST_PASSAGES: Final = 20_000
+_GAP: Final = re.compile(r"\n\s*\n")
+
+
+class Passage(NamedTuple):
+    """A paragraph, and the world that says it."""
+
+    ref: str
+    turn: Turn
+
+
+def passages_of(view: View, document: str) -> list[Passage]:
+    """The passages of a document, in the order in which they were written.
+
+    Raises:
+        LimitExceeded: there are more than ``MOST_PASSAGES``.
+    """
+    found: list[Passage] = []
+    for world in _texts(view, document):
+        for piece in _GAP.split(world.content):
+            if piece.strip():
+                at = None if world.valid.start == times.ALWAYS else world.valid.start
+                found.append(Passage(world.ref, Turn(text=piece.strip(), at=at, name=world.name)))
+        if len(found) > MOST_PASSAGES:
+            raise errors.LimitExceeded(
+                f"{document[:12]} has more than {MOST_PASSAGES:,} paragraphs", "Extract from its sections, one by one"
+            )
+    return found
+
+
+def _texts(view: View, document: str) -> Iterator[records.World]:
+    itself = view.get(document)
+    if itself is not None and itself.content:
+        yield itself
+    for world in view.find(world=document):
+        if world.type in READ and world.content and world.ref != document:
+            yield world
+
+
+def found_key(document: str, kind: str, *parts: object) -> str:
+    """The key of what was found in a document; of one length for parts of any length."""
+    digest = sha256(msgspec.json.encode((document, kind, *parts))).hexdigest()
+    return f"extracted/{kind}/{digest}"
+
+
+def commands_of(document: str, passages: list[Passage], found: object, why: str) -> list[cmd.Command]:
+    """The worlds and edges of an extraction, as commands; each is keyed, so that it is written once.
+
+    Raises:
+        InputError: the extractor gave something else than an extraction.
+    """
+    given: Extraction = checked_extraction(found, len(passages))
+    home = bytes.fromhex(document)
+    places = {node.label: at for at, node in enumerate(given.nodes)}
+    named = {node.label: node.key or node.label for node in given.nodes}
+    commands: list[cmd.Command] = [
+        cmd.Create(
+            type=node.type,
+            name=node.name,
+            content=node.content,
+            aliases=node.aliases,
+            source=node.source,
+            world=home,
+            key=found_key(document, "world", node.key or node.label),
+            valid_from=None if node.at is None else times.parse_time(node.at, "at"),
+            resolve="all" if node.resolve is None else node.resolve,
+            why=why,
+        )
+        for node in given.nodes
+    ]
+    for edge in given.edges:
+        ends: list[Any] = []
+        keyed: list[object] = []
+        for end in (edge.source, edge.target):
+            ref = passages[end].ref if isinstance(end, int) else end
+            ends.append(places[ref] if ref in places else bytes.fromhex(ref) if len(ref) == 32 else ref)
+            keyed.append(named.get(ref, ref))
+        commands.append(
+            cmd.Link(
+                source_ref=ends[0],
+                type=edge.type,
+                target_ref=ends[1],
+                key=found_key(document, "edge", edge.type, edge.key, *keyed),
+                properties=edge.properties,
+                valid_from=None if edge.at is None else times.parse_time(edge.at, "at"),
+                why=why,
+            )
+        )
+    return _without_twins(commands)
+
+
+def _without_twins(commands: list[cmd.Command]) -> list[cmd.Command]:
+    """The same edge of two paragraphs of one world is written once; places of worlds stay."""
+    seen: set[object] = set()
+    kept = []
+    for command in commands:
+        if isinstance(command, cmd.Link):
+            if command.key in seen:
+                continue
+            seen.add(command.key)
+        kept.append(command)
+    return kept
+
+
+def checked_extractor(extractor: Any) -> Any:
+    """The function that reads documents: an extractor's own one for them, if it has it.
+
+    Raises:
+        InputError: it cannot be called.
+    """
+    limits.checked_callable(extractor, "extractor")
+    return getattr(extractor, "of_documents", extractor)
