@@ -111,12 +111,13 @@ def link(ctx: context.Context, command: cmd.Link, details: int) -> draft.Decisio
 
 def _versions(ctx: context.Context, command: cmd.LinkVersions, ends: tuple[int, int]) -> tuple[int, int]:
     """The versions that an edge is to name, if both ends have them."""
-    for node, version in zip(ends, command.versions, strict=True):
-        if version > ctx.tables.node(node).versions:
+    newest = [ctx.tables.node(node).versions for node in ends]
+    for node, version, last in zip(ends, command.versions, newest, strict=True):
+        if version > last:
             raise errors.UnknownReference(
                 f"{ctx.shown(node)} has no version {version}", "Look at its versions with history"
             )
-    return command.versions
+    return command.versions[0] or newest[0], command.versions[1] or newest[1]
 
 
 def unlink(ctx: context.Context, command: cmd.Unlink, details: int) -> draft.Decision:

@@ -313,16 +313,20 @@ class WriteCalls(ABC):
         With ``key_within`` an edge whose source lies outside of that world by now is passed over.
 
         An edge names the newest version of each end, or with ``versions=(2, 1)`` that of the source and that of the
-        target. So a later version of a world may be ``derived_from``, ``created_from``, ``refines`` or ``supports`` an
-        earlier one of the same world.
+        target, 0 for the newest; a kref with ``r=`` names that of its end. So a later version of a world may be
+        ``derived_from``, ``created_from``, ``refines`` or ``supports`` an earlier one of the same world.
 
         ``context`` says, beside ``why``, how it came to be: ``alternatives``, ``optimises_for``, ``sentiment`` and
         ``evidence``. It is kept with the properties, and :meth:`View.states` shows it.
         """
+        ends, named = self._ends_of(source, target)
+        if named is not None and versions is not None:
+            raise errors.InputError("versions was given, and a kref that names one", "Give one of them")
+        versions = versions if named is None else named
         command = cmd.Link(
-            source_ref=self._ref(source),
+            source_ref=ends[0],
             type=type,
-            target_ref=self._ref(target),
+            target_ref=ends[1],
             home=None if home is None else self._ref(home),
             key=key if key_within is None else self._bound_key(key, key_within),
             properties=_in_context({} if properties is None else properties, context),
@@ -334,6 +338,18 @@ class WriteCalls(ABC):
             both: Any = tuple(limits.checked_list(versions, "versions"))
             command = cmd.LinkVersions(versions=both, **msgspec.structs.asdict(command))
         return self._execute([command], idempotency_key)
+
+    def _ends_of(self, source: Any, target: Any) -> tuple[list[cmd.Ref], tuple[int, int] | None]:
+        """The ends of an edge, and the versions that krefs name, 0 for the newest; ``None`` if none is named."""
+        ends, named = [self._ref(source), self._ref(target)], [0, 0]
+        for at, end in enumerate(tuple(ends)):
+            if isinstance(end, str) and "?" in end and ids.is_kref(end):
+                from worlddb.log.beliefs.kref import parse_kref
+
+                asked = parse_kref(end)
+                if not asked.artifact:
+                    ends[at], named[at] = asked._replace(revision=None).ref, asked.revision or 0
+        return ends, (named[0], named[1]) if any(named) else None
 
     def unlink(self, edge: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
         """Retract an edge: views of earlier commits still see it. What it closed stays closed."""

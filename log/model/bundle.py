@@ -15,7 +15,7 @@ import msgspec
 
 from worlddb.log.model import events as ev
 from worlddb.log.model import times
-from worlddb.log.model.events import Decision, DigestOf, RewriteName
+from worlddb.log.model.events import BeliefSetting, Decision, DigestOf, RewriteName
 
 BUNDLE_FORMAT: Final = 1
 MAGIC: Final = b"worlddb-bundle 1\n"
@@ -294,6 +294,30 @@ class TuningFrame(Frame, frozen=True, tag="tuning"):
     seq: int
 
 
+class ProfileFrame(Frame, frozen=True, tag="profile"):
+    """The vocabulary of the world and all inside it is closed, by the commit ``seq``.
+
+    See :class:`worlddb.log.model.events.Profiled`.
+    """
+
+    profile: str
+    node_types: list[str]
+    relations: list[str]
+    details: bytes
+    seq: int
+
+
+class BeliefFrame(Frame, frozen=True, tag="belief"):
+    """What the exporting store sets of what is believed, as far as something in the bundle is of it.
+
+    See :class:`worlddb.log.model.events.BeliefsSet`. It stands with the exported world.
+    """
+
+    what: BeliefSetting
+    name: str
+    how: str
+
+
 class RetractedFrame(Frame, frozen=True, tag="retracted"):
     """Ids of edges of the world's interior that were unlinked, 32 bytes each.
 
@@ -338,6 +362,8 @@ AnyFrame = (
     | EdgeTypeFrame
     | RegistrationFrame
     | TuningFrame
+    | ProfileFrame
+    | BeliefFrame
     | RetractedFrame
     | ProofFrame
     | EndFrame

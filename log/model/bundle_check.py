@@ -88,6 +88,8 @@ class BundleCheck:
         self._registered: dict[tuple[str, int, bytes], None] = {}
         self._in_force: list[tuple[bytes, fr.RegistrationFrame]] = []
         self._tuned: list[tuple[bytes, fr.TuningFrame]] = []
+        self._profiled: list[tuple[bytes, fr.ProfileFrame]] = []
+        self._believed: list[fr.BeliefFrame] = []
         self._without_edges: set[tuple[str, int]] = set()
         self._not_contained: set[bytes] = set()
         self._begun = 0
@@ -108,6 +110,16 @@ class BundleCheck:
     def tunings(self) -> list[tuple[bytes, fr.TuningFrame]]:
         """The thresholds that are in force, each with the world that it holds for."""
         return self._tuned
+
+    @property
+    def profiles(self) -> list[tuple[bytes, fr.ProfileFrame]]:
+        """The profiles that are in force, each with the world that it closes."""
+        return self._profiled
+
+    @property
+    def beliefs(self) -> list[fr.BeliefFrame]:
+        """What is set of beliefs."""
+        return self._believed
 
     @property
     def worlds(self) -> int:
@@ -298,6 +310,23 @@ class BundleCheck:
         group.tune(frame.type)
         self._tuned.append((group.lineage, frame))
 
+    def profile(self, frame: fr.ProfileFrame) -> None:
+        group = self._open_group()
+        bundle_values.check_profile(frame)
+        self._given.details(frame.details)
+        self._given.commit(frame.seq)
+        group.profile(frame.profile)
+        self._profiled.append((group.lineage, frame))
+
+    def belief(self, frame: fr.BeliefFrame) -> None:
+        group, heading = self._open_group(), self.heading
+        assert heading is not None, "take looks first"
+        bundle_values.check_belief(frame)
+        if group.lineage != heading.world:
+            bundle_values.refuse(f"beliefs are set for {ids.short(group.lineage)}, which is not the exported world")
+        group.believe(frame.what, frame.name)
+        self._believed.append(frame)
+
     def retracted(self, frame: fr.RetractedFrame) -> None:
         self._open_group()
         if not frame.edges or len(frame.edges) % ids.HASH_BYTES:
@@ -380,6 +409,8 @@ _TAKE: Final[dict[type[fr.Frame], Callable[[BundleCheck, Any], None]]] = {
     fr.EdgeTypeFrame: BundleCheck.edge_type,
     fr.RegistrationFrame: BundleCheck.registration,
     fr.TuningFrame: BundleCheck.tuning,
+    fr.ProfileFrame: BundleCheck.profile,
+    fr.BeliefFrame: BundleCheck.belief,
     fr.RetractedFrame: BundleCheck.retracted,
     fr.ProofFrame: BundleCheck.proof_frame,
     fr.EndFrame: BundleCheck.end,

@@ -197,6 +197,26 @@ def check_tuning(frame: fr.TuningFrame) -> None:
         refuse("why thresholds were set is told, and not by which commit")
 
 
+def check_profile(frame: fr.ProfileFrame) -> None:
+    """A vocabulary such as a command could have closed a world to."""
+    limits.checked_text(frame.profile, "a profile", limits.MAX_TYPE_BYTES, empty=False)
+    for names, what in ((frame.node_types, "a node type"), (frame.relations, "a relation")):
+        if len(names) > limits.MAX_VOCABULARY or len(set(names)) < len(names):
+            refuse(f"the profile {errors.shown(frame.profile)} names {what} twice, or too many")
+        for name in names:
+            limits.checked_text(name, what, limits.MAX_TYPE_BYTES, empty=False)
+    if not frame.node_types:
+        refuse(f"the profile {errors.shown(frame.profile)} has no node types")
+
+
+def check_belief(frame: fr.BeliefFrame) -> None:
+    """A setting of beliefs such as a command could have made."""
+    limits.checked_text(frame.name, f"a {frame.what}", limits.MAX_NAME_BYTES, empty=False)
+    known = {"tag": ("bearing",), "predicate": ("single",), "kind": ("confidence", "recency", "support")}[frame.what]
+    if frame.how not in known:
+        refuse(f"the {frame.what} {errors.shown(frame.name)} is set to {errors.shown(frame.how)}")
+
+
 def check_edge(frame: fr.EdgeFrame) -> None:
     check_size(frame.edge, ids.HASH_BYTES, "an edge's id")
     limits.checked_text(frame.type, "an edge type", limits.MAX_TYPE_BYTES, empty=False)
@@ -367,6 +387,8 @@ class Group:
         self._proposals: dict[bytes, bool] = {}
         self._types: set[str] = set()
         self._tuned: set[str] = set()
+        self._believed: set[tuple[str, str]] = set()
+        self._profiled = False
 
     @property
     def lineage(self) -> bytes:
@@ -430,6 +452,18 @@ class Group:
         if node_type in self._tuned:
             refuse(f"thresholds for {node_type or 'every type'!r:.80} are set for {ids.short(self.lineage)} twice")
         self._tuned.add(node_type)
+
+    def profile(self, name: str) -> None:
+        """The vocabulary that it is closed to."""
+        if self._profiled:
+            refuse(f"{ids.short(self.lineage)} is closed to a second profile, {errors.shown(name)}")
+        self._profiled = True
+
+    def believe(self, what: str, name: str) -> None:
+        """A setting of beliefs."""
+        if (what, name) in self._believed:
+            refuse(f"the {what} {errors.shown(name)} is set twice")
+        self._believed.add((what, name))
 
     def close(self, newest: bytes) -> None:
         """Check that all of it, with the newest version's body, gives the world's hash."""

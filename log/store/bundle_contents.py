@@ -24,8 +24,9 @@ class Bundle(NamedTuple):
     bytes, before compression. Times are microseconds. ``proof_size`` is the number of commits of the head that its
     proof is for, 0 if it has no proof. ``edge_types`` are name, version and digest of the registered edge types that
     its edges were written by; ``registrations`` are type, world and whether it is functional of those that hold for its
-    worlds; ``tunings`` are node type (empty: every one) and world of the thresholds that hold for its worlds. No hash
-    but the bundle's own covers any of them.
+    worlds; ``tunings`` are node type (empty: every one) and world of the thresholds that hold for its worlds,
+    ``profiles`` name and world of those that close one, and ``beliefs`` are settings of beliefs, as what, name and how.
+    No hash but the bundle's own covers any of them.
     """
 
     hash: str
@@ -41,6 +42,8 @@ class Bundle(NamedTuple):
     edge_types: tuple[tuple[str, int, str], ...]
     registrations: tuple[tuple[str, str, bool], ...]
     tunings: tuple[tuple[str, str], ...]
+    profiles: tuple[tuple[str, str], ...] = ()
+    beliefs: tuple[tuple[str, str, str], ...] = ()
 
 
 class CheckedFrames:
@@ -164,6 +167,8 @@ def _told(check: BundleCheck, file: BundleReader | BundleWriter) -> Bundle:
         tuple((name, version, digest.hex()) for name, version, digest in check.edge_types),
         tuple((frame.type, world.hex(), frame.functional) for world, frame in check.registrations),
         tuple((frame.type, world.hex()) for world, frame in check.tunings),
+        tuple((frame.profile, world.hex()) for world, frame in check.profiles),
+        tuple((frame.what, frame.name, frame.how) for frame in check.beliefs),
     )
 
 
@@ -183,6 +188,8 @@ class BundledWorld(NamedTuple):
     retracted: list[bytes]
     registrations: list[fr.RegistrationFrame]
     tunings: list[fr.TuningFrame]
+    profiles: list[fr.ProfileFrame]
+    beliefs: list[fr.BeliefFrame]
     restated: list[fr.RestatedFrame]
     deadlines: list[fr.DeadlineFrame]
     labels: list[fr.LabelFrame]
@@ -267,6 +274,10 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
                 worlds[-1].registrations.append(frame)
             case fr.TuningFrame():
                 worlds[-1].tunings.append(frame)
+            case fr.ProfileFrame():
+                worlds[-1].profiles.append(frame)
+            case fr.BeliefFrame():
+                worlds[-1].beliefs.append(frame)
             case fr.RetractedFrame():
                 worlds[-1].retracted.append(frame.edges)
             case _:

@@ -34,14 +34,42 @@ def states(
         far = row.target if place.source == one else place.source
         if row.seq <= seq and other in (None, far) and (type_name or tables.type_name(place.type) != CONTAINS):
             found[place.edge] = place, row
-    said = [_state(snapshot, *found[number]) for number in sorted(found)]
+    carried = _carried(snapshot, found)
+    said = []
+    for number in sorted(found.keys() - set(carried.values())):
+        last = number
+        while last in carried:
+            last = carried[last]
+        said.append(_state(snapshot, *found[last], found[number][1].seq))
     return tuple(_following(said))
 
 
-def _state(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow) -> records.State:
+def _carried(snapshot: visible.VisibleSnapshot, found: dict[int, tuple[EdgePlace, EdgeRow]]) -> dict[int, int]:
+    """The edges that a move gave another home, each with the one that says the same there: it was said once."""
+    begun: dict[tuple[int, ...], list[int]] = {}
+    for number, (place, row) in sorted(found.items()):
+        begun.setdefault((row.seq, *_ends(place, row)), []).append(number)
+    carried: dict[int, int] = {}
+    for number, (place, row) in sorted(found.items()):
+        for other in begun.get((row.unlinked, *_ends(place, row)), ()):
+            then = found[other][1]
+            one, two = snapshot.details(row.seq, row.details), snapshot.details(then.seq, then.details)
+            is_same = (one.why, one.properties) == (two.why, two.properties)
+            if is_same and then.home != row.home and other not in carried.values():
+                carried[number] = other
+                break
+    return carried
+
+
+def _ends(place: EdgePlace, row: EdgeRow) -> tuple[int, ...]:
+    return place.type, place.source, row.target, row.source_version, row.target_version, row.valid_from
+
+
+def _state(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow, said_in: int) -> records.State:
+    """The state of an edge that was first said in a commit."""
     moment = snapshot.place.moment
     edge = build.edge(snapshot, place, row, moment)
-    header = snapshot.header(row.seq)
+    header = snapshot.header(said_in)
     is_retracted = row.unlinked <= moment.seq and row.unlinked != LIVE
     taken_back = snapshot.header(row.unlinked) if is_retracted else None
     given = edge.properties
@@ -54,7 +82,7 @@ def _state(snapshot: visible.VisibleSnapshot, place: EdgePlace, row: EdgeRow) ->
         valid=edge.valid,
         spans=edge.spans,
         holds=taken_back is None and not edge.closed,
-        seq=row.seq,
+        seq=said_in,
         ingested_at=header.ingest_time,
         author=header.author,
         why=edge.why,

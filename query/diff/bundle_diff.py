@@ -78,6 +78,7 @@ def apart(sides: bundle_side.BundleSides) -> Apart:
         details[lineage].extend(_versions_apart(sides, lineage))
         details[lineage].extend(_types_apart(sides, lineage))
         details[lineage].extend(_tunings_apart(sides, lineage))
+        details[lineage].extend(_rules_apart(sides, lineage))
     found = {lineage: differing for lineage, differing in details.items() if differing}
     return Apart(later, [*_silent(sides), *found], found)
 
@@ -246,6 +247,22 @@ def _tunings_apart(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[d
         if one.get(name) != other.get(name):
             field = f"thresholds for {name or 'every type'}"
             yield diff_records.Detail(kind="registered", field=field, a=one.get(name, ""), b=other.get(name, ""))
+
+
+def _rules_apart(sides: bundle_side.BundleSides, lineage: bytes) -> Iterator[diff_records.Detail]:
+    """Profiles of a world, and what is set of beliefs, on one side only, or otherwise."""
+    one, other = (dict(_rules(side.groups[lineage])) for side in sides)
+    for field in sorted(one.keys() | other.keys()):
+        if one.get(field) != other.get(field):
+            yield diff_records.Detail(kind="registered", field=field, a=one.get(field, ""), b=other.get(field, ""))
+
+
+def _rules(group: BundledWorld) -> Iterator[tuple[str, str]]:
+    for profile in group.profiles:
+        relations = f"; {', '.join(profile.relations)}" if profile.relations else ""
+        yield "profile", f"{profile.profile}: {', '.join(profile.node_types)}{relations}"
+    for belief in group.beliefs:
+        yield f"beliefs of the {belief.what} {belief.name}", belief.how
 
 
 def _tuning_text(frame: fr.TuningFrame) -> str:

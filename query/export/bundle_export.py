@@ -3,14 +3,15 @@
 The bundle also takes the edge types and thresholds that hold for its worlds.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeVar
 
 from worlddb.log.model import bundle as fr
 from worlddb.log.model import codec, errors, ids, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply import mark_rows, settings
-from worlddb.projections.tables.names.canonical import type_digest
+from worlddb.projections.tables.beliefs import belief_rows
+from worlddb.projections.tables.names.canonical import name_digest, type_digest
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage import schema, timeline_rows
 from worlddb.projections.tables.storage.rows import Tables
@@ -66,6 +67,44 @@ def tunings_of(tables: Tables, top: int, inside: Interior, seq: int) -> dict[int
     return found
 
 
+class Rules(NamedTuple):
+    """What holds for the worlds of a bundle, by world: edge types, thresholds, vocabularies, and what is believed."""
+
+    types: dict[int, list[settings.Registration]]
+    tuned: dict[int, list[settings.Tuning]]
+    profiles: dict[int, settings.Profile]
+    beliefs: dict[int, list[belief_rows.Setting]]
+
+
+def rules_of(snapshot: Snapshot, top: int, inside: Interior, seq: int) -> Rules:
+    """All of that as known at a commit; what is believed stands under ``top``, the exported world."""
+    tables, nodes = snapshot.tables, set(inside.nodes)
+    types = registrations_of(tables, top, inside, seq)
+    tuned = tunings_of(tables, top, inside, seq)
+    profiles = {one.world: one for one in settings.profiles_known(tables, seq) if one.world in nodes}
+    return Rules(types, tuned, profiles, {top: _beliefs_of(snapshot, nodes, seq)})
+
+
+def _beliefs_of(snapshot: Snapshot, nodes: set[int], seq: int) -> list[belief_rows.Setting]:
+    """What is set of beliefs of which something inside is; the rest would tell of other worlds."""
+    tables = snapshot.tables
+    known = [each for each in belief_rows.settings_known(tables, seq) if each.how]
+    if not known:
+        return []
+    used: set[tuple[str, str]] = set()
+    for node in nodes:
+        rows = [tables.version(node, number) for number in range(1, tables.node(node).versions + 1)]
+        for row in [row for row in rows if row.seq <= seq]:
+            body, given = snapshot.body(row), snapshot.details(row.seq, row.details)
+            used.update(("predicate", name) for name in given.properties)
+            used.update(() if body is None else (("kind", body.type.casefold()),))
+    for each in known:
+        had = mark_rows.holders(tables, mark_rows.TAGS, name_digest(each.name)) if each.what == "tag" else ()
+        if any(node in nodes and first <= seq for node, first in had):
+            used.add((each.what, each.name))
+    return [each for each in known if (each.what, each.name) in used]
+
+
 PAGE: Final = 256
 """How many worlds are read in one transaction, ..."""
 PAGE_BYTES: Final = 8 * 1024 * 1024
@@ -111,8 +150,7 @@ def bundle_frames(
             snapshot.tables.node(node).lineage,
             _hash_of(snapshot, node, seq),
         )
-        types = registrations_of(snapshot.tables, node, inside, seq)
-        tuned = tunings_of(snapshot.tables, node, inside, seq)
+        rules = rules_of(snapshot, node, inside, seq)
         outside = [_outside(snapshot, *found, seq) for found in sorted(inside.outside.items())]
     yield heading
     yield from outside
@@ -123,9 +161,7 @@ def bundle_frames(
         written.page_bytes = 0
         with reader.snapshot() as snapshot:
             for node in inside.nodes[at : at + PAGE]:
-                page.extend(
-                    _Group(snapshot, written, seq, node).frames(inside, types.get(node, ()), tuned.get(node, ()))
-                )
+                page.extend(_Group(snapshot, written, seq, node).frames(inside, rules))
                 at += 1
                 if written.page_bytes > PAGE_BYTES:
                     break
@@ -247,9 +283,7 @@ class _Group:
         self._given: list[fr.AnyFrame] = []
         self._said: list[fr.AnyFrame] = []
 
-    def frames(
-        self, inside: Interior, types: Sequence[settings.Registration], tuned: Sequence[settings.Tuning]
-    ) -> list[fr.AnyFrame]:
+    def frames(self, inside: Interior, rules: Rules) -> list[fr.AnyFrame]:
         """All of them, beginning with the one that opens the group."""
         node, tables = self._node, self._tables
         row = tables.node(node)
@@ -274,10 +308,13 @@ class _Group:
             self._proposal(order, identifier, proposal)
         for place in inside.edges.get(node, ()):
             self._edge(place, inside.order.of_edge(place.edge))
-        for each in types:
+        for each in rules.types.get(node, ()):
             self._registration(each)
-        for thresholds in tuned:
+        for thresholds in rules.tuned.get(node, ()):
             self._tuning(thresholds)
+        if node in rules.profiles:
+            self._profile(rules.profiles[node])
+        self._said += (fr.BeliefFrame(each.what, each.name, each.how) for each in rules.beliefs.get(node, ()))
         gone = inside.retracted.get(node, ())
         for first in range(0, len(gone), _RETRACTED):
             self._said.append(fr.RetractedFrame(b"".join(gone[first : first + _RETRACTED])))
@@ -460,6 +497,12 @@ class _Group:
         seq = self._commit(known.seq) if is_own else 0
         scores = row.fuzzy, row.phonetic, row.embedding, row.margin
         self._said.append(fr.TuningFrame(known.type, *scores, row.most, details, seq))
+
+    def _profile(self, known: settings.Profile) -> None:
+        """The vocabulary that this world is closed to."""
+        details = self._blob(known.seq, known.details)
+        names = list(known.node_types), list(known.relations)
+        self._said.append(fr.ProfileFrame(known.name, *names, details, self._commit(known.seq)))
 
     def _said_by(self, place: schema.EdgePlace, row: schema.EdgeRow) -> tuple[bytes, bytes, bool]:
         """Details, nonce and key flag of an edge, which stand in the log and not in the tables.

@@ -52,14 +52,16 @@ def _take_in(
     world = contents.heading.world
     known = ctx.tables.node_of(world)
     all_new = not any(ctx.tables.node_of(group.frame.lineage) is not None for group in contents.worlds)
-    types, tunings = (
+    arriving_settings = (
         import_settings.ArrivingTypes(ctx, contents, merge.blobs),
         import_settings.ArrivingTunings(ctx, contents, merge.blobs),
+        import_settings.ArrivingProfiles(ctx, contents, merge.blobs),
+        import_settings.ArrivingBeliefs(ctx, contents, merge.blobs, may_reach_outside=arriving.outside == "allow"),
     )
     in_place = not events and not _is_misplaced(ctx, known, into)
-    if in_place and not types.is_any_missing() and not tunings.is_any_missing():
-        types.name_differing()
-        tunings.name_differing()
+    if in_place and not any(each.is_any_missing() for each in arriving_settings):
+        for each in arriving_settings:
+            each.name_differing()
         _note_left(ctx, merge)
         return world, []
     outside = outside_effects.OutsideWorlds(ctx, contents, merge)
@@ -72,8 +74,8 @@ def _take_in(
     _refuse_double_membership(ctx, merge.memberships)
     import_laws.refuse_joint_violations(ctx, events, merge)
     _adopt(ctx, events)
-    types.adopt()
-    tunings.adopt()
+    for each in arriving_settings:
+        each.adopt()
     is_as_it_was = _compare_hash(ctx, contents, all_new)
     decided = len(ctx.draft.events)
     if import_laws.record_joint_conflicts(ctx, events) and is_as_it_was:

@@ -1,12 +1,14 @@
 """The settings that come with a bundle.
 
-They are registrations of edge types, and thresholds of the resolver. Each is set where nothing is in force for the
-worlds of the bundle. Where something else is in force, that stays, and a note names what differs. What was taken back
-here is not set again.
+They are registrations of edge types, thresholds of the resolver, profiles, and what counts as believed. Each is set
+where nothing is in force for the worlds of the bundle. Where something else is in force, that stays, and a note names
+what differs. What was taken back here is not set again. What counts as believed is the whole store's: it is set in a
+store that holds nothing else, or where the caller lets the bundle reach outside; else it is named.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Final, Generic, TypeVar
 
 from worlddb.log.model import bundle as fr
@@ -14,8 +16,11 @@ from worlddb.log.model import codec
 from worlddb.log.model.blobs import IMPORTED, Details
 from worlddb.log.store.bundle_contents import Contents
 from worlddb.projections.tables.apply import settings
+from worlddb.projections.tables.beliefs import belief_rows
+from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.reconciler.beliefs import belief_changes
 from worlddb.reconciler.bundle_import.import_blobs import IncomingBlobs
-from worlddb.reconciler.commands.commands import Register, Tune
+from worlddb.reconciler.commands.commands import Register, SetBeliefs, SetProfile, Tune
 from worlddb.reconciler.decisions import configuration
 from worlddb.reconciler.transaction.context import Context
 
@@ -24,8 +29,8 @@ _SAID_HERE: Final = frozenset({"cross_worlds", "unify_identities"})
 _MOST_NAMED: Final = 20
 """How many types or worlds a note names."""
 
-C = TypeVar("C", Register, Tune)
-F = TypeVar("F", fr.RegistrationFrame, fr.TuningFrame)
+C = TypeVar("C", Register, Tune, SetProfile, SetBeliefs)
+F = TypeVar("F", fr.RegistrationFrame, fr.TuningFrame, fr.ProfileFrame, fr.BeliefFrame)
 K = TypeVar("K")
 
 
@@ -58,7 +63,7 @@ class _ArrivingSettings(ABC, Generic[C, F, K]):
         """
         ctx, missing = self._ctx, list(self._missing())
         for command, frame in missing:
-            source = {IMPORTED: self._blobs.origin(frame.seq)}
+            source = {IMPORTED: self._blobs.origin(getattr(frame, "seq", 0))}
             self._decide(command, ctx.draft.add_details(why=self._why(frame), source=source))
         if missing:
             ctx.note(self.set_note, *self._names(command for command, _ in missing))
@@ -87,8 +92,8 @@ class _ArrivingSettings(ABC, Generic[C, F, K]):
         """True if a setting is what the command would set."""
 
     @abstractmethod
-    def _taken_back(self) -> set[tuple[str, int]]:
-        """Type and world of every setting that was taken back here."""
+    def _is_taken_back(self, command: C) -> bool:
+        """True if what the command would set was taken back here."""
 
     @abstractmethod
     def _decide(self, command: C, details: int) -> None:
@@ -99,17 +104,18 @@ class _ArrivingSettings(ABC, Generic[C, F, K]):
         """What a note about some commands names."""
 
     def _missing(self) -> Iterator[tuple[C, F]]:
-        taken_back = self._taken_back()
         for command, frame in self._commands():
-            if self._in_force(command) is None and (command.type, self._world(command)) not in taken_back:
+            if self._in_force(command) is None and not self._is_taken_back(command):
                 yield command, frame
 
     def _why(self, frame: F) -> str:
+        if isinstance(frame, fr.BeliefFrame):
+            return ""
         stored = self._contents.blobs.get(frame.details) if frame.details else None
         details = None if stored is None else codec.decode_blob(stored, frame.seq)
         return details.why if isinstance(details, Details) else ""
 
-    def _world(self, command: C) -> int:
+    def _world(self, command: Register | Tune | SetProfile) -> int:
         assert isinstance(command.world, bytes), "that of a group of the bundle"
         node = self._ctx.tables.node_of(command.world)
         assert node is not None, "it was created, or known"
@@ -150,6 +156,10 @@ class ArrivingTypes(_ArrivingSettings[Register, fr.RegistrationFrame, settings.R
     def _is_same(self, known: settings.Registration, command: Register) -> bool:
         return configuration.is_same_registration(known, command)
 
+    def _is_taken_back(self, command: Register) -> bool:
+        return (command.type, self._world(command)) in self._taken_back
+
+    @cached_property
     def _taken_back(self) -> set[tuple[str, int]]:
         every = settings.registered(self._ctx.tables, self._before, ended=True)
         return {(known.type, known.world) for known in every if known.row.ended <= self._before}
@@ -188,6 +198,10 @@ class ArrivingTunings(_ArrivingSettings[Tune, fr.TuningFrame, settings.Tuning]):
     def _is_same(self, known: settings.Tuning, command: Tune) -> bool:
         return configuration.is_same_tuning(known, command)
 
+    def _is_taken_back(self, command: Tune) -> bool:
+        return (command.type, self._world(command)) in self._taken_back
+
+    @cached_property
     def _taken_back(self) -> set[tuple[str, int]]:
         every = settings.tunings_known(self._ctx.tables, self._before, ended=True)
         return {(known.type, known.world) for known in every if known.row.ended <= self._before}
@@ -198,3 +212,80 @@ class ArrivingTunings(_ArrivingSettings[Tune, fr.TuningFrame, settings.Tuning]):
     def _names(self, commands: Iterable[Tune]) -> list[bytes]:
         worlds = dict.fromkeys(command.world for command in commands if isinstance(command.world, bytes))
         return list(worlds)[:_MOST_NAMED]
+
+
+class ArrivingProfiles(_ArrivingSettings[SetProfile, fr.ProfileFrame, settings.Profile]):
+    """The profiles in a bundle, each of one world; those of several worlds hold together, so that none is nearer."""
+
+    set_note = "profiles_set"
+    differ_note = "profiles_differ"
+
+    def _commands(self) -> Iterator[tuple[SetProfile, fr.ProfileFrame]]:
+        for world in self._contents.worlds:
+            for frame in world.profiles:
+                types, relations = tuple(frame.node_types), tuple(frame.relations)
+                lineage = world.frame.lineage
+                yield (
+                    SetProfile(profile=frame.profile, node_types=types, relations=relations, world=lineage),
+                    frame,
+                )
+
+    @cached_property
+    def _known(self) -> dict[int, settings.Profile]:
+        """The last profile of each world before the import, whether or not it was lifted."""
+        return {each.world: each for each in settings.profiles_known(self._ctx.tables, self._before, ended=True)}
+
+    def _in_force(self, command: SetProfile) -> settings.Profile | None:
+        known = self._known.get(self._world(command))
+        return known if known is not None and known.ended > self._before else None
+
+    def _is_same(self, known: settings.Profile, command: SetProfile) -> bool:
+        return (known.name, known.node_types, known.relations) == (
+            command.profile,
+            command.node_types,
+            command.relations,
+        )
+
+    def _is_taken_back(self, command: SetProfile) -> bool:
+        return self._world(command) in self._known
+
+    def _decide(self, command: SetProfile, details: int) -> None:
+        configuration.set_profile(self._ctx, command, details)
+
+    def _names(self, commands: Iterable[SetProfile]) -> list[bytes]:
+        return [command.world for command in commands if isinstance(command.world, bytes)][:_MOST_NAMED]
+
+
+class ArrivingBeliefs(_ArrivingSettings[SetBeliefs, fr.BeliefFrame, str]):
+    """What counts as believed where a bundle comes from, which the whole of a store has."""
+
+    set_note = "beliefs_set"
+    differ_note = "beliefs_differ"
+
+    def __init__(self, ctx: Context, contents: Contents, blobs: IncomingBlobs, *, may_reach_outside: bool) -> None:
+        super().__init__(ctx, contents, blobs)
+        self._is_wanted = may_reach_outside or ctx.tables.first_new_node == ROOT_NODE + 1
+        every = belief_rows.settings_known(ctx.tables, self._before)
+        self._known = {(each.what, each.name): each.how for each in every}
+
+    def _commands(self) -> Iterator[tuple[SetBeliefs, fr.BeliefFrame]]:
+        for world in self._contents.worlds:
+            for frame in world.beliefs:
+                yield SetBeliefs(what=frame.what, named=frame.name, how=frame.how), frame
+
+    def _in_force(self, command: SetBeliefs) -> str | None:
+        """How it is set; empty where it is not, and the bundle may not set it."""
+        known = self._known.get((command.what, command.named))
+        return (None if self._is_wanted else "") if known is None else known or None
+
+    def _is_same(self, known: str, command: SetBeliefs) -> bool:
+        return known == command.how
+
+    def _is_taken_back(self, command: SetBeliefs) -> bool:
+        return (command.what, command.named) in self._known
+
+    def _decide(self, command: SetBeliefs, details: int) -> None:
+        belief_changes.set_beliefs(self._ctx, command, details)
+
+    def _names(self, commands: Iterable[SetBeliefs]) -> list[bytes]:
+        return [command.named.encode() for command in commands][:_MOST_NAMED]

@@ -54,12 +54,13 @@ _SAID: Final = {
     "names": "gets or loses a name",
     "registers": "gets an edge type",
     "tunes": "gets thresholds of the resolver",
+    "closes_to": "has its vocabulary closed to a profile",
     "proposes": "is proposed as the same as another",
     "decides": "has a proposal decided",
     "unlinks": "loses an edge",
     "closes": "has an edge ended",
 }
-_BY_NAME: Final = frozenset({"registers", "tunes"})
+_BY_NAME: Final = frozenset({"registers", "tunes", "closes_to"})
 
 
 class ImportPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,6 +156,8 @@ def _effects(ctx: Context, outside: OutsideWorlds, event: ev.AnyEvent, where: in
                 yield OutsideEffect("ends", event.lineage.hex(), event.by.hex(), event.at)
             else:
                 yield OutsideEffect("revises" if isinstance(event, ev.Revised) else "names", event.lineage.hex())
+    elif isinstance(event, ev.Profiled) and outside.is_outside(_node(ctx, event.world)):
+        yield OutsideEffect("closes_to", event.world.hex(), event.profile)
     elif isinstance(event, ev.Registered | ev.Tuned) and outside.is_outside(_node(ctx, event.world)):
         yield OutsideEffect("registers" if isinstance(event, ev.Registered) else "tunes", event.world.hex(), event.type)
 

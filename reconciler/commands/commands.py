@@ -144,7 +144,7 @@ class Link(Command, frozen=True, kw_only=True):
 
 
 class LinkVersions(Link, frozen=True, kw_only=True):
-    """Write an edge that names a version at each end, which may be two of one world."""
+    """Write an edge that names a version at each end, 0 for the newest; both may be of one world."""
 
     CODE: ClassVar[str] = "link_versions"
     versions: tuple[int, int]

@@ -90,6 +90,11 @@ NOTES = {
     "types_differ": "the edge types {} are registered otherwise here, and stay so; see view.edge_types()",
     "tunings_set": "the resolver's thresholds hold for {} now, as where the bundle comes from",
     "tunings_differ": "for {} other thresholds of the resolver hold here, and stay so; see view.tunings()",
+    "profiles_set": "the vocabulary of {} is closed now, as where the bundle comes from; see view.profiles()",
+    "profiles_differ": "for {} another profile is set here, and stays so; see view.profiles()",
+    "beliefs_set": "what counts as believed is set for {} now, as where the bundle comes from",
+    "beliefs_differ": "what counts as believed is set for {} where the bundle comes from; here it stays as it is, since"
+    " it is the whole store's: see view.belief_settings() and set_beliefs",
     "stays_rejected": "{} was rejected here; what the bundle proposes about the same pair was left out",
     "not_embedded": "it is written, but its texts have no vectors yet and nobody was looked for by their meaning: {}",
     "not_extracted": "it is written, but nothing was extracted from it: {}",
@@ -109,7 +114,8 @@ NOTES = {
 _GUARDED = ("credential_found", "personal_data_found", "redacted")
 NAMING = frozenset(
     (
-        *("types_registered", "types_differ", "not_embedded", "not_extracted", "not_compared", "not_changed"),
+        *("types_registered", "types_differ", "beliefs_set", "beliefs_differ"),
+        *("not_embedded", "not_extracted", "not_compared", "not_changed"),
         *("bytes_remain", "buffers_cleared", *_GUARDED),
     )
 )

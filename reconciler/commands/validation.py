@@ -159,7 +159,7 @@ def _link_versions(command: cmd.LinkVersions) -> None:
             f"versions is {errors.shown(command.versions)}", "Give that of the source and that of the target: (2, 1)"
         )
     for version in command.versions:
-        limits.checked_number(version, "a version", 1, 2**31 - 1)
+        limits.checked_number(version, "a version", 0, 2**31 - 1)
 
 
 def _unlink(command: cmd.Unlink) -> None:

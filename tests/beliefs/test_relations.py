@@ -335,9 +335,34 @@ def test_an_edge_may_name_the_versions_of_two_worlds_too() -> None:
         assert db.link(one, "refers_to", other, versions=(1, 1), key="k").events == 0
         [seen] = db.view().edges(one, type="refers_to")
         assert (seen.ref, seen.source_version, seen.target_version) == (edge.ref, 1, 1)
-        for wrong in ((1,), (0, 1), ("a", 1), 3):
+        for wrong in ((1,), (-1, 1), ("a", 1), 3):
             with pytest.raises(worlddb.WorldDBError):
                 db.link(one, "refers_to", other, versions=wrong)  # type: ignore[arg-type]
+
+
+def test_a_kref_of_a_version_names_it_at_its_end_and_the_other_end_is_the_newest() -> None:
+    page, base = "kref://p/s/page.decision", "kref://p/s/base.fact"
+    with new_store() as db:
+        for text in ("first", "second"):
+            db.create_at(page, content=text)
+            db.create_at(base, content=text)
+        for ends, named in (
+            ((page, f"{base}?r=1"), (2, 1)),
+            ((f"{page}?r=1", base), (1, 2)),
+            ((f"{page}?r=2", f"{page}?r=1"), (2, 1)),
+        ):
+            ref = db.link(ends[0], "derived_from", ends[1]).ref
+            edge = db.view().edge(ref)
+            assert (edge.source_version, edge.target_version) == named
+        with db.batch() as tx:
+            tx.link(worlddb.parse_kref(f"{page}?r=1"), "supports", base)
+        assert db.view().edge(tx.receipt.refs[0]).source_version == 1
+        with pytest.raises(worlddb.UnknownReference, match="no version 7"):
+            db.link(page, "supports", f"{base}?r=7")
+        with pytest.raises(worlddb.InputError, match="versions was given"):
+            db.link(f"{page}?r=1", "supports", base, versions=(1, 1))
+        with pytest.raises(worlddb.InvalidKref, match="an artifact of an item"):
+            db.link(page, "supports", f"{base}?a=x")
 
 
 def test_what_an_earlier_version_is_trusted_counts_for_the_later_one_that_was_made_of_it(tmp_path: Path) -> None:
@@ -390,9 +415,15 @@ def test_states_are_every_edge_that_was_said_with_what_became_of_it(tmp_path: Pa
         assert view.states(london, who) == () == view.states(who, type="no_such")
         before = db.view(seq=slip.seq, valid=day(5))
         assert [(each.retracted, each.holds) for each in before.states(who)] == [(0, True), (0, False)]
-        room = db.create("Topic", "room").ref
+        room, hall = (db.create("Topic", name).ref for name in ("room", "hall"))
         db.move([who, york], room)
         assert [each.target for each in db.view().confined(room).states(who)] == [york]
+        db.move([who, york], hall)
+        told = [(each.seq, each.retracted, each.why, each.valid, each.author) for each in view.states(who)]
+        moved = db.view(valid=day(5)).states(who)
+        assert [(each.seq, each.retracted, each.why, each.valid, each.author) for each in moved] == told
+        [edge] = db.view(valid=day(2)).edges(who, type="lives_in", direction="out")
+        assert moved[0].ref == edge.ref != first.ref
         db.erase(london, reason="asked")
         assert [each.why for each in db.view().states(who, london)] == ["", ""]
         assert db.view().states(who, london)[0].context == {}

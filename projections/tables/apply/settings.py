@@ -224,11 +224,11 @@ class Profile(NamedTuple):
     relations: tuple[str, ...]
 
 
-def profiles_known(tables: Tables, seq: int) -> list[Profile]:
-    """Every profile that was in force at a commit, by world."""
+def profiles_known(tables: Tables, seq: int, *, ended: bool = False) -> list[Profile]:
+    """Every profile that was in force at a commit, by world; with ``ended`` also those that had ended."""
     rows = tables.registrations.scan(transaction.LAST_CHANGE)
     known = (_profile(key, value) for key, value in rows if key != transaction.LAST_CHANGE)
-    return [one for one in known if one.seq <= seq < one.ended]
+    return [one for one in known if one.seq <= seq and (ended or seq < one.ended)]
 
 
 def profiles_around(known: Iterable[Profile], home: int, above: Above) -> list[Profile]:

@@ -68,15 +68,21 @@ def setting_at(tables: "_Tables", what: ev.BeliefSetting, name: str, seq: int) -
     return "" if found is None else _setting(found[1]).how
 
 
-def settings_at(tables: "_Tables", seq: int) -> Settings:
-    """What counted as believed as known at a commit."""
+def settings_known(tables: "_Tables", seq: int) -> list[Setting]:
+    """What was ever set of beliefs, as known at a commit; ``how`` is empty of what was taken back."""
     latest: dict[bytes, Setting] = {}
     for key, value in tables.marks.scan(schema.BELIEFS):
         if int.from_bytes(key[-8:], "big") <= seq:
             latest[key[:-8]] = _setting(value)
+    return list(latest.values())
+
+
+def settings_at(tables: "_Tables", seq: int) -> Settings:
+    """What counted as believed as known at a commit."""
+    latest = settings_known(tables, seq)
     if not latest:
         return BY_DEFAULT
-    known = [each for each in latest.values() if each.how]
+    known = [each for each in latest if each.how]
     return Settings(
         tags=tuple(sorted(each.name for each in known if each.what == "tag")),
         single=atoms.SINGLE.union(each.name for each in known if each.what == "predicate"),

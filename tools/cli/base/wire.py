@@ -143,6 +143,8 @@ def bundle(found: worlddb.Bundle) -> dict[str, Any]:
             {"name": name, "world": world, "functional": functional} for name, world, functional in found.registrations
         ],
         "tunings": [{"type": name, "world": world} for name, world in found.tunings],
+        "profiles": [{"name": name, "world": world} for name, world in found.profiles],
+        "beliefs": [{"what": what, "name": name, "how": how} for what, name, how in found.beliefs],
     }
 
 
