@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -163,6 +166,46 @@ def test_a_receipt_is_recomputed_wherever_the_store_goes(made: Made, tmp_path: P
         age(store)
         assert worlddb.upgrade(store, backup=tmp_path / "before").seq > 30
     holds_all(made, store)
+
+
+ELSEWHERE = """
+import json, sys, time, worlddb
+class Letters:
+    model, dimension = "letters/1", 8
+    mean = lambda self: [0.5] * 8
+    embed = lambda self, texts, *, query: [[text.count(letter) for letter in "abcdefgh"] for text in texts]
+store, given = sys.argv[1], json.load(open(sys.argv[2], encoding="utf-8"))
+with worlddb.open(store, author="somebody else", embedder=Letters()) as db:
+    found = [db.check_recall(text, question, **texts) for text, question, texts in given["receipts"]]
+    kept = [each.receipt.hash for each in db.view().receipts_of(given["memory"])]
+told = {"verdicts": [[each.verdict, each.off_by, each.reference] for each in found], "kept": kept}
+print(json.dumps(told | {"zone": time.tzname[0], "order": hash("Porto"), "encoding": sys.getfilesystemencoding()}))
+"""
+
+
+def test_a_kept_receipt_is_recomputed_from_a_backup_by_a_process_that_differs_in_all_else(
+    made: Made, tmp_path: Path
+) -> None:
+    shutil.copytree(made.store, tmp_path / "store")
+    kept = made.asked[0][2]
+    with opened(tmp_path / "store") as db:
+        db.keep_receipt(kept)
+    with opened(tmp_path / "store") as db:
+        db.backup(tmp_path / "carried")
+    shutil.rmtree(tmp_path / "store")
+    (tmp_path / "carried").rename(tmp_path / "brought here")
+    worlddb.restore(tmp_path / "brought here", tmp_path / "another machine")
+    receipts = [(worlddb.recall_receipt_text(each), question, texts(given)) for question, given, each in made.asked]
+    (tmp_path / "given.json").write_text(json.dumps({"receipts": receipts, "memory": kept.refs[0]}), "utf-8")
+    env = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": "4711", "TZ": "Asia/Kathmandu", "LC_ALL": "C"}
+    env |= {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    argv = [sys.executable, "-c", ELSEWHERE, str(tmp_path / "another machine"), str(tmp_path / "given.json")]
+    done = subprocess.run(argv, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["verdicts"] == [["holds", 0.0, each.reference] for _, _, each in made.asked]
+    assert told["kept"] == [kept.hash]
+    assert (told["zone"], told["order"] == hash("Porto"), told["encoding"]) == ("+0545", False, "ascii")
 
 
 def test_the_question_has_to_be_given_again_as_it_was(made: Made) -> None:
