@@ -82,6 +82,8 @@ def test_what_depends_on_a_world_what_it_rests_on_and_how_two_are_joined(run: He
         (summary.ref, 1, "ann", None),
         (report.ref, 2, "ann", None),
     ]
+    assert [each["path"] for each in rests] == [[summary.ref], [summary.ref, report.ref]]
+    assert [len(each["edges"]) for each in rests] == [1, 2]
     assert "by ann" in run("provenance", "plan").out and "nothing else" in run("provenance", "report").out
     assert run.json("path", "plan", "report")["path"] == [summary.ref, report.ref]
     assert "derived_from >" in run("path", "plan", "report").out

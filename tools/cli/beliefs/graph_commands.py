@@ -72,7 +72,11 @@ def _provenance(args: Namespace, out: Output) -> int:
             for each in found:
                 page.line(*_basis(each), indent=2 * (each.steps - 1))
 
-        out.answer({"ref": ref, "affected": [wire.record(each) for each in found], "view": wire.view(view)}, write)
+        # What lies further than a walk goes, what a summary contains, and an earlier version of itself has no way.
+        walked = view.traverse(ref, types=("derived_from",), depth=_FURTHEST) if found and out.json else ()
+        ways = {each.ref: {"path": list(each.path), "edges": list(each.edges)} for each in walked}
+        told = [wire.record(each) | ways.get(each.ref, {"path": None, "edges": None}) for each in found]
+        out.answer({"ref": ref, "affected": told, "view": wire.view(view)}, write)
     return DONE
 
 
