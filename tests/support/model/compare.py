@@ -75,6 +75,33 @@ class Compared:
         assert view.containers(ref) == reads.containers(number)
         assert all_fields(view.conflicts(ref)) == reads.conflicts(number)
         assert view.equivalence_class(ref) == reads.equivalence_class(number)
+        revealing = view.revealing(deprecated=True)
+        for name, at in self.state.worlds[number].tags:
+            stands = revealing.get(ref, tag=name)
+            assert (stands.number if stands else 0) == at
+
+    def artifacts(self, number: int) -> None:
+        """What the version in force points at."""
+        at = self.reads.version_at(number)
+        version = None if at is None else self.state.worlds[number].versions[at - 1]
+        kept = {} if version is None or version.erasure else version.properties.get("artifacts", {})
+        found = {each.name: {"location": each.location} for each in self.view.artifacts(self.names.refs[number])}
+        assert found == kept
+
+    def withdrawal(self, author: str) -> int:
+        """What an author said, and all that rests on it; how many worlds that are."""
+        plan = self.view.withdrawal(author=author, depth=20)
+        taken, resting = self.reads.withdrawn(author)
+        refs = self.names.refs
+        assert [(each.ref, each.number) for each in plan.withdrawn] == [
+            (refs[number], at) for number, versions in taken.items() for at in versions
+        ]
+        assert [(each.ref, each.depth) for each in plan.rests_on_it] == [
+            (refs[number], depth) for number, depth in resting.items()
+        ]
+        for each in plan.rests_on_it:
+            assert len(each.paths[0].worlds) == each.depth + 1 and each.paths[0].worlds[-1] == each.ref
+        return len(resting)
 
     def sides(self, number: int, type_name: str) -> None:
         """The edges of one type, out of and into a world."""

@@ -289,6 +289,52 @@ class Reads:
                     found.setdefault(edge.target, steps)
         return found
 
+    def withdrawn(self, author: str) -> tuple[dict[int, list[int]], dict[int, int]]:
+        """The versions that somebody said, and what rests on them by how many steps; the nearest first."""
+        taken: dict[int, list[int]] = {}
+        for number, world in self.state.worlds.items():
+            for at, version in enumerate(world.versions, 1) if number != ROOT else ():
+                others = [said for said in world.restated if said.number == at and said.author != author]
+                if version.author == author and version.erasure is None and not others:
+                    taken.setdefault(number, []).append(at)
+        resting: dict[int, int] = {}
+        level = set(taken)
+        for depth in range(1, 21):
+            level = {above for node in level for above in self._resting_on(node, taken)} - resting.keys()
+            resting |= dict.fromkeys(sorted(level), depth)
+        return taken, resting
+
+    def _resting_on(self, base: int, taken: dict[int, list[int]]) -> set[int]:
+        """The worlds that rest on one itself, on a version of it that was withdrawn if any was."""
+        numbers = taken.get(base)
+        found = {
+            edge.source
+            for edge in self.state.edges.values()
+            if edge.target == base
+            and edge.type in ("derived_from", "depends_on", "created_from")
+            and (
+                numbers is None
+                or edge.target_version in numbers
+                or (edge.type == "depends_on" and self.version_at(base) in numbers)
+            )
+        }
+        if numbers is None or len(self.state.worlds[base].versions) in numbers:
+            around = [edge.source for _, edge in self.state.edges_of("contains") if edge.target == base]
+            held = [each for each in around if any(self._in_force(edge) for _, edge in self._membership(each, base))]
+            found |= {each for each in held if self._standing(each) == "Summary"}
+        return {each for each in found - taken.keys() - {ROOT} if self._standing(each) is not None}
+
+    def _membership(self, container: int, member: int) -> list[tuple[int, Edge]]:
+        edges = self.state.edges_of("contains")
+        return [each for each in edges if (each[1].source, each[1].target) == (container, member)]
+
+    def _standing(self, number: int) -> str | None:
+        """The type of the version that holds, else of the newest that does at another time."""
+        world, at = self.state.worlds[number], self.version_at(number)
+        held = [each for each in range(len(world.versions), 0, -1) if world.times_of(each)]
+        at = at or next(iter(held), None)
+        return None if at is None else world.versions[at - 1].type
+
     def equivalence_class(self, number: int) -> list[str]:
         one = {number}
         for _ in self.state.worlds:

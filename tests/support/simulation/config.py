@@ -25,6 +25,8 @@ COMMANDS = {
     "move": 4,
     "alias": 3,
     "unalias": 2,
+    "tag": 3,
+    "deprecate": 2,
     "erase": 2,
     "nonsense": 2,
 }

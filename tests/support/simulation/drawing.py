@@ -25,6 +25,10 @@ _ANY = 52
 """What makes a pick one of all that are of its kind."""
 
 
+RESTING = ("derived_from", "depends_on", "created_from")
+"""By what worlds rest on others: drawn more often, so that something falls with what is withdrawn."""
+
+
 class Drawing:
     """Draws requests by the shares of a configuration."""
 
@@ -75,6 +79,11 @@ class Drawing:
     def _maybe(self, share: float, **fields: Callable[[], Any]) -> dict[str, Any]:
         return {name: draw() for name, draw in fields.items() if self._rng.random() < share}
 
+    def _artifacts(self) -> dict[str, Any]:
+        """What ``attach`` makes of one or two artifacts."""
+        names = self._rng.sample(("data.csv", "plan.pdf"), self._rng.randint(1, 2))
+        return {"artifacts": {name: {"location": f"s3://{self.mark()}"} for name in names}}
+
     def _times(self) -> dict[str, Any]:
         return self._maybe(
             0.3,
@@ -102,6 +111,7 @@ class Drawing:
             resolve=lambda: rng.random() < 0.5,
             revive=lambda: rng.random() < 0.5,
             anew=lambda: rng.random() < 0.5,
+            properties=self._artifacts,
         )
         needed = {"type": rng.choice(KINDS), "name": rng.choice(NAMES), "content": self._text()}
         return Recipe("create", needed | optional | self._times() | self._why())
@@ -110,7 +120,7 @@ class Drawing:
         rng = self._rng
         changes = self._maybe(
             0.4, type=lambda: rng.choice(KINDS), name=lambda: rng.choice(NAMES), source=lambda: rng.choice(SAYS)
-        )
+        ) | self._maybe(0.2, properties=self._artifacts)
         given = {"ref": self._pick("world"), "content": self._text()}
         later = self._maybe(0.1, replace_later=lambda: True)
         return Recipe("revise", given | changes | later | self._times() | self._why())
@@ -133,7 +143,7 @@ class Drawing:
         rng = self._rng
         ends = {
             "source": self._pick("world"),
-            "type": AnyType(rng.randrange(len(TYPES))),
+            "type": rng.choice(RESTING) if rng.random() < 0.25 else AnyType(rng.randrange(len(TYPES))),
             "target": self._pick("world"),
         }
         optional = self._maybe(
@@ -176,6 +186,15 @@ class Drawing:
     def _unalias(self) -> Recipe:
         return Recipe("unalias", {"ref": self._pick("world"), "aliases": self._aliases()})
 
+    def _tag(self) -> Recipe:
+        method = self._rng.choice(("tag", "tag", "tag", "untag"))
+        given = {"ref": self._pick("world"), "tag": self._rng.choice(("published", "initial"))}
+        version = self._maybe(0.4, version=lambda: self._rng.randint(1, 2)) if method == "tag" else {}
+        return Recipe(method, given | version | self._why())
+
+    def _deprecate(self) -> Recipe:
+        return Recipe(self._rng.choice(("deprecate", "undeprecate")), {"ref": self._pick("world")} | self._why())
+
     def _erase(self) -> Recipe:
         given = {"refs": self._pick("world"), "reason": "request 114"}
         given |= self._maybe(0.3, everywhere=lambda: True) | self._maybe(0.3, derived=lambda: False)
@@ -199,6 +218,8 @@ _METHODS: dict[str, Callable[[Drawing], Recipe]] = {
     "move": Drawing._move,
     "alias": Drawing._alias,
     "unalias": Drawing._unalias,
+    "tag": Drawing._tag,
+    "deprecate": Drawing._deprecate,
     "erase": Drawing._erase,
     "nonsense": Drawing._nonsense,
 }

@@ -14,7 +14,7 @@ from tests.support.model.state import ROOT
 from tests.support.model.world_rules import normal
 from tests.support.simulation.drawing import WORDS, Drawing
 from tests.support.simulation.engine import Engine
-from worlddb import Database, Recall, View
+from worlddb import Database, Recall, View, recall_receipt_text
 
 _KEPT = 4
 _ALL = 1_000
@@ -25,6 +25,14 @@ class _Kept(NamedTuple):
 
     view: View
     db: Database
+
+
+class _Receipt(NamedTuple):
+    """The receipt of a recall as text, its question, and how often texts had been erased by then."""
+
+    text: str
+    question: str
+    erased: int
 
 
 class Reader:
@@ -39,6 +47,7 @@ class Reader:
         self._ranked: dict[tuple[Any, ...], Recall] = {}
         """What a view of a moment answered to a question, which it has to answer for ever."""
         self._texts_erased = 0
+        self._receipts: list[_Receipt] = []
 
     def look(self) -> str:
         """One look through a new view or a kept one; in words what was looked at."""
@@ -137,6 +146,30 @@ class Reader:
             self._same_as_before((compared.view.seq, compared.view.valid, word), found)
         self._engine.seen["words found"] += bool(expected)
 
+    def _receipt(self, compared: Compared) -> None:
+        """One is left, and one that was is recomputed, whatever became of the store, until texts are erased."""
+        word, engine = self._rng.choice(WORDS), self._engine
+        found = compared.view.recall(word, lanes=("text",), k=5, exact=True, receipt=True)
+        assert found.receipt is not None and list(found.receipt.refs) == [hit.ref for hit in found]
+        left = _Receipt(recall_receipt_text(found.receipt), word, engine.seen["erase"])
+        self._receipts = [*self._receipts, left][-2 * _KEPT :]
+        known, db = self._rng.choice(self._receipts), engine.db(self.handle)
+        verdict = db.check_recall(known.text, known.question).verdict
+        assert verdict == "holds" or (verdict == "cannot_recompute" and engine.seen["erase"] > known.erased), verdict
+        assert db.check_recall(known.text, f"{known.question}?").verdict == "another_question"
+        engine.seen["receipts that hold"] += verdict == "holds" and known.text != left.text
+
+    def _artifacts(self, compared: Compared) -> None:
+        for number in compared.state.worlds:
+            compared.artifacts(number)
+
+    def _withdrawal(self, compared: Compared) -> None:
+        """What would be taken back with somebody; nothing is."""
+        said = {version.author for world in compared.state.worlds.values() for version in world.versions}
+        telling = [author for author in sorted(said) if compared.reads.withdrawn(author)[1]]
+        author = self._rng.choice(telling or sorted(said))
+        self._engine.seen["rests on an author"] += compared.withdrawal(author) > 0
+
     def _same_as_before(self, asked: tuple[Any, ...], found: Recall) -> None:
         """Scores and order too, until an erasure takes texts away."""
         erased = self._engine.seen["erase"]
@@ -147,7 +180,7 @@ class Reader:
 
 def _says(compared: Compared, number: int, word: str) -> bool:
     at = compared.reads.version_at(number)
-    if at is None or number == ROOT:
+    if at is None or number == ROOT or compared.state.worlds[number].deprecated:
         return False
     version = compared.state.worlds[number].versions[at - 1]
     return word in re.findall(r"\w+", normal(f"{version.name} {version.content}"))
@@ -162,4 +195,7 @@ _LOOKS: tuple[Callable[[Reader, Compared], None], ...] = (
     Reader._identities,
     Reader._unknown,
     Reader._words,
+    Reader._receipt,
+    Reader._artifacts,
+    Reader._withdrawal,
 )
