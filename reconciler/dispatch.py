@@ -245,6 +245,7 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.TakeBack: belief_changes.take_back,
     cmd.SetBeliefs: belief_changes.set_beliefs,
     cmd.KeepReceipt: marking.keep_receipt,
+    cmd.Access: marking.access,
     cmd.Erase: erase,
     cmd.Link: link,
     cmd.LinkVersions: link,

@@ -47,6 +47,7 @@ else:
             "KeyPair check_bundle check_proof check_recall diagnose diff new_key restore sign_checkpoint upgrade"
         ),
         "projections.indexes.composition": "POOLS",
+        "projections.tables.dream.retention": "Decay Retained",
         "projections.tables.apply.trust_levels": "TRUST_LEVELS=LEVELS",
         "query.beliefs.belief_base": "BeliefSettings Entrenched Plan PlannedChange",
         "query.beliefs.receipted_recall": "KeptReceipt",
@@ -78,6 +79,9 @@ else:
         "reconciler.consolidation.consolidator": "Consolidated",
         "reconciler.consolidation.model_summarizer": "EndpointSummarizer SUMMARY_PROMPT=PROMPT",
         "reconciler.consolidation.summarizer": "ExtractiveSummarizer Member Summarizer",
+        "reconciler.dream.assessor": "AssessedMemory Assessment Assessor Neighbour RuleAssessor",
+        "reconciler.dream.dreamer": "Dreamt",
+        "reconciler.dream.model_assessor": "EndpointAssessor ASSESSMENT_PROMPT=PROMPT",
         "reconciler.diagnostics.installation": "Diagnosis Symptom",
         "reconciler.edge_types.handler": (
             "AcyclicHandler EdgeHandler HandledEdge HandlerContext Insert PairProposal PlainHandler Rewritable "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from worlddb.log.store import bundle_contents
     from worlddb.log.store.verify import Finding
     from worlddb.projections.runner import Progress
+    from worlddb.projections.tables.dream.retention import Decay
     from worlddb.query.beliefs.withdrawal import Withdrawal
     from worlddb.query.snapshot import erasure_notes
     from worlddb.reconciler.background import embedding_backfill
@@ -68,6 +70,8 @@ if TYPE_CHECKING:
     from worlddb.reconciler.commands.columns import Loaded
     from worlddb.reconciler.consolidation.consolidator import Consolidated
     from worlddb.reconciler.consolidation.summarizer import Summarizer
+    from worlddb.reconciler.dream.assessor import Assessor
+    from worlddb.reconciler.dream.dreamer import Dreamt
     from worlddb.reconciler.embedding.spaces import EmbeddingSpace
     from worlddb.reconciler.erasure.erasure_preview import ErasurePlan
     from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn
@@ -185,6 +189,7 @@ class Database(WriteCalls):
         ontology: Ontology,
         tiebreaker: Tiebreaker | None,
         redactor: Redactor | None = None,
+        record_accesses: bool = False,
     ) -> None:
         self.path = folder
         self.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False)
@@ -229,6 +234,10 @@ class Database(WriteCalls):
         self._at_close: list[Callable[[], object]] = []
         self._receipts: list[RecallReceipt] = []
         """Those that wait to be kept in the log."""
+        self._accesses: deque[tuple[bytes, int]] = deque(maxlen=MOST_WAITING)
+        """Worlds that were used and when, until they are written; of too many the earliest are lost."""
+        if record_accesses:
+            self._reader.told_of_hits = lambda found: self._used([hit.ref for hit in found.hits], now_of(self._clock))
 
     def at_close(self, call: Callable[[], object]) -> None:
         """Have something called when the store is closed, before it is: to write what waits, for example.
@@ -398,6 +407,9 @@ class Database(WriteCalls):
             # A link brings no text, and of a load most are links.
             links = sum(len(ref) > 2 * ids.LINEAGE_BYTES for ref in receipt.requested)
             self._unindexed += max(1, receipt.events - links)
+        if len(self._accesses) >= MOST_ACCESSES:
+            with suppress(errors.WorldDBError):  # What was asked for is written.
+                self.write_accesses()
         if self._unindexed >= FOLLOWED_EVENTS:
             self._unindexed = 0
             self._reader.index_behind()
@@ -1008,6 +1020,56 @@ class Database(WriteCalls):
             )
         return done._replace(embedded=embedded)
 
+    def dream(
+        self,
+        assessor: Assessor | None = None,
+        *,
+        dry_run: bool = False,
+        batch_size: int = 20,
+        max_deprecation_ratio: float = 0.5,
+        allow_published: bool = False,
+        halt: bool = False,
+        decay: Decay | None = None,
+        progress: Callable[[str, int, int], object] | None = None,
+        stopped: Callable[[], bool] | None = None,
+    ) -> Dreamt:
+        """Judge what was touched since the last run, and put out of sight what is not worth a look any more.
+
+        The Dream State of Kumiho (§9); see ``docs/dream.md``. ``assessor`` judges ``batch_size`` memories at a time: by
+        default :class:`RuleAssessor`, which asks no model. Of what it recommends to deprecate no more than
+        ``max_deprecation_ratio`` (0.1 to 0.9) of all that were judged is, the least relevant first; the result says
+        that the breaker ``tripped``, and with ``halt`` nothing is done then. What is pinned is never touched, nor what
+        has the tag ``published``, unless ``allow_published``. Labels, metadata and edges that it suggests are written.
+        With ``decay`` what has faded to the tier ``hidden`` is deprecated, too.
+
+        Its commits have the author ``worlddb.dream``, and what it did is told by a report, a world of its own. A run
+        that was killed is continued by the next one; one after a whole run writes nothing. Nothing is written with
+        ``dry_run``. ``progress(what, done, total)`` is told what it is at; once ``stopped()`` is true it ends after
+        the step that is under way. One process at a time does it: another gets an answer that is ``busy``.
+
+        Raises:
+            InputError: an argument is not what it should be.
+        """
+        from worlddb.projections.tables.dream import retention
+        from worlddb.query.statements import statement_relation
+        from worlddb.reconciler.dream import dreamer
+        from worlddb.reconciler.dream.assessor import RuleAssessor
+
+        wanted = dreamer.Wanted(
+            now_of(self._clock),
+            limits.checked_callable(assessor, "assessor") or RuleAssessor(),
+            limits.checked_flag(dry_run, "dry_run"),
+            limits.checked_number(batch_size, "batch_size", 1, limits.MAX_LISTED),
+            dreamer.ratio_of(max_deprecation_ratio),
+            limits.checked_flag(allow_published, "allow_published"),
+            limits.checked_flag(halt, "halt"),
+            None if decay is None else retention.checked(decay),
+            lambda earlier, later: statement_relation.relation_of(earlier, later) or "",
+            limits.checked_callable(progress, "progress"),
+            limits.checked_callable(stopped, "stopped") or (lambda: False),
+        )
+        return dreamer.dream(self._writer, wanted)
+
     def _embedded(self, stopped: Callable[[], bool]) -> int:
         """Give vectors to texts that have none, as far as there is a model; how many got some."""
         from worlddb.reconciler.background import embedding_backfill
@@ -1467,6 +1529,35 @@ class Database(WriteCalls):
         commands = [cmd.KeepReceipt(properties={"receipt": to_builtins(each)}) for each in waiting.values()]
         return self._execute(commands, None) if commands else None
 
+    def accessed(self, *refs: Any, at: times.TimeLike | None = None) -> None:
+        """Say that worlds were used, at a time (default: now); what is used fades later.
+
+        It waits in memory with others until there are 256, until :meth:`write_accesses` is called, or the store is
+        closed, and then is one event that names worlds and times alone. A handle that was opened with
+        ``record_accesses=True`` says so of the hits of every recall.
+
+        Raises:
+            UnknownReference, AmbiguousReference: one of them is not known, or fits several.
+        """
+        view = self.view()
+        when = now_of(self._clock) if at is None else times.parse_time(at, "at")
+        self._used([view.reference_of(each) for each in refs], when)
+        if len(self._accesses) >= MOST_ACCESSES:
+            self.write_accesses()
+
+    def write_accesses(self) -> outcome.Receipt | None:
+        """Write the accesses that wait as one commit, with its own author; ``None`` if none wait."""
+        waiting = [self._accesses.popleft() for _ in range(len(self._accesses))]
+        if not waiting:
+            return None
+        refs, at = (tuple(some) for some in zip(*waiting, strict=True))
+        return self._execute([cmd.Access(refs=refs, at=at)], None)
+
+    def _used(self, refs: Sequence[str], at: int) -> None:
+        if not self._accesses:
+            self.at_close(self.write_accesses)
+        self._accesses.extend((bytes.fromhex(ref), at) for ref in refs)
+
     def prove_recall(self, receipt: RecallReceipt | str | bytes) -> str:
         """Prove that the memories that a receipt names were in the store at its head, in the versions that it names.
 
@@ -1895,6 +1986,9 @@ def _same(look: Callable[[], list[str]], refs: list[str]) -> Progress:
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 MOST_RECEIPTS: Final = 64
 """How many receipts of recalls are written as one commit."""
+MOST_ACCESSES: Final = 256
+"""How many accesses are written as one commit."""
+MOST_WAITING: Final = 10_000
 CONSOLIDATED_SECONDS: Final = 600.0
 """How long the background thread waits at least from one consolidation to the next."""
 MOST_LOOKS: Final = 16
@@ -1920,6 +2014,7 @@ def open(
     edge_types: Iterable[EdgeHandler] = (),
     tiebreaker: Tiebreaker | None = None,
     redactor: Redactor | None = None,
+    record_accesses: bool = False,
 ) -> Database:
     """Open the store in a directory; it is created if there is none, unless ``create=False``.
 
@@ -1946,6 +2041,8 @@ def open(
             locked, once for each world that has contenders; what it says is recorded.
         redactor: finds personal data in place of the rules, in texts for worlds where :meth:`Database.guard` asks for
             it; see :class:`EndpointRedactor`. It is called before the store is locked.
+        record_accesses: note what recalls of this handle find as used, for :class:`Decay`. A recall writes nothing: 256
+            of them are written after the next write, or when the store is closed; see :meth:`Database.accessed`.
 
     Raises:
         NotAStore, NewerFormat, DamagedStore: what is there cannot be opened, and why.
@@ -1967,6 +2064,7 @@ def open(
         ontology=Ontology(DEFAULT_ONTOLOGY, edge_types),
         tiebreaker=_callable_tiebreaker(tiebreaker),
         redactor=limits.checked_callable(redactor, "redactor"),
+        record_accesses=limits.checked_flag(record_accesses, "record_accesses"),
     )
 
 

@@ -77,6 +77,7 @@ from worlddb.offline import (
 )
 from worlddb.projections.indexes.composition import POOLS
 from worlddb.projections.tables.apply.trust_levels import LEVELS as TRUST_LEVELS
+from worlddb.projections.tables.dream.retention import Decay, Retained
 from worlddb.query.beliefs.belief_base import BeliefSettings, Entrenched, Plan, PlannedChange
 from worlddb.query.beliefs.receipted_recall import KeptReceipt
 from worlddb.query.beliefs.withdrawal import (
@@ -144,6 +145,10 @@ from worlddb.reconciler.consolidation.model_summarizer import PROMPT as SUMMARY_
 from worlddb.reconciler.consolidation.model_summarizer import EndpointSummarizer
 from worlddb.reconciler.consolidation.summarizer import ExtractiveSummarizer, Member, Summarizer
 from worlddb.reconciler.diagnostics.installation import Diagnosis, Symptom
+from worlddb.reconciler.dream.assessor import AssessedMemory, Assessment, Assessor, Neighbour, RuleAssessor
+from worlddb.reconciler.dream.dreamer import Dreamt
+from worlddb.reconciler.dream.model_assessor import PROMPT as ASSESSMENT_PROMPT
+from worlddb.reconciler.dream.model_assessor import EndpointAssessor
 from worlddb.reconciler.edge_types.handler import (
     AcyclicHandler,
     EdgeHandler,
@@ -185,6 +190,7 @@ from worlddb.working.working_memory import SessionMemory, WorkingMemory
 from worlddb.writing import Batch, Pending
 
 __all__ = [
+    "ASSESSMENT_PROMPT",
     "CHANGE_KINDS",
     "EMBEDDERS",
     "EXTRACTION_PROMPT",
@@ -207,6 +213,9 @@ __all__ = [
     "AmbiguousReference",
     "AnswerWithout",
     "Artifact",
+    "AssessedMemory",
+    "Assessment",
+    "Assessor",
     "Atom",
     "BackedUp",
     "BackupMismatch",
@@ -235,17 +244,20 @@ __all__ = [
     "Contender",
     "DamagedStore",
     "Database",
+    "Decay",
     "DecidedEvent",
     "Detail",
     "Diagnosis",
     "Difference",
     "DiscoveredEdge",
+    "Dreamt",
     "Edge",
     "EdgeHandler",
     "EdgeType",
     "Embedder",
     "Embedding",
     "EmbeddingSpace",
+    "EndpointAssessor",
     "EndpointEmbedder",
     "EndpointExtractor",
     "EndpointRedactor",
@@ -310,6 +322,7 @@ __all__ = [
     "ModelUnavailable",
     "MultilingualEmbedder",
     "Near",
+    "Neighbour",
     "NewerFormat",
     "Node",
     "NotAStore",
@@ -351,7 +364,9 @@ __all__ = [
     "Resting",
     "RestingPath",
     "Restored",
+    "Retained",
     "Rewritable",
+    "RuleAssessor",
     "SeededEntropy",
     "SentenceTransformersEmbedder",
     "SessionMemory",

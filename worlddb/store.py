@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from worlddb.log.model import errors, events
 from worlddb.log.store import copies, durable, environment, high_water, lock, scratch, shared_environment
@@ -280,6 +280,7 @@ class StoreReader:
         self._composed: dict[tuple[int, str], composed_vectors.ComposedFollower] = {}
         self._pending: dict[int | None, tuple[Head, int]] = {}
         self.told_of_pending: Callable[[], None] = _nobody
+        self.told_of_hits: Callable[[Any], None] = _no_one
         """Called by a read that finds texts without vectors, which another process may have written."""
         self._generation = env.generation
         self._erased: tuple[int | None, int] = None, env.generation
@@ -643,6 +644,10 @@ def forget_texts() -> None:
 
 def _nobody() -> None:
     """Stands in where there is no background thread."""
+
+
+def _no_one(found: Any) -> None:
+    """Stands in where nobody notes what is found."""
 
 
 def _vector_rows(space: int, log: LmdbLog, tables: Tables, after: int, through: int) -> Iterable[VectorRow]:

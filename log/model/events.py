@@ -605,6 +605,16 @@ class Recalled(Event, frozen=True, tag="recalled"):
     details: int
 
 
+class Accessed(Event, frozen=True, tag="accessed"):
+    """Worlds were used: ``shown`` are their lineages, and ``at`` is when, a time for each.
+
+    By whom and for what is not said. Accesses are recorded many at a time, and may lie long before the commit.
+    """
+
+    shown: list[bytes]
+    at: list[int]
+
+
 class Profiled(Event, frozen=True, tag="profiled"):
     """The vocabulary of ``world`` and of all that it contains was closed, from this commit on.
 
@@ -663,6 +673,7 @@ AnyEvent = (
     | Deprecated
     | BeliefsSet
     | Recalled
+    | Accessed
     | Profiled
     | Guarded
 )

@@ -128,7 +128,7 @@ def _shown(tables: TableReads, events: Iterable[ev.Event]) -> Iterator[ev.Event]
         if isinstance(event, ev.Erased | ev.ErasedElsewhere):
             # Texts about the world may have stood in edges from outside, and equal texts in other worlds.
             event = msgspec.structs.replace(event, blobs=[], everywhere=False)
-        elif isinstance(event, ev.Recalled) and not event.world:
+        elif isinstance(event, ev.Accessed) or (isinstance(event, ev.Recalled) and not event.world):
             # What somebody asked of the whole store is nobody's business in a part of it.
             continue
         elif isinstance(event, ev.Closed | ev.Lost | ev.Ended) and event.by and tables.node_of(event.by) is None:
@@ -177,6 +177,8 @@ def _ids(event: ev.Event) -> list[bytes]:
         return []
     if isinstance(event, ev.Recalled):
         return [each for each in (event.world, *event.shown) if each]
+    if isinstance(event, ev.Accessed):
+        return list(dict.fromkeys(event.shown))
     values = (getattr(event, name) for name in event.__struct_fields__ if name not in _NO_REFS)
     return [value for value in values if isinstance(value, bytes) and len(value) >= ids.LINEAGE_BYTES]
 

@@ -418,6 +418,8 @@ class Request(NamedTuple):
     filters: Any = None
     """The :class:`~worlddb.query.recall.filters.Filters` that were asked for, if any."""
     prefer_summaries: bool = False
+    decay: Any = None
+    """How scores fade (:class:`~worlddb.projections.tables.dream.retention.Decay`), if they do."""
 
     @property
     def least_trust(self) -> int:

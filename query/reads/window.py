@@ -6,9 +6,9 @@ it chooses the commit and the edge rules in force then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from worlddb.log.model import errors, limits, times
 from worlddb.log.model.clock import Clock, Entropy, now_of
@@ -87,6 +87,10 @@ class Reader(SnapshotSource, Protocol):
 
     def wake_embedding(self) -> None:
         """Say that texts without a vector were found, which another process may have written."""
+
+    @property
+    def told_of_hits(self) -> Callable[[Any], None]:
+        """Called with what each recall has found."""
 
 
 class Window:

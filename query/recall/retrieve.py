@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import combinations, islice
 from math import exp, log
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model.times import Interval
 from worlddb.projections.tables.names.canonical import type_digest
@@ -28,6 +28,9 @@ from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.statements import statement_frame, statement_relation
 from worlddb.query.statements.statement_frame import MAX_CHARACTERS
 
+if TYPE_CHECKING:
+    from worlddb.projections.tables.dream.retention import Decay
+
 NEWER: Final = "newer"
 """What a hit owes to an older one that it contradicts, among its scores."""
 SUPERSEDED: Final = "superseded"
@@ -36,6 +39,8 @@ LATER: Final = "competes"
 """As much of a statement that began later than a better hit about the same subject that it competes with."""
 TRUST: Final = "trust"
 """What a hit loses for want of trust, among its scores."""
+DECAY: Final = "decay"
+"""What it loses since it has faded."""
 _SUPERSEDES: Final = EDGE_TYPE_CODES["supersedes"]
 _MAX_SUPERSEDED: Final = 3
 """How many worlds are shown behind the one that took their place."""
@@ -468,6 +473,9 @@ def _find(
         found = _by_trust(snapshot, _ranked(snapshot, gate, wider, about, lanes), request.trust_weight)
     else:
         found = _ranked(snapshot, gate, asked, about, lanes)
+    if request.decay is not None:
+        wider = request._replace(k=min(MAX_K, _MORE * asked.k), decay=None)
+        found = _by_decay(snapshot, _ranked(snapshot, gate, wider, about, lanes), request.decay)
     ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k, found.find)
     ranked, rivals = later_first(snapshot, ranked, by_trust=request.trust_weight > 0) if compares else (ranked, ())
     if request.choice.earlier and request.question.asks_for_change:
@@ -492,6 +500,21 @@ def _by_trust(snapshot: visible.VisibleSnapshot, found: Found, weight: float) ->
     ranked = [each for each in map(weighed, found.ranked) if each is not None]
     ranked.sort(key=lambda each: -round(each.score, 6))
     return found._replace(ranked=ranked, find=lambda node: weighed(found.find(node)))
+
+
+def _by_decay(snapshot: visible.VisibleSnapshot, found: Found, decay: "Decay") -> Found:
+    """The hits in the order of their scores as they have faded."""
+
+    def faded(each: ranking.Ranked | None) -> ranking.Ranked | None:
+        if each is None:
+            return None
+        retained = snapshot.retained(each.passed.node, each.passed.seen, decay)
+        lost = 0.0 if retained.kept else abs(each.score) * (1 - decay.factor(retained.retention))
+        return each._replace(score=each.score - lost, parts=each.parts | {DECAY: -lost}) if lost else each
+
+    ranked = [each for each in map(faded, found.ranked) if each is not None]
+    ranked.sort(key=lambda each: -round(each.score, 6))
+    return found._replace(ranked=ranked, find=lambda node: faded(found.find(node)))
 
 
 def _ranked(

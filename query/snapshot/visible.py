@@ -38,6 +38,7 @@ from worlddb.query.snapshot.snapshot import (
 
 if TYPE_CHECKING:
     from worlddb.projections.tables.beliefs import belief_rows
+    from worlddb.projections.tables.dream.retention import Decay, Retained
 
 SUMMARY_TYPE: Final = type_digest("Summary")
 """Of worlds that say in short what those say that they contain (paper §6)."""
@@ -530,6 +531,13 @@ class VisibleSnapshot:
     def is_deprecated(self, node: int) -> bool:
         """Whether a world that is seen is deprecated, as known at the moment."""
         return self.has_marks and mark_rows.is_deprecated(self._snapshot.tables, node, self.place.moment.seq)
+
+    def retained(self, node: int, seen: asof.SeenVersion, decay: Decay) -> Retained:
+        """How fresh a version of a world that is seen is at the moment."""
+        from worlddb.projections.tables.dream import retention
+
+        importance = self.details(seen.row.seq, seen.row.details).properties.get(retention.IMPORTANCE)
+        return retention.retained(self._snapshot.tables, node, seen, importance, self.place.moment, decay)
 
     def deprecated(self) -> list[int]:
         """The worlds that are seen and deprecated, in log order."""

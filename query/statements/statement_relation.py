@@ -176,6 +176,18 @@ def _related(earlier: Frame, later: Frame) -> Compared | None:
     return _by_words(earlier, later, overlap, both)
 
 
+def relation_of(earlier: str, later: str) -> Relation | None:
+    """How the later of two texts relates to the earlier one, if both are short statements about one subject."""
+    subject = frames.leading_subject(later)
+    if not subject & frames.leading_subject(earlier):
+        return None
+    one, other = frames.frame(earlier, subject), frames.frame(later, subject)
+    found = None if one is None or other is None else relate(one, other)
+    if found is not None and found.relation == "replacement" and not found.is_of_one:
+        return "compatible"
+    return None if found is None else found.relation
+
+
 def forget() -> None:
     """Forget all texts that were compared, as an erasure asks for."""
     relate.cache_clear()

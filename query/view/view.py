@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from worlddb.log.beliefs import atoms
     from worlddb.log.beliefs.artifact import Artifact
     from worlddb.log.beliefs.kref import Kref
+    from worlddb.projections.tables.dream.retention import Decay, Retained
     from worlddb.query.beliefs import receipted_recall, withdrawal
     from worlddb.query.beliefs.belief_base import BeliefSettings, Entrenched, Plan
     from worlddb.query.graph_query import query_value
@@ -123,6 +124,23 @@ class View:
         """
         with self._snapshot() as snapshot:
             return build.marks(snapshot, self._named(snapshot, ref))
+
+    def retention(self, ref: Any, decay: Decay | None = None) -> Retained | None:
+        """How fresh a world is in this view: R, its tier, and when it was used; ``None`` if it does not hold.
+
+        R is computed from the log as the view knows it, at its valid time. See :class:`worlddb.Decay`.
+
+        Raises:
+            InputError: ``decay`` is not what it should be.
+            UnknownReference: the view sees no such world.
+        """
+        from worlddb.projections.tables.dream import retention
+
+        wanted = retention.Decay() if decay is None else retention.checked(decay)
+        with self._snapshot() as snapshot:
+            node = self._named(snapshot, ref)
+            seen = asof.version_at(snapshot.tables, node, self.moment)
+            return None if seen is None else snapshot.retained(node, seen, wanted)
 
     def pinned(self, world: Any = None) -> list[records.World]:
         """The pinned worlds that are valid in this view, inside ``world`` if one is given, in log order.
@@ -841,6 +859,7 @@ class View:
         properties: Mapping[str, Any] | None = None,
         receipt: bool = False,
         prefer_summaries: bool = False,
+        decay: Decay | None = None,
     ) -> records.Recall:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
@@ -865,6 +884,7 @@ class View:
             since, until: only what began to hold at ``since`` or later, and before ``until``.
             include_expired, include_deprecated: also what a deadline hides, and what is deprecated.
             prefer_summaries: instead of hits the fresh summaries of their worlds. The note counts stale ones, unused.
+            decay: how scores fade with age and rise with use; see ``docs/dream.md``. By default they do neither.
 
         What ``about`` to ``until`` ask for has to hold for every hit: ``k`` are found if there are as many.
 
@@ -877,9 +897,12 @@ class View:
         limited = about, speaker, type, author, source, since, until, label, properties
         filters = None if all(each is None for each in limited) else Filters.of(*limited)
         what = question, world, k, exact, choice, _lanes(lanes), fusion, group, neighbours
-        request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries)
+        fading = None if decay is None else _fading(decay, receipt=receipt)
+        request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries, fading)
         window = self._showing(include_expired, include_deprecated)
-        return _receipted(include_superseded, limited, window, request) if receipt else recall(window, request)
+        found = _receipted(include_superseded, limited, window, request) if receipt else recall(window, request)
+        window.reader.told_of_hits(found)
+        return found
 
     def receipts_of(self, ref: Any) -> list[receipted_recall.KeptReceipt]:
         """The receipts of recalls that the log keeps and that name a world, oldest first.
@@ -1088,6 +1111,14 @@ def _receipted(
     texts = {"about": about, "speaker": speaker, "type": type, "author": author, "source": source, "label": label}
     texts["properties"] = properties
     return receipted_recall.with_receipt(window, request, include_superseded, texts, recall(window, request))
+
+
+def _fading(decay: Decay, *, receipt: bool) -> Decay:
+    from worlddb.projections.tables.dream import retention
+
+    if receipt:
+        raise errors.InputError("A receipt was asked for by a score that fades", "Leave decay out, or the receipt")
+    return retention.checked(decay)
 
 
 def _refuse_both(world: Any, include_ended: bool) -> None:

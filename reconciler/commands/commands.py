@@ -346,6 +346,14 @@ class KeepReceipt(Command, frozen=True, kw_only=True):
     properties: dict[str, Any] = {}
 
 
+class Access(Command, frozen=True, kw_only=True):
+    """Record that worlds were used, each at the time that has its place in ``at``."""
+
+    CODE: ClassVar[str] = "access"
+    refs: tuple[Ref, ...]
+    at: tuple[int, ...]
+
+
 class Erase(Command, frozen=True, kw_only=True):
     """Remove the texts of a world for good.
 
@@ -593,6 +601,7 @@ ALL: tuple[type[Command], ...] = (
     SetBeliefs,
     LinkVersions,
     KeepReceipt,
+    Access,
     SetProfile,
     Guard,
 )

@@ -310,6 +310,15 @@ def _keep_receipt(command: cmd.KeepReceipt) -> None:
     recall_receipt.from_plain(command.properties.get("receipt"))
 
 
+def _access(command: cmd.Access) -> None:
+    if not command.refs or len(command.refs) != len(command.at):
+        raise errors.InputError("Accesses were given without a time for each world", "Give as many times as worlds")
+    for ref in command.refs:
+        _ref(ref, "a world that was used")
+    for at in command.at:
+        limits.checked_number(at, "when a world was used", times.ALWAYS, times.FOREVER)
+
+
 def _erase(command: cmd.Erase) -> None:
     _ref(command.ref, "ref")
     if isinstance(command.ref, int):
@@ -492,6 +501,7 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.TakeBack: _take_back,
     cmd.SetBeliefs: _set_beliefs,
     cmd.KeepReceipt: _keep_receipt,
+    cmd.Access: _access,
     cmd.Erase: _erase,
     cmd.Accept: _decision,
     cmd.Reject: _decision,

@@ -156,6 +156,20 @@ def keep_receipt(ctx: context.Context, command: cmd.KeepReceipt, details: int) -
     return draft.Decision(ctx.tables.node(ROOT_NODE).lineage)
 
 
+def access(ctx: context.Context, command: cmd.Access, details: int) -> draft.Decision:
+    """Record when worlds were used; one that is known no more, or whose text was erased, is passed over."""
+    used: list[bytes] = []
+    at: list[int] = []
+    for ref, when in zip(command.refs, command.at, strict=True):
+        node = context.node_ref(ctx, ref)
+        if node != ROOT_NODE and ctx.body(node) is not None:
+            used.append(ctx.tables.node(node).lineage)
+            at.append(min(when, ctx.now))
+    if used:
+        ctx.draft.emit(ev.Accessed(used, at))
+    return draft.Decision(ctx.tables.node(ROOT_NODE).lineage)
+
+
 def _marked(ctx: context.Context, ref: cmd.Ref, *, is_given: bool = False) -> tuple[int, bytes]:
     """Return the world that a command is about; an erased one is given no mark, and its own may be taken off."""
     node = context.node_ref(ctx, ref)

@@ -507,6 +507,8 @@ class Meanwhile:
         self._written: set[int] | None = None
         if not all(self._is_as_it_was(ref, is_placed=True) for ref in look.rests_on):
             self._refuse("changed_meanwhile", "What it rests on, or where that lies, was changed by another write")
+        if any(map(self._is_kept, look.free)):
+            self._refuse("changed_meanwhile", "A world that it would touch was pinned or published")
 
     def refuse(self, command: cmd.Command) -> None:
         """Refuse a command that is about to be decided, if others changed what it rests on."""
@@ -544,6 +546,15 @@ class Meanwhile:
                     return False
                 above += [source for source, _ in placed if source not in above and source != ROOT_NODE]
         return not is_placed or self._hidden(node, head) == self._hidden(node, seq)
+
+    def _is_kept(self, ref: cmd.Ref) -> bool:
+        """Whether a world is pinned by now, or published."""
+        from worlddb.projections.tables.dream import retention
+
+        tables, node = self._ctx.tables, context.node_ref(self._ctx, ref)
+        return mark_rows.is_pinned(tables, node, self._head) or (
+            not self._look.published and retention.is_published(tables, node, self._head)
+        )
 
     def _hidden(self, node: int, seq: int) -> tuple[int | None, bool]:
         """By what a world is hidden as known at a commit: from when on, and whether it is deprecated."""

@@ -272,6 +272,7 @@ _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
     cmd.Believe: {"ref": table_reads.find_node},
     cmd.Contract: {"ref": table_reads.find_node},
     cmd.Rollback: {"ref": table_reads.find_node},
+    cmd.Access: {"refs": table_reads.find_node},
     cmd.Accept: {"proposal": table_reads.find_proposal},
     cmd.Reject: {"proposal": table_reads.find_proposal},
     cmd.Undo: {"proposal": table_reads.find_proposal},

@@ -29,13 +29,16 @@ class Look(NamedTuple):
     """The moment of the view by which a request was made up: its commit and its valid time.
 
     ``rests_on`` are worlds that it is to find as they were, beside those that its commands name; with ``only_these``
-    alone.
+    alone. ``free`` are those that nobody may have pinned, nor tagged as published unless ``published`` says that this
+    does not matter.
     """
 
     seq: int
     valid: int
     rests_on: tuple[Ref, ...] = ()
     only_these: bool = False
+    free: tuple[Ref, ...] = ()
+    published: bool = False
 
 
 BlobPlace = tuple[int, int]

@@ -44,6 +44,7 @@ _PUBLIC = """
     EntityExtractor MENTION_KINDS Mention ChatMessage read_message
     EXTRACTION_PROMPT EndpointExtractor ExtractedFact
     Consolidated EndpointSummarizer ExtractiveSummarizer Member SUMMARY_PROMPT Summarizer
+    ASSESSMENT_PROMPT AssessedMemory Assessment Assessor Decay Dreamt EndpointAssessor Neighbour Retained RuleAssessor
     Step DecidedEvent Hypothesis HypotheticalStore Redecided Redecision
     Bundle ImportPlan InvalidBundle OutsideEffect UnprovedBundle check_bundle scratch_folder
     BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore
@@ -69,6 +70,7 @@ PLAIN_VALUES |= {
     "MENTION_KINDS",
     "EXTRACTION_PROMPT",
     "SUMMARY_PROMPT",
+    "ASSESSMENT_PROMPT",
     "CHANGE_KINDS",
     "HISTORY_RELATIONS",
     "FUSIONS",

@@ -90,6 +90,7 @@ _HOMES: Final = (
         lambda: import_module("worlddb.tools.cli.identity.proposal_commands").COMMANDS,
     ),
     _Home("consolidate", lambda: import_module("worlddb.tools.cli.consolidation.consolidate_command").COMMANDS),
+    _Home("dream", lambda: import_module("worlddb.tools.cli.dream.dream_command").COMMANDS),
     _Home("export import", lambda: import_module("worlddb.tools.cli.write.bundle_commands").COMMANDS),
     _Home("mcp", lambda: import_module("worlddb.tools.cli.serve.mcp_command").COMMANDS),
     _Home("key", lambda: import_module("worlddb.tools.cli.serve.mcp_command").KEY_COMMANDS),

@@ -478,6 +478,7 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.Deprecated: mark_rows.apply_deprecated,
     ev.BeliefsSet: beliefs_set,
     ev.Recalled: mark_rows.apply_recalled,
+    ev.Accessed: mark_rows.apply_accessed,
     ev.Profiled: settings.apply_profiled,
     ev.Guarded: settings.apply_guarded,
 }

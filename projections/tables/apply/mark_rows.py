@@ -5,7 +5,7 @@ kept, so that earlier views see what stood then. Marks lie outside of world hash
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from worlddb.log.model import events as ev
 from worlddb.log.model import times
@@ -111,6 +111,29 @@ def receipts_naming(tables: Tables, node: int, seq: int) -> Iterator[tuple[int, 
         _, _, kept, position = schema.RECEIPT_KEY.unpack(key)
         if kept <= seq:
             yield kept, position
+
+
+def apply_accessed(on: DeferredRows, event: ev.Accessed) -> None:
+    """Remember when worlds were used."""
+    used: dict[int, bytes] = {}
+    for lineage, at in zip(event.shown, event.at, strict=True):
+        node = on.number(lineage)
+        used[node] = used.get(node, b"") + schema.ACCESS.pack(at)
+    for node, packed in used.items():
+        on.tables.marks.put(schema.MARK_KEY.pack(schema.ACCESSES[0], node, on.seq), packed)
+
+
+MAX_ACCESSES: Final = 256
+"""As many of the latest accesses of a world count."""
+
+
+def accesses_of(tables: Tables, node: int, seq: int, valid: int) -> list[int]:
+    """When a world was used up to a valid time, as known at a commit: the latest, the earliest of these first."""
+    found: list[int] = []
+    for key, packed in tables.marks.scan(schema.ACCESSES + schema.U64.pack(node)):
+        if schema.MARK_KEY.unpack(key)[2] <= seq:
+            found.extend(at for (at,) in schema.ACCESS.iter_unpack(packed) if at <= valid)
+    return sorted(found)[-MAX_ACCESSES:]
 
 
 def _give(on: DeferredRows, kind: Names, node: int, number: int, at: int, position: int) -> None:

@@ -51,6 +51,7 @@
 | | ``09``, u64 node, u64 seq | :class:`GuardRow` |
 | | ``10``, 16-byte digest of a setting of beliefs, u64 seq | u8 what, i32 details, how, ``00``, its name |
 | | ``11``, u64 node, u64 seq, u32 position of the details | u32 how many worlds a kept receipt names |
+| | ``12``, u64 node, u64 seq | i64 when it was used, as often as that commit records |
 """
 
 import struct
@@ -364,6 +365,9 @@ BELIEF = struct.Struct(">Bi")
 RECEIPTS: Final = b"\x11"
 """What the keys of kept receipts of recalls in ``marks`` begin with."""
 RECEIPT_KEY = struct.Struct(">BQQI")
+ACCESSES: Final = b"\x12"
+"""What the keys of accesses in ``marks`` begin with."""
+ACCESS = struct.Struct(">q")
 MARK_KEY = struct.Struct(">BQQ")
 LABEL_KEY = struct.Struct(">BQI")
 TAG_KEY = struct.Struct(">BQIQ")

@@ -189,7 +189,7 @@ LOOKED_THROUGH = {
         *("changes", "coalesced", "contradictions", "in_ended", "keyed", "near", "stale", "worlds_of_user"),
         "trusts",
         "tunings",
-        *("deprecated", "expired", "marks", "pinned", "revealing", "tag_history", "tagged"),
+        *("deprecated", "expired", "marks", "pinned", "retention", "revealing", "tag_history", "tagged"),
         *("guards", "guards_at"),
         *("impact", "provenance", "shortest_path", "states", "traverse", "profiles"),
         *("artifacts", "kref_of", "preferences", "resolve_kref"),

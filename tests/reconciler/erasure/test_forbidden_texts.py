@@ -174,6 +174,7 @@ ELSEWHERE: Final = {
     "contract.properties": "takes back what stands here, as unalias does",
     "keep_receipt.properties": "a receipt holds digests and no text",
     "keep_receipt.why": "nobody is asked for a reason",
+    "access.why": "nobody is asked for a reason",
     "embed.why": "the engine's own",
     "recluster.why": "the engine's own",
 }

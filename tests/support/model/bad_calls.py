@@ -103,6 +103,8 @@ REFERENCES: dict[str, Call] = {
     "tag": lambda s: s.db.tag("00000bad", "published"),
     "untag": lambda s: s.db.untag(s.one, "never set"),
     "deprecate": lambda s: s.db.deprecate("00000bad"),
+    "accessed": lambda s: s.db.accessed("00000bad"),
+    "retention": lambda s: s.db.view().retention("00000bad"),
     "receipts of": lambda s: s.db.view().receipts_of("00000bad"),
     "withdrawal": lambda s: s.db.view().withdrawal("00000bad"),
     "marks": lambda s: s.db.view().marks("00000bad"),

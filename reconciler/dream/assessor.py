@@ -1,0 +1,177 @@
+"""What judges memories: the protocol, what an assessor is shown and says, and a stand-in that goes by rules.
+
+The stand-in needs no model. It recommends to deprecate what another memory beside it says as well or replaces, and what
+rests on nothing any more; of what has faded it does so only if it is told how memories fade. When in doubt it keeps.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp
+from typing import Any, Final, NamedTuple, Protocol
+
+from worlddb.log.model import errors, limits
+from worlddb.projections.tables.dream import retention
+
+MOST_TAGS: Final = 16
+MOST_RELATED: Final = 16
+MAX_REASON_CHARACTERS: Final = 1_000
+RELATIONS: Final = (
+    *("relates_to", "supports", "refines", "refers_to", "causes", "depends_on", "derived_from", "created_from"),
+)
+"""Types of edges that an assessor may draw: none of them ends or hides anything."""
+DUPLICATE, SUPERSEDED, STALE, FADED = "duplicate", "superseded", "stale", "faded"
+WHYS: Final = (DUPLICATE, SUPERSEDED, STALE, FADED)
+"""How the reasons of the stand-in begin; a reference may follow."""
+_HALF_LIFE_DAYS: Final = 180.0
+
+
+class Neighbour(NamedTuple):
+    """Another memory within reach of one: in one of the worlds that contain it, or joined to it by an edge.
+
+    ``edge`` is the type of the edge, empty of one that lies beside it. ``relation`` is how this one relates to the
+    memory, by short statements' words: it says the ``same``, is a ``replacement`` or a ``contradiction`` of it, or is
+    ``compatible`` with it; empty where they tell nothing. ``share`` is what share of the memory's words it has.
+    """
+
+    ref: str
+    type: str
+    name: str
+    content: str
+    since: int
+    edge: str = ""
+    relation: str = ""
+    share: float = 0.0
+
+
+class AssessedMemory(NamedTuple):
+    """A memory as an assessor is shown it, in the version that holds.
+
+    Times are in microseconds: ``since`` is when the version began to hold, ``age`` how long ago that is, ``used`` when
+    it was used, the latest times. ``rests_on_nothing``: all that it was derived from has ended. ``retention`` is how
+    fresh it is, from 0.
+    """
+
+    ref: str
+    type: str
+    name: str
+    content: str
+    since: int
+    age: int
+    used: tuple[int, ...]
+    retention: float
+    rests_on_nothing: bool
+    labels: tuple[str, ...]
+    neighbours: tuple[Neighbour, ...]
+
+
+class Assessment(NamedTuple):
+    """What an assessor says of a memory.
+
+    ``relevance`` is how useful it will be, from 0 to 1. ``deprecate``: it is not worth a look any more, for a
+    ``reason``. ``tags`` become labels, ``metadata`` properties of a new version; ``related`` are (reference, type of
+    edge) of memories that it was shown.
+    """
+
+    ref: str
+    relevance: float
+    deprecate: bool = False
+    reason: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = {}
+    related: tuple[tuple[str, str], ...] = ()
+
+
+class Assessor(Protocol):
+    """Judges memories: a model, a program, a person.
+
+    It is called while the store is not locked, with some memories at a time, and answers with an assessment of each.
+    What it says is recorded: nothing asks it again. What it raises ends the asking of this run, and is told in the
+    result; the next one asks of what is left. One that has a ``name`` is named by it in the report.
+    """
+
+    def __call__(self, memories: Sequence[AssessedMemory], /) -> Sequence[Assessment]:
+        """An assessment of each memory."""
+
+
+class RuleAssessor:
+    """The stand-in: by duplication, supersession, staleness, accesses and age.
+
+    Of two memories that say the same the one that says less goes, of equals the older one. A short statement about
+    somebody goes where a later one beside it has another value of the same. ``decay`` lets what has faded to the tier
+    ``hidden`` go, too. Relevance falls with age and rises with each access.
+    """
+
+    name = "rules/1"
+
+    def __init__(self, decay: retention.Decay | None = None) -> None:
+        self._decay = None if decay is None else retention.checked(decay)
+
+    def __call__(self, memories: Sequence[AssessedMemory], /) -> list[Assessment]:
+        """An assessment of each memory, by it and its neighbours alone."""
+        return [self._assess(memory) for memory in memories]
+
+    def _assess(self, memory: AssessedMemory) -> Assessment:
+        days = memory.age / retention.DAY
+        used = 1 - 1 / (1 + len(memory.used))
+        relevance = round(0.4 + 0.3 * exp(-max(days, 0.0) / _HALF_LIFE_DAYS) + 0.3 * used, 6)
+        worth, reason = 1.0, ""
+        for other in memory.neighbours:
+            if other.relation == "same" and _goes_before(memory, other):
+                worth, reason = 0.1, f"{DUPLICATE}: {other.ref} says it, too"
+                break
+            if other.relation == "replacement" and other.since > memory.since:
+                worth, reason = 0.2, f"{SUPERSEDED}: {other.ref} says what is so now"
+        if not reason and memory.rests_on_nothing:
+            worth, reason = 0.3, f"{STALE}: what it was derived from has ended"
+        if not reason and self._decay is not None and self._decay.tier(memory.retention) == "hidden":
+            worth, reason = 0.4, f"{FADED}: it is old and was not used"
+        return Assessment(memory.ref, round(worth * relevance, 6), bool(reason), reason)
+
+
+def _goes_before(memory: AssessedMemory, other: Neighbour) -> bool:
+    """Which of two that say the same goes: the shorter, then the older, then the one of the lower reference."""
+    own = (len(memory.content) > len(other.content), memory.since, memory.ref)
+    return own < (len(other.content) > len(memory.content), other.since, other.ref)
+
+
+def checked(given: Iterable[object], memories: Sequence[AssessedMemory]) -> list[Assessment]:
+    """What an assessor said, one of each memory in their order, if it can be recorded.
+
+    Raises:
+        InputError: it did not answer with one assessment of each, or one of them is not what it should be.
+    """
+    said = {each.ref: each for each in limits.checked_list(given, "assessments") if isinstance(each, Assessment)}
+    missing = [memory.ref for memory in memories if memory.ref not in said]
+    if missing:
+        raise errors.InputError(f"The assessor said nothing of {missing[0][:12]}", "Let it say something of each")
+    return [_plain(said[memory.ref], memory) for memory in memories]
+
+
+def _plain(said: Assessment, memory: AssessedMemory) -> Assessment:
+    relevance = said.relevance
+    if limits.checked_amount(relevance, "a relevance") > 1:
+        raise errors.InputError(f"A relevance is {errors.shown(relevance)}", "Give a number from 0 to 1")
+    limits.checked_flag(said.deprecate, "deprecate")
+    reason = limits.checked_text(said.reason, "a reason", limits.MAX_REASON_BYTES)[:MAX_REASON_CHARACTERS]
+    tags = [limits.checked_text(each, "a tag", limits.MAX_LABEL_BYTES, empty=False) for each in _listed(said.tags)]
+    metadata: dict[str, Any] = dict(said.metadata)
+    limits.checked_record(metadata, "metadata")
+    known = {each.ref for each in memory.neighbours}
+    related: list[tuple[str, str]] = []
+    for other, kind in _listed(said.related):
+        if kind not in RELATIONS:
+            raise errors.InputError(f"A relation is {errors.shown(kind)}", f"Give one of: {', '.join(RELATIONS)}")
+        if other in known:  # Of what it was not shown it can know nothing.
+            related.append((other, kind))
+    return Assessment(
+        memory.ref,
+        round(float(relevance), 6),
+        said.deprecate,
+        reason,
+        tuple(dict.fromkeys(tags))[:MOST_TAGS],
+        metadata,
+        tuple(dict.fromkeys(related))[:MOST_RELATED],
+    )
+
+
+def _listed(values: Any) -> list[Any]:
+    return limits.checked_list(values, "what an assessor said")

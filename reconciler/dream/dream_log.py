@@ -1,0 +1,244 @@
+"""What Dream State keeps in the log: its reports, how far they got, and what was said of each memory.
+
+A run has one report, a world in ``Dreams``. Before it ends, each memory that was judged is joined to it by an edge that
+holds the assessment, so that a run that was killed asks nobody twice, and an erasure of the memory takes what was said
+of it. What is written last is its text, and the cursor from which the next run goes on. The text names memories by
+their references and reasons by their kind: nothing that they say is in it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from worlddb.log.model import events as ev
+from worlddb.log.model import hashing, ids
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply import log_marks
+from worlddb.projections.tables.consolidation.interior_witness import AUTHOR as CONSOLIDATION
+from worlddb.projections.tables.storage import rows, schema
+from worlddb.reconciler.background import reclustering
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.dream.assessor import WHYS, Assessment
+from worlddb.reconciler.transaction import context
+
+AUTHOR: Final = "worlddb.dream"
+REPORT: Final = "DreamReport"
+ASSESSED: Final = "relates_to"
+"""The type of the edges from a report to what was judged: one that nothing else follows from."""
+_HOME: Final = f"{AUTHOR}/reports"
+_BY_ITSELF: Final = frozenset({AUTHOR, CONSOLIDATION, reclustering.AUTHOR})
+"""Whose commits are no news to it."""
+_RESTING: Final = ("derived_from", "depends_on", "created_from")
+
+Cursor = tuple[int, int]
+"""A commit, and the last node of those that it touched that was judged."""
+
+
+class Report(NamedTuple):
+    """A report as it is in the log. ``through`` is the commit up to which its run looks."""
+
+    node: int
+    ref: bytes
+    number: int
+    start: Cursor
+    through: int
+    ratio: str
+    cursor: Cursor | None
+    """How far it came, once it has ended."""
+
+
+class Judged(NamedTuple):
+    """A memory that was judged: the version, what was said, and up to where it had been touched."""
+
+    node: int
+    version: int
+    said: Assessment
+    touched: int
+
+
+def home_of(ctx: context.Context, log: LmdbLog) -> int | None:
+    """The world that contains all reports, if there is one."""
+    return ctx.tables.node_of(ids.Lineage(hashing.keyed_lineage(log_marks.secret_of(log), _HOME.encode())))
+
+
+def last_reports(ctx: context.Context, log: LmdbLog) -> tuple[Report | None, Report | None]:
+    """The report of the run that has not ended, if there is one, and the newest of those that have.
+
+    One whose texts were erased is passed over.
+    """
+    home, is_open = home_of(ctx, log), None
+    for node in () if home is None else reversed(ctx.targets(home, schema.CONTAINS)):
+        body = ctx.body(node)
+        said = {} if body is None else ctx.properties_of(node, ctx.tables.node(node).versions)
+        if body is None or body.type != REPORT or "start" not in said:
+            continue
+        cursor = said.get("cursor")
+        start, ended = _cursor(said["start"]), None if cursor is None else _cursor(cursor)
+        report = Report(
+            node, ctx.lineage(node), int(said["number"]), start, int(said["through"]), str(said["ratio"]), ended
+        )
+        if ended is not None:
+            return is_open, report
+        is_open = is_open or report
+    return is_open, None
+
+
+def _cursor(said: Sequence[Any]) -> Cursor:
+    return int(said[0]), int(said[1])
+
+
+def begun(number: int, start: Cursor, through: int, ratio: str, home: bytes | None) -> list[cmd.Command]:
+    """The commands that begin a report, the last of which makes it.
+
+    The world that contains all reports is deprecated: nobody sums up what they say.
+    """
+    made: list[cmd.Command] = []
+    if home is None:
+        made.append(cmd.Create(type="Dreams", name="Dreams", key=_HOME, resolve=False, why="reports of Dream State"))
+        made.append(cmd.Deprecate(ref=0, why="it is not a memory"))
+    report = cmd.Create(
+        type=REPORT,
+        name=f"Dream {number}",
+        world=0 if home is None else home,
+        key=f"{AUTHOR}/report/{number}",
+        properties={"number": number, "start": list(start), "through": through, "ratio": ratio},
+        resolve=False,
+    )
+    return [*made, report]
+
+
+def kept(report: cmd.Ref, world: bytes, judged: Judged) -> cmd.Link:
+    """The command that keeps what was said of a memory, in an edge that is at home in the report."""
+    said = judged.said
+    properties: dict[str, Any] = {
+        "relevance": said.relevance,
+        "deprecate": said.deprecate,
+        "version": judged.version,
+        "touched": judged.touched,
+    }
+    more = {
+        "reason": said.reason,
+        "tags": list(said.tags),
+        "metadata": dict(said.metadata),
+        "related": [list(each) for each in said.related],
+    }
+    properties |= {name: value for name, value in more.items() if value}
+    return cmd.Link(source_ref=report, type=ASSESSED, target_ref=world, home=report, properties=properties)
+
+
+def judged_in(ctx: context.Context, report: int) -> Iterator[Judged]:
+    """What was said of each memory in a report, in the order of the log; of erased ones nothing."""
+    for edge in ctx.edges(report, ASSESSED):
+        found = ctx.kept_properties(edge)
+        if found is not None and "relevance" in found:
+            related = tuple((str(ref), str(kind)) for ref, kind in found.get("related", ()))
+            metadata: Mapping[str, str] = found.get("metadata", {})
+            said = Assessment(
+                ctx.lineage(edge.target).hex(),
+                float(found["relevance"]),
+                bool(found["deprecate"]),
+                str(found.get("reason", "")),
+                tuple(found.get("tags", ())),
+                metadata,
+                related,
+            )
+            yield Judged(edge.target, int(found["version"]), said, int(found["touched"]))
+
+
+# -- what has happened since
+
+
+_OF_A_MEMORY: Final = (ev.Created, ev.Revised, ev.Restated, ev.Filled, ev.Tagged, ev.Pinned, ev.Deprecated)
+_OF_A_BASIS: Final = (ev.Closed, ev.Lost, ev.Ended, ev.Voided)
+_KINDS: Final[frozenset[type[ev.Event]]] = frozenset((*_OF_A_MEMORY, *_OF_A_BASIS, ev.Linked))
+
+
+def touched_since(log: LmdbLog, tables: rows.Tables, start: Cursor, through: int) -> tuple[dict[int, int], int]:
+    """The worlds that others touched after a cursor and up to a commit, each with the last commit; how many events."""
+    found: dict[int, int] = {}
+    count = 0
+    resting = [code for code in map(tables.type_code, _RESTING) if code is not None]
+    for seq in range(max(start[0], 1), through + 1):
+        if log.header(seq).author in _BY_ITSELF:
+            continue
+        for event in log.some_events(seq, _KINDS):
+            count += seq > start[0]
+            for node in _touched(tables, event, resting):
+                if (seq, node) > start:
+                    found[node] = seq
+    return found, count
+
+
+def _touched(tables: rows.Tables, event: ev.AnyEvent, resting: Sequence[int]) -> Iterator[int]:
+    ends: tuple[bytes, ...] = ()
+    if isinstance(event, ev.Linked):
+        ends = () if event.type == schema.CONTAINS else (event.source, event.target)
+    elif isinstance(event, _OF_A_MEMORY):
+        ends = (event.lineage,)
+    elif isinstance(event, _OF_A_BASIS) and (basis := tables.node_of(event.lineage)) is not None:
+        for code in resting:
+            yield from (place.source for place, _ in tables.incoming(basis, code))
+    yield from (node for node in map(tables.node_of, ends) if node is not None)
+
+
+# -- the text of a report
+
+
+class Told(NamedTuple):
+    """What a report tells. ``said`` has what was said of each memory, ``done`` references by what was done."""
+
+    number: int
+    seen: int
+    assessed: int
+    left: int
+    protected: int
+    ratio: str
+    most: int
+    said: Mapping[str, Assessment]
+    done: Mapping[str, Sequence[str]]
+    failed: Sequence[tuple[str, str]]
+    cursor: Cursor
+    assessor: str
+    allow_published: bool
+
+
+_MOST_LISTED: Final = 200
+_TITLES: Final = {
+    "deprecated": "Deprecated",
+    "held_back": "Held back by the breaker",
+    "labelled": "Labels added",
+    "updated": "Metadata updated",
+    "related": "Relations drawn",
+}
+
+
+def markdown(told: Told) -> str:
+    """The text of a report, in Markdown."""
+    held = len(told.done["held_back"])
+    breaker = f"tripped: {held} more were recommended" if held else "did not trip"
+    lines = [
+        f"# Dream {told.number}",
+        "",
+        f"**Events:** {told.seen} | **Assessed:** {told.assessed} by {told.assessor} | **Left:** {told.left}",
+        f"**Breaker:** at most {told.most} deprecations, a share of {told.ratio}; it {breaker}",
+        f"**Protected:** {told.protected} pinned or published memories were left alone",
+    ]
+    if told.allow_published:
+        lines.append("**Published memories were not protected in this run.**")
+    for kind, title in _TITLES.items():
+        refs = told.done[kind]
+        if refs:
+            lines += ["", f"## {title} ({len(refs)})", ""]
+            lines += (f"- `{ref}`{_why(kind, told.said.get(ref))}" for ref in refs[:_MOST_LISTED])
+            lines += [f"- and {len(refs) - _MOST_LISTED} more"] if len(refs) > _MOST_LISTED else []
+    if told.failed:
+        lines += ["", f"## Failed ({len(told.failed)})", ""]
+        lines += (f"- `{ref}`" if ref else "- the assessor" for ref, _ in told.failed[:_MOST_LISTED])
+    return "\n".join([*lines, "", "## Cursor", "", f"`{told.cursor[0]}:{told.cursor[1]}`", ""])
+
+
+def _why(kind: str, said: Assessment | None) -> str:
+    """Why something was done, in words that hold nothing of what the memory says."""
+    if said is None or kind not in ("deprecated", "held_back"):
+        return ""
+    why = said.reason.partition(":")[0]
+    return f", relevance {said.relevance:g}, {why if why in WHYS else 'as the assessor says'}"

@@ -1,0 +1,553 @@
+"""Dream State: judge what was touched since the last run, and put out of sight what is not worth a look any more.
+
+It runs under the store's lease for background work. A run has a fixed end, the commit at which it began. Memories are
+judged some at a time, outside of any transaction, and what was said of them is a commit; then the guards decide what of
+it is done; then that is done, some memories at a time; then the report is written, and with it how far the run came.
+Each step finds out what is done already, so a run that was killed anywhere is continued by the next one.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from math import floor, isfinite
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from worlddb.log.model import blobs, codec, errors, ids
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply import mark_rows
+from worlddb.projections.tables.dream import retention
+from worlddb.projections.tables.names.canonical import name_digest
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.storage import schema
+from worlddb.reconciler.background import reclustering, worker
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands import outcome
+from worlddb.reconciler.dream import assessor, dream_log, neighbours
+from worlddb.reconciler.dream.dream_log import AUTHOR, Judged, Report
+from worlddb.reconciler.pipeline import Writer, execute
+from worlddb.reconciler.transaction import context, inputs
+
+LOOKED_AT_ONCE: Final = 1_024
+"""How many memories are looked up in one read transaction, at least a batch."""
+DONE_AT_ONCE: Final = 32
+"""What is done about so many memories is one commit."""
+MOST_TOLD: Final = 200
+
+Progress = Callable[[str, int, int], object]
+
+
+class Dreamt(NamedTuple):
+    """What a run of Dream State did, or (``dry_run``) would do; ``report`` is the reference of the world that tells it.
+
+    ``seen`` counts the events since the last run, ``assessed`` the memories that were judged. ``deprecated``,
+    ``labelled``, ``updated`` and ``related`` are the references of those that were put out of sight, got labels or
+    metadata, or were joined to others. ``held_back`` are those that the breaker, which ``tripped``, kept in sight;
+    ``halted``: nothing was done for that. ``protected`` counts those that are pinned or published and were left alone.
+    ``failed`` are (reference, why) of what was refused; one with an empty reference says why the assessor said
+    nothing. ``left`` counts memories that are due and were not judged. ``busy``: another process is at it.
+    """
+
+    report: str = ""
+    seen: int = 0
+    assessed: int = 0
+    deprecated: tuple[str, ...] = ()
+    labelled: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+    held_back: tuple[str, ...] = ()
+    protected: int = 0
+    tripped: bool = False
+    halted: bool = False
+    failed: tuple[tuple[str, str], ...] = ()
+    left: int = 0
+    events: int = 0
+    commits: int = 0
+    dry_run: bool = False
+    stopped: bool = False
+    busy: bool = False
+
+
+class Wanted(NamedTuple):
+    """What is asked of a run. ``valid`` is its valid time, ``ratio`` the share that may be deprecated."""
+
+    valid: int
+    assessor: assessor.Assessor
+    dry_run: bool
+    batch_size: int
+    ratio: Fraction
+    allow_published: bool
+    halt: bool
+    decay: retention.Decay | None
+    relate: neighbours.Relate
+    progress: Progress | None = None
+    stopped: Callable[[], bool] = lambda: False
+
+
+def ratio_of(given: object) -> Fraction:
+    """A share from 0.1 to 0.9, exactly as it is written.
+
+    Raises:
+        InputError: it is something else.
+    """
+    is_number = isinstance(given, int | float) and not isinstance(given, bool) and isfinite(given)
+    found = Fraction(str(given)) if is_number else None
+    if found is None or not Fraction("0.1") <= found <= Fraction("0.9"):
+        raise errors.InputError(
+            f"max_deprecation_ratio is {errors.shown(given)}", "Give the share that may be deprecated, from 0.1 to 0.9"
+        )
+    return found
+
+
+def dream(writer: Writer, wanted: Wanted) -> Dreamt:
+    """Go on with the run that did not end, if there is one, and judge what was touched since."""
+    writer.env.refuse_replaced()
+    if wanted.dry_run:
+        return _Run(writer, wanted).run()
+    with worker.background_lease(writer.env.folder) as leased:
+        if not leased:
+            return Dreamt(busy=True)
+        run = _Run(writer, wanted)
+        done = run.run()
+        if run.continued and not (done.stopped or done.halted or done.failed):
+            # What was touched since the one that was killed began has a report of its own.
+            further = _Run(writer, wanted).run()
+            if further.report or further.left:
+                return further._replace(events=done.events + further.events, commits=done.commits + further.commits)
+        return done
+
+
+class _Due(NamedTuple):
+    """What a run is about: the report that it goes on with, the last one that ended, and what was touched since.
+
+    It looks from a cursor on, up to a commit.
+    """
+
+    report: Report | None
+    ended: Report | None
+    start: dream_log.Cursor
+    through: int
+    touched: dict[int, int]
+    seen: int
+
+
+class _Action(NamedTuple):
+    """Something that is to be done about a memory: what kind it is of, and the command."""
+
+    kind: str
+    node: int
+    ref: str
+    command: cmd.Command
+
+
+class _Plan(NamedTuple):
+    """What the guards let through: what is deprecated, what is not for the breaker, and what else is done."""
+
+    judged: tuple[Judged, ...]
+    deprecated: tuple[Judged, ...]
+    held_back: tuple[Judged, ...]
+    enriched: tuple[Judged, ...]
+
+
+class _Run:
+    def __init__(self, writer: Writer, wanted: Wanted) -> None:
+        self._writer = writer._replace(author=AUTHOR, group=None)
+        self._wanted = wanted
+        self._known: neighbours.Known = {}
+        self._events = self._commits = self._protected = 0
+        self._failed: dict[tuple[str, str], None] = {}
+        self.continued = False
+
+    def run(self) -> Dreamt:
+        """Judge, guard, act, report."""
+        due = self._due()
+        self.continued = due.report is not None
+        nodes, touched = self._pending(due)
+        done = Dreamt(seen=due.seen)
+        if not nodes and not self.continued:
+            return self._told(done)
+        judged, report, is_whole = self._judge(due, nodes)
+        heard = {each.node for each in judged}
+        unheard = [] if is_whole else [node for node in nodes if node not in heard]
+        done = done._replace(left=len(unheard), assessed=len(judged))
+        if self._wanted.stopped() or (report is None and not judged):
+            return self._told(done)
+        with self._writer.env.read() as txn:
+            ctx, moment = self._read(txn)
+            plan = self._plan(ctx, moment, judged if report is None else dream_log.judged_in(ctx, report.node))
+        gone, held = ([each.said.ref for each in some] for some in (plan.deprecated, plan.held_back))
+        done = done._replace(assessed=len(plan.judged), held_back=tuple(held), tripped=bool(held))
+        if done.tripped and self._wanted.halt:
+            return self._told(done._replace(halted=True))
+        acted = self._act(plan)
+        deprecated, labelled, updated, related = (tuple(refs) for refs in acted.values())
+        done = done._replace(deprecated=deprecated, labelled=labelled, updated=updated, related=related)
+        assert self._failed or self._wanted.stopped() or len(done.deprecated) == len(gone), "nothing is left out unsaid"
+        if report is None or self._wanted.stopped():
+            return self._told(done)
+        first = next((node for node in unheard if touched[node]), None)
+        cursor = (due.through + 1, -1) if first is None else max((touched[first], first - 1), due.start)
+        return self._told(self._report(report, plan, done, cursor))
+
+    def _told(self, done: Dreamt) -> Dreamt:
+        return done._replace(
+            failed=tuple(self._failed)[:MOST_TOLD],
+            events=self._events,
+            commits=self._commits,
+            protected=self._protected,
+            dry_run=self._wanted.dry_run,
+            stopped=self._wanted.stopped(),
+        )
+
+    def _tell(self, what: str, done: int, total: int) -> None:
+        if self._wanted.progress is not None:
+            self._wanted.progress(what, done, total)
+
+    def _read(self, txn: Any) -> tuple[context.Context, asof.Moment]:
+        ctx = reclustering.reading(self._writer, txn)
+        return ctx, asof.Moment(ctx.draft.log.head().seq, self._wanted.valid)
+
+    # -- what is due
+
+    def _due(self) -> _Due:
+        with self._writer.env.read() as txn:
+            ctx, _ = self._read(txn)
+            log = LmdbLog(txn)
+            report, ended = dream_log.last_reports(ctx, log)
+            start, through = (0, -1), log.head().seq
+            if report is not None:
+                start, through = report.start, report.through
+            elif ended is not None and ended.cursor is not None:
+                start = ended.cursor
+            touched, seen = dream_log.touched_since(log, ctx.tables, start, through)
+            return _Due(report, ended, start, through, touched, seen)
+
+    def _pending(self, due: _Due) -> tuple[list[int], dict[int, int]]:
+        """The memories that are to be judged, in the order in which they are, and up to where each was touched.
+
+        What the breaker held back is judged again beside others, or by another share: not alone, again and again.
+        """
+        with self._writer.env.read() as txn:
+            ctx, moment = self._read(txn)
+            reach = neighbours.Reach(ctx, moment, self._wanted.relate, self._known)
+            touched = {node: seq for node, seq in due.touched.items() if reach.memory(node) is not None}
+            held = self._held_back(ctx, due, reach)
+            if self._wanted.decay is not None:
+                faded = (node for node in self._faded(ctx, reach, moment) if node not in held)
+                touched = dict.fromkeys(faded, 0) | touched
+            ratio = str(self._wanted.ratio) if due.report is None else due.report.ratio
+            if held and (touched or (due.ended is not None and due.ended.ratio != ratio)):
+                touched = dict.fromkeys(sorted(held), 0) | touched
+            free = {node: seq for node, seq in touched.items() if not self._is_kept(ctx, node, moment.seq)}
+            self._protected = len(touched) - len(free)
+            report = due.report
+            known = set() if report is None else {each.node for each in dream_log.judged_in(ctx, report.node)}
+            return sorted(free.keys() - known, key=lambda node: (free[node], node)), free
+
+    def _held_back(self, ctx: context.Context, due: _Due, reach: neighbours.Reach) -> set[int]:
+        """What the last run was told to deprecate and did not, and still is in sight as it was."""
+        if due.ended is None:
+            return set()
+        said = (each for each in dream_log.judged_in(ctx, due.ended.node) if each.said.deprecate)
+        return {each.node for each in said if (shown := reach.memory(each.node)) and shown.seen.number == each.version}
+
+    def _faded(self, ctx: context.Context, reach: neighbours.Reach, moment: asof.Moment) -> Iterator[int]:
+        for node in range(schema.ROOT_NODE + 1, ctx.tables.progress().next_node):
+            if reach.memory(node) is not None and self._retained(ctx, reach, node, moment).tier == "hidden":
+                yield node
+
+    def _retained(
+        self, ctx: context.Context, reach: neighbours.Reach, node: int, moment: asof.Moment
+    ) -> retention.Retained:
+        shown = reach.memory(node)
+        assert shown is not None, "asked of memories"
+        importance = ctx.properties_of(node, shown.seen.number).get(retention.IMPORTANCE)
+        decay = self._wanted.decay or retention.Decay()
+        return retention.retained(ctx.tables, node, shown.seen, importance, moment, decay)
+
+    def _is_kept(self, ctx: context.Context, node: int, seq: int) -> bool:
+        if mark_rows.is_pinned(ctx.tables, node, seq):
+            return True
+        return not self._wanted.allow_published and retention.is_published(ctx.tables, node, seq)
+
+    # -- judging
+
+    def _judge(self, due: _Due, nodes: list[int]) -> tuple[list[Judged], Report | None, bool]:
+        """Have memories judged, and keep what was said; false where the assessor failed, or it was stopped."""
+        judged: list[Judged] = []
+        report, done = due.report, 0
+        for memories, versions in self._looked_up(nodes):
+            if self._wanted.stopped():
+                return judged, report, False
+            try:
+                said = self._asked(memories)
+            except Exception as error:  # Whatever it is that somebody's assessor raises.
+                self._failed["", str(error) or type(error).__name__] = None
+                return judged, report, False
+            some = [
+                Judged(node, version, each, due.touched.get(node, 0))
+                for (node, version), each in zip(versions, said, strict=True)
+            ]
+            if not self._wanted.dry_run:
+                report = self._kept(due, report, some)
+            judged += some
+            done += len(some)
+            self._tell("judging", done, len(nodes))
+        return judged, report, True
+
+    def _asked(self, memories: Sequence[assessor.AssessedMemory]) -> list[assessor.Assessment]:
+        """What is said of memories; of what has faded that it has, where nothing else is said."""
+        said = assessor.checked(self._wanted.assessor(memories), memories)
+        decay = self._wanted.decay
+        if decay is None:
+            return said
+        return [
+            each
+            if each.deprecate or decay.tier(memory.retention) != "hidden"
+            else each._replace(deprecate=True, reason=f"{assessor.FADED}: it is old and was not used")
+            for each, memory in zip(said, memories, strict=True)
+        ]
+
+    def _looked_up(self, nodes: list[int]) -> Iterator[tuple[list[assessor.AssessedMemory], list[tuple[int, int]]]]:
+        """The memories by batches, with their versions; none is looked up before it is asked for."""
+        size = self._wanted.batch_size
+        at_once = max(LOOKED_AT_ONCE // size, 1) * size
+        for start in range(0, len(nodes), at_once):
+            with self._writer.env.read() as txn:
+                ctx, moment = self._read(txn)
+                reach = neighbours.Reach(ctx, moment, self._wanted.relate, self._known)
+                some = [node for node in nodes[start : start + at_once] if reach.memory(node) is not None]
+                found = [self._shown(ctx, reach, node, moment) for node in some]
+                versions = [(node, _shown(reach, node).seen.number) for node in some]
+            for first in range(0, len(found), size):
+                yield found[first : first + size], versions[first : first + size]
+
+    def _shown(
+        self, ctx: context.Context, reach: neighbours.Reach, node: int, moment: asof.Moment
+    ) -> assessor.AssessedMemory:
+        seen, body = _shown(reach, node)
+        retained = self._retained(ctx, reach, node, moment)
+        since = ctx.tables.node(node).t_create if seen.validity.start < 0 else seen.validity.start
+        return assessor.AssessedMemory(
+            ctx.lineage(node).hex(),
+            body.type,
+            body.name,
+            body.content,
+            seen.validity.start,
+            moment.valid - since,
+            retained.accesses,
+            retained.retention,
+            _rests_on_nothing(ctx, node, moment),
+            tuple(_labels(ctx, node)),
+            reach.of(node),
+        )
+
+    def _kept(self, due: _Due, report: Report | None, some: Sequence[Judged]) -> Report:
+        """Write what was said of some memories, and first of all the report, if it is not begun."""
+        begun: list[cmd.Command] = []
+        with self._writer.env.read() as txn:
+            ctx, _ = self._read(txn)
+            home = dream_log.home_of(ctx, LmdbLog(txn))
+            worlds = [ctx.lineage(each.node) for each in some]
+            if report is None:
+                number = 1 if home is None else 1 + len(ctx.targets(home, schema.CONTAINS))
+                around = None if home is None else ctx.lineage(home)
+                begun = dream_log.begun(number, due.start, due.through, str(self._wanted.ratio), around)
+            at: cmd.Ref = len(begun) - 1 if report is None else ctx.lineage(report.node)
+        said = [dream_log.kept(at, world, each) for world, each in zip(worlds, some, strict=True)]
+        if self._attempted([*begun, *said]) is None:
+            return report or self._begun()
+        if begun:
+            self._commit(begun).raise_if_refused()
+        report = report or self._begun()
+        for each, world in zip(said, worlds, strict=True):
+            why = self._attempted([msgspec.structs.replace(each, source_ref=report.ref, home=report.ref)])
+            if why is not None:
+                self._failed[world.hex(), why] = None
+        return report
+
+    def _begun(self) -> Report:
+        with self._writer.env.read() as txn:
+            ctx, _ = self._read(txn)
+            report, _ = dream_log.last_reports(ctx, LmdbLog(txn))
+        assert report is not None, "it was begun"
+        return report
+
+    # -- guarding
+
+    def _plan(self, ctx: context.Context, moment: asof.Moment, judged: Any) -> _Plan:
+        """What of what was said is done: nothing about what is kept or was changed, no more than the breaker lets."""
+        reach = neighbours.Reach(ctx, moment, self._wanted.relate, self._known)
+        every = tuple(judged)
+        known = [each for each in every if self._may_touch(ctx, reach, each, moment)]
+        condemned = sorted(
+            (each for each in known if each.said.deprecate), key=lambda each: (each.said.relevance, each.node)
+        )
+        most = floor(self._wanted.ratio * len(every))
+        gone = {each.node for each in condemned[:most]}
+        enriched = tuple(each for each in known if not each.said.deprecate)
+        return _Plan(every, tuple(each for each in known if each.node in gone), tuple(condemned[most:]), enriched)
+
+    def _may_touch(self, ctx: context.Context, reach: neighbours.Reach, each: Judged, moment: asof.Moment) -> bool:
+        """False of what is kept, or says something else by now; what this run has done already stays planned."""
+        if self._is_kept(ctx, each.node, moment.seq):
+            return False
+        tables = ctx.tables
+        ours = next(iter(reversed(list(mark_rows.deprecations(tables, each.node)))), None)
+        if ours is not None and ours.is_set:
+            return ctx.draft.log.header(ours.seq).author == AUTHOR
+        shown = reach.memory(each.node)
+        if shown is None:
+            return False
+        return shown.seen.number == each.version or ctx.draft.log.header(shown.seen.row.seq).author == AUTHOR
+
+    # -- acting
+
+    def _act(self, plan: _Plan) -> dict[str, dict[str, None]]:
+        """Do what is planned, some memories at a time; the references of those about which each kind of it was done."""
+        acted: dict[str, dict[str, None]] = {"deprecated": {}, "labelled": {}, "updated": {}, "related": {}}
+        gone = {each.node for each in plan.deprecated}
+        every = (*plan.deprecated, *plan.enriched)
+        for start in range(0, len(every), DONE_AT_ONCE):
+            if self._wanted.stopped():
+                break
+            some = every[start : start + DONE_AT_ONCE]
+            with self._writer.env.read() as txn:
+                ctx, moment = self._read(txn)
+                actions = [action for each in some for action in self._actions(ctx, each, gone, moment)]
+                undone = [action for action in actions if not _is_done(ctx, action)]
+                look = self._look(ctx, moment, {action.node for action in undone})
+            refused = set() if self._wanted.dry_run or not undone else self._done(undone, look)
+            for action in actions:
+                if id(action) not in refused:
+                    acted[action.kind][action.ref] = None
+            self._tell("acting", start + len(some), len(every))
+        return acted
+
+    def _look(self, ctx: context.Context, moment: asof.Moment, nodes: set[int]) -> inputs.Look:
+        refs = tuple(ctx.lineage(node) for node in sorted(nodes))
+        return inputs.Look(*moment, refs, free=refs, published=self._wanted.allow_published)
+
+    def _done(self, actions: Sequence[_Action], look: inputs.Look) -> set[int]:
+        """Do some things as one commit, or, if that is refused, each by itself; those that were refused."""
+        if self._attempted([each.command for each in actions], look) is None:
+            return set()
+        refused: set[int] = set()
+        for each in actions:
+            with self._writer.env.read() as txn:
+                ctx, moment = self._read(txn)
+                ref = ctx.lineage(each.node)
+                again = self._look(ctx, moment, {each.node})
+            why = self._attempted([each.command], again)
+            if why is not None:
+                self._failed[ref.hex(), why] = None
+                refused.add(id(each))
+        return refused
+
+    def _attempted(self, commands: Sequence[cmd.Command], look: inputs.Look | None = None) -> str | None:
+        """Why commands were refused; nothing if they were not."""
+        try:
+            receipt = self._commit(commands, look)
+        except errors.InputError as error:
+            return error.message
+        return None if receipt else str(receipt.outcome)
+
+    def _commit(self, commands: Sequence[cmd.Command], look: inputs.Look | None = None) -> outcome.Receipt:
+        receipt = execute(self._writer, commands, None, None, look)
+        if receipt:
+            self._events += receipt.events
+            self._commits += receipt.events > 0
+        return receipt
+
+    def _actions(self, ctx: context.Context, each: Judged, gone: set[int], moment: asof.Moment) -> Iterator[_Action]:
+        ref, said = ctx.lineage(each.node), each.said
+        if each.node in gone:
+            yield _Action("deprecated", each.node, said.ref, cmd.Deprecate(ref=ref, why=said.reason))
+            return
+        if said.tags:
+            yield _Action("labelled", each.node, said.ref, cmd.Label(ref=ref, labels=said.tags))
+        current = ctx.properties_of(each.node, ctx.tables.node(each.node).versions)
+        texts = {name: text for name, text in said.metadata.items() if isinstance(current.get(name, ""), str)}
+        if texts:
+            yield _Action("updated", each.node, said.ref, cmd.Revise(ref=ref, properties=current | texts))
+        for other, kind in said.related:
+            node = ctx.tables.node_of(ids.Lineage(bytes.fromhex(other)))
+            if node is not None and node not in gone and not self._is_kept(ctx, node, moment.seq):
+                key = f"{AUTHOR}/{kind}/{ref.hex()}/{other}"
+                target = ctx.lineage(node)
+                yield _Action(
+                    "related", each.node, said.ref, cmd.Link(source_ref=ref, type=kind, target_ref=target, key=key)
+                )
+
+    # -- reporting
+
+    def _report(self, report: Report, plan: _Plan, done: Dreamt, cursor: dream_log.Cursor) -> Dreamt:
+        """Write the text of a report, and how far the run came: the last step."""
+        told = dream_log.Told(
+            report.number,
+            done.seen,
+            done.assessed,
+            done.left,
+            self._protected,
+            str(float(self._wanted.ratio)),
+            floor(self._wanted.ratio * len(plan.judged)),
+            {each.said.ref: each.said for each in plan.judged},
+            {kind: getattr(done, kind) for kind in ("deprecated", "held_back", "labelled", "updated", "related")},
+            tuple(self._failed),
+            cursor,
+            _name(self._wanted.assessor),
+            allow_published=self._wanted.allow_published,
+        )
+        properties: dict[str, Any] = {
+            "number": report.number,
+            "start": list(report.start),
+            "through": report.through,
+            "ratio": str(self._wanted.ratio),
+            "cursor": list(cursor),
+        }
+        source = {"by": AUTHOR, "assessor": _name(self._wanted.assessor)}
+        revision = cmd.Revise(ref=report.ref, content=dream_log.markdown(told), properties=properties, source=source)
+        self._commit([revision]).raise_if_refused()
+        return done._replace(report=report.ref.hex())
+
+
+def _shown(reach: neighbours.Reach, node: int) -> neighbours.Shown:
+    found = reach.memory(node)
+    assert found is not None, "asked of memories"
+    return found
+
+
+def _name(given: assessor.Assessor) -> str:
+    names = (getattr(given, each, None) for each in ("name", "__name__"))
+    return next((name for name in names if isinstance(name, str)), type(given).__name__)
+
+
+def _labels(ctx: context.Context, node: int) -> Iterator[str]:
+    for _, row in mark_rows.names_of(ctx.tables, mark_rows.LABELS, node):
+        if row.removed == schema.LIVE:
+            stored = ctx.draft.log.blob(row.seq, row.details)
+            found = None if stored is None else codec.decode_blob(stored, row.seq)
+            if isinstance(found, blobs.Details):
+                yield found.aliases[row.position]
+
+
+def _rests_on_nothing(ctx: context.Context, node: int, moment: asof.Moment) -> bool:
+    """True of what was made of something, none of which holds any more."""
+    bases = [target for name in ("derived_from", "created_from") for target in ctx.targets(node, name)]
+    return bool(bases) and all(asof.version_at(ctx.tables, each, moment) is None for each in bases)
+
+
+def _is_done(ctx: context.Context, action: _Action) -> bool:
+    """True of what a run before did, or what is so already: nothing is written for it."""
+    command, node, seq = action.command, action.node, ctx.draft.head.seq
+    match command:
+        case cmd.Deprecate():
+            return mark_rows.is_deprecated(ctx.tables, node, seq)
+        case cmd.Label():
+            return mark_rows.has_labels(ctx.tables, node, [name_digest(each) for each in command.labels], seq)
+        case cmd.Revise():
+            return ctx.properties_of(node, ctx.tables.node(node).versions) == command.properties
+        case cmd.Link(target_ref=bytes() as target):
+            return any(ctx.lineage(each) == target for each in ctx.targets(node, command.type))
+        case _:
+            return False

@@ -1,0 +1,145 @@
+"""``worlddb dream``: judge what was touched since the last time, and put out of sight what is not worth a look."""
+
+import os
+from typing import Final
+
+import worlddb
+from worlddb import Database, Decay, EndpointAssessor
+from worlddb.tools.cli.base import BUSY, DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+
+_KEY: Final = "WORLDDB_ASSESSOR_KEY"
+TRIPPED: Final = 1
+"""The exit code of a run whose breaker tripped: somebody should look at its report."""
+_SHOWN: Final = 20
+
+
+def _arguments(parser: Parser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be done")
+    parser.add_argument(
+        "--max-ratio",
+        metavar="SHARE",
+        type=float,
+        default=0.5,
+        help="deprecate at most this share of what is judged, 0.1 to 0.9 (default: %(default)s)",
+    )
+    parser.add_argument("--halt", action="store_true", help="do nothing at all where more is recommended than that")
+    parser.add_argument(
+        "--allow-published", action="store_true", help="also deprecate what has the tag published; never what is pinned"
+    )
+    parser.add_argument(
+        "--half-life", metavar="DAYS", type=float, help="also deprecate what has faded, at this half-life (default: none)"
+    )
+    parser.add_argument(
+        "--batch", metavar="N", type=arguments.count, default=20, help="judge so many at a time (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--assessor",
+        metavar="MODEL@URL",
+        help=f"let a model judge, behind an endpoint whose key is in {_KEY} (default: rules, no model)",
+    )
+    parser.add_argument(
+        "--interface", choices=("openai", "anthropic"), default="openai", help="the endpoint's (default: %(default)s)"
+    )
+    parser.add_argument("--max-calls", metavar="N", type=arguments.count, help="ask the model at most N times")
+    parser.add_argument("--max-tokens", metavar="N", type=arguments.count, help="let it take at most N tokens")
+    arguments.add_author(parser)
+
+
+def _dream(args: Namespace, out: Output) -> int:
+    assessor = _assessor_of(args)
+    decay = None if args.half_life is None else Decay(half_life_days=args.half_life)
+    with stores.existing(args, author=args.author) as db:
+        with out.progress("Dreaming") as report:
+            done = db.dream(
+                assessor,
+                dry_run=args.dry_run,
+                batch_size=args.batch,
+                max_deprecation_ratio=args.max_ratio,
+                allow_published=args.allow_published,
+                halt=args.halt,
+                decay=decay,
+                progress=None if report is None else lambda what, step, total: report(step, total, what),
+            )
+        head = db.head()
+        asked = None if assessor is None else {"calls": assessor.calls, "tokens": assessor.tokens}
+        document = {**done._asdict(), "asked": asked, "seq": head.seq, "root": head.root}
+        names = _names(db, done.deprecated)
+
+    def write(page: Page) -> None:
+        if done.busy:
+            page.line("another process is at it, nothing was done")
+            return
+        if not done.assessed:
+            page.line("nothing was to be judged")
+        would = "would be " if done.dry_run else ""
+        said = [
+            (done.assessed, "judged"),
+            (len(done.deprecated), f"{would}deprecated"),
+            (len(done.labelled), f"{would}labelled"),
+            (len(done.updated), f"{would}updated"),
+            (len(done.related), f"{would}joined to others"),
+            (done.protected, "left alone, being pinned or published"),
+        ]
+        told = [f"{wire.plural(count, 'memory', 'memories')} {what}" for count, what in said if count]
+        if told:
+            page.line("; ".join(told))
+        for ref, name in names:
+            page.line((wire.short(ref), "ref"), f"  {name}")
+        if done.tripped:
+            rest = "nothing was done" if done.halted else "the others stay in sight"
+            page.line(f"the breaker tripped: {len(done.held_back)} more were recommended, and {rest}")
+        for ref, why in done.failed:
+            page.line((wire.short(ref) if ref else "assessor", "ref"), f"  failed: {why}")
+        if asked is not None:
+            page.line(f"the model was asked {asked['calls']} times and took {asked['tokens']:,} tokens")
+        if done.report:
+            page.line("report ", (wire.short(done.report), "ref"))
+        if done.left:
+            out.hint(f"{wire.plural(done.left, 'memory', 'memories')} are left: run it again.")
+
+    out.answer(document, write)
+    return BUSY if done.busy else TRIPPED if done.tripped else DONE
+
+
+def _counted(number: int) -> str:
+    return f"{number:,} {'memory' if number == 1 else 'memories'}"
+
+
+def _names(db: Database, refs: tuple[str, ...]) -> list[tuple[str, str]]:
+    view = db.view().revealing(deprecated=True)
+    worlds = (view.get(ref) for ref in refs[:_SHOWN])
+    return [(world.ref, wire.one_line(world.content or world.name, 60)) for world in worlds if world is not None]
+
+
+def _assessor_of(args: Namespace) -> EndpointAssessor | None:
+    if args.assessor is None:
+        if args.max_calls is not None or args.max_tokens is not None:
+            raise arguments.UsageError("A bound was given and no model", "Name one with --assessor MODEL@URL")
+        return None
+    model, at, url = args.assessor.partition("@")
+    if not (model and at and url):
+        raise arguments.UsageError(
+            f"--assessor names {args.assessor[:80]!r}", "Give MODEL@URL, such as qwen3:8b@http://localhost:11434/v1"
+        )
+    return worlddb.EndpointAssessor(
+        url,
+        model,
+        interface=args.interface,
+        key=os.environ.get(_KEY),
+        max_calls=args.max_calls,
+        max_tokens=args.max_tokens,
+    )
+
+
+COMMANDS = (
+    Command(
+        "dream",
+        "judge what is new, and put out of sight what is not worth a look",
+        _arguments,
+        _dream,
+        (
+            ("dream --dry-run", "what would be done, and nothing is"),
+            ("dream --max-ratio 0.2 --json", "for a program: what was done"),
+        ),
+    ),
+)
