@@ -184,6 +184,7 @@ class Database(WriteCalls):
         resolver: Thresholds | ByType | None,
         background: bool,
         consolidate: int | None,
+        dream: int | None = None,
         clock: Clock,
         entropy: Entropy,
         ontology: Ontology,
@@ -199,6 +200,7 @@ class Database(WriteCalls):
         self._ontology = ontology
         self._background = self._worker() if background else None
         self._min_age = consolidate
+        self._dream_after, self._dreamt = dream, 0
         self._slept: float | None = None
         self._looked_at = self._unindexed = 0
         self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
@@ -1128,7 +1130,7 @@ class Database(WriteCalls):
     def _keep_up_behind(self) -> bool:
         """Embed and recluster on the background thread; false if another process is doing it."""
         done = self._embed_behind() if self._models.any else True
-        return not self._recluster().busy and done and self._consolidate_behind()
+        return not self._recluster().busy and done and self._consolidate_behind() and self._dream_behind()
 
     def _consolidate_behind(self) -> bool:
         """Consolidate on the background thread if that is wanted and due; false if another process is doing it."""
@@ -1138,6 +1140,19 @@ class Database(WriteCalls):
             return True
         done = self.consolidate(min_age=timedelta(microseconds=self._min_age), stopped=self._background.stopped)
         self._slept = self._slept if done.busy else now
+        return not done.busy
+
+    def _dream_behind(self) -> bool:
+        """Dream on the background thread once there is enough new; false if another process is doing it."""
+        if self._dream_after is None or self._background is None:
+            return True
+        with self._reader.snapshot() as snapshot:
+            head = snapshot.log.head().seq
+            new = sum(snapshot.log.header(seq).event_count for seq in range(self._dreamt + 1, head + 1))
+        if new < self._dream_after:
+            return True
+        done = self.dream(stopped=self._background.stopped)
+        self._dreamt = self._dreamt if done.busy else self._reader.head()
         return not done.busy
 
     def _embed_behind(self) -> bool:
@@ -2009,6 +2024,7 @@ def open(
     resolver: Thresholds | ByType | None = None,
     background: bool = False,
     consolidate: timedelta | float | None = None,
+    dream: int | None = None,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
     edge_types: Iterable[EdgeHandler] = (),
@@ -2034,15 +2050,14 @@ def open(
             servers: one process of a store does it at a time, and the others see to it that it is done.
         consolidate: with ``background``, also sum up worlds of this age by the stand-in, infer edges and sweep: after a
             write, every ten minutes at most; see :meth:`Database.consolidate`.
+        dream: with ``background``, also :meth:`Database.dream`, once so many events are new to the handle.
         clock, entropy: where time and randomness come from; for tests and simulations.
         edge_types: the handlers of edge types of your own, for this process; see :meth:`Database.register`.
         tiebreaker: chooses between the contenders for one world, where ``ingest``, ``create(resolve="all")`` or
             :meth:`Database.recluster` finds some: a program, a person, a model. It is called before the store is
             locked, once for each world that has contenders; what it says is recorded.
-        redactor: finds personal data in place of the rules, in texts for worlds where :meth:`Database.guard` asks for
-            it; see :class:`EndpointRedactor`. It is called before the store is locked.
-        record_accesses: note what recalls of this handle find as used, for :class:`Decay`. A recall writes nothing: 256
-            of them are written after the next write, or when the store is closed; see :meth:`Database.accessed`.
+        redactor: finds personal data in place of the rules, before the lock; see :class:`EndpointRedactor`.
+        record_accesses: have what recalls of this handle find said to be used; see :meth:`Database.accessed`.
 
     Raises:
         NotAStore, NewerFormat, DamagedStore: what is there cannot be opened, and why.
@@ -2058,7 +2073,8 @@ def open(
         embedder=embedder,
         resolver=resolver,
         background=limits.checked_flag(background, "background"),
-        consolidate=_age(consolidate) if background or consolidate is None else _no_thread(),
+        consolidate=_age(consolidate) if background or consolidate is None else _no_thread("consolidate"),
+        dream=_limit(dream, "dream") if background or dream is None else _no_thread("dream"),
         clock=limits.checked_callable(clock, "clock", "now") or SystemClock(),
         entropy=limits.checked_callable(entropy, "entropy", "bytes") or SystemEntropy(),
         ontology=Ontology(DEFAULT_ONTOLOGY, edge_types),
@@ -2087,9 +2103,9 @@ def _age(age: timedelta | float | None) -> int | None:
     return times.parse_duration(age, "min_age")
 
 
-def _no_thread() -> NoReturn:
-    raise errors.InputError("consolidate was given without a thread for it", "Give background=True too")
+def _no_thread(what: str) -> NoReturn:
+    raise errors.InputError(f"{what} was given without a thread for it", "Give background=True too")
 
 
-def _limit(limit: int | None) -> int | None:
-    return None if limit is None else limits.checked_number(limit, "limit", 1, limits.HIGHEST_SEQ)
+def _limit(limit: int | None, what: str = "limit") -> int | None:
+    return None if limit is None else limits.checked_number(limit, what, 1, limits.HIGHEST_SEQ)

@@ -446,6 +446,10 @@ class Request(NamedTuple):
         if self.group is not None:
             limits.checked_number(self.group, "group", 1, MAX_K)
         limits.checked_number(self.neighbours, "neighbours", 0, MAX_K)
+        if self.decay is not None:
+            from worlddb.projections.tables.dream import retention
+
+            retention.checked(self.decay)
         for lane in self.lanes:
             if lane not in LANES:
                 raise errors.InputError(f"There is no lane {errors.shown(lane)}", f"Name some of: {', '.join(LANES)}")

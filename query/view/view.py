@@ -873,8 +873,7 @@ class View:
             asked: when it is asked, by which "last week" is understood; default: the view's valid time.
             during, overlaps: what is valid throughout a span (the answer says what it left out), or at some time of it.
             neighbours: of so many of the best hits of each lane, what an edge joins to them may be a hit too.
-            min_trust: only what is trusted so far: ``none``, ``low``, ``fair`` or ``full``, by the least of what was
-                said (``db.trust``) of a world and of all that it rests on. What nothing was said of is fully trusted.
+            min_trust: only what is trusted so far with all that it rests on: ``none``, ``low``, ``fair`` or ``full``.
             trust_weight: how much of a hit's score (0 to 1) no trust takes away; low two thirds of it, fair a third.
             min_confidence: leave out what is less likely than this (0 to 1) to answer, by the ``confidence`` of hits.
             about: only what refers to each of these persons and things (names or references), and they themselves.
@@ -889,20 +888,16 @@ class View:
         What ``about`` to ``until`` ask for has to hold for every hit: ``k`` are found if there are as many.
 
         Raises:
-            InputError: ``k`` or ``group`` is not between 1 and 10,000, ``neighbours`` not between 0 and 10,000,
-                ``trust_weight`` or ``min_confidence`` not from 0 to 1, or there is no such lane, fusion or trust.
+            InputError: a number is out of its bounds, or there is no such lane, fusion or trust.
         """
         question = Question(text, self.valid if asked is None else times.parse_time(asked, "asked"))
         choice = _choice(question, include_superseded, during, overlaps)
         limited = about, speaker, type, author, source, since, until, label, properties
         filters = None if all(each is None for each in limited) else Filters.of(*limited)
         what = question, world, k, exact, choice, _lanes(lanes), fusion, group, neighbours
-        fading = None if decay is None else _fading(decay, receipt=receipt)
-        request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries, fading)
+        request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries, decay)
         window = self._showing(include_expired, include_deprecated)
-        found = _receipted(include_superseded, limited, window, request) if receipt else recall(window, request)
-        window.reader.told_of_hits(found)
-        return found
+        return _recalled(include_superseded, limited, window, request, with_receipt=receipt)
 
     def receipts_of(self, ref: Any) -> list[receipted_recall.KeptReceipt]:
         """The receipts of recalls that the log keeps and that name a world, oldest first.
@@ -1101,24 +1096,26 @@ def _pinned(ref: Any) -> Kref | None:
     return None if found.artifact else found
 
 
+def _recalled(
+    include_superseded: bool | None, limited: tuple[Any, ...], window: Window, request: Request, *, with_receipt: bool
+) -> records.Recall:
+    found = _receipted(include_superseded, limited, window, request) if with_receipt else recall(window, request)
+    window.reader.told_of_hits(found)
+    return found
+
+
 def _receipted(
     include_superseded: bool | None, limited: tuple[Any, ...], window: Window, request: Request
 ) -> records.Recall:
     """An exact answer with its receipt; ``limited`` are the filters as they were given, in the order of a recall."""
     from worlddb.query.beliefs import receipted_recall
 
+    if request.decay is not None:
+        raise errors.InputError("A receipt was asked for of scores that fade", "Leave decay out, or the receipt")
     about, speaker, type, author, source, _, _, label, properties = limited
     texts = {"about": about, "speaker": speaker, "type": type, "author": author, "source": source, "label": label}
     texts["properties"] = properties
     return receipted_recall.with_receipt(window, request, include_superseded, texts, recall(window, request))
-
-
-def _fading(decay: Decay, *, receipt: bool) -> Decay:
-    from worlddb.projections.tables.dream import retention
-
-    if receipt:
-        raise errors.InputError("A receipt was asked for by a score that fades", "Leave decay out, or the receipt")
-    return retention.checked(decay)
 
 
 def _refuse_both(world: Any, include_ended: bool) -> None:

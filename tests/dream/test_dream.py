@@ -172,7 +172,7 @@ def test_what_others_do_to_a_memory_has_it_judged_again(db: Database) -> None:
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.5, 0.9])
-@pytest.mark.parametrize("count", [1, 9, 10])
+@pytest.mark.parametrize("count", [1, 10])
 def test_the_breaker_lets_a_share_go_the_least_relevant_first_and_trips_at_one_more(
     tmp_path: Path, ratio: float, count: int
 ) -> None:
@@ -424,6 +424,16 @@ def test_one_process_at_a_time_does_it(db: Database) -> None:
         return quiet(memories)
 
     assert db.dream(asks).assessed == 1 and inner[0].busy and inner[0].events == 0
+
+
+def test_a_handle_with_a_thread_dreams_behind_its_writes_once_there_is_enough(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        worlddb.open(tmp_path / "other", dream=1)
+    with worlddb.open(tmp_path / "store", embedder=None, background=True, dream=6) as db:
+        for count in (1, 2, 3):
+            facts(db, "The same thing, said over and over again.")
+            assert db.keep_up(wait_seconds=30) and db.background_error is None
+            assert len(deprecated(db)) == (1 if count == 3 else 0)
 
 
 @pytest.mark.parametrize(

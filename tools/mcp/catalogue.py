@@ -375,6 +375,15 @@ OPERATOR_TOOLS: Final[tuple[Tool, ...]] = (
         tool_results.Consolidation,
         write_tools.consolidate,
     ),
+    Tool(
+        "memory_dream",
+        "Judge the memory",
+        "Judge what is new, and put out of sight what is said twice, was replaced, or rests on nothing any more."
+        " Nothing is lost by it.",
+        tool_arguments.Dream,
+        tool_results.Dreamt,
+        write_tools.dream,
+    ),
 )
 """Tools that a server has only if its operator names their set; those that serve one world never have them."""
 

@@ -267,6 +267,16 @@ class Consolidate(Arguments, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=10_000, description="How many summaries are written at most.")] = 100
 
 
+class Dream(Arguments, kw_only=True):
+    """``memory_dream``."""
+
+    dry_run: Annotated[bool, Meta(description="Write nothing, and say what would be done.")] = False
+    max_deprecation_ratio: Annotated[
+        float, Meta(ge=0.1, le=0.9, description="The share of what is judged that may be put out of sight.")
+    ] = 0.5
+    halt: Annotated[bool, Meta(description="Do nothing at all where more than that is recommended.")] = False
+
+
 class ListScopes(Arguments):
     """``memory_list_scopes``."""
 

@@ -268,6 +268,25 @@ class Consolidation(msgspec.Struct, kw_only=True):
     busy: bool
 
 
+class Dreamt(msgspec.Struct, kw_only=True):
+    """What a dream did, or with ``dry_run`` would do; ``report`` is the id of the world that tells it.
+
+    ``deprecated`` are ids of memories that were put out of sight, ``held_back`` of those that the breaker kept, which
+    ``tripped``; ``protected`` counts what is pinned or published and was left alone, ``left`` what is still due.
+    """
+
+    report: str
+    assessed: int
+    deprecated: list[str]
+    held_back: list[str]
+    protected: int
+    tripped: bool
+    halted: bool
+    left: int
+    dry_run: bool
+    busy: bool
+
+
 class VersionEntry(msgspec.Struct, kw_only=True):
     """One version of a memory, or of one that it replaced or was replaced by; ``stale`` as a memory's."""
 

@@ -767,6 +767,28 @@ def working_clear(session: Session, given: tool_arguments.WorkingScope, call: Ca
     return tool_results.Buffered(messages=0)
 
 
+def dream(session: Session, given: tool_arguments.Dream, call: Call) -> tool_results.Dreamt:
+    """``memory_dream``, which asks no model; a server has it only if its operator says so."""
+    if session.world is not None:
+        raise InputError(
+            "One world is served here, and a dream goes over the whole store",
+            "An operator does it with `worlddb dream`",
+        )
+    done = session.db.dream(dry_run=given.dry_run, max_deprecation_ratio=given.max_deprecation_ratio, halt=given.halt)
+    return tool_results.Dreamt(
+        report=done.report,
+        assessed=done.assessed,
+        deprecated=list(done.deprecated),
+        held_back=list(done.held_back),
+        protected=done.protected,
+        tripped=done.tripped,
+        halted=done.halted,
+        left=done.left,
+        dry_run=done.dry_run,
+        busy=done.busy,
+    )
+
+
 def consolidate(session: Session, given: tool_arguments.Consolidate, call: Call) -> tool_results.Consolidation:
     """``memory_consolidate``, which asks no model; a server has it only if its operator says so."""
     if session.world is not None:

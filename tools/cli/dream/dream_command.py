@@ -27,7 +27,10 @@ def _arguments(parser: Parser) -> None:
         "--allow-published", action="store_true", help="also deprecate what has the tag published; never what is pinned"
     )
     parser.add_argument(
-        "--half-life", metavar="DAYS", type=float, help="also deprecate what has faded, at this half-life (default: none)"
+        "--half-life",
+        metavar="DAYS",
+        type=float,
+        help="also deprecate what has faded, by this half-life",
     )
     parser.add_argument(
         "--batch", metavar="N", type=arguments.count, default=20, help="judge so many at a time (default: %(default)s)"
@@ -80,7 +83,7 @@ def _dream(args: Namespace, out: Output) -> int:
             (len(done.related), f"{would}joined to others"),
             (done.protected, "left alone, being pinned or published"),
         ]
-        told = [f"{wire.plural(count, 'memory', 'memories')} {what}" for count, what in said if count]
+        told = [f"{_counted(count)} {what}" for count, what in said if count]
         if told:
             page.line("; ".join(told))
         for ref, name in names:
@@ -95,7 +98,7 @@ def _dream(args: Namespace, out: Output) -> int:
         if done.report:
             page.line("report ", (wire.short(done.report), "ref"))
         if done.left:
-            out.hint(f"{wire.plural(done.left, 'memory', 'memories')} are left: run it again.")
+            out.hint(f"{_counted(done.left)} are left: run it again.")
 
     out.answer(document, write)
     return BUSY if done.busy else TRIPPED if done.tripped else DONE
