@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from worlddb.reconciler.dream.assessor import Assessor
     from worlddb.reconciler.dream.dreamer import Dreamt
     from worlddb.reconciler.embedding.spaces import EmbeddingSpace
-    from worlddb.reconciler.erasure.erasure_preview import ErasurePlan
+    from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, TextsReached
     from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn
     from worlddb.reconciler.pipeline import Writer
     from worlddb.reconciler.replay import redecision
@@ -363,8 +363,8 @@ class Database(WriteCalls):
                 self._reader.see_erasures()
         return receipt
 
-    def _texts_to_go(self, commands: Sequence[cmd.Command]) -> tuple[list[str], list[str]] | None:
-        """What erasures will reach: the texts, and the names of the worlds that they name."""
+    def _texts_to_go(self, commands: Sequence[cmd.Command]) -> TextsReached | None:
+        """What erasures will reach: the texts, the names of the worlds that they name, and what is said beside."""
         if not self._working and not (self.path / "working").is_dir():
             return None
         from worlddb.reconciler.erasure.erasure_preview import texts_reached
@@ -383,18 +383,18 @@ class Database(WriteCalls):
             self._working.append(WorkingMemory(self.path, self._clock, self._message_kept))
         return self._working[0]
 
-    def _message_kept(self, world: Any, text: str) -> str:
-        """What a message may say, by the guards of a world."""
+    def _message_kept(self, world: Any, text: str, named: Mapping[str, str]) -> str:
+        """What a message may say, by the guards of a world; the names of its buffer are kept, or refused."""
         from worlddb.log.redaction import personal_data
         from worlddb.log.redaction.credentials import find_credentials
         from worlddb.working.working_memory import refuse_credentials
 
         found = personal_data.find_personal_data(text)
-        if self._redactor is None and not found and not find_credentials(text):
+        if self._redactor is None and not found and not any(map(find_credentials, (text, *named.values()))):
             return text
         guards = self.view().guards_at(world)
         if guards.credentials == "enforce":
-            refuse_credentials(text)
+            refuse_credentials({"message": text, **named})
         return (self._redactor or personal_data.redact)(text)[0] if guards.personal == "enforce" else text
 
     def _nudged(self, receipt: outcome.Receipt) -> outcome.Receipt:

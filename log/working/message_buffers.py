@@ -36,6 +36,8 @@ _UNFINISHED: Final = ".new"
 _DELETED: Final = b"\xff"
 """The key of a mark: rows were deleted whose bytes may still be in a page."""
 _ATTEMPTS: Final = 64
+_TORN: Final = (lmdb.CorruptedError, lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.PageNotFoundError)
+"""What opening an environment ends in whose bytes are none; any other error says nothing of them."""
 _NUMBER_BYTES: Final = 8
 
 
@@ -63,6 +65,10 @@ class WorkingMessage(msgspec.Struct, frozen=True, array_like=True):
     @property
     def scope(self) -> Scope:
         return Scope(self.project, self.context, self.user, self.session)
+
+    def is_gone(self, now: int) -> bool:
+        """True once its time has passed, or where the clock went back by more than that since it was added."""
+        return not 2 * self.at - self.expires_at <= now < self.expires_at
 
 
 _DECODE: Final = msgspec.msgpack.Decoder(WorkingMessage).decode
@@ -105,7 +111,7 @@ class MessageBuffers:
         now = self._time.now()
         with self._lock, self._present().begin() as txn:
             found = [_DECODE(value) for _, value in _rows(txn, _prefix(scope))]
-        return [each for each in found if now < each.expires_at]
+        return [each for each in found if not each.is_gone(now)]
 
     def count(self, is_meant: Callable[[WorkingMessage], bool]) -> int:
         """How many messages there are, in all buffers, that are not gone."""
@@ -114,7 +120,7 @@ class MessageBuffers:
         now = self._time.now()
         with self._lock, self._present().begin() as txn:
             found = [_DECODE(value) for _, value in _rows(txn)]
-        return sum(now < each.expires_at and is_meant(each) for each in found)
+        return sum(not each.is_gone(now) and is_meant(each) for each in found)
 
     def clear(self, is_meant: Callable[[WorkingMessage], bool]) -> int:
         """Remove messages, and every byte of them; how many."""
@@ -126,8 +132,8 @@ class MessageBuffers:
             return 0
         now = self._time.now()
         with self._lock, self._present().begin() as txn:
-            is_due = txn.get(_DELETED) is not None or any(now >= _DECODE(value).expires_at for _, value in _rows(txn))
-        return self._rewritten(lambda each: now >= each.expires_at, always=True) if is_due else 0
+            is_due = txn.get(_DELETED) is not None or any(_DECODE(value).is_gone(now) for _, value in _rows(txn))
+        return self._rewritten(lambda each: each.is_gone(now), always=True) if is_due else 0
 
     # -- the environment
 
@@ -141,7 +147,7 @@ class MessageBuffers:
 
     def _present(self) -> lmdb.Environment:
         """The environment that counts now."""
-        if self._env is not None and not self._path(self._number + 1).exists() and self._path(self._number).exists():
+        if self._env is not None and self._highest() == self._number:
             return self._env
         self._let_go()
         for _ in range(_ATTEMPTS):
@@ -152,12 +158,18 @@ class MessageBuffers:
                     self._make(1, [])
                     continue
                 env = _open(self._path(number))
-            except lmdb.Error:
+            except _TORN:
                 # Without a sync a power failure may leave anything. What cannot be read is gone.
                 if self._highest() == number:
                     self._make(number + 1, [])
                     shutil.rmtree(self._path(number), ignore_errors=True)
                 continue
+            except lmdb.Error as error:
+                if self._highest() != number:
+                    continue
+                raise errors.UnavailableError(
+                    f"{self._path(number)} cannot be opened: {error}", "Check permissions and how many files are open"
+                ) from None
             if self._highest() == number:
                 self._env, self._number = env, number
                 self._begin_sweeping()
@@ -172,7 +184,8 @@ class MessageBuffers:
             for _ in range(_ATTEMPTS):
                 env = self._present()
                 with env.begin(write=True) as txn:
-                    if self._path(self._number + 1).exists():
+                    # Others may have taken the place of it more than once while the lock was waited for.
+                    if self._highest() != self._number:
                         txn.abort()
                         continue
                     try:
@@ -261,7 +274,7 @@ def opened(folder: Path, time: clock.Clock) -> MessageBuffers:
         if buffers is None:
             buffers = _opened[key] = MessageBuffers(folder, time)
         buffers.handles += 1
-    with suppress(lmdb.Error, OSError):
+    with suppress(lmdb.Error, OSError, errors.UnavailableError):
         buffers.sweep()
     return buffers
 

@@ -285,15 +285,17 @@ class _Run:
                 found = (summaries.due(read, node, self._wanted.created_by) for node in nodes)
                 some = [each for each in found if each is not None]
             if self._wanted.dry_run:
-                self._done = self._done._replace(summaries=(*self._done.summaries, *(each.world.ref for each in some)))
+                new = (each.world.ref for each in some if each.members)
+                self._done = self._done._replace(summaries=(*self._done.summaries, *new))
                 return
-            texts = [(each, text) for each in some if (text := self._text(each))]
+            texts = [(each, text) for each in some if (text := self._text(each) if each.members else _NOTHING)]
             if not texts:
                 break
             commands: list[cmd.Command] = []
             own: list[int] = []
             for each, text in texts:
-                own.append(len(commands))
+                if each.members:
+                    own.append(len(commands))
                 commands += summaries.commands_of(each, text, self._wanted.valid, self._name(), len(commands))
             look = inputs.Look(*read.moment, summaries.refs_of(each for each, _ in texts))
             receipt = self._commit(commands, look)
@@ -335,6 +337,8 @@ class _Run:
 
 
 _LOOKED_AT_ONCE: Final = 1_024
+_NOTHING: Final = " "
+"""What stands for the text of a world in which nothing is any more: nobody is asked for it."""
 
 
 def _conflicts(read: summaries.Read, within: Callable[[int], bool]) -> Iterator[cmd.Link]:

@@ -8,6 +8,7 @@ that is told, and holds from the run on. Its witness says what it was made of: s
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from worlddb.log.beliefs import atoms
 from worlddb.log.model import limits
 from worlddb.projections.indexes import composition
 from worlddb.projections.tables.apply import mark_rows
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 MAX_MEMBERS: Final = 4_096
 """A world that contains more directly gets no summary: its edges to all of them would be one commit."""
 DETAILS: Final = "details"
-"""The property of a summary that counts what it is derived from."""
+"""The property of a summary that counts what its world contains directly."""
 _DERIVED_FROM: Final = "derived_from"
 _NAMED: Final = "Summary of "
 
@@ -53,6 +54,8 @@ class Due(NamedTuple):
     """The edges from that to what it was derived from, by their targets."""
     told: tuple[bytes, ...]
     """The summaries in whose words members are shown: what it says of them it has from these."""
+    has_ended: bool
+    """Whether its summary holds no more, or there never was one."""
 
 
 def heights(tables: rows.Tables, moment: asof.Moment, within: Callable[[int], bool]) -> Iterator[list[int]]:
@@ -94,9 +97,10 @@ def due(read: Read, node: int, created_by: int) -> Due | None:
         return None
     body = ctx.body(node, seen.number)
     inside = witness.inside_of(tables, node, moment, marks)
-    if body is None or not 0 < len(inside.members) <= MAX_MEMBERS:
-        return None
     summary = witness.summary_node(tables, read.secret, node)
+    holds = summary is not None and ctx.body(summary) and asof.version_at(tables, summary, moment) is not None
+    if body is None or len(inside.members) > MAX_MEMBERS or not (inside.members or holds):
+        return None
     if summary is not None and node not in ctx.containers(summary):
         return None  # Somebody has moved it elsewhere: it is theirs now.
     if summary is not None and is_fresh(read, summary, inside):
@@ -115,6 +119,7 @@ def due(read: Read, node: int, created_by: int) -> Due | None:
         summary is not None and ctx.body(summary) is None,
         linked,
         tuple(told),
+        not holds,
     )
 
 
@@ -176,7 +181,12 @@ def _member(read: Read, node: int, nearness: float | None, told_by: list[bytes])
 
 
 def commands_of(each: Due, text: str, valid: int, by: str, at: int) -> list[cmd.Command]:
-    """The commands that keep a summary, as those from position ``at`` on of a request; ``by`` made the text."""
+    """The commands that keep a summary, as those from position ``at`` on of a request; ``by`` made the text.
+
+    That of a world in which nothing is any more ends.
+    """
+    if not each.members:
+        return [cmd.Retire(ref=each.summary, at=valid, why="its world contains nothing now")]
     world = bytes.fromhex(each.world.ref)
     members = [bytes.fromhex(member.ref) for member in each.members]
     bases = [*members, *each.told]
@@ -189,12 +199,15 @@ def commands_of(each: Due, text: str, valid: int, by: str, at: int) -> list[cmd.
         "why": "what its world contains in short",
     }
     own: cmd.Ref = each.summary or at
-    if each.summary and not each.erased:
-        found: list[cmd.Command] = [cmd.Revise(ref=each.summary, **said)]
-    else:
-        name = _NAMED + each.world.name[: limits.MAX_NAME_BYTES // 4 - len(_NAMED)]
+    name = _NAMED + each.world.name[: limits.MAX_NAME_BYTES // 4 - len(_NAMED)]
+    if not each.summary or each.erased:
         made: dict[str, Any] = {"type": witness.SUMMARY, "name": name, "world": world, "key": key, "resolve": False}
-        found = [cmd.Create(**made, revive=each.erased, **said)]
+        found: list[cmd.Command] = [cmd.Create(**made, revive=each.erased, **said)]
+    elif each.has_ended:
+        whole = {atoms.TYPE: witness.SUMMARY, atoms.TITLE: name, atoms.SUMMARY: said.pop("content")}
+        found = [cmd.Believe(ref=each.summary, **(said | {"properties": whole | said["properties"]}))]
+    else:
+        found = [cmd.Revise(ref=each.summary, **said)]
     gone = [edge for target, edge in each.linked.items() if target not in set(bases)]
     found += (cmd.Unlink(edge=edge, why="it is a detail no more") for edge in gone)
     found += (
@@ -223,4 +236,5 @@ def checked(text: object) -> str:
 
 def refs_of(some: Iterable[Due]) -> tuple[bytes, ...]:
     """The worlds that summaries rest on: what is to lie and to say as it did when it was read."""
-    return tuple(bytes.fromhex(ref) for each in some for ref in (each.world.ref, *(one.ref for one in each.members)))
+    shown = (ref for each in some for ref in (each.world.ref, *(one.ref for one in each.members)))
+    return (*map(bytes.fromhex, shown), *(ref for each in some for ref in each.told))

@@ -4,7 +4,7 @@ It shows what the erasure would reach, and where a name would still occur.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -15,7 +15,7 @@ from worlddb.reconciler.commands.commands import Erase
 from worlddb.reconciler.erasure import erased_worlds
 from worlddb.reconciler.erasure.erasure_plan import forbidden_by, plan, settings_naming, sought_names
 from worlddb.reconciler.transaction.inputs import KeptMember, PlannedErasure
-from worlddb.reconciler.transaction.recorded_texts import bodies_of, body_at, text_of
+from worlddb.reconciler.transaction.recorded_texts import bodies_of, body_at, details_at, text_of, texts_beside
 
 
 class KeptWorld(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,12 +94,26 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
     )
 
 
-def texts_reached(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> tuple[list[str], list[str]]:
-    """The texts that erasures reach, names only where nothing else is said; and the names of whom they name."""
+class TextsReached(NamedTuple):
+    """What erasures reach: texts (names only where nothing else is said), the names of whom they name, and ``beside``.
+
+    That is what was said of them beside: properties, reasons, aliases, labels and tags.
+    """
+
+    texts: list[str]
+    names: list[str]
+    beside: list[str]
+
+
+def texts_reached(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> TextsReached:
+    """The texts that erasures reach."""
     found = plan(log, tables, commands)
-    bodies = (body_at(log, *place) for places in found.blobs.values() for place in places)
+    places = [place for places in found.blobs.values() for place in places]
+    bodies = (body_at(log, *place) for place in places)
     names = (body.name for node in found.named for body in bodies_of(log, tables, node))
-    return list(dict.fromkeys(text_of(body) for body in bodies if body is not None)), list(dict.fromkeys(names))
+    beside = (text for place in places for text in texts_beside(details_at(log, *place)))
+    texts = (text_of(body) for body in bodies if body is not None)
+    return TextsReached(*(list(dict.fromkeys(each)) for each in (texts, names, beside)))
 
 
 def _named_by(found: PlannedErasure, commands: Sequence[Erase]) -> set[int]:

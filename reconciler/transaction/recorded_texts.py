@@ -40,6 +40,19 @@ def text_of(body: blobs.Body) -> str:
     return body.content or body.name
 
 
+def texts_beside(details: blobs.Details | None) -> Iterator[str]:
+    """What details say in a caller's words: reason, aliases, labels and tags, and the texts in properties."""
+    pending: list[object] = [] if details is None else [details.why, details.aliases, details.properties]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            pending += value.values()
+        elif isinstance(value, list | tuple):
+            pending += value
+
+
 def texts_of_world(log: LmdbLog, tables: Tables, node: int) -> set[str]:
     """The texts of all versions of a world, without empty ones."""
     return {text_of(body) for body in bodies_of(log, tables, node)} - {""}

@@ -139,7 +139,7 @@ def test_only_worlds_of_an_age_inside_what_is_named_are_summed_up_and_so_many(tm
         assert len(db.consolidate(min_age=0).summaries) == 2
 
 
-@pytest.mark.parametrize("change", ["add", "revise", "retire", "move", "hide", "deeper", "unlink"])
+@pytest.mark.parametrize("change", ["add", "revise", "retire", "move", "in", "out", "hide", "deeper", "unlink"])
 def test_whatever_changes_inside_makes_a_summary_stale_and_the_next_run_revises_it(db: Database, change: str) -> None:
     trip, facts = topic(db)
     day = db.create("Day", "first", world=trip, valid_from="2026-01-01").ref
@@ -155,6 +155,10 @@ def test_whatever_changes_inside_makes_a_summary_stale_and_the_next_run_revises_
             db.retire(facts[0])
         case "move":
             db.move(facts[0], db.create("Topic", "elsewhere").ref)
+        case "in":
+            db.move(facts[0], day)
+        case "out":
+            db.move(meal, trip)
         case "hide":
             db.deprecate(facts[0])
         case "deeper":
@@ -165,7 +169,7 @@ def test_whatever_changes_inside_makes_a_summary_stale_and_the_next_run_revises_
             (edge,) = [each for each in db.view().edges(facts[0], type="contains") if each.source == trip]
             db.unlink(edge)
     told = short(db, trip)
-    assert made not in told.refs and "1 stale and left out" in told.stages[2].note
+    assert made not in told.refs and "stale and left out" in told.stages[2].note
     hits = db.view().recall("bridge", prefer_summaries=True)
     assert made not in {hit.ref for hit in hits.hits} and "stale" in hits.note
     again = db.consolidate(min_age=0)
@@ -222,6 +226,21 @@ def test_what_a_detail_said_is_erased_from_every_summary_that_ever_said_it(db: D
     db.erase(trip, reason="request 8", members=False)
     assert b"zebra trip" not in b"".join(file.read_bytes() for file in db.path.rglob("*") if file.is_file())
     assert db.view().get(facts[0]) is not None and db.verify(deep=True).ok
+
+
+def test_the_summary_of_what_was_emptied_ends_and_comes_back_as_one_that_was_retired_does(db: Database) -> None:
+    trip, facts = topic(db, 1)
+    (made,) = db.consolidate(min_age=0).summaries
+    other = db.create("Topic", "elsewhere", valid_from="2026-01-01").ref
+    db.move(facts[0], other)
+    done = db.consolidate(min_age=0, worlds=[trip])
+    assert (done.summaries, done.failed, done.left) == ((), (), 0) and db.view().get(made) is None
+    assert db.consolidate(min_age=0, worlds=[trip]).events == 0
+    db.move(facts[0], trip)
+    for _ in range(2):
+        assert db.consolidate(min_age=0, worlds=[trip]).summaries == (made,)
+        assert short(db, trip).refs == (made,)
+        db.retire(made)
 
 
 # -- reading summaries first

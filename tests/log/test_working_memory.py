@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import lmdb
 import pytest
 
 import worlddb
@@ -120,6 +121,30 @@ def test_an_erasure_reaches_it(db: Database) -> None:
     assert not in_files(db.path, "lives in Porto")
 
 
+def test_an_erasure_reaches_what_says_its_texts_otherwise_and_what_was_said_beside_them(db: Database) -> None:
+    note = db.create("Fact", "", content="Ana lives in Porto.", properties={"code": "4711", "size": "large"})
+    db.attach(note, worlddb.Artifact(name="scan.pdf", location="s3://bucket/ana/scan.pdf"), why="she sent it herself")
+    kept = ["a large dog", "she sent it"]
+    gone = ["ANA LIVES\n in Porto.", "4711", "it is at s3://bucket/ana/scan.pdf", "well, she sent it herself"]
+    for text in gone + kept:
+        db.working.add(text, session="s")
+    db.erase(note, reason="request 9")
+    assert said(db) == kept
+    assert not [text for text in gone if in_files(db.path / "working", text)]
+
+
+def test_a_message_goes_at_the_latest_when_the_clock_has_gone_back_by_its_time(
+    db: Database, clock: ManualClock
+) -> None:
+    db.working.add("said by a clock that was ahead", session="s", ttl=60)
+    clock.value -= 59_000_000
+    assert len(said(db)) == 1
+    clock.value -= 30 * 24 * HOUR
+    assert said(db) == []
+    db.working.sweep()
+    assert not in_files(db.path, "said by a clock")
+
+
 def test_a_user_who_is_forgotten_has_no_buffer(db: Database) -> None:
     memory = worlddb.memory(db.path, user="ana")
     memory.add("I have a dog.")
@@ -135,6 +160,10 @@ def test_messages_are_guarded(db: Database) -> None:
     with pytest.raises(worlddb.RefusedError) as refused:
         db.working.add(f"it is {TOKEN}", session="s")
     assert refused.value.details["reason"] == "credential_rejected" and TOKEN not in str(refused.value)
+    for name in ("session", "user", "project", "context", "role"):
+        with pytest.raises(worlddb.RefusedError, match=f"The {name} holds"):
+            db.working.add("text", **{"session": "s", name: TOKEN})  # type: ignore[arg-type]
+    assert not in_files(db.path, TOKEN)
     home = db.create("Topic", "home")
     db.guard(credentials="off", personal="enforce", world=home)
     db.working.add(f"{TOKEN} of ana@example.org", session="s", world=home)
@@ -165,6 +194,46 @@ def test_processes_share_a_buffer_while_it_is_rewritten(tmp_path: Path) -> None:
         for name in ("a", "b"):
             assert [each for each in told if each[0] == name] == [f"{name} {n}" for n in range(1, 200)]
         assert len(list((store / "working").iterdir())) == 1
+
+
+def test_a_message_that_waits_while_its_buffers_are_rewritten_twice_is_kept(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.working.add("first", session="s")
+    held = db.working._buffers
+    present = held._present
+    rewritten: list[tuple[bytes, bytes]] = []
+
+    def rewritten_meanwhile() -> lmdb.Environment:
+        env = present()
+        if not rewritten:
+            with env.begin() as txn:
+                rewritten.extend(message_buffers._rows(txn))
+            for more in (1, 2):
+                held._make(held._number + more, rewritten)
+        return env
+
+    monkeypatch.setattr(held, "_present", rewritten_meanwhile)
+    db.working.add("second", session="s")
+    assert rewritten and said(db) == ["first", "second"]
+
+
+def test_buffers_that_cannot_be_opened_for_another_reason_are_left_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        db.working.add("kept", session="s")
+    with monkeypatch.context() as patched:
+        patched.setattr(message_buffers, "_open", _refusing)
+        db = worlddb.open(tmp_path / "store", embedder=None)
+        with pytest.raises(worlddb.UnavailableError, match="Too many open files"):
+            db.working.get(session="s")
+    assert said(db) == ["kept"]
+    db.close()
+
+
+def _refusing(folder: Path) -> lmdb.Environment:
+    raise lmdb.Error(f"{folder}: Too many open files")
 
 
 def test_what_a_power_failure_left_is_begun_anew(tmp_path: Path) -> None:

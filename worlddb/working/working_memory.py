@@ -1,12 +1,13 @@
 """Working memory of an open store: what a session said a moment ago, and nobody keeps."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from worlddb.log.model import clock, errors, limits
 from worlddb.log.redaction import credentials
 from worlddb.log.working import message_buffers as buffers
+from worlddb.projections.tables.names.canonical import normalised
 
 TTL_SECONDS: Final = 3_600
 MOST_MESSAGES: Final = 50
@@ -16,8 +17,8 @@ _SECOND: Final = 1_000_000
 MAX_TTL_SECONDS: Final = 7 * 86_400
 
 Message = buffers.WorkingMessage
-Guarded = Callable[[Any, str], str]
-"""What may be kept of a text for a world: the text, or the text without personal data."""
+Guarded = Callable[[Any, str, Mapping[str, str]], str]
+"""What may be kept of a text for a world, by the names of its buffer: the text, or it without personal data."""
 
 
 class WorkingMemory:
@@ -61,7 +62,7 @@ class WorkingMemory:
         lasts = int(limits.checked_amount(ttl, "ttl") * _SECOND)
         if not 0 < lasts <= MAX_TTL_SECONDS * _SECOND:
             raise errors.InputError(f"ttl is {ttl}", f"Give seconds above 0 and up to {MAX_TTL_SECONDS:,}")
-        kept = self._guarded(world, content)
+        kept = self._guarded(world, content, {**scope._asdict(), "role": role})
         now = self._time.now()
         return self._buffers.add(buffers.WorkingMessage(*scope, role, kept, now, now + lasts), most)
 
@@ -92,23 +93,23 @@ class WorkingMemory:
         users = {name, name.removeprefix("user:")} - {""}
         return self._buffers.count(lambda each: each.user in users)
 
-    def forget(self, texts: Sequence[str], names: Sequence[str] = ()) -> int:
+    def forget(self, texts: Sequence[str], names: Sequence[str] = (), beside: Sequence[str] = ()) -> int:
         """Remove what says a text that was erased, and all of a user or session that is erased; how many messages.
 
-        ``names`` are those of the erased worlds; the scope of a user is called ``user:NAME``.
+        ``names`` are those of the erased worlds; the scope of a user is called ``user:NAME``. ``beside`` is what was
+        said of them beside their texts. All are compared without case, and with blanks alike.
         """
         users = {*names, *(name.removeprefix("user:") for name in names)} - {""}
-        erased = {text for text in texts if text.strip()}
-        long = [text for text in erased if len(text) >= _LONG]
-        spoken = {text.partition(": ")[2] for text in erased} - {""}
-        return self._buffers.clear(
-            lambda each: (
-                each.user in users
-                or each.content in erased
-                or each.content in spoken
-                or any(text in each.content for text in long)
-            )
-        )
+        spoken = (text.partition(": ")[2] for text in texts)
+        erased = {normalised(text) for text in (*texts, *spoken, *beside)} - {""}
+        long = [text for text in map(normalised, texts) if len(text) >= _LONG]
+        long += [text for text in map(normalised, beside) if len(text) >= _LONG_BESIDE]
+
+        def says(message: str) -> bool:
+            said = normalised(message)
+            return said in erased or any(text in said for text in long)
+
+        return self._buffers.clear(lambda each: each.user in users or says(each.content))
 
     def sweep(self) -> int:
         """Remove what has passed its time from every file now; how many messages."""
@@ -140,6 +141,8 @@ class SessionMemory:
 
 _LONG: Final = 8
 """An erased text of that many characters goes from messages that hold more than it, too."""
+_LONG_BESIDE: Final = 16
+"""The same of a property, a reason or a label, which may be a common word."""
 
 
 def _scope(project: str, context: str, user: str, session: str) -> buffers.Scope:
@@ -149,15 +152,17 @@ def _scope(project: str, context: str, user: str, session: str) -> buffers.Scope
     return buffers.Scope(project, context, user, session)
 
 
-def refuse_credentials(text: str) -> None:
-    """Refuse a message that holds a credential.
+def refuse_credentials(said: Mapping[str, str]) -> None:
+    """Refuse a message that holds a credential, itself or in a name of its buffer.
 
     Raises:
         RefusedError: with its place, and not with it.
     """
-    for found in credentials.find_credentials(text):
-        raise errors.RefusedError(
-            f"The message holds what looks like a credential ({found.kind}) at characters {found.start} to {found.end}",
-            "Leave it out; if it is none, or has to stand there, have the world guarded with credentials='warn'",
-            reason="credential_rejected",
-        )
+    for place, text in said.items():
+        for found in credentials.find_credentials(text):
+            raise errors.RefusedError(
+                f"The {place} holds what looks like a credential ({found.kind}) at characters {found.start} to"
+                f" {found.end}",
+                "Leave it out; if it is none, or has to stand there, have the world guarded with credentials='warn'",
+                reason="credential_rejected",
+            )

@@ -1,7 +1,8 @@
 """What a summary was made of: the witness of a world's interior, and where the summary of a world is found.
 
 The witness is a hash of the bodies of all that a world contains, at any depth, in the versions that hold at a moment,
-and of the world's own. So whatever is added, revised, moved out, ended, hidden or resumed inside makes it another one.
+of the world's own, and of which lies in which. So whatever is added, revised, moved, ended, hidden or resumed inside
+makes it another one.
 Worlds of type ``Summary`` are no part of it: they are made of the rest. Nor are edges between members.
 """
 
@@ -66,9 +67,10 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
     seq, valid = moment
     start, end = times.ALWAYS, times.FOREVER
     own = asof.version_at(tables, world, moment)
-    bodies = set() if own is None else {own.row.body}
+    bodies = {world: b"" if own is None else own.row.body}
+    pairs: set[bytes] = set()
     members: list[int] = []
-    seen, level = {world}, [world]
+    level = [world]
     while level:
         below: list[int] = []
         for place, row in tables.between(level, schema.CONTAINS_CODE, None, known_by=seq):
@@ -97,10 +99,10 @@ def inside_of(tables: TableReads, world: int, moment: asof.Moment, marks: Marks 
                     continue
             if place.source == world:
                 members.append(target)
-            if target not in seen:
-                seen.add(target)
-                bodies.add(version.row.body)
+            pairs.add(bodies[place.source] + version.row.body)
+            if target not in bodies:
+                bodies[target] = version.row.body
                 below.append(target)
         level = sorted(below)
-    witness = sha256(b"".join(sorted(bodies))).hexdigest()
+    witness = sha256(b"".join((bodies[world], *sorted(pairs)))).hexdigest()
     return Inside(witness, tuple(sorted(set(members))), start, end)
