@@ -153,9 +153,15 @@ def _beside(ctx: context.Context, node: int, command: cmd.Command, said: atoms.C
 def _assign(ctx: context.Context, node: int, tag: int, version: int, why: str) -> None:
     """Let a tag of a world stand for another version; 0: for none any more."""
     row = dict(mark_rows.names_of(ctx.tables, mark_rows.TAGS, node))[tag]
-    given = recorded_texts.details_at(ctx.draft.log, row.seq, row.details) if row.seq != ctx.draft.seq else None
-    given = given or ctx.draft.blobs.details(row.details)
-    assert given is not None, "what was erased bears no beliefs"
+    is_own = row.seq == ctx.draft.seq
+    log, own = ctx.draft.log, ctx.draft.blobs
+    given = own.details(row.details) if is_own else recorded_texts.details_at(log, row.seq, row.details)
+    if given is None or row.position >= len(given.aliases):
+        ctx.refuse(
+            "erased",
+            f"The tags of {ids.short(ctx.tables.node(node).lineage)} were erased",
+            "Take back what was done to other worlds by itself",
+        )
     details = ctx.draft.add_details(aliases=(given.aliases[row.position],), why=why)
     ctx.draft.emit(ev.Tagged(ctx.tables.node(node).lineage, tag, version, details))
 

@@ -161,18 +161,21 @@ def record_conflicts(
         if before is not None and other.seq >= before:
             continue
         for both in list(_competing(ctx, scopes, edge, other, scope)):
-            conflict = _recorded(ctx, edge.target, other.target, both)
-            if conflict is None:
-                conflict = ctx.link(
+            known = _recorded(ctx, edge.target, other.target, both)
+            if known is not None:
+                ctx.note("functional_conflict", known.id)
+            # One that is recorded for a part of the time, as of shorter edges, says nothing of the rest.
+            for rest in list(_uncovered(both, _recorded_times(ctx, edge.target, other.target))):
+                made = ctx.link(
                     edge.target,
                     "contradicts",
                     other.target,
                     home=edge.home,
-                    valid_from=both.start,
-                    valid_to=both.end,
+                    valid_from=rest.start,
+                    valid_to=rest.end,
                     properties={RELATION: edge.type},
-                ).id
-            ctx.note("functional_conflict", conflict)
+                )
+                ctx.note("functional_conflict", made.id)
 
 
 def unrecorded_conflicts(
@@ -254,15 +257,21 @@ def _borne_out(ctx: Relations, scopes: Scopes, conflict: HandledEdge, type_name:
                     yield from (piece for piece in pieces if not piece.is_empty)
 
 
-def _recorded(ctx: Relations, one: int, other: int, when: Interval) -> bytes | None:
+def _recorded(ctx: Relations, one: int, other: int, when: Interval) -> HandledEdge | None:
     """The edge that already records a conflict of two nodes, in either direction.
 
     It does so at some time of ``when``.
     """
     for known in _conflicts(ctx, one):
         if other in (known.source, known.target) and any(span.overlaps(when) for span in ctx.times_of(known)):
-            return known.id
+            return known
     return None
+
+
+def _recorded_times(ctx: Relations, one: int, other: int) -> list[Interval]:
+    """The times for which a conflict of two nodes is recorded, in either direction."""
+    between = (known for known in _conflicts(ctx, one) if other in (known.source, known.target))
+    return [span for known in between for span in ctx.times_of(known)]
 
 
 def _conflicts(ctx: HandlerContext, node: int) -> Iterator[HandledEdge]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import worlddb
+from tests.support.model.stores import refusal
 from worlddb import FOREVER, Database, ManualClock, View
 from worlddb.log.beliefs import atoms
 
@@ -362,6 +363,18 @@ def test_an_erasure_reaches_beliefs_contractions_and_reasons(stage: Stage) -> No
         assert not any("launch" in atom.value for atom in again.view().belief_base())
         assert again.verify(deep=True).ok
         assert again.believe(one, {"summary": "x"}).outcome.code == "erased"
+
+
+@pytest.mark.parametrize("taken_off", [False, True])
+def test_a_tag_whose_item_was_erased_since_is_not_taken_back(stage: Stage, taken_off: bool) -> None:
+    db = stage.db
+    one = db.create("Fact", "one", content="said").ref
+    done = db.tag(one, "final")
+    if taken_off:
+        done = db.untag(one, "final")
+    db.erase(one, reason="request 7")
+    assert refusal(db.undo(done)) == "erased"
+    assert db.verify(deep=True).ok
 
 
 def test_a_forbidden_text_does_not_come_back_by_belief_or_rollback(stage: Stage) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import worlddb
@@ -187,6 +187,39 @@ def test_of_a_succession_the_edge_that_begins_last_holds_whatever_the_order_of_a
             found = targets(db.view(valid=day(number)), ann, "lives_in")
             # Who lost a time to another that ended by now has it again only if nobody else took it meanwhile.
             assert found == ([inside[-1][3]] if inside else [])
+
+
+said_or_not = st.lists(
+    st.tuples(st.integers(0, 7), st.none() | st.integers(1, 4), st.integers(0, 1), st.integers(0, 2)) | st.integers(0, 5),
+    min_size=2,
+    max_size=7,
+)
+
+
+@settings(max_examples=10)
+@given(steps=said_or_not)
+@example(steps=[(1, 2, 0, 0), (1, None, 0, 1), (2, None, 0, 0)])
+def test_conflicts_of_a_functional_relation_are_told_for_all_of_the_time_of_the_edges_that_compete(
+    steps: list[tuple[int, int | None, int, int] | int],
+) -> None:
+    with new_store() as db:
+        ann, bob, *cities = worlds(db, 5)
+        db.define_relation("lives_in", functional=True)
+        held: dict[str, tuple[range, int, str]] = {}
+        for step in steps:
+            if not isinstance(step, int):
+                begins, lasts, who, city = step
+                ends = None if lasts is None else day(begins + lasts)
+                made = db.link((ann, bob)[who], "lives_in", cities[city], valid_from=day(begins), valid_to=ends)
+                held[made.ref] = (range(begins, 20 if lasts is None else begins + lasts), who, cities[city])
+            elif step < len(held):
+                gone = list(held)[step]
+                assert held.pop(gone) and db.unlink(gone)
+        for number in range(12):
+            now = [(who, city) for span, who, city in held.values() if number in span]
+            competing = {frozenset((one[1], two[1])) for one in now for two in now if one[0] == two[0]}
+            told = {frozenset((one.ref, two.ref)) for one, two in db.view(valid=day(number)).contradictions()}
+            assert told == {pair for pair in competing if len(pair) == 2}
 
 
 def test_a_relation_that_is_declared_for_a_world_holds_inside_it_alone() -> None:
