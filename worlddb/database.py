@@ -1895,6 +1895,7 @@ class Database(WriteCalls):
 
     def forget_buffers(self, user: str) -> int:
         """Remove what working memory has of a user from every file; how many messages. The log is not touched."""
+        limits.checked_text(user, "user", limits.MAX_NAME_BYTES)
         if not self._working and not (self.path / "working").is_dir():
             return 0
         return self.working.forget([], [user]) if self.working.count_of_user(user) else 0

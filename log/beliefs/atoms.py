@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from worlddb.log.beliefs import artifact
+from worlddb.log.model import errors
 
 TYPE: Final = "type"
 TITLE: Final = "title"
@@ -54,12 +55,22 @@ NOTHING: Final = Content()
 
 
 def compared(value: Any) -> str:
-    """The form in which a value is compared; empty for what says nothing."""
+    """The form in which a value is compared; empty for what says nothing.
+
+    Raises:
+        InputError: nobody could have said it.
+    """
     if value is None:
         return ""
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value).strip()
-    return msgspec.json.encode(value, order="deterministic").decode()
+    try:
+        return msgspec.json.encode(value, order="deterministic").decode()
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        raise errors.InputError(
+            f"{errors.shown(value)} is no value that a world could have",
+            "Use text, finite numbers, booleans, lists, and dictionaries with text as keys",
+        ) from None
 
 
 def predicate_of(name: str) -> str:

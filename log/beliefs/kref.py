@@ -55,7 +55,7 @@ class Kref(NamedTuple):
     def container_keys(self) -> tuple[str, ...]:
         """The keys of the worlds around the item: of its project first, of the innermost space last."""
         keys = [ids.KREF_SCHEME + _encoded(self.project)]
-        for space in self.spaces:
+        for space in limits.checked_list(self.spaces, "The spaces of a kref"):
             keys.append(f"{keys[-1]}/{_encoded(space)}")
         return tuple(keys)
 
@@ -121,7 +121,7 @@ def _invalid(text: str, at: int, why: str, remedy: str = f"Write it as {FORM}") 
 
 def _encoded(text: str) -> str:
     # Of the characters that may stand as they are, a space's or a name's may be "." or "..": a part never is.
-    return quote(text, safe=_PLAIN)
+    return quote(limits.checked_text(text, "A part of a kref", MAX_KREF_BYTES), safe=_PLAIN)
 
 
 def _decoded(text: str, written: str, start: int) -> str:

@@ -11,7 +11,7 @@ is decided for it, and nobody waits.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, Literal, NamedTuple
 
@@ -207,6 +207,8 @@ class Wish(NamedTuple):
         if self.how not in HOW:
             raise errors.InputError(f"how is {errors.shown(self.how)}", f"Give one of: {', '.join(HOW)}")
         limits.checked_flag(self.dependents, "dependents")
+        for each in self.types:
+            limits.checked_text(each, "a type", limits.MAX_TYPE_BYTES, empty=False)
         limits.checked_number(self.depth, "depth", 1, MAX_DEPTH)
 
 
@@ -220,6 +222,8 @@ def plan(
 ) -> Withdrawal:
     """What withdrawing a source would do, and what it would leave without ground."""
     wish.check()
+    if not isinstance(receipts, Iterable):
+        raise errors.InputError(f"receipts is {errors.shown(receipts)}", "Give a list of receipts")
     kept_receipts = [recall_receipt.read_recall_receipt(each) for each in receipts]
     with window.snapshot() as snapshot:
         look = _Look(window, snapshot, source, wish)

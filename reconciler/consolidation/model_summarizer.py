@@ -103,7 +103,7 @@ class EndpointSummarizer:
 
 
 def _shown(member: Member) -> dict[str, Any]:
-    since = None if member.since == times.ALWAYS else times.format_time(member.since)
+    since = None if member.since <= times.MIN_TIME else times.format_time(member.since)
     content = member.content[:MAX_CHARACTERS]
     return {"type": member.type, "name": member.name, "text": content, "since": since}
 

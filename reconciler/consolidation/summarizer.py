@@ -22,6 +22,7 @@ MAX_READ_CHARACTERS: Final = 4_000
 """How far into each member the stand-in reads."""
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”)]*\s+|(?<=[。！？])|\n+")
 _DATE_CHARACTERS: Final = len("2026-11-22")
+_DATED: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}: ")
 
 
 class Member(NamedTuple):
@@ -91,7 +92,7 @@ class ExtractiveSummarizer:
                 chosen.append(sentence)
                 left -= len(sentence.text)
         chosen.sort(key=lambda each: (members[each.member].since, each.member, each.place))
-        return "\n".join(f"{_date(members[each.member].since)}{each.text}" for each in chosen)
+        return "\n".join(_dated(each.text, members[each.member].since) for each in chosen)
 
 
 def _sentences_of(at: int, member: Member) -> list[_Sentence]:
@@ -120,5 +121,8 @@ def _length(words: Mapping[str, int]) -> float:
     return math.sqrt(sum(count * count for count in words.values()))
 
 
-def _date(since: int) -> str:
-    return "" if since == times.ALWAYS else f"{times.format_time(since)[:_DATE_CHARACTERS]}: "
+def _dated(sentence: str, since: int) -> str:
+    """A sentence with its date, but for what has always held, or has the date of the summary that it is from."""
+    if since <= times.MIN_TIME or _DATED.match(sentence):
+        return sentence
+    return f"{times.format_time(since)[:_DATE_CHARACTERS]}: {sentence}"

@@ -194,6 +194,19 @@ def test_a_rename_keeps_the_kref_and_adds_an_alias(db: worlddb.Database) -> None
     assert db.rename(API, "api-plan").events == 0
 
 
+def test_what_has_no_name_can_be_given_one(db: worlddb.Database) -> None:
+    ref = db.create("Fact", "", content="unnamed").ref
+    assert db.rename(ref, "named") and db.view().find(name="named")[0].aliases == ()
+
+
+def test_a_kref_of_parts_that_are_none_is_a_typed_error(db: worlddb.Database) -> None:
+    wrong = (Kref(1, ("s",), "n", "k"), Kref("p", 1, "n", "k"), Kref("p", ("\ud800",), "n", "k"))  # type: ignore[arg-type]
+    for each in wrong:
+        with pytest.raises(worlddb.InputError):
+            db.create_at(each, content="said")
+    assert db.head().seq == 1
+
+
 def test_a_world_knows_the_kref_that_leads_to_it_where_it_lies(db: worlddb.Database) -> None:
     ref = db.create_at("kref://proj/Team A/sub/api.v2.decision", content="REST").ref
     assert str(db.view().kref_of(ref)) == "kref://proj/Team%20A/sub/api.v2.decision"

@@ -190,7 +190,8 @@ def test_of_a_succession_the_edge_that_begins_last_holds_whatever_the_order_of_a
 
 
 said_or_not = st.lists(
-    st.tuples(st.integers(0, 7), st.none() | st.integers(1, 4), st.integers(0, 1), st.integers(0, 2)) | st.integers(0, 5),
+    st.tuples(st.integers(0, 7), st.none() | st.integers(1, 4), st.integers(0, 1), st.integers(0, 2))
+    | st.integers(0, 5),
     min_size=2,
     max_size=7,
 )

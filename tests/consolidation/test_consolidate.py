@@ -228,6 +228,15 @@ def test_what_a_detail_said_is_erased_from_every_summary_that_ever_said_it(db: D
     assert db.view().get(facts[0]) is not None and db.verify(deep=True).ok
 
 
+def test_a_sentence_has_one_date_and_none_where_it_has_always_held(db: Database) -> None:
+    around = db.create("Project", "all", valid_from="2026-01-01").ref
+    kept = db.create("Space", "kept", content="It has always been.", world=around, valid_from="0001-01-01").ref
+    topic(db, 1, world=kept)
+    db.consolidate(min_age=0)
+    told = [world.content.splitlines() for world in short(db, around).nodes]
+    assert told == [["It has always been.", "2026-01-02: On day 0 we saw bridge 0."]]
+
+
 def test_the_summary_of_what_was_emptied_ends_and_comes_back_as_one_that_was_retired_does(db: Database) -> None:
     trip, facts = topic(db, 1)
     (made,) = db.consolidate(min_age=0).summaries

@@ -74,6 +74,10 @@ class Calls:
             **{"turns": [{"text": "hi"}], "to": "static", "proof": self.db.prove(one), "checkpoint": head},
             **{"erasure": erased, "receipt": self.db.erasure_receipt(erased), "proposal": "0" * 64, "micros": 1},
             **{"backup": folder / "backup", "signing_key": worlddb.new_key("example.com/a").signing},
+            **{"kref": "kref://p/s/n.k", "artifact": worlddb.Artifact(name="f", location="s3://f"), "level": "low"},
+            **{"item": ref, "subject": ref, "object": ref, "relation": "prefers", "beliefs": (ref, "summary", "x")},
+            **{"tag": "t", "version": 1, "user": "ana", "key": "k", "between": ("2026-01-01", "2027-01-01")},
+            **{"plan": self.db.view().withdrawal(one, how="flag"), "min_age": 0, "value": "2026-01-01"},
         }
 
     def need(self, name: str) -> Any:

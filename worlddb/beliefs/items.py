@@ -219,8 +219,9 @@ def create_at(
     place. ``resolve`` says which tiers look whom a new one may already be, among the worlds of the project.
     """
     wanted = kref.item_of(given.ref if isinstance(given, kref.Kref) else given)
-    attached = list(artifacts)
+    attached = limits.checked_list(artifacts, "artifacts")
     if attached:
+        limits.checked_record(said["properties"], "properties")
         said = said | {"properties": artifact.with_artifacts(said["properties"], attached)}
     item = desk.item(wanted, within)
     if item is not None:
@@ -274,7 +275,8 @@ def rename(desk: Desk, ref: Any, name: str, why: str) -> Found:
     if item.name == name:
         return Found([cmd.Alias(ref=item.ref, aliases=())], (item.ref,))
     revise = cmd.Revise(ref=item.ref, name=name, why=why)
-    return Found([revise, cmd.Alias(ref=item.ref, aliases=(item.name,), why=why)], (item.ref,))
+    before = [cmd.Alias(ref=item.ref, aliases=(item.name,), why=why)] if item.name else []
+    return Found([revise, *before], (item.ref,))
 
 
 def attach(desk: Desk, ref: Any, given: artifact.Artifact, why: str) -> Found:
@@ -335,7 +337,8 @@ def preference_properties(
     """
     limits.checked_flag(inferred, "inferred")
     bases = [ids.as_ref(each) for each in limits.checked_list(based_on, "based_on")]
-    if outcome is not None and outcome not in preferences.OUTCOMES:
+    limits.checked_record(given, "properties")
+    if outcome is not None and not (isinstance(outcome, str) and outcome in preferences.OUTCOMES):
         raise errors.InputError(
             f"The outcome is {errors.shown(outcome)}", f"Give one of: {', '.join(preferences.OUTCOMES)}"
         )

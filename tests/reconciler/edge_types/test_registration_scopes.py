@@ -300,8 +300,11 @@ def test_the_conflict_lasts_as_long_as_both_edges_do_and_both_sides_are_kept(tmp
         }
         assert shown == {2022: (), 2023: (porto.ref,), 2024: ()}
         assert len(db.view(valid="2023-06-01").edges(ann, type="lives_in")) == 2
-        again = db.link(ann, "lives_in", lisbon, valid_from="2023-01-01")
+        again = db.link(ann, "lives_in", lisbon, valid_from="2023-01-01", valid_to="2024-01-01")
         assert again.events == 1 and again.notes == receipt.notes, "a conflict that is recorded is not recorded twice"
+        longer = db.link(ann, "lives_in", lisbon, valid_from="2023-01-01")
+        assert longer.events == 2 and longer.notes[0] == receipt.notes[0]
+        assert str(db.view().edge(longer.notes[1].refs[0]).valid) == "[2024-01-01T00:00:00Z, forever)"
 
 
 @pytest.mark.parametrize("how", ["retire", "unlink"])
