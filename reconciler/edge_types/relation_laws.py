@@ -164,6 +164,8 @@ def record_conflicts(
             known = _recorded(ctx, edge.target, other.target, both)
             if known is not None:
                 ctx.note("functional_conflict", known.id)
+            if known is not None and RELATION not in ctx.properties(known):
+                continue  # Somebody has said from when on it is one.
             # One that is recorded for a part of the time, as of shorter edges, says nothing of the rest.
             for rest in list(_uncovered(both, _recorded_times(ctx, edge.target, other.target))):
                 made = ctx.link(
