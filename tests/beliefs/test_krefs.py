@@ -200,10 +200,10 @@ def test_what_has_no_name_can_be_given_one(db: worlddb.Database) -> None:
 
 
 def test_a_kref_of_parts_that_are_none_is_a_typed_error(db: worlddb.Database) -> None:
-    wrong = (Kref(1, ("s",), "n", "k"), Kref("p", 1, "n", "k"), Kref("p", ("\ud800",), "n", "k"))  # type: ignore[arg-type]
-    for each in wrong:
+    wrong: list[Any] = [(1, ("s",), "n", "k"), ("p", 1, "n", "k"), ("p", ("\ud800",), "n", "k")]
+    for parts in wrong:
         with pytest.raises(worlddb.InputError):
-            db.create_at(each, content="said")
+            db.create_at(Kref(*parts), content="said")
     assert db.head().seq == 1
 
 

@@ -142,8 +142,9 @@ class Desk:
 
     def _by_now(self, ref: cmd.Ref, item: World | None) -> Held:
         if ref in self._unforeseen:
+            which = ref.hex()[:12] if isinstance(ref, bytes) else f"command {ref}"
             raise errors.InputError(
-                f"What {errors.shown(ref)} says after {self._unforeseen[ref]} is not known before the batch has ended",
+                f"What {which} says after {self._unforeseen[ref]} is not known before the batch has ended",
                 "Call this before that, or when the batch has ended",
             )
         held = self._begun.get(ref, Held(ref))
