@@ -215,7 +215,8 @@ def test_conflicts_of_a_functional_relation_are_told_for_all_of_the_time_of_the_
                 held[made.ref] = (range(begins, 20 if lasts is None else begins + lasts), who, cities[city])
             elif step < len(held):
                 gone = list(held)[step]
-                assert held.pop(gone) and db.unlink(gone)
+                del held[gone]
+                assert db.unlink(gone)
         for number in range(12):
             now = [(who, city) for span, who, city in held.values() if number in span]
             competing = {frozenset((one[1], two[1])) for one in now for two in now if one[0] == two[0]}

@@ -339,7 +339,7 @@ def preference_properties(
     limits.checked_flag(inferred, "inferred")
     bases = [ids.as_ref(each) for each in limits.checked_list(based_on, "based_on")]
     limits.checked_record(given, "properties")
-    if outcome is not None and not (isinstance(outcome, str) and outcome in preferences.OUTCOMES):
+    if outcome is not None and outcome not in tuple(preferences.OUTCOMES):
         raise errors.InputError(
             f"The outcome is {errors.shown(outcome)}", f"Give one of: {', '.join(preferences.OUTCOMES)}"
         )

@@ -66,7 +66,8 @@ def ingested(db: Any, spoken: Spoken, unit: Unit, within: Any, *, discover: bool
     """Buffer what was said, look up what is known, and write the unit as one commit; see ``Database.ingest_memory``."""
     limits.checked_number(spoken.k, "k", 0, 1_000)
     top = None if within is None else db.view().reference_of(within)
-    content, messages = unit.said["content"], 0
+    content, messages = limits.checked_text(unit.said["content"], "content", limits.MAX_CONTENT_BYTES), 0
+    limits.checked_text(spoken.question or "", "question", limits.MAX_CONTENT_BYTES)
     if spoken.message is not None:
         scope = {"session": spoken.session, "user": spoken.user, "role": spoken.role}
         messages = db.working.add(spoken.message, world=top, **scope)
