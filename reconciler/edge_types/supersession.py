@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import ChainMap, Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 from worlddb.log.model.times import ALWAYS, FOREVER, Interval
@@ -357,12 +357,31 @@ def settle(ctx: Succession, world: int, target: int | None = None, at: int = ALW
     lost = _losses(_around(asked, [less] if less is more else [less, more]), when, moments)
     for part in parts.values():
         part.changed.clear()
-    for loser, winner in sorted(lost):
+    for loser, taken in groupby(sorted(lost.items()), key=lambda each: each[0][0]):
+        _take(ctx, loser, [(winner, windows) for (_, winner), windows in taken])
+
+
+def _take(ctx: Succession, loser: int, taken: Sequence[tuple[int, list[Interval]]]) -> None:
+    """Let a world lose to each of some others, in the order of their numbers, its windows.
+
+    What it loses in one stretch of time is one loss, however many follow each other there: who holds when is said by
+    their own times. The loss names the one of them that was written last.
+    """
+    disputed = any(True for incoming in (False, True) for _ in ctx.edges(loser, CONTRADICTS, incoming=incoming))
+    for winner, windows in taken:
         by = ctx.lineage(winner)
-        for window in lost[loser, winner]:
+        for window in windows if disputed else ():
             note_conflicts_left(ctx, loser, window, by)
-            ctx.lose(loser, window, by=by)
         ctx.note("until_successor", ctx.lineage(loser), by)
+    stretches: list[tuple[int, Interval]] = []
+    for window, winner in sorted((window, winner) for winner, windows in taken for window in windows):
+        if stretches and stretches[-1][1].end == window.start:
+            before, held = stretches.pop()
+            stretches.append((max(before, winner), Interval(held.start, window.end)))
+        else:
+            stretches.append((winner, window))
+    for winner, window in sorted(stretches):
+        ctx.lose(loser, window, by=ctx.lineage(winner))
 
 
 def _around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb.log.model import codec, hashing
+from worlddb.log.model import codec, hashing, times
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Cause, Details
 from worlddb.log.store.log import LmdbLog
@@ -94,11 +94,52 @@ def compared(then: Redecision, draft: Draft) -> Redecision | None:
         for event in now:
             if "stated" in event.data:
                 event.data["stated"] = ev.UNKNOWN
-    only_then, only_now = tuple(_beyond(then.events_then, now)), tuple(_beyond(now, then.events_then))
+    was, now = _without_same_losses(then.events_then, now)
+    only_then, only_now = tuple(_beyond(was, now)), tuple(_beyond(now, was))
     outcome = "unchanged" if not draft.events else "staged" if draft.staged else "committed"
     if outcome == then.then and not (only_then or only_now):
         return None
     return msgspec.structs.replace(then, now=outcome, events_then=only_then, events_now=only_now)
+
+
+def _without_same_losses(
+    one: Sequence[DecidedEvent], other: Sequence[DecidedEvent]
+) -> tuple[list[DecidedEvent], list[DecidedEvent]]:
+    """Both without the losses of versions that lose the same times on both sides, in as many pieces as may be.
+
+    Earlier releases recorded a loss for each of the worlds that took a part of one stretch of time.
+    """
+    losses, others = _losses(one), _losses(other)
+    same = {version for version, lost in losses.items() if others.get(version) == lost}
+    left = [[event for event in side if _loser(event) not in same] for side in (one, other)]
+    return left[0], left[1]
+
+
+def _losses(events: Sequence[DecidedEvent]) -> dict[tuple[str, int], tuple[list[tuple[int, int]], str]]:
+    """What each version loses, meeting spans as one, and who took from it last."""
+    windows: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    by: dict[tuple[str, int], str] = {}
+    for event in events:
+        version = _loser(event)
+        if version is not None:
+            start = event.data["valid_to" if event.event == "closed" else "valid_from"]
+            end = times.FOREVER if event.event == "closed" else event.data["valid_to"]
+            windows.setdefault(version, []).append((start, end))
+            by[version] = event.data["by"]
+    found = {}
+    for version, spans in windows.items():
+        joined: list[tuple[int, int]] = []
+        for start, end in sorted(spans):
+            if joined and start <= joined[-1][1]:
+                joined[-1] = joined[-1][0], max(joined[-1][1], end)
+            else:
+                joined.append((start, end))
+        found[version] = joined, by[version]
+    return found
+
+
+def _loser(event: DecidedEvent) -> tuple[str, int] | None:
+    return (event.data["lineage"], event.data["version"]) if event.event in ("closed", "lost") else None
 
 
 def _beyond(one: Sequence[DecidedEvent], other: Sequence[DecidedEvent]) -> list[DecidedEvent]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import Any
 from unittest import mock
 
@@ -12,6 +13,9 @@ from hypothesis import strategies as st
 
 from tests.support.model.stores import day, new_store
 from worlddb import FOREVER, Database, Note, Valid, View
+from worlddb.log.model.bundle import told_by
+from worlddb.log.model.times import Interval
+from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.deferred_rows import DeferredRows
 from worlddb.projections.tables.storage import transaction
 from worlddb.reconciler.edge_types import supersession
@@ -438,3 +442,72 @@ def test_a_correction_among_many_reads_few_of_them(monkeypatch: pytest.MonkeyPat
             looks.clear()
             assert db.link(fact(db, name, 100), "supersedes", refs[20])
         assert len(looks) < 20, "the first time all of them are looked at"
+
+
+TAKE = supersession._take
+
+
+def lost_one_by_one(ctx: supersession.Succession, loser: int, taken: list[tuple[int, list[Interval]]]) -> None:
+    """What a world loses, as earlier releases recorded it: to each of the others a loss of its own."""
+    for winner, windows in taken:
+        by = ctx.lineage(winner)
+        for window in windows:
+            supersession.note_conflicts_left(ctx, loser, window, by)
+            ctx.lose(loser, window, by=by)
+        ctx.note("until_successor", ctx.lineage(loser), by)
+
+
+def asked(db: Database, refs: list[str]) -> list[object]:
+    """All that is read of some worlds and says when they hold, what took their time, and when that was learned."""
+    view = db.view()
+    found: list[object] = [db.head().root, holding(db, db.head().seq)]
+    for ref in refs:
+        found += [view.history(ref), view.coalesced(ref), view.blame(ref)]
+        # Where what holds at no time any more is shown to begin depended on the order of its losses.
+        found += [step for step in view.timeline(ref) if step.valid.start < step.valid.end]
+        found += [view.changes(ref, between=(day(0), day(20))), view.provenance(ref), view.conflicts(ref)]
+    with db._env.read() as txn:
+        log = LmdbLog(txn)
+        logged = [(seq, event) for seq in range(1, db.head().seq + 1) for event in log.events(seq).events]
+    for ref in refs:
+        own = [(seq, event) for seq, event in logged if getattr(event, "lineage", b"").hex() == ref]
+        found.append(told_by(own).by)
+    return found
+
+
+@settings(max_examples=2)
+@given(seed=st.integers(0, 10**6))
+def test_a_loss_for_each_stretch_says_what_one_for_each_taker_did(seed: int) -> None:
+    """A log of the earlier form reads the same, and is decided again to the same."""
+    draw = random.Random(seed)
+    how = draw.choices(["supersedes", "contradicts", "revise"], [6, 2, 2], k=12)
+    steps = [(*draw.sample(range(7), 2), each) for each in how]
+    said: list[list[object]] = []
+    for take in (lost_one_by_one, TAKE):
+        with mock.patch.object(supersession, "_take", take), new_store() as db:
+            refs = [fact(db, "fact", begins) for begins in (0, 5, 2, 8, 3, 6, 4)]
+            told: list[object] = []
+            for begins, (one, other, how) in enumerate(steps):
+                if how == "revise":
+                    told.append(db.revise(refs[one], content=f"{begins}", valid_from=day(other)).notes)
+                else:
+                    told.append(db.link(refs[one], how, refs[other]).notes)
+            said.append([*told, *asked(db, refs)])
+            with mock.patch.object(supersession, "_take", TAKE):
+                again = db.redecide()
+            assert (again.differing, again.undecidable) == ((), ())
+    assert said[0] == said[1]
+
+
+def test_a_world_that_loses_to_all_that_follow_has_one_loss_however_many_they_are() -> None:
+    """It had one for each: a batch wrote the more of them, the longer its chains were."""
+    with new_store() as db:
+        chain = [fact(db, "fact", begins) for begins in range(12)]
+        for older, newer in pairwise(chain[1:]):
+            assert db.link(newer, "supersedes", older)
+        receipt = db.link(chain[-1], "supersedes", chain[0], valid_from=day(11))
+        assert [(loss.ref, loss.valid_from, loss.valid_to) for loss in receipt.lost] == [
+            (chain[0], day(11), FOREVER),
+            (chain[0], day(1), FOREVER),
+        ]
+        assert len([note for note in receipt.notes if note.code == "until_successor"]) == 10
