@@ -28,7 +28,7 @@ from worlddb.projections.indexes import (
 )
 from worlddb.projections.indexes.vector_rows import NO_STATEMENTS, VectorRow
 from worlddb.projections.tables.apply.log_marks import described, identity_of, refuse_supposed
-from worlddb.projections.tables.names import canonical
+from worlddb.projections.tables.names import blocks, canonical
 from worlddb.projections.tables.reads.asof import OpenSpace, all_spaces, dropped_at, space_in_use
 from worlddb.projections.tables.storage.packed_runs import RUNS_KEY
 from worlddb.projections.tables.storage.rows import Tables
@@ -635,7 +635,7 @@ class StoreReader:
 
 def forget_texts() -> None:
     """Forget the texts, names and words that this process keeps because it looked at them, as an erasure asks for."""
-    for module in (analysis, canonical, fields, question_dates, statement_relation, text_lane):
+    for module in (analysis, blocks, canonical, fields, question_dates, statement_relation, text_lane):
         module.forget()
     # A process that compared no names has not loaded what compares them, and keeps none.
     if (scores := sys.modules.get("worlddb.reconciler.similarity.scores")) is not None:

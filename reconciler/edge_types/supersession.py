@@ -367,11 +367,11 @@ def _take(ctx: Succession, loser: int, taken: Sequence[tuple[int, list[Interval]
     What it loses in one stretch of time is one loss, however many follow each other there: who holds when is said by
     their own times. The loss names the one of them that was written last.
     """
-    disputed = any(True for incoming in (False, True) for _ in ctx.edges(loser, CONTRADICTS, incoming=incoming))
+    contradictions = _Contradictions(ctx, loser)
     for winner, windows in taken:
         by = ctx.lineage(winner)
-        for window in windows if disputed else ():
-            note_conflicts_left(ctx, loser, window, by)
+        for window in windows:
+            contradictions.note_left(ctx, window, by)
         ctx.note("until_successor", ctx.lineage(loser), by)
     stretches: list[tuple[int, Interval]] = []
     for window, winner in sorted((window, winner) for winner, windows in taken for window in windows):
@@ -479,28 +479,42 @@ def note_conflicts_left(ctx: Succession, world: int, window: Interval, by: bytes
     A contradiction is of two statements that hold, so it is over with one of them, and nobody has said of what takes
     its place that it contradicts the other one. What takes it is not told of itself.
     """
-    lost: list[Interval] | None = None
-    told: Counter[int] = Counter()
-    for incoming in (False, True):
-        for edge in ctx.edges(world, CONTRADICTS, incoming=incoming):
-            if lost is None:
-                lost = [piece for span in ctx.spans(world) if not (piece := span.intersect(window)).is_empty]
-            if not lost:
-                return
-            other = edge.source if incoming else edge.target
+    _Contradictions(ctx, world).note_left(ctx, window, by)
+
+
+class _Contradictions:
+    """The contradictions of a world that is about to lose some times, each looked at once."""
+
+    def __init__(self, ctx: Succession, world: int) -> None:
+        self._world = world
+        self._edges = [
+            (edge, edge.source if incoming else edge.target)
+            for incoming in (False, True)
+            for edge in ctx.edges(world, CONTRADICTS, incoming=incoming)
+        ]
+        self._held = list(ctx.spans(world)) if self._edges else []
+        self._open: dict[int, list[Interval]] = {}
+
+    def note_left(self, ctx: Succession, window: Interval, by: bytes) -> None:
+        """Note which of them end in a window; others have lost no time meanwhile."""
+        if not any(span.overlaps(window) for span in self._held):
+            return
+        told: Counter[int] = Counter()
+        for at, (edge, other) in enumerate(self._edges):
             if ctx.lineage(other) == by or told[edge.home] == MAX_CONFLICTS_TOLD:
                 continue
-            if not _is_open(ctx, edge, other, lost):
-                continue
-            told[edge.home] += 1
-            ctx.note("conflict_left", ctx.lineage(world), ctx.lineage(other))
+            if at not in self._open:
+                self._open[at] = self._in_force(ctx, edge, other)
+            if any(piece.overlaps(window) for piece in self._open[at]):
+                told[edge.home] += 1
+                ctx.note("conflict_left", ctx.lineage(self._world), ctx.lineage(other))
 
-
-def _is_open(ctx: Succession, edge: HandledEdge, other: int, pieces: list[Interval]) -> bool:
-    """True if a contradiction is in force at some time of these pieces."""
-    held = list(ctx.spans(other))
-    both = [shared for piece in pieces for span in held if not (shared := piece.intersect(span)).is_empty]
-    return bool(both) and any(said.overlaps(shared) for said in ctx.times_of(edge) for shared in both)
+    def _in_force(self, ctx: Succession, edge: HandledEdge, other: int) -> list[Interval]:
+        """When both sides hold and the contradiction is in force."""
+        held = list(ctx.spans(other))
+        both = [shared for one in self._held for two in held if not (shared := one.intersect(two)).is_empty]
+        said = ctx.times_of(edge) if both else ()
+        return [piece for shared in both for one in said if not (piece := shared.intersect(one)).is_empty]
 
 
 def _is_in_force(edge: HandledEdge) -> bool:

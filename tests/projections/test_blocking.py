@@ -17,6 +17,7 @@ from tests.support.model.stores import new_store
 from worlddb import Database, Thresholds
 from worlddb.log.model.clock import SeededEntropy
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.names import blocks
 from worlddb.projections.tables.names.blocks import MAX_PLACE_BYTES, NARROW, WIDE, around, holders, looked_up, places
 from worlddb.projections.tables.names.canonical import MAX_FORM_CHARACTERS, form_of, forms
 from worlddb.projections.tables.storage.rows import Tables
@@ -235,3 +236,11 @@ def test_the_place_of_a_form_has_an_end_whatever_the_script(name: str) -> None:
         assert {place.key for place in looked_up(form, by_given_name=False)} >= {at[:4] for at in places(form)[:2]}, (
             "a form is found where it is put"
         )
+
+
+def test_an_erasure_leaves_no_words_of_names_in_memory() -> None:
+    with new_store() as db:
+        ref = db.create("Person", "Annabelle Featherstone").ref
+        assert blocks._places_of.cache_info().currsize
+        db.erase(ref, reason="asked for")
+        assert not blocks._places_of.cache_info().currsize

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations, islice, repeat
 from typing import Final, NamedTuple
 from zlib import crc32
@@ -50,35 +51,41 @@ def places(form: Form) -> list[bytes]:
     the beginning and end of the whole. A name of two words is also found by how both end, one of four and more by the
     sounds of the first and the last, and every one by how its given name begins.
     """
-    blocks = _Blocks(form)
-    words, sounds = blocks.words, blocks.sounds
-    found = [blocks.sounding(sounds)]
-    found += [key + at for key, at in blocks.likenesses()]
-    found += [blocks.sounding(others.sounds) + others.place for others in blocks.all_but_one()]
-    if len(words) > 1:
-        found.append(blocks.given() + _place(" ".join(words)))
-    if len(words) > 3:
-        found.append(blocks.ends() + _place(" ".join(words[1:-1])))
-    return found
+    marks = _marks_of(form)
+    return [schema.U32.pack(crc32(told, marks)) + at for told, at in _places_of(form.words)]
+
+
+@lru_cache(maxsize=16_384)
+def _places_of(words: tuple[str, ...]) -> tuple[tuple[bytes, bytes], ...]:
+    """What the blocks of a form with these words are called, and its places there: many differ in their marks alone."""
+    blocks = _Words(words)
+    found = [(blocks.sounding(blocks.sounds), b"")]
+    found += blocks.likenesses()
+    found += [(blocks.sounding(others.sounds), others.place) for others in blocks.all_but_one()]
+    if len(blocks.words) > 1:
+        found.append((blocks.given(), _place(" ".join(blocks.words))))
+    if len(blocks.words) > 3:
+        found.append((blocks.ends(), _place(" ".join(blocks.words[1:-1]))))
+    return tuple((told.encode(), at) for told, at in found)
 
 
 def looked_up(form: Form, *, by_given_name: bool) -> Iterator[Place]:
     """Places of forms that may be similar, the likeliest first; a given name alone if asked."""
-    blocks = _Blocks(form)
+    blocks, key = _Words(form.words), _key_of(form)
     words, sounds = blocks.words, blocks.sounds
-    whole = blocks.sounding(sounds)
+    whole = key(blocks.sounding(sounds))
     yield Place(whole, b"", WIDE, same_sound=True)
-    others = [(blocks.sounding(each.sounds), each.place) for each in blocks.all_but_one()]
-    yield from (Place(key, at, WIDE) for key, at in others)
-    yield from (Place(key, at) for key, at in blocks.likenesses())
+    others = [(key(blocks.sounding(each.sounds)), each.place) for each in blocks.all_but_one()]
+    yield from (Place(block, at, WIDE) for block, at in others)
+    yield from (Place(key(told), at) for told, at in blocks.likenesses())
     yield Place(whole, _spelled(words))
-    yield from (Place(key, b"") for key, _ in others)
+    yield from (Place(block, b"") for block, _ in others)
     if len(words) == 2 or len(words) > 3:
-        yield Place(blocks.ends(), _place(" ".join(words[1:-1])))
+        yield Place(key(blocks.ends()), _place(" ".join(words[1:-1])))
     if len(words) > 3:
-        yield Place(blocks.sounding([sounds[0], blocks.last_sound]), b"")
+        yield Place(key(blocks.sounding([sounds[0], blocks.last_sound])), b"")
     if by_given_name:
-        yield from _by_given_name(blocks)
+        yield from _by_given_name(blocks, key)
 
 
 def looked_up_instead(form: Form, words: tuple[str, ...], *, by_given_name: bool) -> Iterator[Place]:
@@ -86,21 +93,32 @@ def looked_up_instead(form: Form, words: tuple[str, ...], *, by_given_name: bool
 
     That is with another given name.
     """
-    blocks = _Blocks(form._replace(words=words))
-    whole, sounds = blocks.sounding(blocks.sounds), blocks.sounds
+    blocks, key = _Words(words), _key_of(form)
+    whole, sounds = key(blocks.sounding(blocks.sounds)), blocks.sounds
     yield Place(whole, b"")
     if len(words) > 1:
         yield Place(whole, _spelled(blocks.words))
     if len(words) > 2:
-        yield Place(blocks.sounding([sounds[0], blocks.last_sound]), b"")
+        yield Place(key(blocks.sounding([sounds[0], blocks.last_sound])), b"")
     if by_given_name:
-        yield from _by_given_name(blocks)
+        yield from _by_given_name(blocks, key)
 
 
-def _by_given_name(blocks: _Blocks) -> Iterator[Place]:
+def _by_given_name(blocks: _Words, key: Callable[[str], bytes]) -> Iterator[Place]:
     """Places of the given name alone, and of the whole names that begin with it."""
-    yield Place(blocks.given(), _place(blocks.words[0]), WIDE)
-    yield Place(blocks.sounding(blocks.sounds[:1]), b"")
+    yield Place(key(blocks.given()), _place(blocks.words[0]), WIDE)
+    yield Place(key(blocks.sounding(blocks.sounds[:1])), b"")
+
+
+def _marks_of(form: Form) -> int:
+    """What a form's marks are in its blocks' keys: in all of them, for the marks of names that are alike are equal."""
+    return crc32("\x1f".join(form.marks).encode()) if form.marks else 0
+
+
+def _key_of(form: Form) -> Callable[[str], bytes]:
+    """The keys of a form's blocks, by what these are called."""
+    marks = _marks_of(form)
+    return lambda told: schema.U32.pack(crc32(told.encode(), marks))
 
 
 class _Others(NamedTuple):
@@ -113,36 +131,29 @@ class _Others(NamedTuple):
     place: bytes
 
 
-class _Blocks:
-    """The keys of a form's blocks.
+class _Words:
+    """What the blocks of a form's words are called."""
 
-    The form's marks are in all of them, for the marks of names that are alike are equal.
-    """
-
-    def __init__(self, form: Form) -> None:
-        self.words = form.words[:MAX_BLOCKED_WORDS]
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.words = words[:MAX_BLOCKED_WORDS]
         self.sounds = [sound_of(word) for word in self.words]
-        self._joined = "".join(form.words)
-        self.last_sound = sound_of(form.words[-1])
-        self._marks = crc32("\x1f".join(form.marks).encode()) if form.marks else 0
+        self._joined = "".join(words)
+        self.last_sound = sound_of(words[-1])
 
-    def key(self, told: str) -> bytes:
-        return schema.U32.pack(crc32(told.encode(), self._marks))
-
-    def sounding(self, sounds: Sequence[str]) -> bytes:
+    def sounding(self, sounds: Sequence[str]) -> str:
         """The block of the names that have these sounds and at most one other word."""
-        return self.key(f"sound {' '.join(sorted(sounds))}")
+        return f"sound {' '.join(sorted(sounds))}"
 
-    def given(self) -> bytes:
+    def given(self) -> str:
         """The block of the whole names whose given name begins like this form's.
 
         This form's given name may be cut short of theirs.
         """
-        return self.key(f"given {self.words[0][:3]}")
+        return f"given {self.words[0][:3]}"
 
-    def ends(self) -> bytes:
+    def ends(self) -> str:
         """The block of longer names whose first and last words sound like this form's."""
-        return self.key(f"ends {_ordered(self.sounds[0], self.last_sound)}")
+        return f"ends {_ordered(self.sounds[0], self.last_sound)}"
 
     def all_but_one(self) -> list[_Others]:
         """The form without one of its words, for each word."""
@@ -157,19 +168,19 @@ class _Blocks:
             for left_out, word in enumerate(words)
         ]
 
-    def likenesses(self) -> Iterator[tuple[bytes, bytes]]:
+    def likenesses(self) -> Iterator[tuple[str, bytes]]:
         """The blocks of what is like the form in another way than by sound, with its places there."""
         words, joined = self.words, self._joined
-        yield self.key(f"whole {joined[:3]} {joined[-3:]}"), _place(joined)
+        yield f"whole {joined[:3]} {joined[-3:]}", _place(joined)
         if len(words) == 1:
-            yield self.key(f"begin {joined[:3]}"), _place(joined)
-            yield self.key(f"end {joined[-4:]}"), _place(joined)
+            yield f"begin {joined[:3]}", _place(joined)
+            yield f"end {joined[-4:]}", _place(joined)
         elif len(words) == 2:
             first, last = words
-            yield self.key(f"end {_ordered(first[-3:], last[-3:])}"), _place(_ordered(first, last))
+            yield f"end {_ordered(first[-3:], last[-3:])}", _place(_ordered(first, last))
         for one, other in combinations(sorted(words), 2):
             rest = [word for word in words if word not in (one, other)]
-            yield self.key(f"begin {one[:2]} {other[:2]}"), _place(" ".join((one[2:], other[2:], *rest)))
+            yield f"begin {one[:2]} {other[:2]}", _place(" ".join((one[2:], other[2:], *rest)))
 
 
 def _ordered(one: str, other: str) -> str:
@@ -239,6 +250,11 @@ def put_first_names(tables: rows.Tables, numbers: Iterable[bytes], names: Iterab
     tables.forms.put_new(list(form_rows), repeat(b""))
     tables.holders.put_new(holder_rows, repeat(b""))
     tables.blocks.put_new(list(block_rows), block_rows.values())
+
+
+def forget() -> None:
+    """Forget the words of all names, as an erasure asks for."""
+    _places_of.cache_clear()
 
 
 def forget_names(tables: rows.Tables, node: int) -> None:

@@ -326,3 +326,32 @@ def test_the_kept_receipt_of_a_recall_says_nothing_that_was_asked_or_shown(db: D
     written = db.write_receipts()
     assert written and not written.notes
     assert not in_files(db.path, TOKEN) and not in_files(db.path, MAIL)
+
+
+class MarkedEntropy:
+    """Nonces that all hold the mark of a credential."""
+
+    def __init__(self) -> None:
+        self._drawn = 0
+
+    def bytes(self, count: int) -> bytes:
+        self._drawn += 1
+        return self._drawn.to_bytes(4, "big") + (b"Q~" * count)[: count - 4]
+
+
+def test_the_mark_of_a_credential_in_a_nonce_has_no_text_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a load every third batch was read twice, since thousands of random nonces hold every short mark."""
+    read: list[str] = []
+
+    def found(text: str) -> list[Finding]:
+        read.append(text)
+        return []
+
+    monkeypatch.setattr(credentials, "find_credentials", found)
+    with worlddb.open(tmp_path / "store", author="ada", embedder=None, entropy=MarkedEntropy()) as db:
+        with db.batch() as tx:
+            note = tx.create("Note", "one", content="some text", source={"line": 1})
+            tx.link(note, "refers_to", tx.create("Note", "two"), properties={"sure": True})
+        assert tx.receipt and not read
+        assert db.create("Note", "Q~")
+        assert "Q~" in read, "a text that holds the mark is read"
