@@ -423,3 +423,24 @@ def test_a_table_of_an_earlier_release_that_is_too_large_for_one_commit_stays_as
             tables.flush()
             assert bool(Tables(txn).runs()) == packed
             assert len(list(Tables(txn).names.scan(b""))) == many + 1
+
+
+def test_rows_are_counted_again_where_there_may_be_too_many_and_not_before(tmp_path, monkeypatch):
+    """Each table was gone through every few thousand writes, as long as it was not packed."""
+    counted: list[int] = []
+    own_rows = Table.own_rows
+
+    def counting(table: Table, most: int) -> int:
+        counted.append(own_rows(table, most))
+        return counted[-1]
+
+    monkeypatch.setattr(Table, "own_rows", counting)
+    monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
+    monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 300)
+    db, _ = load(tmp_path / "store", 5, 120, 240, 30)
+    with db:
+        assert 0 < len(counted) <= 2 * len(schema.PACKED) and max(counted) > 100
+        for name in schema.PACKED:
+            with db._env.read() as txn:
+                table = Tables(txn).table(name)
+                assert own_rows(table, packed_runs.MOST_TAKEN) <= packed_runs.MOST_UNPACKED

@@ -61,7 +61,7 @@ class KnownWorlds:
     It follows from the log up to one commit.
     """
 
-    __slots__ = ("chain", "endpoints", "joined", "joins", "source_defaults")
+    __slots__ = ("chain", "endpoints", "joined", "joins", "most_rows", "source_defaults")
 
     def __init__(self) -> None:
         self.chain = b""
@@ -72,6 +72,8 @@ class KnownWorlds:
         """For a world, those that ``supersedes`` joins with it: all of them, but for what ``joins`` adds."""
         self.joins: list[tuple[int, int, Interval]] = []
         """The ``supersedes`` edges written since to or from these: source, target, and when each is in force."""
+        self.most_rows: dict[str, int] = {}
+        """How many rows a table that was counted has at most, packed ones apart."""
 
     def forget(self, lineage: bytes) -> None:
         """Drop a world of which something has changed."""
@@ -187,12 +189,6 @@ _ROOMS: Final = {
 def missing_row(what: str) -> DamagedStore:
     """The error for a row that another row names and that is not there."""
     return DamagedStore(f"The tables have no {what}", "Run `worlddb verify --deep`, then `worlddb rebuild tables`")
-
-
-def _is_full(table: write_buffer.Table) -> bool:
-    """True if a table has so many rows of its own that they are to be packed, and no more than one commit can take."""
-    own = table.own_rows(packed_runs.MOST_TAKEN)
-    return own < packed_runs.MOST_TAKEN and own + table.waiting > packed_runs.MOST_UNPACKED
 
 
 def _given_out(applied: bytes) -> int:
@@ -470,6 +466,9 @@ class WholeTables:
 
     def _pack(self) -> None:
         """Pack what is put into large tables, if it is much, or if much has come together there."""
+        most = self.known_worlds.most_rows
+        for name in most:
+            most[name] += self._opened[name].waiting if name in self._opened else 0
         now = self.progress_table.get(_APPLIED)
         if now is None:
             return
@@ -487,11 +486,23 @@ class WholeTables:
             if table is None or not (turn in due or name in runs):
                 continue
             is_much = bool(runs.get(name)) and table.waiting >= packed_runs.FEW
-            if is_much or (turn in due and _is_full(table)):
+            if is_much or (turn in due and self._is_full(name, table)):
                 self._pack_table(name, table)
                 packed = True
         if packed:
             packed_runs.put_runs(self._txn, runs)
+
+    def _is_full(self, name: str, table: write_buffer.Table) -> bool:
+        """True if a table has so many rows of its own that they are to be packed, and no more than one commit can take.
+
+        They are counted where they may be too many by what was counted before and has come since.
+        """
+        most = self.known_worlds.most_rows
+        if most.get(name, packed_runs.MOST_TAKEN) <= packed_runs.MOST_UNPACKED:
+            return False
+        own = table.own_rows(packed_runs.MOST_TAKEN)
+        most[name] = own + table.waiting
+        return own < packed_runs.MOST_TAKEN and most[name] > packed_runs.MOST_UNPACKED
 
     def _pack_table(self, name: str, table: write_buffer.Table) -> None:
         if not isinstance(table, packed_runs.PackedTable):
