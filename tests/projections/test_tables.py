@@ -320,6 +320,7 @@ def test_a_packed_table_reads_as_a_sorted_dictionary_would(
             for group in (b"aa", b"ab", b"b\xff", b"\xff\xff"):
                 inside = scanned(entries, group, None, False)
                 assert table.has_group(group, fresh=False) or not inside
+                assert table.waiting or table.stored(group) == inside
                 behind = [(FIRST + key, value) for key, value in inside if key >= group + rest]
                 before = [(FIRST + key, value) for key, value in inside[::-1] if key < group + rest]
                 near, whole = nearest(behind, before, most)

@@ -140,7 +140,12 @@ class PackedTable(write_buffer.Table):
         yield from map(self.scan, prefixes)
 
     def stored(self, prefix: bytes) -> list[write_buffer.Pair]:
-        return list(self._scan_stored(prefix, None, reverse=False)) if self._holding(prefix) else super().stored(prefix)
+        found, runs = super().stored(prefix), self._holding(prefix)
+        if not runs:
+            return found
+        found += chain.from_iterable(self._rows_in(run, prefix) for run in runs)
+        found.sort(key=_key)
+        return list(_newest(found))
 
     def has_group(self, prefix: bytes, *, fresh: bool) -> bool:
         if super().has_group(prefix, fresh=fresh):
@@ -230,6 +235,20 @@ class PackedTable(write_buffer.Table):
         cursor = self._own_cursor()
         if self._seek_page(cursor, self._place(RUNS_KEY, run.number), key):
             yield self._read(cursor.value())  # type: ignore[arg-type]
+
+    def _rows_in(self, run: Run, prefix: bytes) -> list[write_buffer.Pair]:
+        """The rows of a run whose key begins with ``prefix``, by the cursor of single look-ups."""
+        cursor, place = self._own_cursor(), self._place(RUNS_KEY, run.number)
+        rows: list[write_buffer.Pair] = []
+        found = self._seek_page(cursor, place, prefix) or cursor.set_range(place)
+        while found and cursor.key().startswith(place):  # type: ignore[union-attr]
+            keys, values = self._read(cursor.value())  # type: ignore[arg-type]
+            for here in range(bisect_left(keys, prefix), len(keys)):
+                if not keys[here].startswith(prefix):
+                    return rows
+                rows.append((keys[here], values[here]))
+            found = cursor.next()
+        return rows
 
     def _walk(
         self, run: Run, prefix: bytes, start: bytes | None, *, reverse: bool = False
