@@ -370,7 +370,7 @@ def _take(ctx: Succession, loser: int, taken: Sequence[tuple[int, list[Interval]
     contradictions = _Contradictions(ctx, loser)
     for winner, windows in taken:
         by = ctx.lineage(winner)
-        for window in windows:
+        for window in windows if contradictions.edges else ():
             contradictions.note_left(ctx, window, by)
         ctx.note("until_successor", ctx.lineage(loser), by)
     stretches: list[tuple[int, Interval]] = []
@@ -487,12 +487,12 @@ class _Contradictions:
 
     def __init__(self, ctx: Succession, world: int) -> None:
         self._world = world
-        self._edges = [
+        self.edges = [
             (edge, edge.source if incoming else edge.target)
             for incoming in (False, True)
             for edge in ctx.edges(world, CONTRADICTS, incoming=incoming)
         ]
-        self._held = list(ctx.spans(world)) if self._edges else []
+        self._held = list(ctx.spans(world)) if self.edges else []
         self._open: dict[int, list[Interval]] = {}
 
     def note_left(self, ctx: Succession, window: Interval, by: bytes) -> None:
@@ -500,7 +500,7 @@ class _Contradictions:
         if not any(span.overlaps(window) for span in self._held):
             return
         told: Counter[int] = Counter()
-        for at, (edge, other) in enumerate(self._edges):
+        for at, (edge, other) in enumerate(self.edges):
             if ctx.lineage(other) == by or told[edge.home] == MAX_CONFLICTS_TOLD:
                 continue
             if at not in self._open:

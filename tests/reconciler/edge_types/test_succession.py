@@ -480,18 +480,18 @@ def asked(db: Database, refs: list[str]) -> list[object]:
 def test_a_loss_for_each_stretch_says_what_one_for_each_taker_did(seed: int) -> None:
     """A log of the earlier form reads the same, and is decided again to the same."""
     draw = random.Random(seed)
-    how = draw.choices(["supersedes", "contradicts", "revise"], [6, 2, 2], k=12)
-    steps = [(*draw.sample(range(7), 2), each) for each in how]
+    kinds = draw.choices(["supersedes", "contradicts", "revise"], [6, 2, 2], k=12)
+    steps = [(draw.sample(range(7), 2), kind) for kind in kinds]
     said: list[list[object]] = []
     for take in (lost_one_by_one, TAKE):
         with mock.patch.object(supersession, "_take", take), new_store() as db:
             refs = [fact(db, "fact", begins) for begins in (0, 5, 2, 8, 3, 6, 4)]
             told: list[object] = []
-            for begins, (one, other, how) in enumerate(steps):
-                if how == "revise":
+            for begins, ((one, other), kind) in enumerate(steps):
+                if kind == "revise":
                     told.append(db.revise(refs[one], content=f"{begins}", valid_from=day(other)).notes)
                 else:
-                    told.append(db.link(refs[one], how, refs[other]).notes)
+                    told.append(db.link(refs[one], kind, refs[other]).notes)
             said.append([*told, *asked(db, refs)])
             with mock.patch.object(supersession, "_take", TAKE):
                 again = db.redecide()
