@@ -10,7 +10,7 @@ import pytest
 
 import worlddb
 from tests.support.running import Here
-from worlddb import Atom, Database, ManualClock, SeededEntropy, View
+from worlddb import Database, ManualClock, SeededEntropy, View
 from worlddb.tools.mcp import catalogue
 from worlddb.tools.mcp.session import Call, Session
 
@@ -150,24 +150,59 @@ def test_beliefs_go_along_with_rebuilds_redecisions_bundles_and_what_if(tmp_path
     with opened(tmp_path / "other", 3) as other:
         other.import_bundle(tmp_path / "fact.bundle")
         mine = {atom for atom in db.view().belief_base(of=history.refs[0])}
-        assert {atom for atom in other.view(valid=db.view().valid).belief_base()} >= mine - published_alone(db, history)
+        assert {atom for atom in other.view(valid=db.view().valid).belief_base()} >= mine
     db.close()
 
 
-def published_alone(db: Database, history: History) -> set[Atom]:
-    """What is believed for its tag alone: what bears beliefs is a setting of the store, and goes into no bundle."""
-    world = db.view().get(history.refs[0], include_deprecated=True)
-    return set() if world is None else set(db.view().belief_base(of=world.ref)) - _of(world)
+def test_a_comparison_names_and_a_store_as_it_might_have_been_lacks_what_one_commit_did(tmp_path: Path) -> None:
+    """Receipts, tags, deprecations, settings, profiles, withdrawals and their undoing, each by itself."""
+    with opened(tmp_path / "store") as db:
+        code = db.signed("mallory").create("Fact", "code", content="the vault opens with 1234").ref
+        plan = db.create("Fact", "plan", content="through the vault").ref
+        db.link(plan, "derived_from", code)
+        db.backup(tmp_path / "before")
+        receipt = db.view().recall("vault", exact=True, receipt=True).receipt
+        assert receipt is not None
+        did: dict[str, int] = {}
 
+        def done(what: str) -> None:
+            did[what] = db.head().seq
 
-def _of(world: worlddb.World) -> set[Atom]:
-    said = {("type", world.type), ("title", world.name), ("summary", world.content)}
-    said |= {("topic", each) for each in _listed(world.properties.get("topic", []))}
-    return {Atom(world.ref, *each) for each in said}
+        db.keep_receipt(receipt)
+        db.write_receipts()
+        done("recalled")
+        db.tag(plan, "published")
+        done("tagged")
+        db.deprecate(plan)
+        done("deprecated")
+        db.set_beliefs(tags=["published"])
+        done("beliefs_set")
+        db.set_profile(plan, "arbiter")
+        done("profiled")
+        withdrawn = db.withdraw(db.view().withdrawal(author="mallory"))
+        done("withdrawn")
+        db.undo(withdrawn)
+        done("taken back")
+        assert all(entry.seq in did.values() for entry in db.log(did["recalled"]))
 
+        def is_there(store: Database) -> set[str]:
+            view = store.view()
+            fact, item = view.get(code), view.revealing(deprecated=True).get(plan)
+            there = {"recalled": bool(view.receipts_of(code)), "tagged": item is not None and bool(item.tags)}
+            there |= {"deprecated": item is not None and item.deprecated, "profiled": bool(view.profiles())}
+            there |= {"beliefs_set": view.belief_settings().tags != ("current",), "taken back": fact is not None}
+            return {what for what, holds in there.items() if holds}
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+        everything = is_there(db)
+        assert everything == did.keys() - {"withdrawn"}
+        for what, seq in did.items():
+            db.replay(tmp_path / what, without=[seq])
+            with opened(tmp_path / what) as other:
+                # Without the withdrawal there is nothing to be taken back.
+                assert is_there(other) == everything - {what}, what
+        found = worlddb.diff(tmp_path / "before", tmp_path / "store")
+    told = {detail.field for world in found.worlds for detail in world.changes}
+    assert told == {"version", *did} - {"withdrawn", "taken back"}
 
 
 # -- the command line, and the server's tools
