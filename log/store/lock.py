@@ -5,48 +5,40 @@ without end and without a word. This lock is taken first: the kernel releases it
 up after a time limit, and it knows who holds it.
 """
 
-from __future__ import annotations
-
 import errno
+import fcntl
 import json
 import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from worlddb.log.model.clock import monotonic, pause
 from worlddb.log.model.errors import UnavailableError, WriterBusy
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 POLL_SECONDS: Final = 0.002
 LOCK_FILE: Final = "writer.lock"
 HOLDER_FILE: Final = "writer.json"
+_CONTENTION: Final = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK)
+_OPENED: Final = os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+_MODE: Final = 0o644
 
 
 class WriterLock:
-    """The store's lock between writers of all processes and threads."""
+    """The store's lock between writers of all processes and threads.
+
+    Each holder opens the file anew: the kernel tells threads and handles of one process apart by what they have opened.
+    """
 
     def __init__(self, folder: Path, author: str, timeout_seconds: float) -> None:
-        self._lock_file = folder / LOCK_FILE
+        self._lock_file = str(folder / LOCK_FILE)
         self._holder_file = folder / HOLDER_FILE
         self._timeout_seconds = timeout_seconds
         self._holder = json.dumps(
             {"pid": os.getpid(), "host": socket.gethostname(), "author": author}, ensure_ascii=True
         ).encode()
-
-    @cached_property
-    def _lock(self) -> FileLock:
-        """The lock itself, whose library the first write loads: a handle that only reads does not wait for it."""
-        from filelock import FileLock
-
-        made = FileLock(self._lock_file, timeout=self._timeout_seconds, poll_interval=POLL_SECONDS)
-        # Threads that come here at the same time have to share one.
-        shared: FileLock = self.__dict__.setdefault("_lock", made)
-        return shared
 
     @contextmanager
     def held(self, timeout_seconds: float | None = None, *, look: Callable[[], None] = lambda: None) -> Iterator[None]:
@@ -56,21 +48,19 @@ class WriterLock:
             WriterBusy: another writer held it for the whole time limit; the message names it.
             UnavailableError: the directory cannot be written to.
         """
-        from filelock import Timeout
-
+        waited = self._timeout_seconds if timeout_seconds is None else timeout_seconds
         try:
-            self._lock.acquire(timeout=timeout_seconds)
-        except Timeout:
+            taken = self._take(waited)
+        except OSError as error:
+            raise _unwritable(error) from error
+        if taken is None:
             holder = self.holder()
             who = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}, author {holder.get('author', '?')!r}"
-            waited = self._timeout_seconds if timeout_seconds is None else timeout_seconds
             raise WriterBusy(
                 f"The store was held by another writer ({who}) for {waited:g} s",
                 "Try again; if that process is stopped, continue or end it. Nothing was written, reads go on",
                 holder=holder,
-            ) from None
-        except OSError as error:
-            raise _unwritable(error) from error
+            )
         try:
             look()
             try:
@@ -79,7 +69,42 @@ class WriterLock:
                 raise _unwritable(error) from error
             yield
         finally:
-            self._lock.release()
+            # A child that was forked meanwhile has the file open too: to close it would not end the lock.
+            fcntl.flock(taken, fcntl.LOCK_UN)
+            os.close(taken)
+
+    def _take(self, timeout_seconds: float) -> int | None:
+        """Return the locked file; None if another writer held it for the whole time limit."""
+        until: float | None = None
+        while (taken := self._try()) is None:
+            now = monotonic()
+            until = now + timeout_seconds if until is None else until
+            if now >= until:
+                return None
+            pause(min(POLL_SECONDS, until - now))
+        return taken
+
+    def _try(self) -> int | None:
+        """Return the locked file; None if somebody else has it, or has taken it away meanwhile."""
+        try:
+            # Without wanting to make it: in a folder with a sticky bit that would need the file's owner.
+            opened = os.open(self._lock_file, _OPENED)
+        except FileNotFoundError:
+            opened = os.open(self._lock_file, _OPENED | os.O_CREAT, _MODE)
+        except BlockingIOError:
+            return None  # Somebody's lease on the file is being broken.
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # What was unlinked between opening and locking guards no name any more.
+            if os.fstat(opened).st_nlink:
+                return opened
+        except OSError as error:
+            os.close(opened)
+            if error.errno in _CONTENTION:
+                return None
+            raise
+        os.close(opened)
+        return None
 
     def holder(self) -> dict[str, Any]:
         """Who took the lock last, as far as it could say."""
