@@ -30,13 +30,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 """Raised with any change to the words or the marker of an index: one made under another number is rebuilt."""
 
 STEM: Final = "stem"
 NAME: Final = "name"
 PLAIN: Final = "plain"
 GRAMS: Final = "grams"
+TYPE: Final = "type"
 
 MAX_TOKEN_BYTES: Final = 128
 """Longer words (UTF-8, unspaced scripts aside) are not indexed. 64 hexadecimal digits fit, encoded data does not."""
@@ -51,6 +52,8 @@ MAX_MATCH_CHARACTERS: Final = 200_000
 NAME_BOOST: Final = 1.5
 PLAIN_BOOST: Final = 0.5
 """Chosen on the questions of five LoCoMo conversations, with names that say much and names that say nothing."""
+TYPE_BOOST: Final = 0.5
+"""The word of a type in a question ("which task") finds what is of it, and outranks no word of a text as rare."""
 CHARACTER_BOOST: Final = 0.2
 """One character of a longer run: enough to find, too little to outrank a pair."""
 
@@ -179,6 +182,7 @@ _UNSPACED: Final = re.compile(
 )
 _LOWER_WORDS: Final = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(256))
 """What each byte of a text in ASCII is for who looks for words: small letters, and spaces between them."""
+_PARTS_OF_TYPE: Final = re.compile("(?<=[a-z])(?=[A-Z])|_")
 _WIDE: Final = re.compile("[^\x00-\x7f]+")
 _STEMMED_APART: Final = re.compile("[\u0370-\u052f\u0600-\u077f\u08a0-\u08ff\u1f00-\u1fff]")
 """Greek, Cyrillic, Arabic: what the stemmers beside the English one are for."""
@@ -243,6 +247,13 @@ def grams(runs: tuple[str, ...]) -> Iterator[str]:
         yield from map("".join, pairwise(run))
 
 
+@lru_cache(maxsize=4096)
+def type_stems(type: str) -> tuple[str, ...]:
+    """The stems of the words of a type, which capitals divide: ``KnownFact`` is known and a fact."""
+    spaced = prepare(_PARTS_OF_TYPE.sub(" ", type)).spaced
+    return tuple(stem_analyzer(needs_all_stemmers(spaced)).analyze(spaced))
+
+
 def query_terms(text: str) -> tuple[Term, ...]:
     """The search terms of a query in plain words; empty if nothing in it can be searched."""
     found = analyze(text[:MAX_QUERY_CHARACTERS])
@@ -257,7 +268,7 @@ def query_terms(text: str) -> tuple[Term, ...]:
         stems = dict(list(zip(found.words, found.stems, strict=True))[:MAX_QUERY_WORDS])
     terms = [Term(PLAIN, word, PLAIN_BOOST) for word in stems]
     for stem in dict.fromkeys(stems.values()):
-        terms += (Term(STEM, stem, 1.0), Term(NAME, stem, NAME_BOOST))
+        terms += (Term(STEM, stem, 1.0), Term(NAME, stem, NAME_BOOST), Term(TYPE, stem, TYPE_BOOST))
     return (*terms, *_gram_terms(found.runs))
 
 

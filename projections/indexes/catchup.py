@@ -383,7 +383,7 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
                     version = (
                         1 if isinstance(event, Created) else table_reads.version_written(tables, node, seq, event.body)
                     )
-                    yield TextDocument(node, version, seq, body.name, body.content)
+                    yield TextDocument(node, version, seq, body.name, body.content, body.type)
 
 
 def _filled(log: LmdbLog, tables: Tables, seq: int, event: Filled) -> Iterator[TextDocument]:
@@ -393,7 +393,7 @@ def _filled(log: LmdbLog, tables: Tables, seq: int, event: Filled) -> Iterator[T
     stored = None if row is None else log.blob(row.seq, row.position)
     body = None if stored is None else codec.decode_blob(stored, seq)
     if isinstance(body, blobs.Body) and node is not None:
-        yield TextDocument(node, event.version, seq, body.name, body.content)
+        yield TextDocument(node, event.version, seq, body.name, body.content, body.type)
 
 
 def vector_rows(log: LmdbLog, tables: Tables, space: int, after: int, through: int) -> Iterator[VectorRow]:

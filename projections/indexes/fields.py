@@ -1,9 +1,9 @@
 """The text index in Tantivy's terms: schema, documents, markers, queries, and scores.
 
 Fields: ``node``, ``version`` and ``seq`` (columns, for filters and for what a hit says), ``stem`` (content), ``name``
-(stemmed too), ``plain`` and ``grams`` (name and content). Text is not stored: the log has it. Of each batch the last
-document, of ``kind`` 1, carries the marker, and the latest marker counts. So an index holds documents and nothing else,
-and scores do not tell in how many batches it was made.
+(stemmed too), ``plain`` and ``grams`` (name and content), ``type`` (stems of its words). Text is not stored: the log
+has it. Of each batch the last document, of ``kind`` 1, carries the marker, and the latest marker counts. So an index
+holds documents and nothing else, and scores do not tell in how many batches it was made.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class TextDocument(NamedTuple):
     seq: int
     name: str
     content: str
+    type: str = ""
 
 
 class TextHit(NamedTuple):
@@ -193,9 +194,14 @@ _K1: Final = float32(BM25_K1)
 _K1_AND_ONE: Final = float32(1 + _K1)
 
 
+_BESIDE_THE_TEXT: Final = (analysis.NAME, analysis.TYPE)
+
+
 def ceiling(terms: Sequence[analysis.Term], counts: Counts) -> float:
-    """The upper bound of a document's score by its words; names, which few have, come on top."""
-    return sum(term.weight * counts.rarity(term) * (BM25_K1 + 1) for term in terms if term.field != analysis.NAME)
+    """The upper bound of a document's score by its words; names, which few have, and types come on top."""
+    return sum(
+        term.weight * counts.rarity(term) * (BM25_K1 + 1) for term in terms if term.field not in _BESIDE_THE_TEXT
+    )
 
 
 @cache
@@ -212,6 +218,7 @@ def schema() -> Schema:
         (analysis.NAME, analysis.STEM),
         (analysis.PLAIN, analysis.PLAIN),
         (analysis.GRAMS, analysis.GRAMS),
+        (analysis.TYPE, analysis.TYPE),
     ):
         builder.add_text_field(field, tokenizer_name=f"worlddb_{analyzer}", index_option="freq")
     builder.add_unsigned_field(KIND, indexed=True)
@@ -224,6 +231,7 @@ def register_analyzers(index: Index) -> None:
     index.register_tokenizer(f"worlddb_{analysis.STEM}", analysis.stem_analyzer(every=False))
     index.register_tokenizer(f"worlddb_{analysis.PLAIN}", analysis.plain_analyzer())
     index.register_tokenizer(f"worlddb_{analysis.GRAMS}", analysis.gram_analyzer())
+    index.register_tokenizer(f"worlddb_{analysis.TYPE}", analysis.gram_analyzer())
 
 
 def to_document(given: TextDocument, marker: Marker | None = None) -> Document:
@@ -243,6 +251,7 @@ def to_document(given: TextDocument, marker: Marker | None = None) -> Document:
         document.add_text(analysis.PLAIN, spaced)
         if runs:
             document.add_text(analysis.GRAMS, " ".join(analysis.grams(runs)))
+    document.add_text(analysis.TYPE, " ".join(analysis.type_stems(given.type)))
     if marker is not None:
         _put_marker(document, marker)
     return document

@@ -202,7 +202,7 @@ class SeenTexts:
         for place, score in enumerate(scores):
             if not score:
                 continue
-            node, version, seq, _, _ = self._texts.documents[place]
+            node, version, seq = self._texts.documents[place][:3]
             if (through is None or seq <= through) and (among is None or node in among):
                 hits.append(fields.TextHit(node, version, seq, score))
         return text_snapshot.best(hits, limit)
@@ -238,6 +238,7 @@ def tokens(document: fields.TextDocument) -> Iterator[_Token]:
         yield from ((field, stem) for stem in found.stems)
         yield from ((analysis.PLAIN, word) for word in found.words)
         yield from ((analysis.GRAMS, gram) for gram in analysis.grams(found.runs))
+    yield from ((analysis.TYPE, stem) for stem in analysis.type_stems(document.type))
 
 
 Feed = Callable[[int, int], Iterable[fields.TextDocument]]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Matrix, Numbers
     from worlddb.projections.indexes.world_moments import Mask
 
-FIELDS: Final = (analysis.STEM, analysis.NAME, analysis.PLAIN, analysis.GRAMS)
+FIELDS: Final = (analysis.STEM, analysis.NAME, analysis.PLAIN, analysis.GRAMS, analysis.TYPE)
 _FIELD_NUMBER: Final = {field: number for number, field in enumerate(FIELDS)}
 _KEY_BYTES: Final = 8
 _FAR: Final = 2**63 - 1

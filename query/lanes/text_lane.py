@@ -167,4 +167,4 @@ def _visible_documents(snapshot: visible.VisibleSnapshot, choice: valid_period.C
         for seen in choice.each(tables, node, moment) if node not in left_out else ():
             body = snapshot.body(seen.row)
             if body is not None:
-                yield TextDocument(node, seen.number, seen.row.seq, body.name, body.content)
+                yield TextDocument(node, seen.number, seen.row.seq, body.name, body.content, body.type)

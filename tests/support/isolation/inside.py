@@ -275,7 +275,7 @@ class Inside:
             at = self.reads.version_at(number)
             if at is not None:
                 version = self.state.worlds[number].versions[at - 1]
-                documents.append(TextDocument(number, at, version.seq, version.name, version.content))
+                documents.append(TextDocument(number, at, version.seq, version.name, version.content, version.type))
         index.apply(sorted(documents, key=lambda each: (each.seq, each.node)), Marker(b"", self.view.seq, b""))
         refs = self.names.refs
         for query in QUERIES:
