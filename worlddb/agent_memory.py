@@ -314,7 +314,9 @@ class Memory:
 
     def _told_hidden(self, added: Added, expires_at: times.TimeLike | None, pinned: bool) -> Added:
         """Return what was added with a note if its deadline has passed."""
-        notes = [] if pinned else hidden_already(expires_at, self.db.view().valid)
+        if expires_at is None or pinned:
+            return added
+        notes = hidden_already(expires_at, self.db.view().valid)
         return msgspec.structs.replace(added, notes=(*added.notes, *notes)) if notes else added
 
     @_told_here
@@ -613,7 +615,8 @@ class Memory:
                 for ref in refs:
                     tx.link(made, kind, ref, valid_from=begins, why=why)
         refs = [tx.receipt.refs[made.position]]
-        self._go_on(tx.receipt, key, refs, begins)
+        if tx.receipt.seq != look.seq + 1 or tx.receipt.refs[0] not in [view.world for view in views]:
+            self._go_on(tx.receipt, key, refs, begins)
         done = self._done(tx.receipt, refs, begun)
         return msgspec.structs.replace(done, near=tuple(near))
 

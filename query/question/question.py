@@ -420,6 +420,8 @@ class Request(NamedTuple):
     prefer_summaries: bool = False
     decay: Any = None
     """How scores fade (:class:`~worlddb.projections.tables.dream.retention.Decay`), if they do."""
+    in_order: bool = True
+    """False if only which hits there are is asked for."""
 
     @property
     def least_trust(self) -> int:

@@ -122,7 +122,7 @@ def near(
     """
     limits.checked_number(limit, "limit", 1, LATEST)
     question, names = Question(text, window.place.moment.valid), _names(about)
-    request = Request(question, world, RECALLED, False, valid_period.Choice(), LANES, CONVEX)
+    request = Request(question, world, RECALLED, False, valid_period.Choice(), LANES, CONVEX, in_order=False)
 
     def compare(snapshot: visible.VisibleSnapshot, cosines: dict[int, float]) -> list[Near]:
         gate = Gate(snapshot, searched_world(window, snapshot, request), valid_period.Choice())

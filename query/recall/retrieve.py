@@ -477,6 +477,8 @@ def _find(
         wider = request._replace(k=min(MAX_K, _MORE * asked.k), decay=None)
         found = _by_decay(snapshot, _ranked(snapshot, gate, wider, about, lanes), request.decay)
     ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k, found.find)
+    # To put some before others changes which there are where some are left out.
+    compares = compares and (request.in_order or len(ranked) > request.k)
     ranked, rivals = later_first(snapshot, ranked, by_trust=request.trust_weight > 0) if compares else (ranked, ())
     if request.choice.earlier and request.question.asks_for_change:
         before = candidates.Gate(
