@@ -615,8 +615,7 @@ class Memory:
                 for ref in refs:
                     tx.link(made, kind, ref, valid_from=begins, why=why)
         refs = [tx.receipt.refs[made.position]]
-        if tx.receipt.seq != look.seq + 1 or tx.receipt.refs[0] not in [view.world for view in views]:
-            self._go_on(tx.receipt, key, refs, begins)
+        self._go_on(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._done(tx.receipt, refs, begun)
         return msgspec.structs.replace(done, near=tuple(near))
 
@@ -736,9 +735,16 @@ class Memory:
         self._go_on(tx.receipt, key, [tx.receipt.refs[position] for position in made], None)
         return tx.receipt, made
 
-    def _go_on(self, receipt: Any, key: Any, refs: Sequence[str], begins: int | None) -> None:
-        """Put what was written into the next scope of the user, if another process has ended this one meanwhile."""
-        if self._label is not None and receipt.events and receipt.refs[0] not in [each.world for each in self._views()]:
+    def _go_on(
+        self, receipt: Any, key: Any, refs: Sequence[str], begins: int | None, known: Sequence[View] = ()
+    ) -> None:
+        """Put what was written into the next scope of the user, if another process has ended this one meanwhile.
+
+        ``known`` are the user's worlds if nobody else has written since they were looked up.
+        """
+        if self._label is None or not receipt.events or receipt.refs[0] in [each.world for each in known]:
+            return
+        if receipt.refs[0] not in [each.world for each in self._views()]:
             self._scopes.begin_anew(key, refs, begins)
 
     def _home(self, tx: Any) -> tuple[ScopeKey | tuple[str, ...], Any]:
