@@ -4,6 +4,9 @@ Topics of facts in one store are consolidated by the stand-in. Then the same que
 they contain, and summaries first, each the median of several runs, in time of the processor. The full read is also
 timed before the consolidation, in the same process: what it costs that summaries lie among the facts is said. The first
 summary-first read of a handle looks at each member once to tell that the summaries are fresh, and is timed apart.
+
+With --locomo, --longmemeval or --beam FILE the questions of that file are asked instead, before a consolidation and
+after: how much of their evidence is read at equal tokens. See bench/_consolidated.py.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import worlddb
+from bench import _consolidated
 from bench._report import p50, parser, positive, report, rounded
 from bench._workload import CONTENT_WORDS, open_seeded, words
 from worlddb import Database, Subgraph
@@ -28,6 +32,10 @@ _SEEDS = 1_000
 
 def main() -> None:
     arguments = _arguments()
+    if asked := _consolidated.measured(arguments):
+        made = [f"{name}: {told['stores']} stores, {told['summaries']} summaries" for name, told in asked.items()]
+        report(arguments, "consolidation", asked, _consolidated.COLUMNS, _consolidated.rows_of(asked), made)
+        return
     sizes = [(facts, topics) for facts, topics in zip(arguments.facts, arguments.topics, strict=True)]
     if arguments.large:
         sizes.append((100_000, 10_000))
@@ -52,6 +60,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--runs", type=positive, default=9)
     arguments.add_argument("--large", action="store_true", help="also 100,000 facts in 10,000 topics")
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    _consolidated.add_arguments(arguments)
     return arguments.parse_args()
 
 

@@ -145,7 +145,7 @@ def _arguments(parser: Parser) -> None:
         metavar="SET,...",
         default="all",
         help="the tools that a model is shown: core, time, identity, joined by commas, or all (default); operator adds"
-        " the one that erases a user for good",
+        " the one that erases a user for good; kumiho is a catalogue of its own",
     )
     parser.add_argument(
         "--user", metavar="NAME", help="whose memory is meant where a call names no scope: no wall, as --world is"
@@ -195,8 +195,9 @@ def _serve(args: Namespace, out: Output) -> int:
     if sys.stdin is None:
         raise InputError("Standard input is closed", "Let a client start the server, or add --http")
     with _extra():
-        from worlddb.tools.mcp import catalogue, server, session
-    tools = catalogue.tools_of(args.tools)
+        from worlddb.tools.mcp import server, session
+        from worlddb.tools.mcp.kumiho import kumiho_catalogue
+    tools = kumiho_catalogue.tools_of(args.tools)
     with _opened(args) as db:
         served = session.Session(db, _world(args, db), user=args.user)
         if sys.stdin.isatty():
@@ -210,10 +211,10 @@ def _serve_http(args: Namespace, out: Output) -> int:
     proxies = [listening.proxy_of(text) for text in args.trust_proxy]
     _check_openness(args, address)
     with _extra():
-        from worlddb.tools.mcp import catalogue
         from worlddb.tools.mcp.http_server import AccessRules, serve_http
+        from worlddb.tools.mcp.kumiho import kumiho_catalogue
         from worlddb.tools.mcp.tenants import Offer
-    tools = catalogue.tools_of(args.tools)
+    tools = kumiho_catalogue.tools_of(args.tools)
     with _opened(args) as db, listening.listen(address) as listener:
         at = listening.bound(listener)
         url = f"http://{at.shown}:{at.port}{listening.PATH}"

@@ -1,0 +1,185 @@
+"""What a consolidation does to recall at equal tokens, on LoCoMo, LongMemEval and BEAM.
+
+LoCoMo's file is one store, and each conversation of the others one of its own. All are asked before a consolidation and
+after it: hits are read from the best on until so many tokens are spent (four characters each), and the share of the
+question's evidence that was read is averaged. A turn is read if it is a hit, or if a sentence of it stands in a summary
+that is one. ``off`` is the store before, ``on`` after, asked as before, ``summaries`` with ``prefer_summaries``. Beside
+it is told how many tokens ten hits have.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import worlddb
+from bench import _haystacks, beam
+from bench.locomo import questions_of
+from bench.longmemeval import fill
+from worlddb import Database, Hit, StaticEmbedder, View
+from worlddb.tools.importers import locomo
+from worlddb.tools.importers.run import ingest_files
+
+BUDGETS: Final = (250, 500, 1_000, 2_000)
+_CHARACTERS_A_TOKEN: Final = 4
+_HITS: Final = 50
+_FIRST: Final = 10
+_LEAST: Final = 24
+"""Characters of a sentence that is known again in a summary."""
+_SENTENCE: Final = re.compile(r"[^.!?\n]+")
+
+
+class Question(NamedTuple):
+    """A question, its evidence by ids of turns, and the name of the world that it is asked in, if not of the store."""
+
+    text: str
+    evidence: frozenset[Any]
+    world: str = ""
+
+
+class Store(NamedTuple):
+    """A store: what fills it, and the questions that it is asked."""
+
+    fill: Callable[[Database], None]
+    questions: list[Question]
+
+
+def add_arguments(arguments: argparse.ArgumentParser) -> None:
+    """Add the files of questions."""
+    for name in _READERS:
+        arguments.add_argument(f"--{name}", type=Path, help=f"ask the questions of {name}'s file before and after")
+    arguments.add_argument("--stores", type=int, default=5, help="the first so many stores of each file (default: 5)")
+
+
+def measured(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Every file that was named, by its name."""
+    files = {name: path for name in _READERS if (path := getattr(arguments, name)) is not None}
+    return {name: _measured(_READERS[name](path), arguments) for name, path in files.items()}
+
+
+def rows_of(found: dict[str, Any]) -> list[tuple[object, ...]]:
+    """The table: a row for each benchmark and way of asking."""
+    return [
+        (name, way, told["questions"], *(each[way][f"recall@{most}"] for most in BUDGETS), each[way]["tokens_of_ten"])
+        for name, told in found.items()
+        for each in (told["ways"],)
+        for way in each
+    ]
+
+
+COLUMNS: Final = ("questions of", "asked", "n", *(f"{most} tokens" for most in BUDGETS), "tokens of 10 hits")
+
+
+def _measured(given: Iterator[Store], arguments: argparse.Namespace) -> dict[str, Any]:
+    shares: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    tokens: dict[str, list[int]] = defaultdict(list)
+    summaries = questions = stores = 0
+    for number, one in enumerate(given):
+        if number == arguments.stores:
+            break
+        stores += 1
+        questions += len(one.questions)
+        with (
+            tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder,
+            worlddb.open(Path(folder) / "store", author="bench", embedder=StaticEmbedder()) as db,
+        ):
+            one.fill(db)
+            _asked(db.view(), one, "off", {}, shares, tokens)
+            summaries += len(db.consolidate(min_age=0).summaries)
+            db.catch_up()
+            _asked(db.view(), one, "on", {}, shares, tokens)
+            _asked(db.view(), one, "summaries", {"prefer_summaries": True}, shares, tokens)
+    ways = {
+        way: {f"recall@{most}": round(statistics.fmean(of[most]), 4) for most in BUDGETS}
+        | {"tokens_of_ten": round(statistics.fmean(tokens[way]))}
+        for way, of in shares.items()
+    }
+    return {"stores": stores, "questions": questions, "summaries": summaries, "ways": ways}
+
+
+def _asked(
+    view: View,
+    one: Store,
+    way: str,
+    how: dict[str, Any],
+    shares: dict[str, dict[int, list[float]]],
+    tokens: dict[str, list[int]],
+) -> None:
+    inside = {world.name: world.ref for world in view.children()} | {"": None}
+    said = {
+        name: {each.source["id"]: each.content for each in view.find(type="Turn", world=ref) if "id" in each.source}
+        for name, ref in inside.items()
+        if name in {each.world for each in one.questions}
+    }
+    for question, evidence, name in one.questions:
+        hits = view.recall(question, k=_HITS, world=inside[name], **how).hits
+        tokens[way].append(sum(map(_tokens, hits[:_FIRST])))
+        for most in BUDGETS:
+            read = _read(hits, most)
+            ids = {hit.source["id"] for hit in read if "id" in hit.source}
+            told = " ".join(hit.content for hit in read if hit.type == "Summary")
+            found = sum(each in ids or _stands_in(said[name].get(each, ""), told) for each in evidence)
+            shares[way][most].append(found / len(evidence))
+
+
+def _read(hits: tuple[Hit, ...], most: int) -> list[Hit]:
+    """The first hits that so many tokens hold; one that is too long ends it."""
+    read, left = [], most
+    for hit in hits:
+        left -= _tokens(hit)
+        if left < 0:
+            break
+        read.append(hit)
+    return read
+
+
+def _tokens(hit: Hit) -> int:
+    return len(hit.content) // _CHARACTERS_A_TOKEN + 1
+
+
+def _stands_in(text: str, told: str) -> bool:
+    return any(len(each.strip()) >= _LEAST and each.strip() in told for each in _SENTENCE.findall(text))
+
+
+def _locomo(path: Path) -> Iterator[Store]:
+    known = {found.name: found for found in locomo.read(path)}
+    questions, _, _ = questions_of(path, known)
+
+    def filled(db: Database) -> None:
+        ingest_files(db, [path])
+        db.embed()
+        db.catch_up()
+
+    yield Store(filled, [Question(each.text, each.evidence, each.conversation) for each in questions])
+
+
+def _longmemeval(path: Path) -> Iterator[Store]:
+    for record in _haystacks.load(path):
+        question = _haystacks.question(record)
+        if question.turns:
+
+            def filled(db: Database, question: _haystacks.Question = question) -> None:
+                fill(db, [question], {"turns": 0, "ingest_s": 0.0, "embed_s": 0.0}, None)
+
+            yield Store(filled, [Question(record.question, question.turns)])
+
+
+def _beam(path: Path) -> Iterator[Store]:
+    for one in beam.read(path):
+
+        def filled(db: Database, one: beam.Conversation = one) -> None:
+            db.ingest(one.turns(), conversation="talk")
+            db.embed()
+            db.catch_up()
+
+        asked = [Question(each.question, frozenset(each.evidence)) for each in one.questions if each.evidence]
+        yield Store(filled, asked)
+
+
+_READERS: Final = {"locomo": _locomo, "longmemeval": _longmemeval, "beam": _beam}
