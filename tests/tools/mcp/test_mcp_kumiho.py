@@ -120,11 +120,11 @@ def test_a_belief_is_ingested_revised_tagged_and_read_as_of_a_time(db: worlddb.D
 def test_the_graph_is_written_and_walked_and_a_session_becomes_a_memory(db: worlddb.Database) -> None:
     async def work(client: Client, call: Any) -> None:
         drafts = [
-            (await call("create_item", project="work", space="paper/drafts", name=f"v{number}", kind="draft"))["id"]
+            (await call("create_item", project="study", space="paper/drafts", name=f"v{number}", kind="draft"))["id"]
             for number in (1, 2, 3)
         ]
-        assert (await call("get_project", project="work"))["kind"] == "Project"
-        assert {each["name"] for each in (await call("get_spaces", project="work"))["items"]} == {"paper", "drafts"}
+        assert (await call("get_project", project="study"))["kind"] == "Project"
+        assert {each["name"] for each in (await call("get_spaces", project="study"))["items"]} == {"paper", "drafts"}
         for earlier, later in pairwise(drafts):
             await call("create_edge", source=later, edge_type="DERIVED_FROM", target=earlier)
         await call("create_edge", source=drafts[2], edge_type="REFERENCED", target=drafts[0])
@@ -138,7 +138,7 @@ def test_the_graph_is_written_and_walked_and_a_session_becomes_a_memory(db: worl
         path = await call("find_path", source=drafts[2], target=drafts[0])
         assert path["reached"] and len(path["edges"]) == 1
         await call("create_revision", kref=drafts[0], text="A first draft, since corrected.")
-        assert (await call("get_item", kref="kref://work/paper/drafts/v1.draft"))["revision"] == 2
+        assert (await call("get_item", kref="kref://study/paper/drafts/v1.draft"))["revision"] == 2
         assert (await call("chat_add", session_id="s", message="the deploy is at noon, ask ana@example.org"))[
             "count"
         ] == 1
@@ -152,7 +152,7 @@ def test_the_graph_is_written_and_walked_and_a_session_becomes_a_memory(db: worl
         assert (await call("chat_get", session_id="s"))["messages"] == []
         assert "has no messages" in await call("memory_consolidate", session_id="s", space="talks", title="deploy")
         run = await call(
-            *("memory_store_execution",), project="work", space="runs", title="tests", tool="pytest", result="2 failed"
+            *("memory_store_execution",), project="study", space="runs", title="tests", tool="pytest", result="2 failed"
         )
         assert (await call("get_item", kref=run["id"]))["metadata"]["tool"] == "pytest"
         found = await call("memory_discover_edges", kref=run["id"], dry_run=True)
