@@ -774,7 +774,13 @@ def dream(session: Session, given: tool_arguments.Dream, call: Call) -> tool_res
             "One world is served here, and a dream goes over the whole store",
             "An operator does it with `worlddb dream`",
         )
-    done = session.db.dream(dry_run=given.dry_run, max_deprecation_ratio=given.max_deprecation_ratio, halt=given.halt)
+    return told_dream(
+        session.db.dream(dry_run=given.dry_run, max_deprecation_ratio=given.max_deprecation_ratio, halt=given.halt)
+    )
+
+
+def told_dream(done: Any) -> tool_results.Dreamt:
+    """Return what a dream did."""
     return tool_results.Dreamt(
         report=done.report,
         assessed=done.assessed,

@@ -159,7 +159,9 @@ def test_the_graph_is_written_and_walked_and_a_session_becomes_a_memory(db: worl
         assert isinstance(found["edges"], list)
         await call("chat_add", session_id="s", message="x")
         assert (await call("chat_clear", session_id="s"))["count"] == 1
-        assert isinstance(await call("memory_dream_state"), dict | str)
+        head = db.head()
+        dreamt = await call("memory_dream_state")
+        assert (dreamt["dry_run"], db.head()) == (True, head) and dreamt["assessed"]
 
     through(db, work)
 

@@ -122,7 +122,6 @@ class DreamState(Arguments, kw_only=True):
     dry_run: bool = True
     max_deprecation_ratio: Annotated[float, Meta(ge=0.1, le=0.9)] = 0.5
     batch_size: Annotated[int, Meta(ge=1, le=1_000)] = 20
-    allow_published: bool = False
 
 
 class Project(Arguments, kw_only=True):

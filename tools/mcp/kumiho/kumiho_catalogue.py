@@ -44,7 +44,7 @@ _ROWS: Final[tuple[tuple[str, str, str, Callable[..., msgspec.Struct], type[Any]
     (
         *("memory_dream_state", "Dream"),
         "Assess what is new and deprecate what is of no use any more, within bounds. By default a dry run.",
-        *(tools.dream, kumiho.DreamState, kumiho.Done, "d"),
+        *(tools.dream, kumiho.DreamState, tool_results.Dreamt, "d"),
     ),
     (
         *("memory_add_response", "Note your answer"),

@@ -16,7 +16,6 @@ from worlddb import (
     Kref,
     Member,
     Receipt,
-    UnavailableError,
     UnknownReference,
     View,
     World,
@@ -24,7 +23,7 @@ from worlddb import (
     parse_kref,
     redact,
 )
-from worlddb.tools.mcp import mcp_wording, tool_results
+from worlddb.tools.mcp import mcp_wording, tool_results, write_tools
 from worlddb.tools.mcp.kumiho import kumiho_arguments as kumiho
 from worlddb.tools.mcp.session import Call, Session
 
@@ -232,21 +231,14 @@ def store_execution(session: Session, given: kumiho.StoreExecution, call: Call) 
     return _done(session, done.receipt, done.ref)
 
 
-def dream(session: Session, given: kumiho.DreamState, call: Call) -> kumiho.Done:
-    """``memory_dream_state``."""
+def dream(session: Session, given: kumiho.DreamState, call: Call) -> tool_results.Dreamt:
+    """``memory_dream_state``: what is published stays, which is for an operator to say otherwise."""
     if session.world is not None:
         raise InputError("One world is served here, and a dream goes over the whole store", "An operator does it")
-    run = getattr(session.db, "dream", None)
-    if run is None:
-        raise UnavailableError("This store assesses nothing by itself", "Use memory_consolidate, and deprecate_item")
-    done = run(
-        dry_run=given.dry_run,
-        max_deprecation_ratio=given.max_deprecation_ratio,
-        batch_size=given.batch_size,
-        allow_published=given.allow_published,
+    ratio = given.max_deprecation_ratio
+    return write_tools.told_dream(
+        session.db.dream(dry_run=given.dry_run, max_deprecation_ratio=ratio, batch_size=given.batch_size)
     )
-    seq = None if given.dry_run else session.commit_number(session.db.head().seq)
-    return kumiho.Done(id="", outcome="would be" if given.dry_run else "done", seq=seq, notes=[str(done)])
 
 
 def add_response(session: Session, given: kumiho.AddResponse, call: Call) -> kumiho.Done:
