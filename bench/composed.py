@@ -74,6 +74,9 @@ class Themes:
 
 def main() -> None:
     options = parser(__doc__)
+    options.add_argument(
+        "--worlds", type=positive, default=WORLDS, help=f"worlds of the first store, one a theme, {WORLDS} at most"
+    )
     options.add_argument("--many", type=positive, default=MANY_WORLDS, help="worlds of the second store")
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
@@ -81,7 +84,7 @@ def main() -> None:
         result |= _opened_again(Path(folder) / "large", arguments.seed, arguments.many)
     rows = [(name, result[f"{name}_top1"], result[f"{name}_top5"]) for name in ("v1", "v2", "own_text", "members")]
     notes = (
-        f"{WORLDS} worlds of {MEMBERS} members, {result['queries']} queries; top-1 and top-5 in percent.",
+        f"{arguments.worlds} worlds of {MEMBERS} members, {result['queries']} queries; top-1 and top-5 in percent.",
         f"Composing all worlds anew: {result['compose_ms']:.1f} ms. After a change of one member: p50"
         f" {result['edit_p50_ms']:.2f} ms, p95 {result['edit_p95_ms']:.2f} ms, query included.",
         f"First query over {arguments.many:,} worlds: {result['first_ms']:.0f} ms, of the next process"
@@ -94,11 +97,11 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Fill a store, ask for each theme, and sum up."""
     themes = Themes(arguments.seed)
     with worlddb.open(store, author="bench", embedder=themes) as db:
-        worlds = _fill(db, random.Random(arguments.seed))
+        worlds = _fill(db, random.Random(arguments.seed), arguments.worlds)
         db.embed()
         queries = [
             (number, vector)
-            for number in range(WORLDS)
+            for number in range(len(worlds))
             for vector in themes.embed([f"theme/{number}"] * QUERIES_A_THEME, query=True)
         ]
         result: dict[str, Any] = {"queries": len(queries)}
@@ -110,7 +113,7 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             result |= _shares(_NAMES[pool], ranks)
         own, members = zip(*(_flat_ranks(db, worlds, each) for each in queries), strict=True)
         result |= _shares("own_text", own) | _shares("members", members)
-        taken = [_edited(db, worlds, number, queries[number][1]) for number in range(20)]
+        taken = [_edited(db, worlds, number, queries[number][1]) for number in range(min(20, len(worlds)))]
     return result | {"edit_p50_ms": round(p50(taken), 3), "edit_p95_ms": round(p95(taken), 3)}
 
 
@@ -135,12 +138,12 @@ def _opened_again(store: Path, seed: int, many: int) -> dict[str, float]:
     return {"first_ms": taken[0], "next_ms": taken[1]}
 
 
-def _fill(db: Database, draw: random.Random) -> list[str]:
+def _fill(db: Database, draw: random.Random, count: int) -> list[str]:
     worlds: list[str] = []
     with db.batch() as tx:
-        for number in range(WORLDS):
+        for number in range(count):
             world = tx.create("Topic", f"world {number}", content=f"theme/{number}")
-            others = [each for each in range(WORLDS) if each != number]
+            others = [each for each in range(count) if each != number]
             about = [number] * DOMINANT + draw.choices(others, k=MEMBERS - DOMINANT)
             for place, theme in enumerate(about):
                 tx.create("Fact", f"{number}.{place}", content=f"theme/{theme}", world=world)
@@ -150,13 +153,13 @@ def _fill(db: Database, draw: random.Random) -> list[str]:
 
 def _rank(db: Database, worlds: list[str], number: int, vector: Any, pool: str) -> int:
     """At which place the world of a theme is found, from 0 on."""
-    return db.view().query(vector=vector, composed=pool, k=WORLDS).run().refs.index(worlds[number])
+    return db.view().query(vector=vector, composed=pool, k=len(worlds)).run().refs.index(worlds[number])
 
 
 def _flat_ranks(db: Database, worlds: list[str], query: tuple[int, Any]) -> tuple[int, int]:
     """The same by the nearest single text: the world's own, and the best of its members'."""
     number, vector = query
-    nearest = db.view().query(vector=vector, k=WORLDS * (MEMBERS + 1)).run().nodes
+    nearest = db.view().query(vector=vector, k=len(worlds) * (MEMBERS + 1)).run().nodes
     own = [found.ref for found in nearest if found.type == "Topic"]
     members = dict.fromkeys(int(found.name.partition(".")[0]) for found in nearest if found.type == "Fact")
     return own.index(worlds[number]), list(members).index(number)

@@ -4,6 +4,8 @@ A plain run is repeatable: its root seed is fixed and Hypothesis derives its exa
 text. With ``--seed N`` both follow N. A soak run (``-m soak``) draws a fresh seed unless one is given. The
 seed stands in the header and under every failure.
 
+A soak run has what is marked ``soak``, and every property again with more examples (``tests/support/examples.py``).
+
 A plain run keeps its temporary files in memory where the machine has a file system there with room, unless TMPDIR
 names another place. A soak run keeps them on the disk.
 """
@@ -17,10 +19,13 @@ import random
 import shutil
 import tempfile
 from collections.abc import Generator, Iterator
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from tests.support.faults import forge
 from tests.support.faults.memory import folder_in_memory, memory_with_room
@@ -41,7 +46,7 @@ COLLECTED_AFTER = 10000
 settings.register_profile(
     "ci",
     derandomize=True,
-    max_examples=60,
+    max_examples=30,
     stateful_step_count=30,
     deadline=None,
     database=None,
@@ -96,14 +101,30 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"root seed: {config.stash[ROOT_SEED]} (replay with --seed {config.stash[ROOT_SEED]})"
 
 
+def _import_from_another_place(config: pytest.Config) -> None:
+    """Have each of several processes begin its imports elsewhere, so that what one has compiled the others read.
+
+    In a fresh copy all of them would compile all tests, the same one at the same time.
+    """
+    worker: dict[str, Any] | None = getattr(config, "workerinput", None)
+    if worker is None or config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    files = sorted(Path(__file__).parent.rglob("test_*.py"))
+    first = len(files) * int(worker["workerid"].removeprefix("gw")) // int(worker["workercount"])
+    for file in (*files[first:], *files[:first]):
+        with suppress(Exception):  # The collection says what is wrong with it.
+            import_module(".".join(file.relative_to(config.rootpath).with_suffix("").parts))
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Imports everything that the tests import. All of it stays, so no collection looks through it, now or later.
 
     Afterwards the collector looks less often than by default: with it come calls of whoever counts its time.
     """
     gc.disable()
     try:
+        _import_from_another_place(session.config)
         return (yield)
     finally:
         gc.freeze()
@@ -114,6 +135,9 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     if _is_soak(config):
+        for item in items:
+            if is_hypothesis_test(getattr(item, "obj", None)):
+                item.add_marker("soak")  # Every property is tried again, on more examples.
         return
     soak = [item for item in items if item.get_closest_marker("soak")]
     if soak:

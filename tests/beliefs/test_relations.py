@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import worlddb
+from tests.support.examples import examples
 from tests.support.model.ontology import Tagged
 from tests.support.model.stores import day, new_store, refusal, worlds
 from worlddb import FOREVER, Database, View
@@ -169,7 +170,7 @@ def test_the_targets_of_a_succession_follow_one_another_and_the_receipt_says_whi
 spans = st.lists(st.tuples(st.integers(0, 7), st.none() | st.integers(1, 4), st.integers(0, 2)), min_size=1, max_size=5)
 
 
-@settings(max_examples=15)
+@examples(8)
 @given(said=spans)
 def test_of_a_succession_the_edge_that_begins_last_holds_whatever_the_order_of_arrival(
     said: list[tuple[int, int | None, int]],

@@ -22,7 +22,7 @@ from worlddb.log.store.environment import Environment
 from worlddb.projections.indexes import tail
 
 HEAD_KEY = b"\x01head"
-PLAIN_FLIPS, SOAK_FLIPS = 240, 1000
+PLAIN_FLIPS, SOAK_FLIPS = 120, 1000
 
 
 def test_a_data_file_cut_short_anywhere_is_a_typed_error_and_never_the_end_of_the_process(

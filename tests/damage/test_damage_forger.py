@@ -21,7 +21,7 @@ from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.log import Head, LmdbLog
 
 HEAD_KEY = b"\x01head"
-PLAIN_FLIPS, SOAK_FLIPS = 240, 1000
+PLAIN_FLIPS, SOAK_FLIPS = 120, 1000
 
 
 def test_a_rewritten_commit_with_a_hash_that_fits_breaks_the_link_to_the_next(store: Path) -> None:

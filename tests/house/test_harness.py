@@ -48,9 +48,9 @@ def test_a_failure_names_the_seed_that_replays_it_and_soak_tests_are_counted_as_
     result.stdout.fnmatch_lines(["root seed: 5 *", "*test_canary*", "*root seed*", "5: replay with --seed 5"])
 
 
-def test_a_soak_run_has_a_fresh_seed_and_only_the_soak_tests(suite: pytest.Pytester) -> None:
+def test_a_soak_run_has_a_fresh_seed_the_soak_tests_and_all_properties(suite: pytest.Pytester) -> None:
     result = suite.runpytest_subprocess("-m", "soak")
-    result.assert_outcomes(passed=1, deselected=3)
+    result.assert_outcomes(passed=2, failed=1, deselected=1)
     result.stdout.fnmatch_lines(["root seed: *"])
 
 
@@ -60,6 +60,6 @@ def test_random_values_and_examples_follow_the_seed_and_nothing_else(suite: pyte
         return [line[line.index("drew") :] for line in lines if "drew" in line]
 
     plain = drawn()
-    assert len(plain) > 50
+    assert len(plain) > 25
     assert plain == drawn()
     assert drawn("--seed", "5") == drawn("--seed", "5") != plain

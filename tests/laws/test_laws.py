@@ -138,7 +138,7 @@ def test_every_commit_is_synced_before_it_is_acknowledged(tmp_path: Path) -> Non
 # -- law 9: as of
 
 
-@pytest.mark.parametrize("count", [5, pytest.param(33, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [3, pytest.param(33, marks=pytest.mark.soak)])
 def test_a_view_as_of_a_commit_equals_the_same_view_of_a_store_replayed_to_it(
     grown: Path, tmp_path: Path, count: int
 ) -> None:
@@ -161,7 +161,7 @@ def test_a_view_as_of_a_commit_equals_the_same_view_of_a_store_replayed_to_it(
 def test_a_view_as_of_a_time_between_two_commits_is_that_of_the_earlier_one(grown: Path) -> None:
     with worlddb.open(grown, author="x") as db:
         head = db.head().seq
-        for seq in range(2, head, head // 6):
+        for seq in range(2, head, head // 4):
             earlier, later = db.view(seq=seq), db.view(seq=seq + 1)
             between = db.view(ingested=later.ingested - 1, valid=earlier.valid)
             assert between.seq == seq

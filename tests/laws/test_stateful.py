@@ -246,7 +246,7 @@ CORRECTING = ["conflict_left", "ends_earlier", "until_successor", "begun_anew", 
 KEEPING = ["batch", "retry", "reopen", "rebuild", "replay", "look again", "proposed by another look"]
 
 
-LIVES = 40
+LIVES = 25
 LIVES_TO_CATCH = 400
 """Within how many each canary has to be caught.
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.model import lines
 from tests.support.model.lines import HOLE, Start, Timeline
 from tests.support.model.stores import day, new_store
@@ -181,7 +182,7 @@ def spans_of(db: Database, ref: str) -> list[Valid]:
     return sorted(itertools.chain.from_iterable(held), key=lambda span: span.start)
 
 
-@settings(max_examples=40)
+@examples(20)
 @given(starts=st.lists(st.integers(0, DAYS), min_size=2, max_size=5, unique=True), data=st.data())
 def test_statements_with_stated_starts_come_to_the_same_in_any_order(starts: list[int], data: st.DataObject) -> None:
     told = data.draw(st.permutations(starts))
@@ -195,7 +196,7 @@ def test_statements_with_stated_starts_come_to_the_same_in_any_order(starts: lis
             assert version.valid == Valid(day(one), FOREVER if following is None else day(following))
 
 
-@settings(max_examples=30)
+@examples(15)
 @given(starts=st.lists(st.integers(0, DAYS), min_size=3, max_size=6, unique=True), data=st.data())
 def test_a_chain_of_worlds_comes_to_the_same_however_it_was_joined(starts: list[int], data: st.DataObject) -> None:
     links = [(newer, newer - 1) for newer in range(1, len(starts))]

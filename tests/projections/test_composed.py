@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import worlddb
 from tests.query.reads.test_isolation_vectors import LETTERS, LetterCounts, stored
+from tests.support.examples import examples
 from tests.support.faults.growth import DAY, Growth
 from tests.support.model.stores import new_store
 from worlddb import Database, InputError, UnknownReference, View
@@ -280,7 +281,7 @@ def test_canary_feeding_a_result_back_as_the_anchor_drifts() -> None:
     assert float(start @ drifting) < 0.99
 
 
-@settings(max_examples=10)
+@examples(5)
 @given(order=st.permutations(range(5)))
 def test_the_order_in_which_members_came_makes_no_difference_to_what_a_world_is_about(order: list[int]) -> None:
     with new_store(embedder=LetterCounts()) as db:

@@ -10,12 +10,13 @@ from typing import Any
 
 import lmdb
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import worlddb
 from bench._workload import load
 from tests.query.reads.test_isolation_vectors import LetterCounts
+from tests.support.examples import examples
 from tests.support.model.ontology import Tagged
 from tests.support.model.stores import new_store, worlds
 from worlddb import Thresholds
@@ -291,7 +292,7 @@ def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_runs")
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=packed_steps, prefix=prefixes, start=st.none() | keys, rest=st.binary(max_size=1), most=st.integers(1, 5))
 def test_a_packed_table_reads_as_a_sorted_dictionary_would(
     steps: list[tuple[str, Any, Any]], prefix: bytes, start: bytes | None, rest: bytes, most: int

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
+from tests.support.examples import examples
 from worlddb import Database, InputError
 
 memory = pytest.importorskip("langgraph.store.memory", reason="the extra langgraph is not installed")
@@ -215,7 +216,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@examples(13, deadline=None)
 @given(steps=STEPS)
 def test_it_agrees_with_the_store_in_memory(tmp_path_factory: pytest.TempPathFactory, steps: list[Any]) -> None:
     oracle = memory.InMemoryStore()

@@ -278,7 +278,7 @@ def hashes(found: worlddb.Difference) -> set[tuple[str, str, str]]:
 
 
 def test_any_bundle_is_equal_to_the_stores_that_hold_its_world_and_differs_from_later_ones_as_moments_do() -> None:
-    settings(max_examples=12, phases=[Phase.generate], deadline=None)(any_bundle)()
+    settings(max_examples=6, phases=[Phase.generate], deadline=None)(any_bundle)()
 
 
 @pytest.mark.soak

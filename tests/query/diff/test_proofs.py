@@ -6,10 +6,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
+from tests.support.examples import examples
 from tests.support.faults import forge
 from tests.support.proving import BY_HAND, containers, everything, grow
 from worlddb.log.model.proof import Consistency, Inclusion, read_proof
@@ -66,7 +67,7 @@ def test_every_prefix_of_the_log_is_proved_to_begin_every_longer_one(whole: Path
                 BY_HAND.consistency(proof)
 
 
-@settings(max_examples=12)
+@examples(6)
 @given(seed=st.integers(0, 2**32), data=st.data())
 def test_random_logs_prove_what_is_in_them_and_nothing_else(
     seed: int, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -60,7 +60,8 @@ def test_no_proof_survives_the_change_of_a_single_byte(whole: Path, which: int, 
     stored, genuine = proof.encode(), read_proof(proof)
     assert outcome(stored, head) == "holds"
     told = {"holds": 0, "fails": 0, "malformed_file": 0}
-    for at, byte in enumerate(stored):
+    for at in range(0, len(stored), 1 if held_by > 2 else 2):
+        byte = stored[at]
         others = {byte ^ 1 << rng.randrange(8), rng.choice(b"0123456789abcdef")} - {byte}
         for other in sorted(others) if held_by > 2 else [rng.choice(sorted(others))]:
             changed = stored[:at] + bytes([other]) + stored[at + 1 :]
@@ -68,7 +69,7 @@ def test_no_proof_survives_the_change_of_a_single_byte(whole: Path, which: int, 
             told[found] += 1
             # White space between the members says nothing, and neither does a space for a line's end.
             assert found != "holds" or read_proof(changed) == genuine, f"byte {at}: {chr(byte)} to {chr(other)}"
-    assert told["holds"] <= 1 and min(told["fails"], told["malformed_file"]) > 100, told
+    assert told["holds"] <= 1 and min(told["fails"], told["malformed_file"]) > 50, told
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])

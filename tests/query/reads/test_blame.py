@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
 from tests.query.diff.test_diff_moments import lived
+from tests.support.examples import examples
 from tests.support.running import Here, Small, small_store
 
 
@@ -95,7 +96,7 @@ def test_an_unknown_world_is_a_typed_error(made: tuple[Path, Small]) -> None:
             db.view().blame("abcdef012345")
 
 
-@settings(max_examples=10, deadline=None)
+@examples(5, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_before_the_blamed_commit_the_field_or_edge_was_not_what_it_is(
     seed: int, tmp_path_factory: pytest.TempPathFactory

@@ -7,10 +7,11 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
+from tests.support.examples import examples
 from worlddb import Database, View
 from worlddb.query.recall import candidates
 from worlddb.query.snapshot import snapshot as containment
@@ -66,7 +67,7 @@ def grown(db: Database, worlds: list[str], random: Random) -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=6, deadline=None)
+@examples(5, deadline=None)
 def test_what_is_known_of_an_interior_is_what_a_list_says_whatever_was_written_since(seed: int) -> None:
     random = Random(seed)
     with TemporaryDirectory() as folder, worlddb.open(Path(folder) / "store") as db:

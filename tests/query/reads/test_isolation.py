@@ -31,7 +31,7 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 
 pytestmark = pytest.mark.long
 
-PLAIN_STRUCTURES = 18
+PLAIN_STRUCTURES = 10
 PLAIN_VIEWS = 4
 """Of each structure; the long run looks through all of them."""
 SOAK_STRUCTURES = 2_000

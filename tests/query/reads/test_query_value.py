@@ -6,13 +6,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.model.stores import new_store
 from worlddb import InputError, Query
 
-few = settings(max_examples=60)
+few = examples(30)
 refs = st.text("0123456789abcdef", min_size=32, max_size=32)
 types = st.sampled_from(["causes", "refers_to", "contains", "made up"])
 directions = st.sampled_from(["out", "in", "both"])

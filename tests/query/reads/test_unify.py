@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.model.stores import new_store, worlds
 from worlddb import Database, InputError, UnknownReference, View
 
@@ -125,7 +126,7 @@ def test_one_name_of_one_identity_is_not_ambiguous() -> None:
             db.view(unify=1)  # type: ignore[arg-type]
 
 
-@settings(max_examples=20, deadline=None)
+@examples(10, deadline=None)
 @given(joined=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=6))
 def test_seen_as_one_the_worlds_are_the_first_of_each_class(joined: list[tuple[int, int]]) -> None:
     with new_store() as db:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.model.stores import new_store
 from worlddb import Database, View
 
@@ -57,7 +58,7 @@ def agree(view: View, apart: View, worlds: list[str]) -> None:
         assert bool(connected) == bool(view.edges(ref, type="causes", direction="out"))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(15, deadline=None)
 @given(
     kinds=st.lists(st.integers(0, len(TYPES) - 1), min_size=NUMBER, max_size=NUMBER),
     inside=PAIRS,

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
+from tests.support.examples import examples
 from tests.support.model.stores import new_store
 from worlddb import Database, ManualClock, Turn
 from worlddb.log.store.environment import Environment
@@ -174,7 +175,7 @@ def test_a_world_that_is_searched_gives_nothing_from_outside_by_any_lane(db: Dat
     assert confined.pending == 0
 
 
-@settings(max_examples=15, deadline=None)
+@examples(8, deadline=None)
 @given(
     st.lists(
         st.sampled_from(

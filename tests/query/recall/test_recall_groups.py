@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
+from tests.support.examples import examples
 from tests.support.model.stores import new_store
 from worlddb import Database, ManualClock, Turn
 from worlddb.query.recall.retrieve import SHARPNESS, soft_maximum
@@ -183,7 +184,7 @@ def test_a_number_of_hits_that_makes_no_sense_is_refused(db: Database, wrong: An
         db.view().recall("dog", group=wrong)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(5, deadline=None)
 @given(st.lists(st.sampled_from([*DOGS, *MONEY]), min_size=2, max_size=6), st.integers(1, 4))
 def test_exact_groups_of_the_past_are_those_of_a_store_replayed_to_it(texts: list[str], sessions: int) -> None:
     with new_store() as db:

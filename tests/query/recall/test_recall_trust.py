@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
 from tests.query.reads.test_isolation_vectors import LetterCounts
+from tests.support.examples import examples
 from tests.support.model.stores import day, new_store, refusal
 from worlddb import TRUST_LEVELS, Database, ManualClock, SeededEntropy
 from worlddb.log.model.limits import MAX_RECORD_BYTES
@@ -424,7 +425,7 @@ AUTHORS, FILES = ("ann", "bot", "scraper"), ("a.md", "b.md")
 
 
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(13, deadline=None)
 def test_trust_is_what_a_plain_model_says_for_any_web_of_derivations(data: st.DataObject) -> None:
     """The model knows each world's author, file, container and sources, and takes the least by hand."""
     numbers = range(data.draw(st.integers(2, 9)))

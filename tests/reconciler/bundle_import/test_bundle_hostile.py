@@ -8,11 +8,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 import worlddb
 from tests.support.bundling import Told, frames_of, told_store, written
+from tests.support.examples import examples
 from tests.support.model.nodes import Nodes
 from tests.support.model.stores import day, new_store, refusal
 from worlddb import ManualClock, SeededEntropy, WorldDBError
@@ -75,7 +76,7 @@ def slipped(frames: list[fr.AnyFrame], slip: tuple[int, int, str], data: st.Data
 SEEN: Counter[str] = Counter()
 
 
-@settings(max_examples=150, phases=[Phase.generate])
+@examples(75, phases=[Phase.generate])
 @given(data=st.data(), chosen=st.lists(slips, min_size=1, max_size=2))
 def check_slips(made: tuple[Path, Told], data: st.DataObject, chosen: list[tuple[int, int, str]]) -> None:
     frames = frames_of(made[0] / "team.bundle")

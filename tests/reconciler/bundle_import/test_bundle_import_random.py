@@ -77,7 +77,7 @@ def any_world(life, more, other, which, seed):
 
 
 def test_any_world_of_any_store_is_the_same_in_any_other_and_stays_so_as_it_grows():
-    settings(max_examples=8, phases=[Phase.generate])(any_world)()
+    settings(max_examples=4, phases=[Phase.generate])(any_world)()
 
 
 @pytest.mark.soak

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.model.stores import new_store
 from worlddb import Database, Extraction, Node, Relation, Turn, WorldDBError
 
@@ -215,7 +216,7 @@ def any_other_calls(asked: list[tuple[str, dict[str, Any]]]) -> None:
         assert db.head() == head
 
 
-@settings(max_examples=90)
+@examples(45)
 @given(
     turn=st.fixed_dictionaries({}, optional=dict.fromkeys(("text", "speaker", "at", "session", "name", "source"), odd)),
     node=st.fixed_dictionaries(

@@ -8,11 +8,12 @@ from time import process_time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
 from tests.reconciler.embedding.test_embedding import Letters
+from tests.support.examples import examples
 from worlddb import Database, InputError, WorldDBError
 
 SOON_SECONDS = 5.0
@@ -82,7 +83,7 @@ def test_the_syntax_of_query_languages_is_only_text(db: Database, text: str) -> 
     assert "bad" not in text or any("bad" in hit.content for hit in hits)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(30, deadline=None)
 @given(text=st.text(max_size=200), k=st.integers(-2, 12), exact=st.booleans())
 def test_any_text_is_answered_or_refused(db: Database, text: str, k: int, exact: bool) -> None:
     try:

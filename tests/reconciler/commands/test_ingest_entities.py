@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
+from tests.support.examples import examples
 from tests.support.model.stores import new_store
 from worlddb import Database, EntityExtractor, Extraction, InputError, Node, Relation, Turn
 from worlddb.tools.importers import ingest_files
@@ -118,7 +119,7 @@ pieces = st.sampled_from(("Anna ", "met ", "NASA ", "in 2019 ", "$5 ", "the ", "
 said = st.lists(pieces, min_size=1, max_size=12).map("".join)
 
 
-@settings(max_examples=25)
+@examples(13)
 @given(turns=st.lists(st.builds(Turn, text=said, speaker=st.sampled_from(("", "Anna", "me"))), max_size=4))
 def test_any_turns_twice_are_the_turns_once(turns: list[Turn]) -> None:
     with new_store() as db:

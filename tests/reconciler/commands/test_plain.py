@@ -10,11 +10,12 @@ from typing import Any
 
 import hypothesis
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
 from bench._workload import Loader, Mix, open_seeded
+from tests.support.examples import examples
 from tests.support.model.stores import day, new_store
 from worlddb import Database, Receipt
 from worlddb.projections import runner
@@ -79,7 +80,7 @@ def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(
     """How much of it is decided in one go hangs on the examples; further ones are drawn until it is enough."""
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=60)
+    @examples(30)
     @given(requests=batches, functional=st.booleans())
     def compare(requests: list[list[tuple[type[cmd.Command], dict[str, Any]]]], functional: bool) -> None:
         answers, pairs = [], []
@@ -213,13 +214,13 @@ def test_a_pause_of_the_collector_leaves_it_nothing_to_go_through():
     gc.callbacks.append(lambda phase, told: looked.append(phase))
     try:
         with runner.collector_paused():
-            kept = [[number] for number in range(5_000)]
+            kept = [[number] for number in range(50_000)]
         few = [[number] for number in range(100)]
     finally:
         gc.callbacks.pop()
     assert looked == [], "the next object that was made had all of them gone through"
     assert (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()) == before
-    assert before[0] and len(kept) == 50 * len(few)
+    assert before[0] and len(kept) == 500 * len(few)
 
 
 @pytest.mark.usefixtures("thawed")
@@ -241,7 +242,7 @@ def test_what_a_program_has_frozen_stays_frozen():
     gc.freeze()
     frozen = gc.get_freeze_count()
     with runner.collector_paused():
-        kept = [[number] for number in range(5_000)]
+        kept = [[number] for number in range(50_000)]
     assert gc.get_freeze_count() == frozen > len(kept)
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bench._workload import SHARES
+from tests.support.examples import examples
 from tests.support.model.edge_rules import ORDERS, PLAIN, TYPES
 from tests.support.model.stores import day, new_store, refusal, state_of, worlds
 from worlddb import FOREVER, Database, Valid, View
@@ -21,7 +22,7 @@ from worlddb.tools.cli.read.show_commands import EDGE_TYPES
 SIZE = 5
 ends = st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1))
 graphs = st.lists(ends, max_size=14)
-few = settings(max_examples=20)
+few = examples(10)
 INERT = sorted({*PLAIN, *ORDERS, "contradicts"} - {"supersedes"})
 """Edge types that change neither of their ends."""
 

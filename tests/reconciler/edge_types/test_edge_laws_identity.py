@@ -6,13 +6,14 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.model.stores import DAY, day, new_store, refusal, state_of, worlds
 from worlddb import FOREVER, Refused, RefusedError, Staged, UnknownReference, Valid
 
-few = settings(max_examples=20)
+few = examples(10)
 
 
 # -- same_as

@@ -8,9 +8,10 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.model.stores import day, new_store
 from worlddb import FOREVER, Database, Note, Valid, View
 from worlddb.log.model.bundle import told_by
@@ -40,7 +41,7 @@ def holding(db: Database, seq: int) -> dict[int, list[str]]:
     return {number: [world.ref for world in db.view(seq=seq, valid=day(number)).find(type="Fact")] for number in DAYS}
 
 
-@settings(max_examples=60)
+@examples(30)
 @given(first=st.integers(0, 8), given=corrections)
 def test_of_statements_that_correct_one_another_exactly_one_holds_at_any_time(
     first: int, given: list[tuple[int, int, str]]
@@ -223,7 +224,7 @@ def test_what_took_the_place_of_a_correction_before_that_began_holds_until_the_n
         assert "until_successor" in notes
 
 
-@settings(max_examples=60)
+@examples(30)
 @given(data=st.data())
 def test_of_statements_that_are_joined_in_any_order_one_holds_at_any_time_or_a_note_says_which_had_ended(
     data: st.DataObject,
@@ -404,7 +405,7 @@ def tell(db: Database, draw: random.Random) -> tuple[str, bytes]:
     return db.head().root, db._reader.chain_at(db.head().seq) or b""
 
 
-@settings(max_examples=15, deadline=None)
+@examples(8, deadline=None)
 @given(seed=st.integers(0, 10**6), most=st.sampled_from([3, 8, 1_000]))
 def test_what_a_writer_remembers_of_joined_worlds_changes_nothing(seed: int, most: int) -> None:
     """The same events, byte for byte, whether they are all looked for at each correction, or kept and compared anew."""

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
+from tests.support.examples import examples
 from tests.support.model.stores import new_store
 from worlddb import InputError, Thresholds
 from worlddb.projections.tables.names.blocks import SAME_FORM, around, holders, looked_up
@@ -123,7 +124,7 @@ def test_what_is_kept_apart_is_not_proposed(one: str, other: str) -> None:
         assert not db.create("Entity", one, resolve="all").proposals
 
 
-@settings(max_examples=60)
+@examples(30)
 @given(one=st.text(max_size=24), other=st.text(max_size=24))
 def test_likeness_is_symmetric_and_between_nothing_and_one(one: str, other: str) -> None:
     found, back = likeness(one, other), likeness(other, one)

@@ -6,10 +6,11 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
+from tests.support.examples import examples
 from tests.support.faults.answers import answers
 from tests.support.faults.traces import traces
 from worlddb import Database, SeededEntropy
@@ -89,7 +90,7 @@ def stored(db: Database, words: list[str]) -> set[str]:
     return {found.rpartition(" ")[2] for found in traces(db.path, words)} & set(words)
 
 
-@settings(max_examples=20)
+@examples(10)
 @given(
     acts=st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 99), st.integers(0, 99)), min_size=6, max_size=30),
     erased=st.sets(st.integers(0, 99), min_size=1, max_size=4),

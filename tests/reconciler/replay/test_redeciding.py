@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
+from tests.support.examples import examples
 from tests.support.faults.growth import Growth
 from tests.support.running import Here, Small, small_store
 from worlddb import HandledEdge, HandlerContext, Insert, ManualClock, PlainHandler, SeededEntropy, Thresholds
@@ -64,7 +65,7 @@ def test_random_histories_are_decided_alike_by_the_rules_that_decided_them(tmp_p
     keys=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(("x", "y", "")), st.booleans()), max_size=12),
     batched=st.booleans(),
 )
-@settings(max_examples=25)
+@examples(13)
 def test_what_a_key_stands_for_is_found_again(
     tmp_path_factory: pytest.TempPathFactory, keys: list[tuple[str, str, bool]], batched: bool
 ) -> None:

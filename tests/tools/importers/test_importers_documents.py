@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.model.stores import new_store
 from tests.support.running import Here
 from worlddb import Database, InputError, MalformedFile, World, format_time
@@ -340,7 +341,7 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=80)
+@examples(40)
 @given(parts=st.lists(pieces, min_size=1, max_size=20))
 def test_every_text_keeps_its_words_and_its_keys_are_distinct(
     parts: list[str], tmp_path_factory: pytest.TempPathFactory

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 import zstandard
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.times import MAX_TIME, MIN_TIME
 from worlddb.tools.importers import FORMATS, detect, input_files
@@ -106,7 +107,7 @@ def judge(path: Path) -> int:
     return accepted
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@examples(200, suppress_health_check=[HealthCheck.too_slow])
 @given(
     content=CONTENTS,
     pack=PACKINGS,
@@ -119,7 +120,7 @@ def test_no_content_raises_anything_but_worlddb_errors(folder, content, pack, su
     judge(path)
 
 
-@settings(max_examples=150)
+@examples(75)
 @given(data=st.data())
 def test_no_damage_to_a_compressed_file_raises_anything_but_worlddb_errors(folder, data):
     pack = data.draw(PACKINGS)
