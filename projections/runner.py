@@ -36,7 +36,7 @@ def collector_paused() -> Iterator[None]:
 
 
 _FEW_MADE: Final = 20_000
-"""So many objects the collector goes through in a millisecond, less than it takes to count what a program has frozen."""
+"""So many objects the collector goes through in a millisecond; to count what a program has frozen may take more."""
 
 FLUSH_EVENTS: Final = 100_000
 """How many events are held in memory before the tables are written."""
