@@ -41,7 +41,7 @@ def holding(db: Database, seq: int) -> dict[int, list[str]]:
     return {number: [world.ref for world in db.view(seq=seq, valid=day(number)).find(type="Fact")] for number in DAYS}
 
 
-@examples(30)
+@examples(60)
 @given(first=st.integers(0, 8), given=corrections)
 def test_of_statements_that_correct_one_another_exactly_one_holds_at_any_time(
     first: int, given: list[tuple[int, int, str]]
