@@ -198,7 +198,7 @@ said_or_not = st.lists(
 )
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(steps=said_or_not)
 @example(steps=[(1, 2, 0, 0), (1, None, 0, 1), (2, None, 0, 0)])
 def test_conflicts_of_a_functional_relation_are_told_for_all_of_the_time_of_the_edges_that_compete(
