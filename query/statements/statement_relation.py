@@ -177,9 +177,12 @@ def _related(earlier: Frame, later: Frame) -> Compared | None:
 
 
 def relation_of(earlier: str, later: str) -> Relation | None:
-    """How the later of two texts relates to the earlier one, if both are short statements about one subject."""
+    """How the later of two texts relates to the earlier one, if both are short statements about one subject.
+
+    What begins with "in" or "it" names nobody by that.
+    """
     subject = frames.leading_subject(later)
-    if not subject & frames.leading_subject(earlier):
+    if not (subject & frames.leading_subject(earlier)) - (STOP_WORDS - {"i"}):
         return None
     one, other = frames.frame(earlier, subject), frames.frame(later, subject)
     found = None if one is None or other is None else relate(one, other)

@@ -205,7 +205,10 @@ class _Run:
 
     def _read(self, txn: Any) -> tuple[context.Context, asof.Moment]:
         ctx = reclustering.reading(self._writer, txn)
-        return ctx, asof.Moment(ctx.draft.log.head().seq, self._wanted.valid)
+        log = ctx.draft.log
+        head = log.head().seq
+        # Commits are later than the clock where that stands still: what the last one wrote holds here, too.
+        return ctx, asof.Moment(head, max(self._wanted.valid, log.header(head).ingest_time))
 
     # -- what is due
 

@@ -46,6 +46,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         | {"first_inside_ms", "first_outside_ms", "first_cold_ms", "same_answers", "neighbours_ratio"},
     ),
     "commits": (("--nodes", "40", "--commits", "4"), {"p50_ms", "p95_ms", "floor_p50_ms", "ratio"}),
+    "dream": (("--memories", "20", "--planted", "4"), {"precision", "recall", "ms_per_memory"}),
     "consolidation": (
         ("--facts", "40", "--topics", "4", "--runs", "2"),
         {"summary_first_ratio", "full_ms", "summary_first_ms", "records_read"},

@@ -57,6 +57,15 @@ def deprecated(db: Database) -> set[str]:
 # -- the stand-in
 
 
+def test_what_was_written_in_the_same_instant_is_judged_and_done_as_any_other(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None, clock=ManualClock(NOW)) as db:
+        home = db.create("Topic", "home").ref
+        for _ in range(2):
+            db.create("Fact", "", content="The choir meets in the blue room of the school.", world=home, resolve=False)
+        done = db.dream()
+        assert done.assessed == 2 and len(done.deprecated) == 1 and not done.failed
+
+
 def test_what_is_said_twice_replaced_or_rests_on_nothing_goes_and_the_rest_stays(db: Database) -> None:
     home = db.create("Topic", "home").ref
     lives, moved, stays, again, shorter, longer = facts(
@@ -85,7 +94,7 @@ def test_what_is_said_twice_replaced_or_rests_on_nothing_goes_and_the_rest_stays
 def test_numbers_denials_turns_and_what_lies_elsewhere_are_no_duplicates(db: Database) -> None:
     here, there = db.create("Topic", "here").ref, db.create("Topic", "there").ref
     for number in (4, 5):
-        db.create("Fact", "", content=f"In week {number} the boats went to the island and back.", world=here)
+        db.create("Fact", "", content=f"In room {number} the projector stands on the left shelf.", world=here)
     db.create("Fact", "", content="On Sundays in the winter trains stop here for the hikers of the valley.", world=here)
     db.create(
         "Fact", "", content="On Sundays in the winter trains never stop here for the hikers of the valley.", world=here
