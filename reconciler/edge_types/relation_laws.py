@@ -209,8 +209,8 @@ def _competing(ctx: Relations, scopes: Scopes, edge: HandledEdge, other: Handled
 def end_conflicts(ctx: Relations, scopes: Scopes, edge: HandledEdge, end: int | None, until: int = FOREVER) -> None:
     """End the conflicts that an edge caused.
 
-    The edge was closed at ``end`` or (``None``) unlinked. Each conflict is closed where the last pair of edges that
-    still bears it out ends. If none does, it is closed with the edge, or unlinked with it. Conflicts that somebody
+    The edge was closed at ``end`` or (``None``) unlinked. Each conflict loses the times at which no pair of edges bears
+    it out any more. If none ever does, it is closed with the edge, or unlinked with it. Conflicts that somebody
     recorded are left to them. An edge that is in force again from ``until`` on has a hole, and so has what it caused.
     """
     if edge.type in NEVER_FUNCTIONAL:
@@ -224,10 +224,13 @@ def end_conflicts(ctx: Relations, scopes: Scopes, edge: HandledEdge, end: int | 
             gaps = [*_uncovered(Interval(end, until), borne_out), Interval(behind, FOREVER)]
             if not any([ctx.close_edge(conflict.id, *gap) for gap in gaps]):
                 continue
-        elif (last := max((both.end for both in borne_out), default=end)) is None:
+        elif end is None and not borne_out:
             ctx.unlink(conflict.id)
-        elif not ctx.close_edge(conflict.id, last):
-            continue
+        else:
+            last = max((both.end for both in borne_out), default=FOREVER)
+            start = conflict.valid_from if end is None else min(end, last)
+            if not any([ctx.close_edge(conflict.id, *gap) for gap in _uncovered(Interval(start, FOREVER), borne_out)]):
+                continue
         ctx.note("conflict_ended", conflict.id)
 
 

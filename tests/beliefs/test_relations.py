@@ -201,6 +201,7 @@ said_or_not = st.lists(
 @examples(10)
 @given(steps=said_or_not)
 @example(steps=[(1, 2, 0, 0), (1, None, 0, 1), (2, None, 0, 0)])
+@example(steps=[(1, 6, 0, 0), (2, 5, 0, 1), (5, None, 0, 0), 0])
 def test_conflicts_of_a_functional_relation_are_told_for_all_of_the_time_of_the_edges_that_compete(
     steps: list[tuple[int, int | None, int, int] | int],
 ) -> None:
