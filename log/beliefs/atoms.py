@@ -26,6 +26,11 @@ UNTYPED: Final = "Untyped"
 """The type of a version that says nothing of its type: it is no atom."""
 NO_BELIEF: Final = artifact.PROPERTY
 """The property that points to what is kept elsewhere, and says nothing."""
+RESTORES: Final = "restores"
+"""The field of a version's source that says which version it repeats: nobody says that anew."""
+LEAVES: Final = "leaves"
+"""The field that says of which version it has what is left."""
+REPEATS: Final = (RESTORES, LEAVES)
 _ESCAPE: Final = "property."
 """In front of a property that is called as a field is."""
 

@@ -305,12 +305,15 @@ class _Look:
         withdrawn, kept = [], []
         for node in self._inside():
             for seen in reversed(list(asof.versions_as_of(self._tables, node, self._moment.seq))):
-                if not self._is_its(seen.row.seq, seen.row.details):
+                repeated = list(provenance.repeated(self._snapshot, node, seen.row))
+                said = [seen.row, *(base for _, base in repeated)]
+                if not any(self._is_its(each.seq, each.details) for each in said):
                     continue
                 body = self._snapshot.body(seen.row)
                 if body is None:
                     continue
-                again = self._snapshot.said_again(node, seen.number)
+                numbers = [seen.number, *(number for number, _ in repeated)]
+                again = [each for number in numbers for each in self._snapshot.said_again(node, number)]
                 others = [each.seq for each in again if not self._is_its(each.seq, each.details)]
                 told = Withdrawn(
                     ref=self._ref(node),

@@ -15,7 +15,7 @@ from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, typ
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.reads import build, world_lookup
-from worlddb.query.snapshot import edge_rules, visible
+from worlddb.query.snapshot import edge_rules, provenance, visible
 
 MAX_LISTED: Final = 5_000
 """So many worlds are listed before the search; of more, each candidate is looked at by itself."""
@@ -195,8 +195,10 @@ class Filter:
             return False
         if not self._snapshot.has_labels(node, given.labels):
             return False
-        if given.authors and not self._is_by_one(row.seq):
-            return False
+        if given.authors:
+            repeated = provenance.repeated(self._snapshot, node, row)
+            if not self._is_by_one(row.seq) and not any(self._is_by_one(base.seq) for _, base in repeated):
+                return False
         if not all(node in group or self._refers(node, group, None) for group in self._about):
             return False
         if not all(self._refers(node, group, "speaker") for group in self._speakers):

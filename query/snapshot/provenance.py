@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
+from worlddb.log.beliefs import atoms
 from worlddb.log.model.blobs import BEFORE, IMPORTED
 from worlddb.projections.tables.apply import settings, trust_levels
 from worlddb.projections.tables.reads import asof
@@ -137,10 +138,14 @@ class Trust:
         """What is said of a version itself."""
         version = node, row.seq
         if version not in self._owns:
-            self._owns[version] = self._said_of(node, row)
+            chain = [row, *(base for _, base in repeated(self._snapshot, node, row))]
+            below: int | None = None
+            for each in reversed(chain):
+                below = self._owns[node, each.seq] = self._said_of(node, each, below)
         return self._owns[version]
 
-    def _said_of(self, node: int, row: VersionRow) -> int | None:
+    def _said_of(self, node: int, row: VersionRow, below: int | None) -> int | None:
+        """What is said of those who said a version, of which ``below`` is said of what it repeats."""
         said = [(row.seq, row.details)]
         if self._snapshot.says_again:
             again = self._snapshot.tables.restatements(node)
@@ -152,6 +157,7 @@ class Trust:
                 if version.body == row.body and not self._is_claimed(each.seq, each.details)
             ]
         levels = [self._by_saying(node, *each) for each in said]
+        levels[0] = _least((levels[0], below))
         # Of several who said the same, one that is trusted suffices; what nothing is said of counts as the most.
         return None if None in levels else max(level for level in levels if level is not None)
 
@@ -204,6 +210,24 @@ class Trust:
                     self._around[node] = found
                     break
         return self._around[node]
+
+
+def repeated(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> Iterator[tuple[int, VersionRow]]:
+    """The versions that a version of a world repeats, or has what is left of, by their numbers, the latest first.
+
+    Whoever rolls back, takes a commit back or contracts says nothing anew: what comes of it is as others said it.
+    """
+    newest = snapshot.tables.node(node).versions
+    while newest > 1:
+        source = snapshot.details(row.seq, row.details).source
+        number = next((source[name] for name in atoms.REPEATS if name in source), None)
+        if type(number) is not int or not 0 < number <= newest:
+            return
+        base = snapshot.tables.version(node, number)
+        if base.seq >= row.seq:
+            return
+        yield number, base
+        row = base
 
 
 def trust_in(snapshot: VisibleSnapshot) -> Trust:

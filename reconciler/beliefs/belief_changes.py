@@ -21,9 +21,6 @@ from worlddb.reconciler.decisions import worlds
 from worlddb.reconciler.edge_types.handler import WorldText
 from worlddb.reconciler.transaction import context, draft, recorded_texts, windows
 
-RESTORES: Final = "restores"
-"""The field of a version's source that says which version it repeats."""
-
 
 class _Known:
     """What a transaction reads beliefs from, itself included."""
@@ -85,7 +82,7 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
         if atoms.conflicting(content, claims, single):
             left = atoms.believed(content, given, single)
             is_same = _says(left, single) == _says(new, single)
-            _assign(ctx, node, tag, number if is_same else _beside(ctx, node, command, left), command.why)
+            _assign(ctx, node, tag, number if is_same else _beside(ctx, node, command, left, {}), command.why)
     return draft.Decision(lineage, position)
 
 
@@ -126,6 +123,18 @@ def _details(ctx: context.Context, command: cmd.Command, said: atoms.Content, so
     return ctx.draft.add_details(why=command.why, source=source, properties=dict(said.properties))
 
 
+def _repeating(ctx: context.Context, node: int, number: int, how: str) -> dict[str, Any]:
+    """The source of a version that repeats another one, or says what is left of it: that one's, and which it is.
+
+    Who said it and where stays known by it, and how far that is trusted.
+    """
+    row = ctx.tables.version(node, number)
+    given = ctx.draft.blobs.details(row.details) if row.seq == ctx.draft.seq else None
+    given = given or recorded_texts.details_at(ctx.draft.log, row.seq, row.details)
+    said = {} if given is None else {name: value for name, value in given.source.items() if name not in atoms.REPEATS}
+    return said | {how: number}
+
+
 def _written(
     ctx: context.Context, node: int, details: int, window: times.Interval, said: atoms.Content, stated: int
 ) -> int:
@@ -141,11 +150,11 @@ def _stated(ctx: context.Context, node: int, number: int) -> int:
     return row.stated or (ev.START_STATED if windows.is_start_stated(ctx.draft, row) else ev.DEFAULTED)
 
 
-def _beside(ctx: context.Context, node: int, command: cmd.Command, said: atoms.Content) -> int:
+def _beside(ctx: context.Context, node: int, command: cmd.Command, said: atoms.Content, source: dict[str, Any]) -> int:
     """Write a version that holds at no time, for a tag to stand for; its number."""
     draft_, lineage = ctx.draft, ctx.tables.node(node).lineage
     position = draft_.add_body(said.type, said.name, said.content)
-    details = _details(ctx, command, said, {})
+    details = _details(ctx, command, said, source)
     draft_.emit(ev.Revised(lineage, position, details, ctx.now, ctx.now, ev.DEFAULTED))
     return ctx.tables.node(node).versions
 
@@ -211,13 +220,14 @@ def _given_up(
 
 def _take_from(ctx: context.Context, node: int, change: belief_rows.Change, command: cmd.Contract) -> None:
     """Put a version without what goes in the place of one, in every span in which that holds."""
+    source = _repeating(ctx, node, change.version, atoms.LEAVES)
     if not change.spans:
-        number = _beside(ctx, node, command, change.left)
+        number = _beside(ctx, node, command, change.left, source)
     else:
         stated = _stated(ctx, node, change.version)
         number = 0
         for span in change.spans:
-            _written(ctx, node, _details(ctx, command, change.left, {}), span, change.left, stated)
+            _written(ctx, node, _details(ctx, command, change.left, source), span, change.left, stated)
             number = number or ctx.tables.node(node).versions
     for tag in change.tags:
         if tag != belief_rows.CURRENT:
@@ -253,7 +263,8 @@ def rollback(ctx: context.Context, command: cmd.Rollback, details: int) -> draft
     held = asof.version_at(ctx.tables, node, asof.Moment(ctx.draft.seq, begins))
     if held is not None and held.number == command.version:
         return draft.Decision(lineage)
-    of_version = _details(ctx, command, said, {RESTORES: command.version})
+    source = _repeating(ctx, node, command.version, atoms.RESTORES)
+    of_version = _details(ctx, command, said, source)
     window = _window(ctx, command, node, begins)
     position = _written(ctx, node, of_version, window, said, draft.stated_ends(command.valid_from, None))
     return draft.Decision(lineage, position)
@@ -337,7 +348,7 @@ def _restore(ctx: context.Context, seq: int, lineage: bytes, command: cmd.TakeBa
         said = known.content(node, number)
         if said is None:
             ctx.refuse("erased", f"The text of version {number} of {ids.short(lineage)} was erased", "Say it anew")
-        details = _details(ctx, command, said, {RESTORES: number})
+        details = _details(ctx, command, said, _repeating(ctx, node, number, atoms.RESTORES))
         _written(ctx, node, details, span, said, _stated(ctx, node, number))
 
 

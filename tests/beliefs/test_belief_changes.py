@@ -338,6 +338,63 @@ def test_a_rollback_says_what_it_restores_and_opens_nothing(stage: Stage) -> Non
         db.rollback(ref, 9)
 
 
+def test_what_is_brought_back_is_still_said_by_whoever_said_it(stage: Stage) -> None:
+    db, mallory = stage.db, stage.db.signed("mallory")
+    code = mallory.create("Fact", "code", content="1234", source={"mail": "7"}, properties={"mood": "sure"}).ref
+    db.trust("low", author="mallory")
+
+    def looked_at() -> tuple[str | None, list[str], list[str], int, int]:
+        view = stage.tick()
+        now = view.get(code)
+        assert now is not None
+        return (
+            now.trust,
+            [hit.ref for hit in view.recall("1234", author="mallory")],
+            [hit.ref for hit in view.recall("1234", source={"mail": "7"}, min_trust="fair")],
+            len(view.withdrawal(author="mallory").changes),
+            len(view.withdrawal(source={"mail": "7"}).changes),
+        )
+
+    before = looked_at()
+    assert before == ("low", [code], [], 1, 1)
+    for _ in range(2):
+        done = db.withdraw(db.view().withdrawal(author="mallory"), why="incident 7")
+        stage.tick()
+        assert db.undo(done) and looked_at() == before
+    done = db.contract((code, "mood", "sure"))
+    assert done.events and looked_at() == before
+    assert db.undo(done) and looked_at() == before
+    db.believe(code, {"summary": "4321"})
+    assert stage.tick().get(code).trust is None  # type: ignore[union-attr]
+    assert db.rollback(code, 1) and looked_at() == before
+    assert stage.tick().history(code)[-1].source == {"mail": "7", "restores": 1}
+
+
+def test_a_source_that_claims_to_repeat_a_version_makes_nothing_more_trusted(stage: Stage) -> None:
+    db, mallory = stage.db, stage.db.signed("mallory")
+    code = db.create("Fact", "code", content="1234").ref
+    db.trust("low", author="mallory")
+    stage.tick()
+    mallory.revise(code, content="4321", source={"restores": 1})
+    for wrong in (2, 9, -1, True, "1", [1]):
+        stage.tick()
+        mallory.revise(code, content="4321", source={"leaves": wrong})
+    now = stage.tick().get(code)
+    assert now is not None and now.trust == "low" and db.verify(deep=True).ok
+
+
+def test_what_others_restated_stays_when_its_source_is_withdrawn_once_more(stage: Stage) -> None:
+    db, eve = stage.db, stage.db.signed("eve")
+    fact = db.create("Fact", "remote", content="Fridays", source={"file": "handbook"}).ref
+    eve.restate(fact, source={"mail": "1"})
+    other = db.create("Fact", "vacation", content="30 days", source={"file": "handbook"}).ref
+    stage.tick()
+    db.undo(db.withdraw(db.view().withdrawal(author=["ada", "eve"]), why="all of it"))
+    plan = stage.tick().withdrawal(source={"file": "handbook"})
+    assert {each.ref for each in plan.changes} == {other}
+    assert {(each.ref, each.said_again_by) for each in plan.kept} == {(fact, ("eve",))}
+
+
 # -- the log
 
 
