@@ -406,7 +406,7 @@ class WriteCalls(ABC):
         self,
         kref: str | Kref,
         *,
-        content: str = "",
+        content: str | None = None,
         artifacts: Sequence[Artifact] = (),
         within: Any = None,
         valid_from: times.TimeLike | None = None,
@@ -419,10 +419,11 @@ class WriteCalls(ABC):
         """Make the item of a kref, or revise it: ``kref://project/space[/sub]/item.kind``.
 
         The project, the spaces and the item are worlds inside one another, under keys made of the kref, inside
-        ``within`` (default: the root); what is there already is found again. The kind is the item's type. The same
-        again changes nothing, and a repeated call does no harm, so it has no idempotency key. An item that was renamed
-        or moved keeps its name and place. The reference of the receipt is the item's. ``resolve`` says which tiers of
-        the resolver look whom a new item may already be, of the same project, as in :meth:`create`.
+        ``within`` (default: the root); what is there already is found again. The kind is the item's type. Content,
+        properties and artifacts that are not given stay as they are. The same again changes nothing, and a repeated
+        call does no harm, so it has no idempotency key. An item that was renamed or moved keeps its name and place. The
+        reference of the receipt is the item's. ``resolve`` says which tiers of the resolver look whom a new item may
+        already be, of the same project, as in :meth:`create`.
 
         Raises:
             InvalidKref: it breaks its form, or names a version or an artifact.
@@ -822,7 +823,13 @@ class WriteCalls(ABC):
         commit = _commit_of(proposal)
         if commit is not None:
             return self._execute([cmd.TakeBack(commit=commit, why=why)], idempotency_key)
-        return self._execute([cmd.Undo(proposal=self._ref(proposal), why=why)], idempotency_key)
+        try:
+            return self._execute([cmd.Undo(proposal=self._ref(proposal), why=why)], idempotency_key)
+        except errors.UnknownReference:
+            if not isinstance(proposal, outcome.Receipt):
+                raise
+            # The receipt of an edge: whatever that commit did, the refusal says so.
+            return self._execute([cmd.TakeBack(commit=proposal.seq, why=why)], idempotency_key)
 
     def bookmark(
         self,

@@ -89,8 +89,15 @@ def with_artifacts(properties: Mapping[str, Any], artifacts: Iterable[Artifact])
         raise errors.LimitExceeded(f"A version would have more than {MAX_ARTIFACTS} artifacts", "Attach fewer")
     told = {name: _told(each) for name, each in sorted(by_name.items())}
     kept = {name: value for name, value in properties.items() if name != PROPERTY}
-    # What is empty says so: a revision without properties would keep those before.
-    return kept | ({PROPERTY: told} if told or not kept else {})
+    # What is empty says so: a revision without it keeps those before.
+    return kept | {PROPERTY: told}
+
+
+def revised(given: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """The properties of a version that a revision gave some: the artifacts from before stay unless it names them."""
+    if PROPERTY in given:
+        return {name: value for name, value in given.items() if name != PROPERTY or value != {}}
+    return {**given, PROPERTY: before[PROPERTY]} if in_properties(before) else dict(given)
 
 
 def _told(artifact: Artifact) -> dict[str, Any]:

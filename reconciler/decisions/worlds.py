@@ -6,6 +6,7 @@ A world that moves takes along the interior edges whose both ends move.
 from collections.abc import Iterator, Sequence
 from typing import Final, NoReturn
 
+from worlddb.log.beliefs import artifact
 from worlddb.log.model import blobs, errors, ids, limits, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply import mark_rows
@@ -202,7 +203,9 @@ def _revised(
         told = ctx.body(node, number)
         number = number if told is not None else row.versions
     before = told or newest or blobs.Body(b"", "", "", "")
-    if not command.properties and (properties := ctx.properties_of(node, number)):
+    kept = ctx.properties_of(node, number)
+    properties = artifact.revised(command.properties, kept) if command.properties else kept
+    if properties != command.properties:
         details = ctx.draft.with_properties(details, properties)
     name = before.name if command.name is None else command.name
     content = before.content if command.content is None else command.content

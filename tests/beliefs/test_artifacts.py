@@ -45,6 +45,37 @@ def test_an_artifact_is_of_a_version_and_stays_with_what_follows(db: worlddb.Dat
     assert item is not None and (item.content, item.number, item.properties["pages"]) == ("final", 3, 3)
 
 
+def test_no_call_loses_what_it_was_not_given(db: worlddb.Database) -> None:
+    other = Artifact(name="runs.csv", location="s3://Bucket17/runs.csv")
+    db.create_at(REPORT, content="draft", properties={"pages": 3})
+
+    def said() -> tuple[str, list[str], dict[str, Any]]:
+        now = db.view().get(REPORT)
+        assert now is not None
+        named = [each.name for each in db.view().artifacts(REPORT)]
+        return now.content, named, {name: value for name, value in now.properties.items() if name != "artifacts"}
+
+    db.create_at(REPORT, content="draft", artifacts=[PDF])
+    assert said() == ("draft", ["report.pdf"], {"pages": 3})
+    db.create_at(REPORT, artifacts=[other])
+    assert said() == ("draft", ["report.pdf", "runs.csv"], {"pages": 3})
+    db.revise(REPORT, properties={"pages": 4})
+    assert said() == ("draft", ["report.pdf", "runs.csv"], {"pages": 4})
+    db.create_at(REPORT, content="final", properties={"pages": 5})
+    assert said() == ("final", ["report.pdf", "runs.csv"], {"pages": 5})
+    with db.batch() as tx:
+        tx.revise(REPORT, properties={"pages": 6})
+        tx.attach(REPORT, Artifact(name="log", location="file:///log"))
+        tx.detach(REPORT, "runs.csv")
+    assert said() == ("final", ["log", "report.pdf"], {"pages": 6})
+    db.create_at(REPORT)
+    db.detach(REPORT, "log")
+    db.detach(REPORT, "report.pdf")
+    assert said() == ("final", [], {"pages": 6}) and db.view().get(REPORT).properties == {"pages": 6}  # type: ignore[union-attr]
+    db.create_at(REPORT, artifacts=[PDF], properties={"pages": 7})
+    assert said() == ("final", ["report.pdf"], {"pages": 7}) and db.verify(deep=True).ok
+
+
 def test_one_of_the_same_name_takes_its_place_the_same_again_changes_nothing_and_it_comes_off(
     db: worlddb.Database,
 ) -> None:

@@ -278,12 +278,13 @@ def test_only_changes_of_beliefs_and_marks_are_taken_back(stage: Stage) -> None:
     made = db.create("Fact", "one", content="a", properties={"topic": "t"})
     linked = db.link(made, "refers_to", db.create("Fact", "two"))
     stage.tick()
-    for receipt in (made, db.head().seq):
+    preferred = db.prefer(made, "prefers", "two")
+    for receipt in (made, linked, preferred, db.head().seq):
         assert db.undo(receipt).outcome.code == "not_taken_back"
     with pytest.raises(worlddb.InputError):
         db.undo(10_000)
     with pytest.raises(worlddb.UnknownReference):
-        db.undo(linked)
+        db.undo(linked.ref)
     base = db.view().belief_base()
     for change in (
         lambda: db.revise(made, content="b", properties={"topic": "u"}),

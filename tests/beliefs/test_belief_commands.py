@@ -147,3 +147,17 @@ def test_preferences_are_recorded_and_listed(run: Here) -> None:
     assert "0.75  1 statement, succeeded 1, because it leaked" in told and "avoids" not in told
     assert run("prefer", "Ana", "likes", "SaaS").code == 2
     assert run("prefer", "Ana", "avoids", "SaaS", "--confidence", "2").error == "input"
+
+
+def test_what_is_withdrawn_comes_back_by_what_the_command_says_and_is_listed_as_believed(run: Here) -> None:
+    run("create", "Document", "handbook")
+    run("create", "Fact", "vacation", "--content", "30 days", "--world", "handbook")
+    assert "vacation" in run("beliefs", "handbook").out and "30 days" in run("beliefs", "vacation").out
+    done = run("withdraw", "handbook", "--why", "the wrong one")
+    (told,) = (line for line in (done.out + done.err).splitlines() if "Take it back" in line)
+    assert "30 days" not in run("beliefs").out
+    number = told.split()[-1]
+    assert f"undo --commit {number}" in run("undo", number).err
+    assert run(*told.split(" undo ")[1].join(("undo ", "")).split()).code == 0
+    assert "30 days" in run("beliefs", "vacation").out and run("show", "vacation").code == 0
+    assert "Nothing is believed" in run("beliefs", "root", "--valid", "1999-01-01").out

@@ -125,6 +125,19 @@ def test_an_item_lies_in_its_project_and_spaces_and_is_made_once(db: worlddb.Dat
     assert db.head().seq == 3, "the containers and the item are one commit"
 
 
+def test_the_same_again_changes_nothing_whatever_window_it_has(db: worlddb.Database) -> None:
+    first: dict[str, Any] = {"content": "REST", "valid_from": "2026-01-15", "why": "the kick-off"}
+    later: dict[str, Any] = {"content": "gRPC", "valid_from": "2026-02-01", "properties": {"by": "ada"}}
+    past: dict[str, Any] = {"content": "SOAP", "valid_from": "2020-01-01", "valid_to": "2021-01-01"}
+    for said in (first, later, past):
+        assert db.create_at(API, **said).events > 0
+        assert db.create_at(API, **said).events == 0
+    assert [db.create_at(API, **said).events for said in (first, later, past)] == [0, 0, 0]
+    assert len(db.view().history(API)) == 3
+    assert db.create_at(API, **first | {"content": "REST again"}).events > 0
+    assert db.create_at(API, **past | {"valid_to": "2020-06-01"}).events > 0
+
+
 def test_without_a_version_it_is_what_holds_and_with_one_that_version(db: worlddb.Database) -> None:
     db.create_at(API, content="REST", valid_from="2026-01-15")
     first = db.view()

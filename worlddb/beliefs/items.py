@@ -15,7 +15,7 @@ from worlddb.log.model import errors, ids, limits
 from worlddb.log.model import events as ev
 from worlddb.query.beliefs import preferences
 from worlddb.query.reads.world_lookup import PROJECT, SPACE
-from worlddb.query.records.records import World
+from worlddb.query.records.records import Version, World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands import commands as cmd
 
@@ -133,6 +133,13 @@ class Desk:
             )
         return self._by_now(here, item)
 
+    def stated(self, ref: cmd.Ref, begins: int | None, ends: int | None) -> list[Version]:
+        """The versions of a world that hold in just such a window, as far as it is given, with no command before."""
+        if not isinstance(ref, bytes) or ref in self._revised or ref in self._unforeseen:
+            return []
+        spans = [(each, each.valid.start, each.valid.end) for each in self._view.history(ref)]
+        return [each for each, start, end in spans if begins in (None, start) and ends in (None, end) and start < end]
+
     def has_relation(self, kind: str, within: cmd.Ref | None) -> bool:
         """True if a relation of the name is in force, or will be."""
         self._follow()
@@ -151,7 +158,8 @@ class Desk:
         if item is not None:
             held = Held(ref, item.name, item.content, item.properties, item.closed)
         for each in self._revised.get(ref, ()):
-            held = held.said(each.name, each.content, each.properties or None)._replace(closed=False)
+            properties = artifact.revised(each.properties, held.properties) if each.properties else None
+            held = held.said(each.name, each.content, properties)._replace(closed=False)
         return held
 
     def _under(self, text: str, within: cmd.Ref | None) -> cmd.Ref | None:
@@ -221,12 +229,17 @@ def create_at(
     """
     wanted = kref.item_of(given.ref if isinstance(given, kref.Kref) else given)
     attached = limits.checked_list(artifacts, "artifacts")
+    item = desk.item(wanted, within)
     if attached:
         limits.checked_record(said["properties"], "properties")
-        said = said | {"properties": artifact.with_artifacts(said["properties"], attached)}
-    item = desk.item(wanted, within)
+        # What is there already stays: properties that were not given, and artifacts of other names.
+        before: Mapping[str, Any] = {} if item is None else item.properties
+        properties = said["properties"] or before
+        attached = [*artifact.in_properties(before).values(), *attached]
+        said = said | {"properties": artifact.with_artifacts(properties, attached)}
     if item is not None:
-        return Found(_revised(item, wanted, said, within), (item.ref,))
+        return Found(_revised(desk, item, said), (item.ref,))
+    said = said | {"content": said["content"] or ""}
     made: list[cmd.Command] = []
     known: list[cmd.Ref] = []
     around = project = within
@@ -251,12 +264,19 @@ def _key(text: str, within: cmd.Ref | None) -> str | cmd.BoundKey:
     return text if within is None else cmd.BoundKey(text, within)
 
 
-def _revised(item: Held, wanted: kref.Kref, said: dict[str, Any], within: cmd.Ref | None) -> list[cmd.Command]:
+def _revised(desk: Desk, item: Held, said: dict[str, Any]) -> list[cmd.Command]:
     window = said["valid_from"], said["valid_to"]
-    differs = said["properties"] and said["properties"] != item.properties
-    if not differs and item.content == said["content"] and window == (None, None) and not item.closed:
-        return [cmd.Alias(ref=item.ref, aliases=())]
-    return [cmd.Revise(ref=item.ref, **said)]
+    if window != (None, None):
+        is_same = any(_says(each.content, each.properties, said) for each in desk.stated(item.ref, *window))
+    else:
+        is_same = not item.closed and _says(item.content, item.properties, said)
+    return [cmd.Alias(ref=item.ref, aliases=())] if is_same else [cmd.Revise(ref=item.ref, **said)]
+
+
+def _says(content: str, properties: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
+    """True if a version with these says what is to be said; what is not given does not differ."""
+    given = said["properties"] and artifact.revised(said["properties"], properties)
+    return said["content"] in (None, content) and (not given or given == properties)
 
 
 def item_at(view: View, wanted: kref.Kref) -> World | None:

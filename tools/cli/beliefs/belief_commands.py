@@ -155,7 +155,7 @@ def _rollback(args: Namespace, out: Output) -> int:
 
 
 def _beliefs_arguments(parser: Parser) -> None:
-    parser.add_argument("ref", metavar="WORLD", nargs="?", help="only inside this world (default: everything)")
+    parser.add_argument("ref", metavar="WORLD", nargs="?", help="of this world and inside it (default: everything)")
     parser.add_argument("--surface", action="store_true", help="without what is deprecated, or hidden by a deadline")
     parser.add_argument("--settings", action="store_true", help="what counts as believed, and how it is compared")
     arguments.add_limit(parser, "list at most N")
@@ -173,7 +173,8 @@ def _beliefs(args: Namespace, out: Output) -> int:
             )
             return DONE
         world = None if args.ref is None else stores.world_of(view, args.ref)
-        found = sorted((view.retrieval_surface if args.surface else view.belief_base)(world))[: args.limit]
+        read = view.retrieval_surface if args.surface else view.belief_base
+        found = sorted({*read(world), *(() if args.ref in (None, "root") else read(of=world))})[: args.limit]
 
         def write(page: Page) -> None:
             if not found:

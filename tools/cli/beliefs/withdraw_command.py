@@ -84,7 +84,7 @@ def _withdraw(args: Namespace, out: Output) -> int:
         }
         out.answer(document, write)
         if receipt is not None:
-            out.hint(f"Take it back with: {stores.repeated(args)} undo {receipt.seq}")
+            out.hint(f"Take it back with: {stores.repeated(args)} undo --commit {receipt.seq}")
     return DONE
 
 

@@ -156,7 +156,10 @@ def _deciding(decide: Callable[[Database, str, str], Receipt]) -> Callable[[Name
             except InputError as error:
                 if isinstance(error, AmbiguousReference):
                     raise
-                raise UnknownReference(error.message, "List them with `worlddb proposals --status all`") from None
+                remedy = "List them with `worlddb proposals --status all`"
+                if args.proposal.isdecimal():
+                    remedy += f", or take a commit back with `worlddb undo --commit {args.proposal}`"
+                raise UnknownReference(error.message, remedy) from None
             receipt.raise_if_refused()
             view = db.view()
             (proposal,) = (each for each in view.proposals(status=None) if each.ref == receipt.ref)
