@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import IMPORTED
 from worlddb.projections.tables.consolidation import interior_witness as witness
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import schema
@@ -144,6 +145,18 @@ class Summaries:
             if witness.summary_node(tables, self._secret, place.source) == node:
                 return place.source
         return None
+
+    def is_fresh_import(self, node: int, seen: asof.SeenVersion) -> bool | None:
+        """Whether what consolidation summed up in another store says what is here; ``None`` of any other summary."""
+        snapshot = self._snapshot
+        told = snapshot.details(seen.row.seq, seen.row.details)
+        if IMPORTED not in told.source or told.source.get("by") != witness.AUTHOR:
+            return None
+        marks = witness.Marks(snapshot.hides, snapshot.deadline) if snapshot.has_marks else None
+        tables, moment = snapshot.tables, snapshot.place.moment
+        worlds = {place.source for place in snapshot.placings(node)}
+        inside = (witness.inside_of(tables, world, moment, marks).witness for world in sorted(worlds))
+        return told.properties.get(witness.WITNESS) in inside
 
     def _found(self, world: int) -> Fresh | None:
         snapshot = self._snapshot

@@ -278,7 +278,8 @@ def _in_world(step: query_steps.InWorld, selection: Selection) -> str:
 def _prefer_summaries(selection: Selection) -> str:
     """Replace what is summed up by what sums it up, where the first of it stood.
 
-    Of the summaries that consolidation made only the fresh ones are shown; of others it is said if they are stale.
+    Of the summaries that consolidation made, here or where a bundle comes from, only the fresh ones are shown; of
+    others it is said if they are stale.
     """
     ground = selection.ground
     use = _Use(ground)
@@ -323,6 +324,9 @@ class _Use:
     def _may_be_used(self, node: int, seen: SeenVersion) -> bool:
         world = self._summaries.made_of(node)
         if world is None:
+            if self._summaries.is_fresh_import(node, seen) is False:
+                self.left_out.add(node)
+                return False
             if provenance.stale(self._ground.snapshot, node, seen.row):
                 self.stale.add(node)
             return True

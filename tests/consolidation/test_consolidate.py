@@ -269,6 +269,22 @@ def test_summaries_first_read_nothing_beneath_and_lead_to_the_same_leaves(db: Da
     assert set(reached.refs) == set(full.refs)
 
 
+def test_a_summary_that_came_with_a_bundle_hides_nothing_that_it_does_not_sum_up(tmp_path: Path, db: Database) -> None:
+    trip, facts = topic(db)
+    (made,) = db.consolidate(min_age=0).summaries
+    db.export(trip, tmp_path / "trip.bundle")
+    with worlddb.open(tmp_path / "other", embedder=None) as other:
+        other.import_bundle(tmp_path / "trip.bundle")
+        assert short(other, trip).refs == (made,)
+        told = [*facts, other.create("Fact", "", content="On day 9 we left.", world=trip).ref]
+        assert sorted(short(other, trip).refs) == sorted(told)
+        (own,) = other.consolidate(min_age=0).summaries
+        assert short(other, trip).refs == (own,)
+        told.append(other.create("Fact", "", content="On day 10 we were back.", world=trip).ref)
+        found = short(other, trip)
+        assert sorted(found.refs) == sorted(told) and "2 stale and left out" in found.stages[2].note
+
+
 def test_a_walk_inside_a_confined_view_is_cut_too_and_tells_nothing_from_outside(db: Database) -> None:
     around = db.create("Project", "all", valid_from="2026-01-01").ref
     trip, facts = topic(db, world=around)
