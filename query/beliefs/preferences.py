@@ -56,6 +56,9 @@ def preferences(
 
     What is erased, deprecated or hidden by a deadline is no preference that is shown, nor one that counts.
     """
+    tables, seq = snapshot.tables, snapshot.place.moment.seq
+    newest = ((node, asof.newest_version(tables, node, seq)) for node in nodes)
+    nodes = [node for node, seen in newest if seen is not None and snapshot.body(seen.row) is not None]
     said: dict[tuple[str, str], list[_Said]] = {}
     named: dict[str, str | None] = {}
     for kind in RELATIONS:

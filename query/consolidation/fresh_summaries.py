@@ -155,7 +155,7 @@ class Summaries:
         marks = witness.Marks(snapshot.hides, snapshot.deadline) if snapshot.has_marks else None
         tables, moment = snapshot.tables, snapshot.place.moment
         worlds = {place.source for place in snapshot.placings(node)}
-        inside = (witness.inside_of(tables, world, moment, marks).witness for world in sorted(worlds))
+        inside = {witness.inside_of(tables, world, moment, marks).witness for world in worlds}
         return told.properties.get(witness.WITNESS) in inside
 
     def _found(self, world: int) -> Fresh | None:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worlddb.projections.indexes.fields import Nodes
-from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, type_digest
+from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import (
     CONTAINS_CODE,
@@ -474,13 +474,15 @@ def neighbours(snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[
 
     Edges of any type but ``contains`` count.
 
-    Edges and worlds are those that the view sees; worlds outside of the one that is searched are left out.
+    Edges and worlds are those that the view sees; worlds outside of the one that is searched are left out, and erased
+    ones, which say nothing.
     """
     codes = _codes(snapshot)
     found: dict[int, dict[int, float]] = {}
     for leader in leaders:
         for node in _joined(snapshot, leader.node, codes):
-            if node != leader.node and gate.seen(node) is not None:
+            seen = gate.seen(node) if node != leader.node else None
+            if seen is not None and (seen.row.type != NO_TYPE or snapshot.body(seen.row) is not None):
                 found.setdefault(node, {})[leader.node] = LENT_BY_EDGE
     return found
 

@@ -18,6 +18,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.vector_rows import whole_text
 from worlddb.projections.tables.apply.log_marks import reclustered_through
+from worlddb.projections.tables.consolidation.interior_witness import SUMMARY_TYPE
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import rows, schema
@@ -42,7 +43,7 @@ MAX_EDGES: Final = 64
 MAX_LEVELS: Final = 8
 """So many containers above what is new its neighbours are looked for."""
 
-_NOBODY: Final = frozenset(map(canonical.type_digest, blocks.UNNAMED_TYPES)) | {canonical.NO_TYPE}
+_NOBODY: Final = frozenset(map(canonical.type_digest, blocks.UNNAMED_TYPES)) | {canonical.NO_TYPE, SUMMARY_TYPE}
 _ABOUT_ONE: Final = (ev.Created, ev.Revised, ev.Named, ev.Unnamed, ev.Embedded, ev.Filled)
 
 

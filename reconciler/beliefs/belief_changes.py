@@ -64,10 +64,13 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
     before = known.content(node, number) if number else None
     said = atoms.NOTHING if before is None else before
     others = {tag: content for tag, at in bearing.items() if (content := known.content(node, at)) is not None}
-    if command.how == "expand" and any(atoms.conflicting(each, claims, single) for each in (said, *others.values())):
+    bases = (said, *others.values())
+    if command.how == "expand" and any(atoms.conflicting(each, claims, single) for each in bases):
+        disputed = {claim[0] for claim in claims if any(atoms.conflicting(each, [claim], single) for each in bases)}
         ctx.refuse(
             "conflicts",
-            f"{ids.short(lineage)} is believed to be otherwise, by a predicate that takes one value",
+            f"{ids.short(lineage)} is believed to be otherwise, by a predicate that takes one value: "
+            f"{', '.join(map(errors.shown, sorted(disputed)))}",
             "Revise it: believe(item, A) puts A in the place of what conflicts",
         )
     change = atoms.replaced if command.how == "replace" else atoms.believed

@@ -51,7 +51,7 @@ def made_of(
     """
     found: dict[int, int] = {}
     reached = {*nodes, *besides}
-    around = _around(tables, whole)
+    around, secret = _around(tables, whole), log_marks.secret_of(log)
     pending = deque(nodes)
     mentioned: dict[int, int] = {}
     while pending:
@@ -63,7 +63,7 @@ def made_of(
                 is_open = other not in reached and _lies_open(log, tables, other, around)
                 if is_open and _was_made_for(log, tables, other, node):
                     mentioned.setdefault(other, node)
-        made = {other: node for other in _restatements(log, tables, node)}
+        made = {other: node for other in _restatements(log, tables, node, secret)}
         if not pending:
             made |= {other: by for other, by in mentioned.items() if _only_mentioned(log, tables, other, reached)}
         for other in sorted(made.keys() - reached):
@@ -104,12 +104,12 @@ def _was_made_for(log: LmdbLog, tables: rows.Tables, node: int, by: int) -> bool
     return is_same and not (details is not None and details.why)
 
 
-def _restatements(log: LmdbLog, tables: rows.Tables, node: int) -> Iterator[int]:
+def _restatements(log: LmdbLog, tables: rows.Tables, node: int, secret: bytes) -> Iterator[int]:
     """Worlds that restate what a world says."""
     for place, row in tables.incoming(node, _DERIVED_FROM):
         if row.unlinked == schema.LIVE or log.header(row.unlinked).author == interior_witness.AUTHOR:
             yield place.source
-    summary = interior_witness.summary_node(tables, log_marks.secret_of(log), node)
+    summary = interior_witness.summary_node(tables, secret, node)
     if summary is not None:
         yield summary
     for place, row in tables.incoming(node, schema.CONTAINS_CODE):

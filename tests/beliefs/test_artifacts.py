@@ -71,7 +71,8 @@ def test_no_call_loses_what_it_was_not_given(db: worlddb.Database) -> None:
     db.create_at(REPORT)
     db.detach(REPORT, "log")
     db.detach(REPORT, "report.pdf")
-    assert said() == ("final", [], {"pages": 6}) and db.view().get(REPORT).properties == {"pages": 6}  # type: ignore[union-attr]
+    now = db.view().get(REPORT)
+    assert said() == ("final", [], {"pages": 6}) and now is not None and now.properties == {"pages": 6}
     db.create_at(REPORT, artifacts=[PDF], properties={"pages": 7})
     assert said() == ("final", ["report.pdf"], {"pages": 7}) and db.verify(deep=True).ok
 

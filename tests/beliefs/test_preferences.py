@@ -185,3 +185,13 @@ def _confidence(said: list[tuple[str, str, float, float]], relation: str, thing:
     against = sum(minus for kind, what, _, minus in said if (kind, what) == (relation, thing))
     against += sum(plus for kind, what, plus, _ in said if kind in OPPOSED[relation] and what == thing)
     return round(support / (support + against + 1), 6)
+
+
+def test_nobody_is_told_what_somebody_who_was_erased_preferred(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        ana, bob = db.create("User", "ana").ref, db.create("User", "bob").ref
+        db.prefer(ana, "avoids", bob)
+        db.prefer(bob, "prefers", ana)
+        assert [len(db.view().preferences(each)) for each in (ana, bob)] == [1, 1]
+        db.forget_user("ana", reason="request 17")
+        assert [db.view().preferences(each) for each in (ana, bob)] == [[], []]

@@ -516,3 +516,16 @@ def test_what_is_no_receipt_is_said_to_be_none(made: Made, given: Any) -> None:
             with pytest.raises(worlddb.InputError) as caught:
                 check()
             assert caught.value.remedy
+
+
+def test_what_was_erased_is_no_neighbour_so_that_a_receipt_of_then_on_can_be_checked(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        flight = db.create("Fact", "flight", content="The flight is booked.").ref
+        other = db.create("Fact", "", content="Ana pays.").ref
+        db.link(flight, "depends_on", other)
+        asked: dict[str, Any] = {"exact": True, "receipt": True, "neighbours": 2}
+        assert [hit.ref for hit in db.view().recall("flight", **asked)] == [flight, other]
+        db.erase(other, reason="request 18")
+        found = db.view().recall("flight", **asked)
+        assert [hit.ref for hit in found] == [flight] and found.receipt is not None
+        assert db.check_recall(found.receipt, "flight").verdict == "holds"

@@ -109,6 +109,14 @@ def test_a_world_gets_a_summary_of_its_own_sentences_that_leads_to_what_it_was_m
     assert db.verify(deep=True).ok
 
 
+def test_a_summary_of_summaries_dates_each_sentence_once_and_is_proposed_as_nobody(db: Database) -> None:
+    project = db.create("Project", "all", valid_from="2026-01-01").ref
+    topic(db, 1, world=project)
+    done = db.consolidate(min_age=0)
+    told = [world.content for ref in done.summaries if (world := db.view().get(ref)) is not None]
+    assert told == ["2026-01-02: On day 0 we saw bridge 0."] * 2 and done.proposals == ()
+
+
 def test_a_second_run_writes_nothing_and_a_dry_one_leaves_the_root(db: Database) -> None:
     topic(db, name="one")
     trip, facts = topic(db, name="two")

@@ -77,6 +77,8 @@ def _withdraw(args: Namespace, out: Output) -> int:
             _write(page, view, plan)
             if receipt is not None:
                 page.line(f"withdrawn at commit {receipt.seq}")
+            elif not args.plan:
+                page.line(("nothing of it holds, so nothing was withdrawn", "warn"))
 
         document = wire.record(plan) | {
             "seq": plan.seq if receipt is None else receipt.seq,
