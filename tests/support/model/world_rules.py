@@ -220,7 +220,7 @@ class OfWorlds(Tuning):
             self.author,
             why,
             source or {},
-            properties=properties or before.properties,
+            properties=self._properties(properties, before.properties),
         )
         known = self.state.worlds[number]
         versions = (*known.versions, version)
@@ -229,6 +229,15 @@ class OfWorlds(Tuning):
         self.changed = True
         settle(self, number)
         return number
+
+    @staticmethod
+    def _properties(given: dict[str, Any] | None, before: dict[str, Any]) -> dict[str, Any]:
+        """New properties in the place of those before, but for artifacts, which stay unless they are given too."""
+        if not given:
+            return before
+        artifacts = before.get("artifacts", {}) if "artifacts" not in given else given["artifacts"]
+        others = {name: value for name, value in given.items() if name != "artifacts"}
+        return others | ({"artifacts": artifacts} if artifacts else {})
 
     def _retire(
         self,
