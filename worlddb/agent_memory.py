@@ -408,7 +408,9 @@ class Memory:
         try:
             return erase_found(self.db, self._every_scope, reason=reason, everywhere=everywhere, turns=True)
         except errors.UnknownReference:
-            return self.db.forget_user(str(self._label), reason=reason, everywhere=everywhere)
+            if (forgotten := self.db._buffers_forgotten(self.user)) is None:
+                raise
+            return forgotten
 
     def _every_scope(self) -> list[str]:
         refs = [world.ref for world in self._scopes.ever(self.db.view(), cast(Label, self._label))]

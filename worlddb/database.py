@@ -1885,10 +1885,17 @@ class Database(WriteCalls):
         try:
             return self._erase_found(look, reason=reason, everywhere=everywhere, turns=True)
         except errors.UnknownReference:
-            if world is not None or not isinstance(name, str) or not self.forget_buffers(name):
+            known = world is None and isinstance(name, str)
+            if (forgotten := self._buffers_forgotten(name) if known else None) is None:
                 raise
+            return forgotten
+
+    def _buffers_forgotten(self, user: str) -> outcome.Receipt | None:
+        """Forget what working memory has of a user, as :meth:`forget_user` tells it; None if that is nothing."""
+        if not self.forget_buffers(user):
+            return None
         now = self.head()
-        said: dict[str, Any] = {"events": 0, "notes": (outcome.Note("buffers_cleared", (name,)),)}
+        said: dict[str, Any] = {"events": 0, "notes": (outcome.Note("buffers_cleared", (user,)),)}
         return outcome.Receipt(
             outcome=outcome.Committed(), seq=now.seq, ingest_time=now.ingested_at, root=now.root, **said
         )

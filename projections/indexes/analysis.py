@@ -561,6 +561,7 @@ def is_remark(text: str) -> bool:
 
 
 def forget() -> None:
-    """Forget all texts and questions, as an erasure asks for."""
+    """Forget all texts, types and questions, as an erasure asks for."""
     _sought.cache_clear()
     _folded.cache_clear()
+    type_stems.cache_clear()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from worlddb.log.beliefs import artifact
 from worlddb.log.model import blobs, codec, errors, hashing, ids
 from worlddb.log.model import events as ev
 from worlddb.log.store.log import LmdbLog
@@ -157,6 +158,9 @@ class _Commit:
         found = receipts.texts_of(self._log, self._seq, list(entry))
         if kind is cmd.Create and entry[1] == ev.NONE:
             found |= self._found_again(ref)
+        if kind is cmd.Revise and "properties" in names and entry[1] != ev.NONE and not found.get("properties"):
+            # A version without properties had those before, unless it was told that no artifact is left.
+            found["properties"] = {artifact.PROPERTY: {}}
         missing = [name for name in names if name not in found]
         needed = [name for name in missing if name in _BODY or kind in _ALIASED]
         if needed or (kind is cmd.Create and "type" not in found):

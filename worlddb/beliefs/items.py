@@ -229,9 +229,9 @@ def create_at(
     """
     wanted = kref.item_of(given.ref if isinstance(given, kref.Kref) else given)
     attached = limits.checked_list(artifacts, "artifacts")
+    limits.checked_record(said["properties"], "properties")
     item = desk.item(wanted, within)
     if attached:
-        limits.checked_record(said["properties"], "properties")
         # What is there already stays: properties that were not given, and artifacts of other names.
         before: Mapping[str, Any] = {} if item is None else item.properties
         properties = said["properties"] or before

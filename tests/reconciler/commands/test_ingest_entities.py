@@ -226,14 +226,12 @@ def test_a_candidate_with_a_wrong_key_or_tier_is_refused(changed: dict[str, Any]
         db.ingest([Turn(text="hello")], extractor=lambda turns: Extraction(nodes=[node]))
 
 
-def test_an_import_of_files_takes_an_extractor_for_conversations_alone(tmp_path: Path) -> None:
+def test_an_import_of_files_takes_an_extractor_for_conversations_and_documents(tmp_path: Path) -> None:
     chat, notes = tmp_path / "chat.jsonl", tmp_path / "notes.md"
     chat.write_text('{"text": "go to New York", "speaker": "Ada"}\n')
     notes.write_text("# Notes\n\ngo to New York\n")
     with worlddb.open(tmp_path / "store", embedder=None) as db:
-        with pytest.raises(InputError, match="document"):
-            ingest_files(db, [chat, notes], extractor=EXTRACT)
-        assert db.view().find(name="New York") == []
-        first = ingest_files(db, [chat], extractor=EXTRACT)
-        assert ingest_files(db, [chat], extractor=EXTRACT).events == 0 < first.events
+        first = ingest_files(db, [chat, notes], extractor=EXTRACT)
+        assert ingest_files(db, [chat, notes], extractor=EXTRACT).events == 0 < first.events
         assert members(db, "Entity", "chat") == ["Ada", "New York"]
+        assert len(db.view().find(name="New York", type="Entity")) == 2, "one in the talk, and one in the document"

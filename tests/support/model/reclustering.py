@@ -25,7 +25,7 @@ def judged(state: State, number: int) -> tuple[list[int], dict[str, Any]]:
     """Whom a world may be, and the evidence for it, with numbers for references."""
     known = state.worlds[number]
     considered: dict[int, str] = {}
-    if number == ROOT or known.ended or known.newest.erasure is not None:
+    if number == ROOT or known.ended or known.newest.erasure is not None or known.newest.type == "Summary":
         return [], {}
     scope = _scope(state, number)
     for wanted in (known.newest.name, *known.aliases):
