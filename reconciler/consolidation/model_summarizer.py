@@ -31,7 +31,7 @@ MAX_CHARACTERS: Final = 24_000
 MAX_ANSWER_TOKENS: Final = 1_024
 
 
-class EndpointSummarizer:
+class EndpointSummarizer(endpoint.ChatModel):
     """Summaries by a model behind ``POST <url>/chat/completions`` (OpenAI's interface) or ``<url>/messages``.
 
     Give it to ``db.consolidate`` as its summarizer. A world whose summary fails keeps the one that it has, and what it
@@ -77,19 +77,6 @@ class EndpointSummarizer:
             answer_tokens=answer_tokens,
         )
         self.name = f"endpoint/{self._chat.model}"
-
-    @property
-    def calls(self) -> int:
-        """How many requests were sent, repeated ones included."""
-        return self._chat.calls
-
-    @property
-    def tokens(self) -> int:
-        """How many tokens they took, questions and answers together."""
-        return self._chat.tokens
-
-    def __repr__(self) -> str:
-        return f"<EndpointSummarizer {self._chat.model!r} at {self._chat.host}>"
 
     def __call__(self, world: Member, members: Sequence[Member], /) -> str:
         """Ask for the summary of a world; of one with much in it in parts, which are joined.

@@ -59,7 +59,7 @@ class _Answer(msgspec.Struct):
     memories: list[_Judgement]
 
 
-class EndpointAssessor:
+class EndpointAssessor(endpoint.ChatModel):
     """Assessments by a model behind ``POST <url>/chat/completions`` (OpenAI's interface) or ``<url>/messages``.
 
     Give it to ``db.dream`` as its assessor. If it fails, the memories stay as they are, and the next run asks of them.
@@ -97,19 +97,6 @@ class EndpointAssessor:
             answer_tokens=answer_tokens,
         )
         self.name = f"endpoint/{self._chat.model}"
-
-    def __repr__(self) -> str:
-        return f"<EndpointAssessor {self._chat.model!r} at {self._chat.host}>"
-
-    @property
-    def calls(self) -> int:
-        """How many requests were sent, repeated ones included."""
-        return self._chat.calls
-
-    @property
-    def tokens(self) -> int:
-        """How many tokens they took, questions and answers together."""
-        return self._chat.tokens
 
     def __call__(self, memories: Sequence[AssessedMemory], /) -> list[Assessment]:
         """Ask for an assessment of each memory.

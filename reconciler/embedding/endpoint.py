@@ -510,6 +510,25 @@ class Chat:
         return text
 
 
+class ChatModel:
+    """What asks a :class:`Chat`: how often it asked, and what that took."""
+
+    _chat: Chat
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._chat.model!r} at {self._chat.host}>"
+
+    @property
+    def calls(self) -> int:
+        """How many requests were sent, repeated ones included."""
+        return self._chat.calls
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens they took, questions and answers together."""
+        return self._chat.tokens
+
+
 def said_object(text: str, type: type[_T]) -> _T:
     """The JSON object in what a model said, whatever it said around it.
 

@@ -84,7 +84,7 @@ Recorded = Callable[[str], Any]
 """What was answered to a request with such a digest before, or ``None``."""
 
 
-class EndpointExtractor:
+class EndpointExtractor(endpoint.ChatModel):
     """Facts by a model behind ``POST <url>/chat/completions``, or ``<url>/messages`` with ``interface="anthropic"``.
 
     Give it to ``ingest`` as its extractor: the turns are committed first, and what it finds by a second commit. If the
@@ -128,19 +128,6 @@ class EndpointExtractor:
             max_calls=max_calls,
             max_tokens=max_tokens,
         )
-
-    @property
-    def calls(self) -> int:
-        """How many requests were sent, repeated ones included."""
-        return self._chat.calls
-
-    @property
-    def tokens(self) -> int:
-        """How many tokens they took, questions and answers together."""
-        return self._chat.tokens
-
-    def __repr__(self) -> str:
-        return f"<EndpointExtractor {self._chat.model!r} at {self._chat.host}>"
 
     def facts(self, turns: Sequence[Turn]) -> list[ExtractedFact]:
         """Ask the model what is worth remembering of some turns; nothing is written.

@@ -45,7 +45,7 @@ class _Found(msgspec.Struct):
     found: Annotated[list[_Piece], msgspec.Meta(max_length=512)]
 
 
-class EndpointRedactor:
+class EndpointRedactor(endpoint.ChatModel):
     """Personal data by the rules, and by a model behind an endpoint of OpenAI's interface, or of Anthropic's.
 
     Give it to ``open`` as its redactor. It is asked before the store is locked, of texts for worlds that are guarded,
@@ -83,19 +83,6 @@ class EndpointRedactor:
             max_tokens=max_tokens,
         )
         self.failed = 0
-
-    @property
-    def calls(self) -> int:
-        """How many requests were sent, repeated ones included."""
-        return self._chat.calls
-
-    @property
-    def tokens(self) -> int:
-        """How many tokens they took, questions and answers together."""
-        return self._chat.tokens
-
-    def __repr__(self) -> str:
-        return f"<EndpointRedactor {self._chat.model!r} at {self._chat.host}>"
 
     def __call__(self, text: str) -> tuple[str, Sequence[Finding]]:
         """Return the text without personal data, and where it stood."""

@@ -234,6 +234,43 @@ def add_author(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--author", default="local", help="who writes; recorded with every commit (default: local)")
 
 
+def add_model(parser: argparse.ArgumentParser, option: str, meaning: str) -> None:
+    """Add an option that names a model behind an endpoint, and how it is asked; see :func:`model_of`."""
+    parser.add_argument(option, metavar="MODEL@URL", help=meaning)
+    parser.add_argument(
+        "--interface", choices=("openai", "anthropic"), default="openai", help="the endpoint's (default: %(default)s)"
+    )
+    parser.add_argument("--max-calls", metavar="N", type=count, help="ask the model at most N times")
+    parser.add_argument("--max-tokens", metavar="N", type=count, help="let it take at most N tokens")
+
+
+def model_of(args: Namespace, option: str) -> dict[str, Any] | None:
+    """How the model that :func:`add_model` added is asked, as its class takes it; None if none is named.
+
+    Raises:
+        UsageError: it is not ``MODEL@URL``, or a bound was given without one.
+    """
+    named = getattr(args, option.removeprefix("--"))
+    if named is None:
+        if args.max_calls is not None or args.max_tokens is not None:
+            raise UsageError("A bound was given and no model", f"Name one with {option} MODEL@URL")
+        return None
+    bounds = {"interface": args.interface, "max_calls": args.max_calls, "max_tokens": args.max_tokens}
+    return endpoint_named(named, option) | bounds
+
+
+def endpoint_named(named: str, option: str) -> dict[str, Any]:
+    """The model and the URL of ``MODEL@URL``.
+
+    Raises:
+        UsageError: it is not of that form.
+    """
+    model, at, url = named.partition("@")
+    if not (model and at and url):
+        raise UsageError(f"{option} names {named[:80]!r}", "Give MODEL@URL, such as qwen3:8b@http://localhost:11434/v1")
+    return {"model": model, "url": url}
+
+
 def add_embedder(parser: argparse.ArgumentParser) -> None:
     """Add ``--embedder``, for commands that compare meanings or embed texts."""
     parser.add_argument(

@@ -35,16 +35,11 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument(
         "--batch", metavar="N", type=arguments.count, default=20, help="judge so many at a time (default: %(default)s)"
     )
-    parser.add_argument(
+    arguments.add_model(
+        parser,
         "--assessor",
-        metavar="MODEL@URL",
-        help=f"let a model judge, behind an endpoint whose key is in {_KEY} (default: rules, no model)",
+        f"let a model judge, behind an endpoint whose key is in {_KEY} (default: rules, no model)",
     )
-    parser.add_argument(
-        "--interface", choices=("openai", "anthropic"), default="openai", help="the endpoint's (default: %(default)s)"
-    )
-    parser.add_argument("--max-calls", metavar="N", type=arguments.count, help="ask the model at most N times")
-    parser.add_argument("--max-tokens", metavar="N", type=arguments.count, help="let it take at most N tokens")
     arguments.add_author(parser)
 
 
@@ -115,23 +110,8 @@ def _names(db: Database, refs: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 def _assessor_of(args: Namespace) -> EndpointAssessor | None:
-    if args.assessor is None:
-        if args.max_calls is not None or args.max_tokens is not None:
-            raise arguments.UsageError("A bound was given and no model", "Name one with --assessor MODEL@URL")
-        return None
-    model, at, url = args.assessor.partition("@")
-    if not (model and at and url):
-        raise arguments.UsageError(
-            f"--assessor names {args.assessor[:80]!r}", "Give MODEL@URL, such as qwen3:8b@http://localhost:11434/v1"
-        )
-    return worlddb.EndpointAssessor(
-        url,
-        model,
-        interface=args.interface,
-        key=os.environ.get(_KEY),
-        max_calls=args.max_calls,
-        max_tokens=args.max_tokens,
-    )
+    named = arguments.model_of(args, "--assessor")
+    return None if named is None else worlddb.EndpointAssessor(**named, key=os.environ.get(_KEY))
 
 
 COMMANDS = (

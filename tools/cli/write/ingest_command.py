@@ -182,12 +182,8 @@ def _extractor_of(args: Namespace) -> Extractor | None:
         raise arguments.UsageError(
             "--entities and --extract were both given", "Take the files in twice, once with each"
         )
-    model, at, url = args.extract.partition("@")
-    if not (model and at and url):
-        raise arguments.UsageError(
-            f"--extract names {args.extract[:80]!r}", "Give MODEL@URL, such as qwen3:8b@http://localhost:11434/v1"
-        )
-    return worlddb.EndpointExtractor(url, model, key=os.environ.get("WORLDDB_EXTRACTOR_KEY"))
+    named = arguments.endpoint_named(args.extract, "--extract")
+    return worlddb.EndpointExtractor(**named, key=os.environ.get("WORLDDB_EXTRACTOR_KEY"))
 
 
 @contextmanager
