@@ -62,7 +62,8 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
     bearing = beliefs.bearing(node)
     number = bearing.pop(belief_rows.CURRENT, 0)
     before = known.content(node, number) if number else None
-    said = atoms.NOTHING if before is None else before
+    window = _window(ctx, command, node, begins)
+    said = _begun_before(ctx, node, window) if before is None else before
     others = {tag: content for tag, at in bearing.items() if (content := known.content(node, at)) is not None}
     bases = (said, *others.values())
     if command.how == "expand" and any(atoms.conflicting(each, claims, single) for each in bases):
@@ -77,7 +78,6 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
     new = change(said, given, single)
     position = ev.NONE
     if before is None or _says(new, single) != _says(before, single):
-        window = _window(ctx, command, node, begins)
         of_version = _details(ctx, command, new, command.source)
         position = _written(ctx, node, of_version, window, new, draft.stated_ends(command.valid_from, command.valid_to))
         number = ctx.tables.node(node).versions
@@ -87,6 +87,18 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
             is_same = _says(left, single) == _says(new, single)
             _assign(ctx, node, tag, number if is_same else _beside(ctx, node, command, left, {}), command.why)
     return draft.Decision(lineage, position)
+
+
+def _begun_before(ctx: context.Context, node: int, window: times.Interval) -> atoms.Content:
+    """What a statement builds on that begins where its world holds nothing.
+
+    A start that was only defaulted yields to a stated one, so what began so and is taken begins earlier from then on.
+    Else nothing is believed there, and nothing stays.
+    """
+    taken = windows.pieces_in(ctx.draft, node, window)
+    if taken and not windows.is_start_stated(ctx.draft, ctx.tables.version(node, taken[-1].number)):
+        return _Known(ctx).content(node, taken[-1].number) or atoms.NOTHING
+    return atoms.NOTHING
 
 
 def _says(content: atoms.Content, single: Collection[str]) -> set[atoms.Claim]:

@@ -178,6 +178,23 @@ def test_what_holds_nothing_says_nothing_but_what_is_believed_of_it(stage: Stage
     assert said(stage.tick(), ref) == {("type", "Fact"), ("title", "colour"), ("summary", "black")}
 
 
+def test_what_began_when_it_was_written_keeps_what_it_says_when_it_is_believed_from_before(stage: Stage) -> None:
+    db = stage.db
+    ref = db.create("Fact", "colour", content="blue", properties={"topic": "paint"}).ref
+    stage.tick()
+    db.believe(ref, {"summary": "navy"})
+    stage.tick()
+    assert db.expand(ref, {"summary": "grey"}, valid_from="2025-10-01").outcome.code == "conflicts"
+    assert db.believe(ref, {"topic": "walls"}, valid_from="2025-10-01")
+    for day in ("2025-10-02", "2026-02-01"):
+        base = {("type", "Fact"), ("title", "colour"), ("summary", "navy"), ("topic", "paint"), ("topic", "walls")}
+        assert said(db.view(valid=day), ref) == base
+    # A beginning that was stated stays, and nothing was believed before it.
+    db.believe(ref, {"summary": "white"}, valid_from="2025-09-01")
+    assert said(db.view(valid="2025-09-02"), ref) == {("summary", "white")}
+    assert said(db.view(valid="2025-10-02"), ref) == base
+
+
 # -- tags
 
 
