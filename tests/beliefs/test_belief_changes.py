@@ -388,6 +388,38 @@ def test_what_is_brought_back_is_still_said_by_whoever_said_it(stage: Stage) -> 
     assert stage.tick().history(code)[-1].source == {"mail": "7", "restores": 1}
 
 
+def test_a_new_name_or_artifact_makes_nothing_more_trusted(stage: Stage) -> None:
+    db, mallory = stage.db, stage.db.signed("mallory")
+    code = mallory.create("Fact", "code", content="1234", source={"mail": "7"}).ref
+    db.trust("low", author="mallory")
+    pdf = worlddb.Artifact(name="code.pdf", location="s3://bucket/code.pdf")
+
+    def looked_at() -> tuple[Any, ...]:
+        view = stage.tick()
+        now = view.get(code)
+        assert now is not None
+        plans = view.withdrawal(author="mallory"), view.withdrawal(source={"mail": "7"})
+        return now.trust, [hit.ref for hit in view.recall("1234", min_trust="fair")], *(len(p.changes) for p in plans)
+
+    before = looked_at()
+    assert before == ("low", [], 1, 1)
+    for change in (
+        lambda: db.rename(code, "the code"),
+        lambda: db.attach(code, pdf),
+        lambda: db.detach(code, "code.pdf"),
+        lambda: db.rollback(code, 2),
+    ):
+        assert change().events and looked_at() == before
+    with db.batch() as tx:
+        tx.rename(code, "code of the vault")
+        tx.attach(code, pdf)
+    assert looked_at() == before and stage.tick().history(code)[-1].source == {"mail": "7", "leaves": 5}
+    with db.batch() as tx:
+        tx.revise(code, content="4321")
+        tx.attach(code, worlddb.Artifact(name="own.pdf", location="s3://bucket/own.pdf"))
+    assert looked_at()[0] is None and stage.tick().history(code)[-1].source == {}
+
+
 def test_a_source_that_claims_to_repeat_a_version_makes_nothing_more_trusted(stage: Stage) -> None:
     db, mallory = stage.db, stage.db.signed("mallory")
     code = db.create("Fact", "code", content="1234").ref

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.beliefs import artifact, kref
+from worlddb.log.beliefs import artifact, atoms, kref
 from worlddb.log.model import errors, ids, limits
 from worlddb.log.model import events as ev
 from worlddb.query.beliefs import preferences
@@ -45,13 +45,26 @@ class Held(NamedTuple):
     content: str = ""
     properties: Mapping[str, Any] = MappingProxyType({})
     closed: bool = False
+    number: int = 0
+    """Of the version; 0 if the batch itself says it anew."""
+    source: Mapping[str, Any] = MappingProxyType({})
 
-    def said(self, name: str | None, content: str | None, properties: Mapping[str, Any] | None) -> Held:
+    @property
+    def leaving(self) -> dict[str, Any]:
+        """The source of a version that leaves what is said as it is: that of who said it, and the version that did."""
+        said = {name: value for name, value in self.source.items() if name not in atoms.REPEATS}
+        return said | {atoms.LEAVES: self.number} if self.number else said
+
+    def said(self, command: cmd.Revise) -> Held:
         """The same after a command that gave some of it."""
+        leaves = command.source.get(atoms.LEAVES) == self.number
         return self._replace(
-            name=self.name if name is None else name,
-            content=self.content if content is None else content,
-            properties=self.properties if properties is None else properties,
+            name=self.name if command.name is None else command.name,
+            content=self.content if command.content is None else command.content,
+            properties=artifact.revised(command.properties, self.properties) if command.properties else self.properties,
+            closed=False,
+            number=self.number if leaves else 0,
+            source=self.source if leaves else command.source,
         )
 
 
@@ -156,10 +169,9 @@ class Desk:
             )
         held = self._begun.get(ref, Held(ref))
         if item is not None:
-            held = Held(ref, item.name, item.content, item.properties, item.closed)
+            held = Held(ref, item.name, item.content, item.properties, item.closed, item.number, item.source)
         for each in self._revised.get(ref, ()):
-            properties = artifact.revised(each.properties, held.properties) if each.properties else None
-            held = held.said(each.name, each.content, properties)._replace(closed=False)
+            held = held.said(each)
         return held
 
     def _under(self, text: str, within: cmd.Ref | None) -> cmd.Ref | None:
@@ -197,7 +209,7 @@ class Desk:
             if within is not None and self._under(key, None) is None:
                 self._keyed[key, None] = self._keyed[key, within]
         if found is None:
-            self._begun[at] = Held(at, command.name, command.content, command.properties)
+            self._begun[at] = Held(at, command.name, command.content, command.properties, source=command.source)
             return
         self._of[at] = found
         self._revised.setdefault(found, []).append(cmd.Revise(ref=found, name=command.name, content=command.content))
@@ -295,7 +307,7 @@ def rename(desk: Desk, ref: Any, name: str, why: str) -> Found:
     item = desk.holding(ref)
     if item.name == name:
         return Found([cmd.Alias(ref=item.ref, aliases=())], (item.ref,))
-    revise = cmd.Revise(ref=item.ref, name=name, why=why)
+    revise = cmd.Revise(ref=item.ref, name=name, source=item.leaving, why=why)
     before = [cmd.Alias(ref=item.ref, aliases=(item.name,), why=why)] if item.name else []
     return Found([revise, *before], (item.ref,))
 
@@ -323,7 +335,7 @@ def _with(item: Held, artifacts: Iterable[artifact.Artifact], why: str, *, is_sa
     if is_same:
         return Found([cmd.Alias(ref=item.ref, aliases=())], (item.ref,))
     properties = artifact.with_artifacts(item.properties, artifacts)
-    return Found([cmd.Revise(ref=item.ref, properties=properties, why=why)], (item.ref,))
+    return Found([cmd.Revise(ref=item.ref, properties=properties, source=item.leaving, why=why)], (item.ref,))
 
 
 def prefer(
