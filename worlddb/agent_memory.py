@@ -41,7 +41,7 @@ from worlddb.memory_scopes import (
     to_link,
 )
 from worlddb.plain_text import one_line
-from worlddb.query.recall import near_statements
+from worlddb.query.recall import near_claims
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Receipt
@@ -78,7 +78,7 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
 
     ids: tuple[str, ...]
     seq: int
-    near: tuple[near_statements.Near, ...] = ()
+    near: tuple[near_claims.Near, ...] = ()
     repeated: int = 0
     proposals: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -565,8 +565,8 @@ class Memory:
         marks: Mapping[str, Any],
     ) -> Added:
         check_statement_type(type)
-        if on_near not in near_statements.ON_NEAR:
-            known = ", ".join(near_statements.ON_NEAR)
+        if on_near not in near_claims.ON_NEAR:
+            known = ", ".join(near_claims.ON_NEAR)
             raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {known}")
         look = self.db.view()
         ends = {kind: [self._memory(ref).ref for ref in _listed(refs)] for kind, refs in joined.items()}

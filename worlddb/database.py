@@ -21,7 +21,7 @@ from worlddb.log.store import scratch
 from worlddb.projections.scrub import finish_erasures
 from worlddb.query.history.journal import Entry, LastTold, commit_entries, followed, journal
 from worlddb.query.reads import store_facts, window
-from worlddb.query.recall.near_statements import MAX_NEAR, Near
+from worlddb.query.recall.near_claims import MAX_NEAR, Near
 from worlddb.query.records.records import Bookmark, Proposal
 from worlddb.query.snapshot import edge_rules
 from worlddb.query.view.view import View
@@ -1053,7 +1053,7 @@ class Database(WriteCalls):
             InputError: an argument is not what it should be.
         """
         from worlddb.projections.tables.dream import retention
-        from worlddb.query.statements import statement_relation
+        from worlddb.query.claims import claim_relation
         from worlddb.reconciler.dream import dreamer
         from worlddb.reconciler.dream.assessor import RuleAssessor
 
@@ -1066,7 +1066,7 @@ class Database(WriteCalls):
             limits.checked_flag(allow_published, "allow_published"),
             limits.checked_flag(halt, "halt"),
             None if decay is None else retention.checked(decay),
-            lambda earlier, later: statement_relation.relation_of(earlier, later) or "",
+            lambda earlier, later: claim_relation.relation_of(earlier, later) or "",
             limits.checked_callable(progress, "progress"),
             limits.checked_callable(stopped, "stopped") or (lambda: False),
         )

@@ -61,6 +61,7 @@ from worlddb.log.model.proof import ProofCheck
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.log.redaction.credentials import Finding, find_credentials
 from worlddb.log.redaction.personal_data import Redactor, find_personal_data, redact
+from worlddb.log.statements.terms import BlankNode, Iri, Literal, Term, Triple, term_of
 from worlddb.log.store.bundle_contents import Bundle
 from worlddb.log.working.message_buffers import WorkingMessage
 from worlddb.offline import (
@@ -95,7 +96,7 @@ from worlddb.query.history.journal import Entry
 from worlddb.query.history.lineage import Blame, BlamedEdge, BlamedField
 from worlddb.query.question.question import FUSIONS, LANES
 from worlddb.query.recall.filters import Conditions
-from worlddb.query.recall.near_statements import ON_NEAR, Near
+from worlddb.query.recall.near_claims import ON_NEAR, Near
 from worlddb.query.recall.reranking import Reranker, rerank
 from worlddb.query.recall.retrieve import HitGroup, group_hits
 from worlddb.query.records.records import (
@@ -225,6 +226,7 @@ __all__ = [
     "Blame",
     "BlamedEdge",
     "BlamedField",
+    "BlankNode",
     "Bookmark",
     "BoundQuery",
     "Bundle",
@@ -301,6 +303,7 @@ __all__ = [
     "InvalidKref",
     "InvalidText",
     "InvalidTime",
+    "Iri",
     "KeptReceipt",
     "KeptWorld",
     "KeyPair",
@@ -309,6 +312,7 @@ __all__ = [
     "Learned",
     "Likeness",
     "LimitExceeded",
+    "Literal",
     "Loaded",
     "Loss",
     "MalformedFile",
@@ -385,9 +389,11 @@ __all__ = [
     "Symptom",
     "SystemClock",
     "SystemEntropy",
+    "Term",
     "Thresholds",
     "Tiebreaker",
     "TimeLike",
+    "Triple",
     "Trusted",
     "Tuning",
     "Turn",
@@ -434,5 +440,6 @@ __all__ = [
     "restore",
     "scratch_folder",
     "sign_checkpoint",
+    "term_of",
     "upgrade",
 ]

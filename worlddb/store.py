@@ -33,11 +33,11 @@ from worlddb.projections.tables.reads.asof import OpenSpace, all_spaces, dropped
 from worlddb.projections.tables.storage.packed_runs import RUNS_KEY
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
+from worlddb.query.claims import claim_relation
 from worlddb.query.lanes import text_lane
 from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
 from worlddb.query.question import question_dates
 from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot
-from worlddb.query.statements import statement_relation
 from worlddb.reconciler.background import worker
 from worlddb.reconciler.embedding import vectors_of_texts
 from worlddb.reconciler.embedding.models import Models
@@ -635,7 +635,7 @@ class StoreReader:
 
 def forget_texts() -> None:
     """Forget the texts, names and words that this process keeps because it looked at them, as an erasure asks for."""
-    for module in (analysis, blocks, canonical, fields, question_dates, statement_relation, text_lane):
+    for module in (analysis, blocks, canonical, fields, question_dates, claim_relation, text_lane):
         module.forget()
     # A process that compared no names has not loaded what compares them, and keeps none.
     if (scores := sys.modules.get("worlddb.reconciler.similarity.scores")) is not None:

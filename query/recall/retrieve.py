@@ -17,6 +17,8 @@ from worlddb.log.model.times import Interval
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, newest_version
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
+from worlddb.query.claims import claim_frame, claim_relation
+from worlddb.query.claims.claim_frame import MAX_CHARACTERS
 from worlddb.query.lanes.text_lane import TextLane
 from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, Request
 from worlddb.query.question.question_dates import Span
@@ -25,8 +27,6 @@ from worlddb.query.reads.window import Window
 from worlddb.query.recall import candidates, filters, ranking
 from worlddb.query.records.records import Hit
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
-from worlddb.query.statements import statement_frame, statement_relation
-from worlddb.query.statements.statement_frame import MAX_CHARACTERS
 
 if TYPE_CHECKING:
     from worlddb.projections.tables.dream.retention import Decay
@@ -166,7 +166,7 @@ def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -
     """The pairs of statements that compete, the better hit first."""
     called: dict[int, frozenset[str]] = {}
     around: dict[int, frozenset[int]] = {}
-    words = {node: () if one.about else statement_frame.leading_subject(one.text) for node, one in said.items()}
+    words = {node: () if one.about else claim_frame.leading_subject(one.text) for node, one in said.items()}
     for (node, one), (other_node, other) in combinations(said.items(), 2):
         shared = one.about & other.about
         if not shared and (not words[node] or words[node] != words[other_node]):
@@ -184,9 +184,9 @@ def _competing(snapshot: visible.VisibleSnapshot, said: dict[int, _Statement]) -
         subject = frozenset().union(*(called[each] for each in shared)) or frozenset(words[node])
         pair = ((node, one), (other_node, other))
         (later, new), (earlier, old) = pair if _is_newer(one.seen, other.seen) else pair[::-1]
-        known, given = statement_frame.frame(old.text, subject), statement_frame.frame(new.text, subject)
-        alike = None if known is None or given is None else statement_relation.relate(known, given)
-        if alike is None or alike.relation not in statement_relation.COMPETING:
+        known, given = claim_frame.frame(old.text, subject), claim_frame.frame(new.text, subject)
+        alike = None if known is None or given is None else claim_relation.relate(known, given)
+        if alike is None or alike.relation not in claim_relation.COMPETING:
             continue
         # What says of something what it was made of does not take its place.
         if not provenance.is_made_of(snapshot, later, new.seen.row, earlier):
@@ -202,7 +202,7 @@ def _called(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[str]:
     """The words of a world's name."""
     seen = newest_version(snapshot.tables, node, snapshot.place.moment.seq)
     body = None if seen is None else snapshot.body(seen.row)
-    return frozenset() if body is None else statement_frame.words_of(body.name)
+    return frozenset() if body is None else claim_frame.words_of(body.name)
 
 
 def _since(seen: SeenVersion) -> tuple[int, int]:

@@ -22,7 +22,7 @@ from worlddb.query.reads import adjacency, build, store_facts, world_lookup
 from worlddb.query.reads.store_facts import bookmarks_known, tunings
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Wanted, find, named_node
-from worlddb.query.recall import near_statements
+from worlddb.query.recall import near_claims
 from worlddb.query.recall.filters import Conditions, Filters, label_digests, tag_digest
 from worlddb.query.recall.recall import recall
 from worlddb.query.records import records
@@ -969,8 +969,8 @@ class View:
         about: Any = None,
         world: Any = None,
         since: times.TimeLike | None = None,
-        limit: int = near_statements.MAX_NEAR,
-    ) -> list[near_statements.Near]:
+        limit: int = near_claims.MAX_NEAR,
+    ) -> list[near_claims.Near]:
         """The valid statements that a new one may repeat, replace or contradict, the nearest first.
 
         English statements are compared by word lists and not by a model, so the relation is a guess that says its
@@ -986,7 +986,7 @@ class View:
             InputError: an argument is not what it should be.
         """
         when = None if since is None else times.parse_time(since, "since")
-        return near_statements.near(self._window, text, about=about, world=world, since=when, limit=limit)
+        return near_claims.near(self._window, text, about=about, world=world, since=when, limit=limit)
 
     def query(
         self,

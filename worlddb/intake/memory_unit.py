@@ -11,7 +11,7 @@ import msgspec
 
 from worlddb.log.beliefs import artifact, kref
 from worlddb.log.model import errors, ids, limits
-from worlddb.query.recall.near_statements import Near
+from worlddb.query.recall.near_claims import Near
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Receipt

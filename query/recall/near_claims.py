@@ -15,6 +15,8 @@ from worlddb.log.model import errors, limits, times
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
+from worlddb.query.claims import claim_frame, claim_relation
+from worlddb.query.claims.claim_relation import Compared, Relation
 from worlddb.query.question.question import CONVEX, LANES, Question, Request
 from worlddb.query.reads import world_lookup
 from worlddb.query.reads.window import Window
@@ -23,8 +25,6 @@ from worlddb.query.recall.candidates import Gate
 from worlddb.query.recall.retrieve import searched_world
 from worlddb.query.records.records import Valid
 from worlddb.query.snapshot import valid_period, visible
-from worlddb.query.statements import statement_frame, statement_relation
-from worlddb.query.statements.statement_relation import Compared, Relation
 
 MAX_NEAR: Final = 5
 """How many near statements are given unless another number is asked for."""
@@ -78,7 +78,7 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
         """
         if on_near not in ON_NEAR:
             raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {', '.join(ON_NEAR)}")
-        if on_near == "propose" and self.relation in statement_relation.COMPETING:
+        if on_near == "propose" and self.relation in claim_relation.COMPETING:
             return "contradicts"
         is_replaced = self.relation == "replacement" and self.is_of_one and not self.is_later
         is_of_one = subjects <= 1 and len(self.about) <= 1
@@ -102,7 +102,7 @@ class _Subject(NamedTuple):
         return len(targets) == len(self.names) and all(not name.isdisjoint(targets) for name in self.names)
 
 
-_Framed = tuple[statement_frame.Frame | None, str]
+_Framed = tuple[claim_frame.Frame | None, str]
 """What a statement says by its words, and the statement for comparing it letter by letter."""
 
 
@@ -127,7 +127,7 @@ def near(
     def compare(snapshot: visible.VisibleSnapshot, cosines: dict[int, float]) -> list[Near]:
         gate = Gate(snapshot, searched_world(window, snapshot, request), valid_period.Choice())
         subject = _subject(window, snapshot, gate.inside, text, names)
-        framed = statement_frame.frame(text, subject.words), statement_frame.folded(text)
+        framed = claim_frame.frame(text, subject.words), claim_frame.folded(text)
         nodes = dict.fromkeys(cosines)
         nodes.update(dict.fromkeys(_latest_about(snapshot, gate, subject.nodes)))
         found = []
@@ -166,7 +166,7 @@ def _subject(
             refs = [each.ref for each in islice(called, MAX_ABOUT)]
             nodes = (snapshot.tables.node_of(bytes.fromhex(ref)) for ref in refs)
             if refs:
-                words |= statement_frame.words_of(name)
+                words |= claim_frame.words_of(name)
                 found.append(frozenset(node for node in nodes if node is not None))
                 continue
         try:
@@ -174,19 +174,19 @@ def _subject(
         except errors.InputError:
             if not isinstance(name, str):
                 raise
-            words |= statement_frame.words_of(name)
+            words |= claim_frame.words_of(name)
             found.append(frozenset())
             continue
         found.append(frozenset([node]))
         words |= _called(snapshot, node)
-    return _Subject(frozenset(words) if names else statement_frame.leading_subject(text), tuple(found))
+    return _Subject(frozenset(words) if names else claim_frame.leading_subject(text), tuple(found))
 
 
 def _called(snapshot: visible.VisibleSnapshot, node: int) -> frozenset[str]:
     """The words of a world's name."""
     seen = valid_period.Choice(include_superseded=True).seen(snapshot.tables, node, snapshot.place.moment)
     body = None if seen is None else snapshot.body(seen.row)
-    return frozenset() if body is None else statement_frame.words_of(body.name)
+    return frozenset() if body is None else claim_frame.words_of(body.name)
 
 
 def _latest_about(snapshot: visible.VisibleSnapshot, gate: Gate, subjects: Iterable[int]) -> Iterator[int]:
@@ -248,7 +248,7 @@ def _compared(
         is_of_one=alike.is_of_one,
         is_repeated=not is_later
         and seen.validity.end == times.FOREVER
-        and statement_frame.folded(said) == framed[1]
+        and claim_frame.folded(said) == framed[1]
         and subject.is_that_of(targets)
         and any(place.source == inside for place in snapshot.placings(node)),
     )
@@ -258,20 +258,20 @@ def _likeness(
     subject: _Subject, said: str, framed: _Framed, cosine: float, *, is_linked: bool, is_later: bool
 ) -> Compared | None:
     given, folded = framed
-    if statement_frame.folded(said) == folded:
-        return statement_relation.REPEATED if is_linked or not subject.nodes else None
-    known = statement_frame.frame(said, subject.words)
+    if claim_frame.folded(said) == folded:
+        return claim_relation.REPEATED if is_linked or not subject.nodes else None
+    known = claim_frame.frame(said, subject.words)
     if known is None or given is None:
         return None
-    leads = bool(statement_frame.leading_subject(said) & subject.words)
-    if not is_linked and not leads and not subject.words <= statement_frame.words_of(said):
+    leads = bool(claim_frame.leading_subject(said) & subject.words)
+    if not is_linked and not leads and not subject.words <= claim_frame.words_of(said):
         return None
-    alike = statement_relation.relate(*((given, known) if is_later else (known, given)))
+    alike = claim_relation.relate(*((given, known) if is_later else (known, given)))
     if alike is None:
         is_one_verb = known.verb == given.verb and bool(known.light & given.light)
         least = ALIKE_FROM if is_one_verb else MEANT_FROM
         is_alike = cosine >= least and (is_one_verb or not known.content & given.content)
-        return statement_relation.of_one_kind(cosine) if is_alike and (is_linked or leads) else None
+        return claim_relation.of_one_kind(cosine) if is_alike and (is_linked or leads) else None
     if not is_linked and not leads and alike.relation != "same":
         # It is named in the statement, which may be about somebody else.
         return None

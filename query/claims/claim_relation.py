@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from worlddb.projections.indexes.analysis import STOP_WORDS
-from worlddb.query.statements import statement_frame as frames
-from worlddb.query.statements.statement_frame import Frame
+from worlddb.query.claims import claim_frame as frames
+from worlddb.query.claims.claim_frame import Frame
 
 Relation = Literal["same", "replacement", "contradiction", "compatible"]
 

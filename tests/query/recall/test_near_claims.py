@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import worlddb
 from bench.near import PAIRS, TOLD, Pair
 from worlddb import Database, InputError, ManualClock
-from worlddb.query.statements import statement_frame, statement_relation
+from worlddb.query.claims import claim_frame, claim_relation
 
 DAY = 86_400_000_000
 
@@ -38,9 +38,9 @@ def say(
 
 
 def relation(earlier: str, later: str) -> str:
-    known, given = statement_frame.frame(earlier), statement_frame.frame(later)
+    known, given = claim_frame.frame(earlier), claim_frame.frame(later)
     assert known is not None and given is not None
-    found = statement_relation.relate(known, given)
+    found = claim_relation.relate(known, given)
     return "" if found is None else found.relation
 
 
@@ -83,10 +83,10 @@ def test_the_published_pairs_that_rules_were_fitted_to_are_told_as_they_are_labe
     assert len(pairs) == 200 and sum(pair.held_out for pair in pairs) == 100
     missed, false = [], []
     for pair in (pair for pair in pairs if not pair.held_out):
-        subject = statement_frame.words_of(pair.about[0])
-        known, given = statement_frame.frame(pair.earlier, subject), statement_frame.frame(pair.later, subject)
+        subject = claim_frame.words_of(pair.about[0])
+        known, given = claim_frame.frame(pair.earlier, subject), claim_frame.frame(pair.later, subject)
         assert known is not None and given is not None
-        found = statement_relation.relate(known, given)
+        found = claim_relation.relate(known, given)
         if pair.label in TOLD and (found is None or found.relation != pair.label):
             missed.append(pair)
         if pair.label == "unrelated" and found is not None:
@@ -104,10 +104,10 @@ WORDS = st.sampled_from(_WORDS.split())
 @given(st.lists(WORDS, max_size=12).map(" ".join) | st.text(max_size=40), st.lists(WORDS, max_size=12).map(" ".join))
 def test_any_two_texts_are_compared_and_each_is_the_same_as_itself(one: str, other: str) -> None:
     for subject in (frozenset[str](), frozenset({"ana"})):
-        frames = [statement_frame.frame(text, subject) for text in (one, other)]
+        frames = [claim_frame.frame(text, subject) for text in (one, other)]
         for first, second in ((frames[0], frames[1]), (frames[1], frames[0]), (frames[0], frames[0])):
-            found = None if first is None or second is None else statement_relation.relate(first, second)
-            assert found is None or (0 <= found.likeness <= 1 and found.relation in statement_relation.RELATIONS)
+            found = None if first is None or second is None else claim_relation.relate(first, second)
+            assert found is None or (0 <= found.likeness <= 1 and found.relation in claim_relation.RELATIONS)
             assert first is None or first is not second or (found is not None and found.relation == "same")
 
 
@@ -223,7 +223,7 @@ def test_an_erased_statement_leaves_nothing_of_itself_in_what_was_compared(db: D
     assert db.view().recall("Ana lives in Lisbon.").competing
     db.erase(lisbon, reason="a request")
     assert db.view().recall("Ana lives in Lisbon.").competing == ()
-    assert statement_frame.frame.cache_info().currsize == 0 == statement_relation.relate.cache_info().currsize
+    assert claim_frame.frame.cache_info().currsize == 0 == claim_relation.relate.cache_info().currsize
 
 
 @pytest.mark.parametrize(
@@ -243,22 +243,22 @@ def test_an_erased_statement_leaves_nothing_of_itself_in_what_was_compared(db: D
     ],
 )
 def test_only_a_value_of_one_attribute_is_taken_for_replaced(earlier: str, later: str, *, expected: bool) -> None:
-    known, given = statement_frame.frame(earlier), statement_frame.frame(later)
+    known, given = claim_frame.frame(earlier), claim_frame.frame(later)
     assert known is not None and given is not None
-    found = statement_relation.relate(known, given)
+    found = claim_relation.relate(known, given)
     assert found is not None and found.is_of_one == expected
     assert found.relation == "replacement" or not expected
 
 
 def test_words_of_what_was_compared_are_kept_within_a_bound_and_forgotten() -> None:
-    statement_relation.forget()
+    claim_relation.forget()
     for number in range(600):
         words = " ".join(f"w{number}q{each}" for each in range(10))
-        statement_frame.frame(f"Ana keeps {words}.")
-    kept = statement_frame._stem.cache_info()
+        claim_frame.frame(f"Ana keeps {words}.")
+    kept = claim_frame._stem.cache_info()
     assert kept.maxsize is not None and 0 < kept.currsize <= kept.maxsize < 6_000
-    statement_relation.forget()
-    caches = (statement_frame._stem, statement_frame.frame, statement_frame.leading_subject, statement_relation.relate)
+    claim_relation.forget()
+    caches = (claim_frame._stem, claim_frame.frame, claim_frame.leading_subject, claim_relation.relate)
     assert [each.cache_info().currsize for each in caches] == [0, 0, 0, 0]
 
 
