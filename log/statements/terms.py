@@ -61,7 +61,7 @@ class Iri(msgspec.Struct, frozen=True, order=True):
     value: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.value, str) or not _SCHEME.match(self.value) or _NO_IRI.search(self.value):
+        if not _is_text(self.value) or not _SCHEME.match(self.value) or _NO_IRI.search(self.value):
             raise errors.InputError(
                 f"{errors.shown(self.value)} is no absolute IRI", "Give one with its scheme, as https://example.org/a"
             )
@@ -90,7 +90,7 @@ class Literal(msgspec.Struct, frozen=True, order=True):
             if self.datatype != STRING:
                 Iri(self.datatype)
             return
-        if not isinstance(self.language, str) or not _LANGUAGE.fullmatch(self.language):
+        if not _is_text(self.language) or not _LANGUAGE.fullmatch(self.language):
             raise errors.InputError(f"{errors.shown(self.language)} is no language tag", "Give one such as en or pt-BR")
         msgspec.structs.force_setattr(self, "language", self.language.lower())
         msgspec.structs.force_setattr(self, "datatype", LANGUAGE_STRING)
@@ -112,7 +112,7 @@ class BlankNode(msgspec.Struct, frozen=True, order=True):
     id: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.id, str) or not _LABEL.fullmatch(self.id):
+        if not _is_text(self.id) or not _LABEL.fullmatch(self.id):
             raise errors.InputError(f"{errors.shown(self.id)} is no label of a blank node", "Give one such as b0")
         _check_text(self.id)
 
@@ -134,6 +134,11 @@ class Triple(msgspec.Struct, frozen=True, order=True):
 Term = Iri | Literal | BlankNode | Triple
 Node = Iri | BlankNode
 """What may be a subject, or name a graph."""
+
+
+def _is_text(value: object) -> bool:
+    """Whether a value is text: a struct does not look at what it is made of."""
+    return isinstance(value, str)
 
 
 def _check_text(text: object) -> None:
