@@ -29,7 +29,18 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 ROOMS: Final = ("log", "projections", "reconciler", "query", "worlddb", "tools")
 MOST_MODULES: Final = 290
 """For the engine and what an agent needs of it every day. Who adds a file beyond merges two that hold one idea."""
-CAPABILITIES: Final = ("beliefs", "consolidation", "dream", "intake", "kumiho", "redaction", "statements", "working")
+CAPABILITIES: Final = (
+    "beliefs",
+    "client",
+    "consolidation",
+    "dream",
+    "intake",
+    "kumiho",
+    "redaction",
+    "server",
+    "statements",
+    "working",
+)
 """What stands on the engine and has one folder in each room that it touches, under this name; counted apart."""
 MOST_OF_A_CAPABILITY: Final = 30
 SMALL_LINES: Final = 60

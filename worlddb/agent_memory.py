@@ -68,6 +68,10 @@ _BYTES_A_TOKEN: Final = 3
 """Less than a token has on the average, so that a budget is kept without knowing the model."""
 
 
+Measure = Callable[[str], float]
+"""Counts the tokens of a text, exactly or so."""
+
+
 class Added(msgspec.Struct, frozen=True, kw_only=True):
     """What an ``add`` wrote: ``ids`` of the memories, in the order given, and the commit ``seq``.
 
@@ -465,21 +469,7 @@ class Memory:
         limits.checked_number(max_tokens, "max_tokens", 1, 10**9)
         limits.checked_callable(count, "count")
         tokens = functools.partial(_counted, count or (lambda text: -(-len(text.encode()) // _BYTES_A_TOKEN)))
-        found = self.recall(question, k=_CONTEXT, **asked)
-        shown: dict[str, tuple[tuple[int, int, int], str]] = {}
-        known = {hit.ref: hit for hit in found.hits}
-        later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
-        hits: list[records.World | records.Hit] = [*self._pinned(), *found.hits]
-        for hit in hits:
-            said = one_line(hit.content)
-            line = f"- {_line(hit)}"
-            against = [known[ref].content for ref in hit.conflicts if ref in known]
-            line += f" (contradicted by: {'; '.join(map(one_line, against))})" if against else ""
-            line += f" (a later one says: {one_line(known[later[hit.ref]].content)})" if hit.ref in later else ""
-            text = "\n".join([*(each for _, each in sorted(shown.values())), line])
-            if said not in shown and tokens(text) <= max_tokens:
-                shown[said] = (0 if hit.pinned else 1, hit.valid.start, hit.seq), line
-        return "\n".join(line for _, line in sorted(shown.values()))
+        return prompt_text(self.recall(question, k=_CONTEXT, **asked), self._pinned(), tokens, max_tokens)
 
     def profile(self, *, limit: int = 50) -> Profile:
         """Return what is known and holds, by type, without a question and without a model.
@@ -931,6 +921,24 @@ def joined(first: records.Recall, others: Iterable[records.Recall], wanted: int)
         competing=tuple(pair for answer in answers for pair in answer.competing),
         weak=all(answer.weak for answer in answers if answer.hits),
     )
+
+
+def prompt_text(found: records.Recall, pinned: Sequence[records.World], tokens: Measure, max_tokens: int) -> str:
+    """Return what a recall found as a text for a prompt; what is pinned comes first. See :meth:`Memory.context`."""
+    shown: dict[str, tuple[tuple[int, int, int], str]] = {}
+    known = {hit.ref: hit for hit in found.hits}
+    later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
+    hits: list[records.World | records.Hit] = [*pinned, *found.hits]
+    for hit in hits:
+        said = one_line(hit.content)
+        line = f"- {_line(hit)}"
+        against = [known[ref].content for ref in hit.conflicts if ref in known]
+        line += f" (contradicted by: {'; '.join(map(one_line, against))})" if against else ""
+        line += f" (a later one says: {one_line(known[later[hit.ref]].content)})" if hit.ref in later else ""
+        text = "\n".join([*(each for _, each in sorted(shown.values())), line])
+        if said not in shown and tokens(text) <= max_tokens:
+            shown[said] = (0 if hit.pinned else 1, hit.valid.start, hit.seq), line
+    return "\n".join(line for _, line in sorted(shown.values()))
 
 
 def _is_shown(view: View, proposal: str) -> bool:

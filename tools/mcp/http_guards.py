@@ -1,10 +1,11 @@
 """ASGI guards in front of the protocol: doubled headers, host and origin, time and memory for bodies.
 
-Each is an ASGI application around another. None of them logs or repeats what was sent.
+Each is an ASGI application around another. None of them logs or repeats what was sent. ``refuse`` makes their refusals;
+by default they have the form of MCP's errors.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import anyio
@@ -25,12 +26,16 @@ SINGLE: Final = frozenset(
 )
 """Headers of which a request may carry one: of two, each reader might believe another."""
 
+Refuse = Callable[..., ASGIApp]
+"""Makes a refusal of a status and a message; further headers are given by name."""
+
 
 class SingleHeaders:
     """Refuses a request whose headers can be read in two ways: 400."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, refuse: Refuse | None = None) -> None:
         self._app = app
+        self._refuse = refuse or error_response
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 400, or pass the request on."""
@@ -39,11 +44,11 @@ class SingleHeaders:
             doubled = sorted(name.decode() for name in SINGLE if counted[name] > 1)
             if doubled:
                 message = f"The request has more than one header {doubled[0]}: send one"
-                await error_response(400, message)(scope, receive, send)
+                await self._refuse(400, message)(scope, receive, send)
                 return
             if counted[b"content-length"] and counted[b"transfer-encoding"]:
                 message = "The request has both Content-Length and Transfer-Encoding: send one of them"
-                await error_response(400, message)(scope, receive, send)
+                await self._refuse(400, message)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -56,8 +61,11 @@ class HostCheck:
     value of either header must be allowed; ``NAME:*`` allows a name with any port.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str], origins: Iterable[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, hosts: Iterable[str], origins: Iterable[str], refuse: Refuse | None = None
+    ) -> None:
         self._app = app
+        self._refuse = refuse or error_response
         self._hosts = frozenset(hosts)
         self._origins = frozenset(origins)
 
@@ -68,11 +76,11 @@ class HostCheck:
             origins = [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
             if not hosts or not all(_is_allowed(host, self._hosts) for host in hosts):
                 message = "This server is not called by the name in Host; --allow-host adds a name"
-                await error_response(421, message)(scope, receive, send)
+                await self._refuse(421, message)(scope, receive, send)
                 return
             if not all(_is_allowed(origin, self._origins) for origin in origins if origin):
                 message = "Pages of the origin in Origin are not admitted; --allow-origin admits one"
-                await error_response(403, message)(scope, receive, send)
+                await self._refuse(403, message)(scope, receive, send)
                 return
             # Answers are not kept, so a stream cannot be gone on with: whoever asks for that gets a fresh one.
             kept = [header for header in scope["headers"] if header[0] != b"last-event-id"]
@@ -93,8 +101,9 @@ class ClientGone(Exception):
 class BodyTimeout:
     """Refuses a request whose body does not arrive in time: 408 if the client is still there."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, refuse: Refuse | None = None) -> None:
         self._app = app
+        self._refuse = refuse or error_response
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, with a time limit until its whole body is there."""
@@ -127,7 +136,7 @@ class BodyTimeout:
         except TimeoutError:
             if whole or answered:
                 raise
-            await error_response(408, "The body of the request did not come in time")(scope, receive, send)
+            await self._refuse(408, "The body of the request did not come in time")(scope, receive, send)
 
 
 class _NoRoom(Exception):
@@ -142,8 +151,15 @@ class Budget:
     each are not counted, so that common requests find room beside large ones.
     """
 
-    def __init__(self, app: ASGIApp, most_bytes: int = BODIES_BYTES, most_requests: int = MAX_UNDER_WAY) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        most_bytes: int = BODIES_BYTES,
+        most_requests: int = MAX_UNDER_WAY,
+        refuse: Refuse | None = None,
+    ) -> None:
         self._app = app
+        self._refuse = refuse or error_response
         self._bytes_left = most_bytes
         self._requests_left = most_requests
 
@@ -171,7 +187,7 @@ class Budget:
         try:
             await self._app(scope, counted, send)
         except _NoRoom as refusal:
-            await error_response(429, str(refusal), Retry_After=1)(scope, receive, send)
+            await self._refuse(429, str(refusal), Retry_After=1)(scope, receive, send)
         finally:
             self._bytes_left += taken
             self._requests_left += whole

@@ -320,7 +320,7 @@ def serve_http(
 def application(tenants: Tenants, listener: socket.socket, admitted: AccessRules) -> Starlette:
     """Build the ASGI application: it checks names and origins first, then keys, then the body."""
     own = listening.names_of(listening.bound(listener))
-    names = {
+    names: dict[str, Any] = {
         "hosts": [*own, *admitted.hosts],
         "origins": [*(f"http://{name}" for name in own), *admitted.origins],
     }

@@ -261,19 +261,24 @@ class Session(Scopes):
         return key if key is None or self.world is None else f"mcp {self.world} {key}"
 
     def explain(self, error: worlddb.WorldDBError) -> str:
-        """Describe an error.
+        """Describe an error for a model."""
+        hidden = self.hidden(error)
+        return mcp_wording.explain_error(error) if hidden is None else f"{error.code}: {hidden}"
 
-        A session of one world does not describe errors of the store, which may concern what it does not see.
+    def hidden(self, error: worlddb.WorldDBError) -> str | None:
+        """Return what is said in the place of an error that may concern what this session does not see.
+
+        A session of one world does not describe errors of the store. ``None`` if the error may be described.
         """
-        if self.world is not None and isinstance(error, worlddb.UnavailableError | worlddb.StoreError):
-            return f"{error.code}: The memory cannot be reached now. Try again later"
-        if self.world is not None and isinstance(error, worlddb.IdempotencyConflict):
-            return f"{error.code}: Another call was made under this idempotency_key. Use a new one for a new call"
-        if self.world is not None and isinstance(error, worlddb.RefusedError):
-            hidden = _JOINED.get(str(error.details.get("reason")))
-            if hidden is not None:
-                return f"{error.code}: {hidden}"
-        return mcp_wording.explain_error(error)
+        if self.world is None:
+            return None
+        if isinstance(error, worlddb.UnavailableError | worlddb.StoreError):
+            return "The memory cannot be reached now. Try again later"
+        if isinstance(error, worlddb.IdempotencyConflict):
+            return "Another call was made under this idempotency_key. Use a new one for a new call"
+        if isinstance(error, worlddb.RefusedError):
+            return _JOINED.get(str(error.details.get("reason")))
+        return None
 
     # -- scopes
 

@@ -18,7 +18,7 @@ from worlddb.tools.cli.main import COMMANDS, main
 WITHOUT_A_STORE = {"demo", "keygen", "cosign", "check-proof", "completion"}
 """Commands that open no store that is named."""
 
-SERVES = {"mcp"}
+SERVES = {"mcp", "serve"}
 """It speaks a protocol on the streams of a process of its own; it opens the store first, as all others do."""
 
 

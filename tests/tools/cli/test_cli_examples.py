@@ -25,6 +25,7 @@ from worlddb.tools.cli.main import COMMANDS, main
 
 NOT_RUN = {
     "demo": "it is run by tests/tools/test_demo.py",
+    "serve": "it listens until it is ended, and is run by the tests of its own",
     "mcp": "it speaks a protocol until its pipe is closed, and is run by the tests of its own",
 }
 NEED_A_SERVER = ("endpoint:",)

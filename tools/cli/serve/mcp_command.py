@@ -115,13 +115,14 @@ KEY_COMMANDS = (
 )
 
 
+_OF_AN_EXTRA: Final = ("mcp", "mcp_types", "anyio", "starlette", "uvicorn", "httpx")
 _HTTP_ONLY: Final = ("keys", "no_keys", "allow_host", "allow_origin", "trust_proxy", "rate")
 _NO_CLIENT: Final = (
     "worlddb mcp: waiting for the messages of an MCP client on standard input; Ctrl-D ends it. Clients start this"
     " command themselves; --http listens at an address instead"
 )
-_OPEN: Final = (
-    "worlddb mcp: this address can be reached from other machines, and what is sent is not encrypted: put a server that"
+OPEN: Final = (
+    "this address can be reached from other machines, and what is sent is not encrypted: put a server that"
     " speaks TLS in front of it, and name what clients call it with --allow-host"
 )
 _WHY_KEYS: Final = (
@@ -163,20 +164,25 @@ def _arguments(parser: Parser) -> None:
     who = http.add_mutually_exclusive_group()
     add_key_file(who)
     who.add_argument("--no-keys", action="store_true", help="admit every program on this machine, without a key")
-    http.add_argument(
+    add_web_options(http)
+
+
+def add_web_options(parser: _ActionsContainer) -> None:
+    """Add what a server over HTTP is told of names, pages, proxies and rates."""
+    parser.add_argument(
         "--allow-host", metavar="NAME", action="append", default=[], help="another host name by which clients reach it"
     )
-    http.add_argument(
+    parser.add_argument(
         "--allow-origin", metavar="URL", action="append", default=[], help="admit requests from pages of this origin"
     )
-    http.add_argument(
+    parser.add_argument(
         "--trust-proxy",
         metavar="ADDRESS",
         action="append",
         default=[],
         help="believe X-Forwarded-For of a proxy at this address or network, for the log (default: of none)",
     )
-    http.add_argument(
+    parser.add_argument(
         "--rate",
         metavar="N",
         type=arguments.count,
@@ -194,7 +200,7 @@ def _serve(args: Namespace, out: Output) -> int:
         )
     if sys.stdin is None:
         raise InputError("Standard input is closed", "Let a client start the server, or add --http")
-    with _extra():
+    with extra("mcp"):
         from worlddb.tools.mcp import server, session
         from worlddb.tools.mcp.kumiho import kumiho_catalogue
     tools = kumiho_catalogue.tools_of(args.tools)
@@ -209,8 +215,10 @@ def _serve(args: Namespace, out: Output) -> int:
 def _serve_http(args: Namespace, out: Output) -> int:
     address = listening.address_of(args.http)
     proxies = [listening.proxy_of(text) for text in args.trust_proxy]
-    _check_openness(args, address)
-    with _extra():
+    check_openness(args.no_keys, address)
+    if args.world is not None and not args.no_keys:
+        raise arguments.UsageError("--world is for a server without keys", "With keys, each key has a world of its own")
+    with extra("mcp"):
         from worlddb.tools.mcp.http_server import AccessRules, serve_http
         from worlddb.tools.mcp.kumiho import kumiho_catalogue
         from worlddb.tools.mcp.tenants import Offer
@@ -225,7 +233,7 @@ def _serve_http(args: Namespace, out: Output) -> int:
                 out.document({"url": url, "keys": keys is not None})
                 sys.stdout.flush()
             if not at.is_loopback:
-                out.warn(_OPEN)
+                out.warn(f"worlddb mcp: {OPEN}")
             out.warn(f"worlddb mcp: listening at {url}")
 
         rate = args.rate or access_keys.PER_SECOND
@@ -240,15 +248,17 @@ def _world(args: Namespace, db: Database) -> str | None:
     return None if args.world is None else stores.world_of(db.view(), args.world)
 
 
-def _check_openness(args: Namespace, address: listening.Address) -> None:
-    """Refuse to open a store to other machines without keys."""
-    if args.no_keys and not address.is_loopback:
+def check_openness(is_open: bool, address: listening.Address) -> None:
+    """Refuse to open a store to other machines without keys.
+
+    Raises:
+        UsageError: it would be.
+    """
+    if is_open and not address.is_loopback:
         raise arguments.UsageError(
             f"--no-keys at {address.shown}:{address.port} would let in everybody who can reach this machine",
             "Make keys with `worlddb key add`, or listen at 127.0.0.1",
         )
-    if args.world is not None and not args.no_keys:
-        raise arguments.UsageError("--world is for a server without keys", "With keys, each key has a world of its own")
 
 
 def _keys(args: Namespace, db: Database) -> access_keys.KeyFile | None:
@@ -267,7 +277,7 @@ def _keys(args: Namespace, db: Database) -> access_keys.KeyFile | None:
 
 
 @contextmanager
-def _extra() -> Iterator[None]:
+def extra(name: str) -> Iterator[None]:
     """Import the libraries of an optional extra, which are large and may be missing.
 
     What they create stays for as long as the server runs. So the garbage collector is off while they load and leaves
@@ -278,10 +288,10 @@ def _extra() -> Iterator[None]:
         yield
         gc.freeze()
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
+        if error.name is None or error.name.partition(".")[0] not in _OF_AN_EXTRA:
             raise
         raise MissingExtra(
-            "The MCP server needs the official Python SDK, which is not installed", "pip install 'worlddb[mcp]'"
+            f"The server needs {error.name}, which is not installed", f"pip install 'worlddb[{name}]'"
         ) from None
     finally:
         gc.enable()

@@ -1,0 +1,216 @@
+"""REST over a store: every route, what it answers, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.rest import Caller, Running, checked, running
+from worlddb import check_proof
+from worlddb.client import wire_records as wire
+from worlddb.tools.server import interface_page, serving
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("rest")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def ana(served: Running) -> Caller:
+    return served.caller("ana")
+
+
+def test_a_world_is_made_read_revised_retired_and_resumed(ana: Caller) -> None:
+    made = checked(ana.send("POST", "/v1/worlds", name="Riga", type="Place", content="wet"), wire.Receipt)
+    found = checked(ana.get(f"/v1/worlds/{made.ref}"), wire.World)
+    assert (found.name, found.type, found.content, found.author) == ("Riga", "Place", "wet", "ana")
+    ana.send("PATCH", "/v1/worlds/Riga", content="dry", valid_from="2025-03-01")
+    before = ana.get("/v1/worlds/Riga", ingested=made.ingested_at)
+    assert before["content"] == "wet"
+    assert ana.get("/v1/worlds/Riga")["content"] == "dry"
+    versions = checked(ana.get("/v1/worlds/Riga/history"), wire.Versions).versions
+    assert [each.content for each in versions] == ["wet", "dry"]
+    steps = checked(ana.get("/v1/worlds/Riga/timeline"), wire.Steps).steps
+    assert {each.change for each in steps} == {"written", "closed"}
+    ana.send("DELETE", f"/v1/worlds/{made.ref}")
+    assert ana.get(f"/v1/worlds/{made.ref}")["ended"]
+    assert made.ref not in [each["ref"] for each in ana.get("/v1/worlds")["worlds"]]
+    ana.send("POST", f"/v1/worlds/{made.ref}/reassert")
+    assert not ana.get(f"/v1/worlds/{made.ref}")["ended"]
+    ana.send("POST", f"/v1/worlds/{made.ref}/aliases", aliases=["the rainy one"])
+    assert ana.get("/v1/worlds", name="the rainy one")["worlds"][0]["ref"] == made.ref
+
+
+def test_the_first_write_to_a_world_makes_it(ana: Caller) -> None:
+    made = ana.send("POST", "/v1/worlds/kitchen/members", name="oven", type="Thing")
+    listed = checked(ana.get("/v1/worlds/kitchen/members"), wire.Worlds)
+    assert [each.ref for each in listed.worlds] == made["refs"]
+    told = checked(ana.send("POST", "/v1/worlds/kitchen/memories", text="The oven is hot."), wire.Remembered)
+    assert ana.get(f"/v1/worlds/{told.receipt.ref}")["content"] == "The oven is hot."
+    once, again = (ana("PUT", "/v1/worlds/cellar").json()["ref"] for _ in range(2))
+    assert once == again
+    answer = ana("POST", "/v1/worlds/deadbeef00/members", json={"name": "x"})
+    assert (answer.status_code, answer.json()["code"]) == (404, "unknown_reference")
+
+
+def test_questions_are_answered(ana: Caller) -> None:
+    ana.send("POST", "/v1/worlds/harbour/memories", text="The ferry to Ystad leaves at nine.")
+    for path in ("/v1/recall", "/v1/worlds/harbour/recall", "/v1/worlds/harbour/search"):
+        found = checked(ana.get(path, text="when does the ferry leave?"), wire.Recalled)
+        assert found.hits[0].content == "The ferry to Ystad leaves at nine."
+        long = checked(ana.send("POST", path, text="when does the ferry leave?", k=1, lanes=["text"]), wire.Recalled)
+        assert [hit.ref for hit in long.hits] == [found.hits[0].ref]
+    words = checked(ana.get("/v1/worlds/harbour/chunks", query="ferry"), wire.Recalled)
+    assert words.lanes == ("text",)
+    told = checked(ana.get("/v1/worlds/harbour/context", text="ferry"), wire.Context)
+    assert "Ystad" in told.text
+    plain = ana("GET", "/v1/worlds/harbour/context", params={"text": "ferry"}, headers={"Accept": "text/plain"})
+    assert plain.text == told.text
+
+
+def test_edges_are_written_listed_and_retracted(ana: Caller) -> None:
+    one, other = (ana.send("POST", "/v1/worlds", name=name)["refs"][0] for name in ("bridge", "river"))
+    made = checked(ana.send("POST", "/v1/edges", source=one, type="refers_to", target=other), wire.Receipt)
+    assert checked(ana.get(f"/v1/edges/{made.ref}"), wire.Edge).target == other
+    edges = checked(ana.get(f"/v1/worlds/{one}/edges", type="refers_to"), wire.Edges).edges
+    assert [each.ref for each in edges] == [made.ref]
+    ana.send("DELETE", f"/v1/edges/{made.ref}")
+    assert not ana.get(f"/v1/worlds/{one}/edges", type="refers_to")["edges"]
+
+
+def test_proposals_and_conflicts_are_listed_and_decided(ana: Caller) -> None:
+    for _ in range(2):
+        told = ana.send("POST", "/v1/worlds", name="Nils Bohrman", type="Entity")
+    ref = told["proposals"][0]
+    assert checked(ana.get(f"/v1/proposals/{ref}"), wire.Proposal).status == "pending"
+    assert ref in [each.ref for each in checked(ana.get("/v1/proposals"), wire.Proposals).proposals]
+    ana.send("POST", f"/v1/proposals/{ref}/accept", why="the same")
+    ana.send("POST", f"/v1/proposals/{ref}/undo")
+    assert ana.get(f"/v1/proposals/{ref}")["status"] != "accepted"
+    one, other = (
+        ana.send("POST", "/v1/worlds", name=name, type="Fact")["refs"][0] for name in ("it rains", "it shines")
+    )
+    ana.send("POST", "/v1/edges", source=one, type="contradicts", target=other)
+    pairs = checked(ana.get("/v1/conflicts"), wire.Conflicts).conflicts
+    assert [{pair.first.ref, pair.second.ref} for pair in pairs] == [{one, other}]
+
+
+def test_the_store_shows_its_head_log_proofs_and_figures(served: Running, ana: Caller) -> None:
+    ref = ana.send("POST", "/v1/worlds", name="lighthouse")["refs"][0]
+    head = checked(ana.get("/v1/head"), wire.Head)
+    page = checked(ana.get("/v1/log", ref=ref), wire.Entries)
+    assert page.entries[0].event == "created" and page.entries[0].seq == head.seq
+    assert check_proof(ana.get("/v1/proofs", ref=ref)["proof"], served.db.checkpoint()).ok
+    figures = ana("GET", "/metrics").text
+    assert f"worlddb_commits {head.seq}" in figures and 'route="/v1/head"' in figures
+    lines = ana("GET", f"/v1/worlds/{ref}/download").text.splitlines()
+    assert any("lighthouse" in line for line in lines)
+
+
+def test_pages_follow_one_another_at_one_moment(ana: Caller) -> None:
+    for number in range(5):
+        ana.send("POST", "/v1/worlds/shelf/members", name=f"book {number}")
+    page = ana.get("/v1/worlds/shelf/members", limit=2)
+    ana.send("POST", "/v1/worlds/shelf/members", name="a late one")
+    names = [each["name"] for each in page["worlds"]]
+    while page["next_cursor"]:
+        page = ana.get("/v1/worlds/shelf/members", limit=2, cursor=page["next_cursor"])
+        names += [each["name"] for each in page["worlds"]]
+    assert names == [f"book {number}" for number in range(5)]
+
+
+def test_tags_tell_whether_something_changed(ana: Caller) -> None:
+    ana.send("POST", "/v1/worlds", name="door", content="shut")
+    tag = ana("GET", "/v1/worlds/door").headers["etag"]
+    assert ana("GET", "/v1/worlds/door", headers={"If-None-Match": tag}).status_code == 304
+    first = ana("PATCH", "/v1/worlds/door", json={"content": "open"}, headers={"If-Match": tag})
+    assert first.status_code == 200, first.text
+    late = ana("PATCH", "/v1/worlds/door", json={"content": "ajar"}, headers={"If-Match": tag})
+    assert (late.status_code, late.json()["code"]) == (412, "precondition_failed")
+    assert ana.get("/v1/worlds/door")["content"] == "open"
+    assert ana("GET", "/v1/worlds/door", headers={"If-None-Match": tag}).status_code == 200
+
+
+def test_a_request_under_a_key_is_done_once(ana: Caller) -> None:
+    key = {"Idempotency-Key": "once"}
+    one, two = (ana("POST", "/v1/worlds", json={"name": "kettle"}, headers=key).json() for _ in range(2))
+    assert one == two
+    other = ana("POST", "/v1/worlds", json={"name": "pot"}, headers=key)
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
+
+
+BAD = [
+    ("GET", "/", {}, 404, "not_found"),
+    ("GET", "/v1/nothing", {}, 404, "not_found"),
+    ("TRACE", "/v1/worlds", {}, 405, "no_such_method"),
+    ("GET", "/v1/worlds/%ff", {}, 400, "malformed"),
+    ("GET", "/v1/worlds/nobody", {}, 404, "unknown_reference"),
+    ("GET", "/v1/worlds?limit=0", {}, 422, "invalid"),
+    ("GET", "/v1/worlds?limit=2&limit=3", {}, 422, "invalid"),
+    ("GET", "/v1/worlds?unknown=1", {}, 422, "invalid"),
+    ("GET", "/v1/worlds?valid=yesterday", {}, 422, "invalid_time"),
+    ("GET", "/v1/worlds?cursor=abc", {}, 422, "input"),
+    ("GET", "/v1/worlds?seq=1&ingested=2025-01-01", {}, 422, "input"),
+    ("GET", "/v1/recall", {}, 422, "invalid"),
+    ("GET", "/v1/worlds", {"headers": {"Accept": "image/png"}}, 406, "not_acceptable"),
+    ("POST", "/v1/worlds", {"content": b"{"}, 400, "malformed"),
+    ("POST", "/v1/worlds", {"content": b""}, 400, "malformed"),
+    ("POST", "/v1/worlds", {"content": b'{"source":{"a":' + b"[" * 100_000}, 400, "malformed"),
+    ("POST", "/v1/worlds", {"content": b"\xff"}, 400, "malformed"),
+    ("POST", "/v1/worlds", {"json": {"name": 3}}, 422, "invalid"),
+    ("POST", "/v1/worlds", {"json": {"name": "x", "colour": "red"}}, 422, "invalid"),
+    (
+        "POST",
+        "/v1/worlds",
+        {"json": {"name": "x", "valid_from": "2025-02-01", "valid_to": "2025-01-01"}},
+        422,
+        "invalid_interval",
+    ),
+    ("POST", "/v1/worlds", {"content": b"x", "headers": {"Content-Type": "text/plain"}}, 415, "unsupported_type"),
+    ("POST", "/v1/worlds", {"content": b" " * 5_000_000}, 413, "too_large"),
+    ("POST", "/v1/edges", {"json": {"source": "a1b2c3", "type": "x", "target": "y"}}, 404, "unknown_reference"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "how", "status", "code"), BAD)
+def test_a_bad_request_is_told_what_is_wrong_and_changes_nothing(
+    served: Running, ana: Caller, method: str, path: str, how: dict[str, object], status: int, code: str
+) -> None:
+    before = served.db.head()
+    answer = ana(method, path, **how)
+    told = checked(answer.json(), wire.Problem)
+    assert (answer.status_code, told.status, told.code) == (status, status, code), answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert told.request_id == answer.headers["x-request-id"]
+    assert served.db.head() == before
+
+
+def test_who_has_no_key_is_not_admitted_and_who_may_read_does_not_write(served: Running) -> None:
+    for stranger in (served.stranger(), served.stranger("worlddb_nothing")):
+        answer = stranger("GET", "/v1/worlds")
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert served.stranger()("GET", "/healthz").json()["status"] == "ok"
+    reader = served.caller("reader", write=False)
+    assert reader("GET", "/v1/worlds").status_code == 200
+    assert reader("POST", "/v1/worlds", json={"name": "x"}).json()["code"] == "forbidden"
+    ended = served.caller("ended")
+    assert ended("GET", "/v1/worlds").status_code == 200
+    served.keys.remove("ended")
+    assert ended("GET", "/v1/worlds").status_code == 401
+
+
+def test_the_page_names_every_route_and_every_type(served: Running) -> None:
+    page = served.stranger().get("/openapi.json")
+    assert page["openapi"] == "3.1.0"
+    for route in serving.ROUTES:
+        operation = page["paths"][route.path][route.method.lower()]
+        assert operation["operationId"] == route.name
+        in_path = [each["name"] for each in operation["parameters"] if each["in"] == "path"]
+        assert all(f"{{{name}}}" in route.path for name in in_path)
+    ids = [route.name for route in serving.ROUTES]
+    assert len(ids) == len(set(ids))
+    assert "World" in page["components"]["schemas"]
+    assert interface_page.page(serving.ROUTES)["paths"].keys() <= page["paths"].keys()

@@ -1,0 +1,91 @@
+"""A key of one world, over REST: it sees that world, and nothing tells it that there is more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.rest import Caller, running
+from worlddb.tools.server import serving
+
+OUTSIDE = "zyzzyva"
+"""A word that stands in every text outside."""
+
+
+def test_no_read_of_one_world_depends_on_what_lies_outside(tmp_path: Path) -> None:
+    """Two stores that differ outside of the world alone give the same answers inside, to every route."""
+    told: list[list[tuple[str, int, str]]] = []
+    for busy in (False, True):
+        folder = tmp_path / str(busy)
+        folder.mkdir()
+        with running(folder) as served:
+            owner = served.caller("owner")
+            inside = owner.send("POST", "/v1/worlds", name="inside")["refs"][0]
+            outside = owner.send("POST", "/v1/worlds", name=OUTSIDE, content=OUTSIDE)["refs"][0]
+            member = owner.send("POST", f"/v1/worlds/{inside}/members", name="Mara", content="paid Jon")["refs"][0]
+            if busy:
+                for number in range(5):
+                    owner.send("POST", f"/v1/worlds/{outside}/members", name=f"{OUTSIDE} {number}", content="paid Jon")
+                owner.send("POST", "/v1/edges", source=member, type="refers_to", target=outside)
+                owner.send("POST", "/v1/edges", source=outside, type="contradicts", target=member)
+            caller = served.caller("guest", inside)
+            known = {inside: "INSIDE", member: "MEMBER", outside: "OUTSIDE"}
+            told.append([_asked(caller, path, known) for path in _paths(inside, member, outside)])
+            assert not any(OUTSIDE in text for _, _, text in told[-1])
+    for quiet, busy_one in zip(*told, strict=True):
+        assert quiet[:2] == busy_one[:2]
+    assert {status for _, status, _ in told[0]} <= {200, 403, 404, 422}
+
+
+def _paths(inside: str, member: str, outside: str) -> list[str]:
+    """Every read, asked about the world, what lies in it, and what lies outside."""
+    found = []
+    for route in serving.ROUTES:
+        if route.method != "GET":
+            continue
+        needed = {"recall": "?text=paid", "search": "?text=paid", "recall_in_world": "?text=paid"}
+        needed |= {"chunks": "?query=paid", "context": "?text=paid", "prove": f"?ref={member}"}
+        if route.name == "follow":
+            continue
+        places = (inside, member, outside) if "{" in route.path else ("",)
+        for place in places:
+            path = route.path
+            for name in ("world", "edge", "proposal", "job", "seq"):
+                path = path.replace(f"{{{name}}}", place)
+            found.append(path + needed.get(route.name, ""))
+    return found
+
+
+def _asked(caller: Caller, path: str, known: dict[str, str]) -> tuple[str, int, str]:
+    answer = caller("GET", path)
+    shown = path
+    for ref, name in known.items():
+        shown = shown.replace(ref, name)
+    return shown, answer.status_code, answer.text
+
+
+def test_a_key_of_one_world_writes_inside_of_it_alone(tmp_path: Path) -> None:
+    with running(tmp_path) as served:
+        owner = served.caller("owner")
+        inside = owner.send("POST", "/v1/worlds", name="inside")["refs"][0]
+        outside = owner.send("POST", "/v1/worlds", name=OUTSIDE)["refs"][0]
+        guest = served.caller("guest", inside)
+        before = served.db.view().hash(outside)
+        refused = [
+            guest("PATCH", f"/v1/worlds/{outside}", json={"content": "mine"}),
+            guest("DELETE", f"/v1/worlds/{outside}"),
+            guest("POST", f"/v1/worlds/{outside}/members", json={"name": "x"}),
+            guest("POST", f"/v1/worlds/{outside}/memories", json={"text": "x"}),
+            guest("POST", "/v1/worlds", json={"name": "x", "world": outside}),
+            guest("POST", "/v1/edges", json={"source": outside, "type": "refers_to", "target": inside}),
+        ]
+        assert [answer.status_code for answer in refused] == [404] * len(refused)
+        assert served.db.view().hash(outside) == before
+        made = guest.send("POST", "/v1/worlds", name="note", content="hello")
+        assert (made["seq"], made["root"]) == (None, None)
+        claimed = guest.send("POST", f"/v1/worlds/{OUTSIDE}/members", name="mine")["refs"][0]
+        view = served.db.view()
+        assert {view.containers(made["refs"][0])[0]} == {inside}
+        assert view.containers(view.containers(claimed)[0]) == [inside]
+        assert view.hash(outside) == before
+        for path in ("/v1/head", "/metrics", f"/v1/worlds/{inside}/download", f"/v1/proofs?ref={inside}"):
+            assert guest("GET", path).json()["code"] == "beyond_key"

@@ -1,0 +1,123 @@
+"""``worlddb serve`` in a process of its own: what it prints, logs and answers, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from tests.support.programs import Program
+
+PATIENCE_SECONDS = 120
+
+
+class Server(NamedTuple):
+    """A server that takes requests, and its log."""
+
+    url: str
+    key: str
+    process: Program
+    log: Path
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(
+            base_url=self.url, headers={"Authorization": f"Bearer {self.key}"}, timeout=PATIENCE_SECONDS
+        )
+
+
+@contextmanager
+def serving(store: Path, *options: str) -> Iterator[Server]:
+    log = store.with_name("serve.log")
+    told, out = os.pipe()
+    words = ("--store", store, "--json", "serve", "--port", "0", *options)
+    with log.open("ab") as errors, open(os.devnull, "rb") as nothing, os.fdopen(told) as lines:
+        streams = (nothing.fileno(), out, errors.fileno())
+        run = Program("worlddb", words, streams=streams, cwd=Path.cwd(), environment=os.environ)
+        os.close(out)
+        try:
+            assert select.select([lines], [], [], PATIENCE_SECONDS)[0], "it never came up"
+            line = lines.readline()
+            assert line, log.read_text()
+            found = json.loads(line)
+            yield Server(found["url"], found["key"] or "", run, log)
+            run.terminate()
+            run.wait(PATIENCE_SECONDS)
+        finally:
+            run.kill()
+    assert "Traceback" not in log.read_text(), log.read_text()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("serve") / "store", "--rate", "5000") as found:
+        yield found
+
+
+def test_rest_and_mcp_answer_on_one_port(server: Server) -> None:
+    with server.client() as client:
+        client.put("/v1/worlds/kitchen").raise_for_status()
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+        answer = client.post("/mcp", json=asked, headers={"Accept": "application/json, text/event-stream"})
+        assert answer.status_code == 200 and "serverInfo" in answer.text
+        assert httpx.post(f"{server.url}/mcp", json=asked).status_code == 401
+        assert httpx.get(f"{server.url}/v1/worlds").json()["code"] == "unauthorized"
+
+
+def test_the_log_has_a_line_of_json_for_each_request_and_no_texts(server: Server) -> None:
+    with server.client() as client:
+        answer = client.post("/v1/worlds/secret-plan/memories", json={"text": "The treasure lies in Visby."})
+        client.get("/v1/recall", params={"text": "treasure"})
+        client.get("/v1/nothing/treasure")
+    request = answer.headers["x-request-id"]
+    lines = [json.loads(line) for line in server.log.read_text().splitlines() if line.startswith("{")]
+    found = next(line for line in lines if line.get("request") == request)
+    assert (found["route"], found["status"], found["key"]) == ("/v1/worlds/{world}/memories", 201, "owner")
+    for word in ("treasure", "Visby", "secret-plan", server.key):
+        assert word not in server.log.read_text()
+
+
+RAW = [
+    (b"GET / HTTP/1.1\r\n\r\n", b"400"),
+    (b"GET /v1/worlds HTTP/1.1\r\nHost: evil.example\r\n\r\n", b"421"),
+    (b"GET /v1/worlds HTTP/1.1\r\nHost: HERE\r\nHost: HERE\r\n\r\n", b"400"),
+    (b"GET /v1/worlds HTTP/1.1\r\nHost: HERE\r\nOrigin: http://evil.example\r\n\r\n", b"403"),
+    (b"POST /v1/worlds HTTP/1.1\r\nHost: HERE\r\nAuthorization: KEY\r\nContent-Length: 99999999999\r\n\r\n", b""),
+    (b"nonsense\r\n\r\n", b"400"),
+    (b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\nHost: HERE\r\n\r\n", b"404"),
+]
+
+
+@pytest.mark.parametrize(("sent", "status"), RAW)
+def test_what_is_no_good_request_changes_nothing(server: Server, sent: bytes, status: bytes) -> None:
+    address = urlsplit(server.url)
+    with server.client() as client:
+        before = client.get("/v1/head").json()
+        with socket.create_connection((address.hostname, address.port), PATIENCE_SECONDS) as connection:
+            here = sent.replace(b"HERE", address.netloc.encode()).replace(b"KEY", f"Bearer {server.key}".encode())
+            connection.sendall(here)
+            connection.shutdown(socket.SHUT_WR)
+            answer = connection.recv(65_536)
+        assert answer.split(b" ", 2)[1:2] in ([status], []), answer
+        assert client.get("/v1/head").json() == before
+
+
+def test_a_key_is_made_and_shown_once_and_the_server_drains(tmp_path: Path) -> None:
+    with serving(tmp_path / "store") as first, first.client() as client:
+        kept = client.put("/v1/worlds/kept").json()["ref"]
+        first.process.send_signal(signal.SIGTERM)
+        assert first.process.wait(PATIENCE_SECONDS) == 0
+    with serving(tmp_path / "store") as again:
+        assert again.key == ""
+        with again._replace(key=first.key).client() as client:
+            assert client.get("/v1/worlds/kept").json()["ref"] == kept

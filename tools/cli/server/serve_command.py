@@ -1,0 +1,96 @@
+"""``worlddb serve``: the store over HTTP, by REST and by MCP."""
+
+import sys
+from typing import Final
+
+import worlddb
+from worlddb import Database
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Parser, arguments, stores
+from worlddb.tools.cli.serve import mcp_command
+from worlddb.tools.mcp import access_keys, listening
+
+DEFAULT_HOST: Final = "127.0.0.1"
+DEFAULT_PORT: Final = 8767
+FIRST_KEY: Final = "owner"
+"""The name of the key that is made where there is none."""
+
+
+def _arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--host", metavar="HOST", default=DEFAULT_HOST, help=f"the address to listen at (default: {DEFAULT_HOST})"
+    )
+    parser.add_argument(
+        "--port", metavar="PORT", default=str(DEFAULT_PORT), help=f"the port (default: {DEFAULT_PORT}; 0: any free one)"
+    )
+    who = parser.add_mutually_exclusive_group()
+    mcp_command.add_key_file(who)
+    who.add_argument("--no-keys", action="store_true", help="admit every program on this machine, without a key")
+    mcp_command.add_web_options(parser)
+    arguments.add_embedder(parser)
+    arguments.add_author(parser)
+
+
+def _serve(args: Namespace, out: Output) -> int:
+    shown = f"[{args.host}]" if ":" in args.host else args.host
+    address = listening.address_of(f"{shown}:{args.port}")
+    proxies = [listening.proxy_of(text) for text in args.trust_proxy]
+    mcp_command.check_openness(args.no_keys, address)
+    with mcp_command.extra("server"):
+        from worlddb.tools.server import serving
+    with _opened(args) as db, listening.listen(address) as listener:
+        at = listening.bound(listener)
+        url = f"http://{at.shown}:{at.port}"
+        keys = None if args.no_keys else mcp_command.key_file(args)
+        secret = None if keys is None else _first_key(keys, db)
+
+        def ready() -> None:
+            if out.json:
+                out.document({"url": url, "keys": keys is not None, "key": secret})
+                sys.stdout.flush()
+            else:
+                _tell(out, url, secret, at)
+
+        rate = args.rate or access_keys.PER_SECOND
+        access = serving.Access(keys, args.allow_host, args.allow_origin, rate, proxies)
+        serving.serve(db, listener, access, ready)
+    out.warn("worlddb serve: stopped")
+    return DONE
+
+
+def _tell(out: Output, url: str, secret: str | None, at: listening.Address) -> None:
+    if not at.is_loopback:
+        out.warn(mcp_command.OPEN)
+    if secret is not None:
+        out.warn(f"worlddb serve: made the key {FIRST_KEY!r}, which opens everything and is shown this once: {secret}")
+    out.warn(f"worlddb serve: REST at {url}/v1, its page at {url}/openapi.json, MCP at {url}{listening.PATH}")
+
+
+def _first_key(keys: access_keys.KeyFile, db: Database) -> str | None:
+    """Make a key where there is none yet; returns its secret."""
+    store = db.head().store_id
+    ring = keys.ring(store)
+    return None if ring is not None and ring.keys else keys.add(store, FIRST_KEY, None, write=True)
+
+
+def _opened(args: Namespace) -> Database:
+    return worlddb.open(
+        stores.folder_of(args),
+        author=args.author,
+        embedder=stores.embedder_of(args),
+        background=True,
+        durability="group",
+    )
+
+
+COMMANDS = (
+    Command(
+        "serve",
+        "serve the store over HTTP: REST, and tools for models, on one port",
+        _arguments,
+        _serve,
+        (
+            ("serve", f"at http://{DEFAULT_HOST}:{DEFAULT_PORT}; the first time it makes a key, and shows it"),
+            ("serve --port 9000 --no-keys", "at another port, for every program of this machine"),
+        ),
+    ),
+)

@@ -1,0 +1,177 @@
+"""What a handler works at: the store as one client may see it, and its answers in the words of the wire."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, Protocol
+
+import worlddb
+from worlddb import InputError, Receipt, UnknownReference, View, World
+from worlddb.memory_scopes import notes_inside
+from worlddb.tools.mcp.session import ResumedView, Session
+from worlddb.tools.server import wire_values
+from worlddb.tools.server.gate import Grant
+
+CLAIMED_TYPE: Final = "World"
+"""The type of a world that its first write makes."""
+_LIKE_A_REFERENCE: Final = re.compile(r"[0-9a-fA-F-]{4,}")
+
+
+class Moment(Protocol):
+    """Where a read stands on both axes."""
+
+    @property
+    def ingested(self) -> str | None:
+        """When it was known."""
+
+    @property
+    def valid(self) -> str | None:
+        """When it is true."""
+
+    @property
+    def seq(self) -> int | None:
+        """The commit in which it was known, in the place of ``ingested``."""
+
+
+class Desk:
+    """A store as one grant opens it: reads through its views, writes in its name.
+
+    Every reference that a client gives is looked up in what it sees before anything is done with it, so a key of one
+    world can neither read nor name anything outside.
+    """
+
+    def __init__(self, db: worlddb.Database, grant: Grant) -> None:
+        self.grant = grant
+        self.db = db.signed(grant.name)
+        self.session = Session(self.db, grant.world, secret=grant.secret, user=grant.user)
+
+    @property
+    def commits(self) -> bool:
+        """Whether the client is told numbers of commits."""
+        return self.grant.world is None
+
+    # -- reading
+
+    def view(self, asked: Moment) -> View:
+        """Return the view of the moment that was asked for; now by default.
+
+        Raises:
+            InputError: the ingest axis was given twice.
+        """
+        if asked.seq is not None and asked.ingested is not None:
+            raise InputError("Both seq and ingested were given", "Give one of them")
+        return self.session.view(valid=asked.valid, known=asked.ingested if asked.seq is None else asked.seq)
+
+    def resumed(self, cursor: str | None, asked: Moment) -> ResumedView:
+        """Return the view of a page: that of its cursor, else of the moment that was asked for."""
+        if cursor is None:
+            return self.session.resume(None)._replace(view=self.view(asked))
+        if (asked.ingested, asked.valid, asked.seq) != (None, None, None):
+            raise InputError("A cursor has its own moment", "Give the cursor without ingested, valid and seq")
+        return self.session.resume(cursor)
+
+    def world(self, view: View, name: str) -> World:
+        """Return a world by reference, prefix or name, whether it holds now, has ended or is still to come.
+
+        Raises:
+            UnknownReference, AmbiguousReference: nothing that is seen here has it; several have.
+        """
+        return self.session.get(view, name)
+
+    def ref(self, view: View, name: str) -> str:
+        """Return the full reference of a world that is seen here; raises as :meth:`world`."""
+        return self.world(view, name).ref
+
+    def refs(self, view: View, names: Any) -> list[str]:
+        """Return the full references of several."""
+        return [self.ref(view, name) for name in names]
+
+    def shown(self, value: Any) -> Any:
+        """Return a record as the client is told it."""
+        return wire_values.shown(value, commits=self.commits)
+
+    def moment(self, view: View) -> dict[str, Any]:
+        """Return the moment of an answer."""
+        return self.session.moment(view)
+
+    # -- writing
+
+    def written(
+        self, call: Callable[..., Any], *, key: str | None, rests_on: tuple[View, str] | None = None
+    ) -> Receipt:
+        """Have something written, and return its receipt.
+
+        ``call`` gets what takes commands, and perhaps an idempotency key. With ``rests_on`` it is refused if that world
+        is not as the view shows it by then.
+
+        Raises:
+            RefusedError: the reconciler said no.
+        """
+        told = self.session.idempotency_key(key)
+        if rests_on is None:
+            receipt: Receipt = call(self.db, idempotency_key=told)
+        else:
+            view, ref = rests_on
+            with self.db.batch(idempotency_key=told, seen=view, rests_on=[ref]) as tx:
+                call(tx)
+            receipt = tx.receipt
+        receipt.raise_if_refused()
+        return receipt
+
+    def home(self) -> str | None:
+        """Return the world in which something is made that was put nowhere else; ``None`` for the root."""
+        return self.grant.world
+
+    def claimed(self, name: str) -> str:
+        """Return the reference of a world that is written to, which is made now if it is not there.
+
+        Raises:
+            UnknownReference: it is not there, and what names it looks like a reference.
+        """
+        view = self.session.view()
+        try:
+            return self.ref(view, name)
+        except UnknownReference:
+            if _LIKE_A_REFERENCE.fullmatch(name) or name.startswith("kref:"):
+                raise
+        key, home = f"world {name}", self.home()
+        within: dict[str, Any] = {} if home is None else {"key_within": home, "world": home}
+        receipt = self.db.create(CLAIMED_TYPE, name, key=key, anew=True, **within)
+        return str(receipt.ref)
+
+    def receipt(self, given: Receipt) -> dict[str, Any]:
+        """Return a receipt as the client is told it: of a world, without anything from outside."""
+        proposals, notes, lost = list(given.proposals), list(given.notes), list(given.lost)
+        if not self.commits:
+            view = self.session.view()
+            looks: tuple[Callable[[str], object], ...] = (view.reference_of, partial(self.session.get, view))
+            proposals = [ref for ref in proposals if _sees(view.proposal, ref)]
+            own = {*given.refs, *proposals}
+            notes = notes_inside(notes, view, lambda ref: ref in own or any(_sees(look, ref) for look in looks))
+            lost = [loss for loss in lost if any(_sees(look, loss.ref) for look in looks)]
+        outcome = type(given.outcome).__name__.lower() if given.events else "unchanged"
+        return {
+            "outcome": "committed" if outcome == "staged" and not proposals else outcome,
+            "refs": list(given.refs),
+            "seq": self.session.commit_number(given.seq),
+            "ingested_at": worlddb.format_time(given.ingest_time),
+            "root": given.root if self.commits else None,
+            "events": given.events if self.commits else min(given.events, 1),
+            "proposals": proposals,
+            "notes": [{"code": note.code, "refs": list(note.refs), "text": str(note)} for note in notes],
+            "lost": [
+                {
+                    "ref": loss.ref,
+                    "version": loss.version,
+                    "valid": self.shown(worlddb.Valid(loss.valid_from, loss.valid_to)),
+                }
+                for loss in lost
+            ],
+        }
+
+
+def _sees(look: Callable[[str], object], ref: str) -> bool:
+    try:
+        return look(ref) is not None
+    except InputError:
+        return False

@@ -1,0 +1,86 @@
+"""Who may come in: what a token opens. REST and MCP ask one gate."""
+
+from typing import Final, NamedTuple, Protocol
+
+from worlddb import WorldDBError
+from worlddb.tools.mcp import access_keys
+
+RIGHTS: Final = ("read", "write", "admin")
+"""Each includes those before it."""
+
+
+class Grant(NamedTuple):
+    """What a token opens.
+
+    ``name`` is the author of what is written, ``world`` a full reference or ``None`` for the whole store, ``user``
+    whose memory is meant where a call names no scope. ``secret`` is shared by all servers of one store, and seals
+    cursors.
+    """
+
+    name: str
+    world: str | None
+    right: str
+    user: str | None = None
+    secret: bytes | None = None
+
+    def may(self, right: str) -> bool:
+        """Return whether the grant includes a right."""
+        return RIGHTS.index(self.right) >= RIGHTS.index(right)
+
+
+class Gate(Protocol):
+    """Tells what a token opens, and how much of it."""
+
+    per_second: float
+    """Requests a second that one grant may send."""
+
+    def authenticate(self, token: str | None) -> Grant | None:
+        """Return what a token opens by now; ``None`` if it opens nothing."""
+
+
+class KeyGate:
+    """The gate of a key file: an ended key opens nothing from the next request on."""
+
+    def __init__(self, keys: access_keys.KeyFile, store: str, per_second: float = access_keys.PER_SECOND) -> None:
+        self.per_second = per_second
+        self._keys, self._store = keys, store
+        self._known: tuple[access_keys.KeyRing, dict[str, Grant | None]] | None = None
+
+    def authenticate(self, token: str | None) -> Grant | None:
+        """Return what a key opens by now; nobody is admitted while the keys cannot be read."""
+        if token is None:
+            return None
+        try:
+            ring = self._keys.ring(self._store)
+        except (WorldDBError, OSError):
+            return None
+        if ring is None:
+            return None
+        if self._known is None or self._known[0] is not ring:
+            self._known = ring, {}
+        # By its hash, so that what is kept in memory opens nothing.
+        digest, granted = ring.digest(token), self._known[1]
+        if digest not in granted:
+            found = ring.find(token)
+            if found is None:
+                return None
+            granted[digest] = _granted(found, ring)
+        return granted[digest]
+
+
+def _granted(key: access_keys.Key, ring: access_keys.KeyRing) -> Grant:
+    """A key of today's file is an admin's if it writes to the whole store."""
+    right = "admin" if key.write and key.world is None else key.right
+    return Grant(key.name, key.world, right, key.user, ring.secret("cursors"))
+
+
+class OpenGate:
+    """The gate of a server without keys, on loopback: everybody is its operator."""
+
+    def __init__(self, author: str, per_second: float = access_keys.PER_SECOND) -> None:
+        self.per_second = per_second
+        self._grant = Grant(author, None, "admin")
+
+    def authenticate(self, token: str | None) -> Grant | None:
+        """Return the one grant."""
+        return self._grant

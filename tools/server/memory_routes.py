@@ -1,0 +1,150 @@
+"""Routes of memories: what is remembered in a world, and what it answers."""
+
+from typing import Any, Final
+
+import msgspec
+
+from worlddb import InputError, Recall, View, agent_memory
+from worlddb.client import wire_records as wire
+from worlddb.tools.mcp import answer_notes
+from worlddb.tools.server import request_types as types
+from worlddb.tools.server.client_desk import Desk
+from worlddb.tools.server.route import TEXT, Asked, Reply, Route
+from worlddb.tools.server.world_routes import WORLD
+
+_CONTEXT_HITS: Final = 64
+_BYTES_A_TOKEN: Final = 3
+_OF_A_QUESTION: Final = ("text", "world", "ingested", "valid", "seq")
+"""What of a long question is no argument of ``View.recall``."""
+
+
+def remember(desk: Desk, asked: Asked) -> Reply:
+    """Remember a statement in a world, which is made if there is none of that name."""
+    body: types.NewMemory = asked.body
+    home = desk.claimed(asked.path["world"])
+    view = desk.session.view()
+    about = desk.refs(view, body.about)
+    near = view.near(body.text, about=about or None, world=home, since=body.valid_from)
+    bound: dict[str, Any] = {} if body.key is None or desk.home() is None else {"key_within": desk.home()}
+
+    key = desk.session.idempotency_key(asked.idempotency_key)
+    with desk.db.batch(idempotency_key=key) as tx:
+        made = tx.create(
+            body.type,
+            body.name,
+            content=body.text,
+            world=home,
+            key=body.key,
+            valid_from=body.valid_from,
+            valid_to=body.valid_to,
+            source=body.source,
+            properties=body.properties,
+            labels=body.labels,
+            pinned=body.pinned,
+            expires_at=body.expires_at,
+            why=body.why,
+            **bound,
+        )
+        for each in about:
+            tx.link(made, "refers_to", each, valid_from=body.valid_from)
+    receipt = tx.receipt
+    told = desk.receipt(receipt)
+    told["refs"] = told["refs"][:1]
+    return Reply({"receipt": told, "near": desk.shown(near)}, 201 if receipt.events else 200)
+
+
+def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[str, Any]) -> Reply:
+    ref = None if world is None else desk.ref(view, world)
+    found: Recall = view.recall(text, world=ref, **asked)
+    told = {
+        "hits": desk.shown(found.hits),
+        "exact": found.exact,
+        "lanes": found.lanes,
+        "notes": answer_notes.recall_notes([found], in_one_world=not desk.commits),
+        "confidence": found.confidence,
+        "moment": desk.moment(view),
+    }
+    return Reply(told)
+
+
+def recall(desk: Desk, asked: Asked) -> Reply:
+    """The worlds that answer a question best."""
+    query: types.Question = asked.query
+    how = {"k": query.k, "exact": query.exact, "include_superseded": query.include_superseded}
+    return _recalled(desk, desk.view(query), query.text, asked.path.get("world"), how)
+
+
+def recall_long(desk: Desk, asked: Asked) -> Reply:
+    """The worlds that answer a question best, with all that it may ask for."""
+    body: types.LongQuestion = asked.body
+    within = asked.path.get("world")
+    if within is not None and body.world is not None:
+        raise InputError("The world is named twice", "Leave out world: the path has one")
+    how = {name: value for name, value in msgspec.structs.asdict(body).items() if name not in _OF_A_QUESTION}
+    return _recalled(desk, desk.view(body), body.text, within or body.world, how)
+
+
+def chunks(desk: Desk, asked: Asked) -> Reply:
+    """The texts in a world that have the words of a query, best first."""
+    query: types.Chunks = asked.query
+    how = {"k": query.limit, "lanes": ("text",)}
+    return _recalled(desk, desk.view(query), query.query, asked.path["world"], how)
+
+
+def context(desk: Desk, asked: Asked) -> Reply:
+    """What is known for a question as a text for a prompt."""
+    query: types.ContextOf = asked.query
+    view = desk.view(query)
+    ref = desk.ref(view, asked.path["world"])
+    found = view.recall(query.text, world=ref, k=_CONTEXT_HITS)
+    text = agent_memory.prompt_text(
+        found, view.pinned(ref), lambda said: -(-len(said.encode()) // _BYTES_A_TOKEN), query.max_tokens
+    )
+    if asked.accepts == TEXT:
+        return Reply(text.encode(), media_type=TEXT)
+    return Reply({"text": text, "moment": desk.moment(view)})
+
+
+_QUESTIONS: Final = (
+    ("/v1/recall", "recall", "Ask what answers a question."),
+    (f"{WORLD}/recall", "recall_in_world", "Ask what answers a question inside a world."),
+    (f"{WORLD}/search", "search", "Ask what answers a question inside a world."),
+)
+
+ROUTES = (
+    Route(
+        "POST",
+        f"{WORLD}/memories",
+        "remember",
+        remember,
+        "Remember a statement in a world.",
+        wire.Remembered,
+        body=types.NewMemory,
+        right="write",
+        statuses=(201, 200),
+    ),
+    *(Route("GET", path, name, recall, told, wire.Recalled, types.Question) for path, name, told in _QUESTIONS),
+    *(
+        Route("POST", path, f"{name}_long", recall_long, told, wire.Recalled, body=types.LongQuestion)
+        for path, name, told in _QUESTIONS
+    ),
+    Route(
+        "GET",
+        f"{WORLD}/chunks",
+        "chunks",
+        chunks,
+        "Look for words in the texts of a world.",
+        wire.Recalled,
+        types.Chunks,
+    ),
+    Route(
+        "GET",
+        f"{WORLD}/context",
+        "context",
+        context,
+        "Read what is known for a question, as a text for a prompt.",
+        wire.Context,
+        types.ContextOf,
+        produces=("application/json", TEXT),
+    ),
+)

@@ -1,0 +1,119 @@
+"""Errors as RFC 9457 has them: a status, a stable code, what was wrong and what to do next."""
+
+from typing import Any, Final
+
+import msgspec
+from starlette.responses import Response
+
+from worlddb import (
+    AmbiguousReference,
+    IdempotencyConflict,
+    InputError,
+    LimitExceeded,
+    RefusedError,
+    UnavailableError,
+    UnknownReference,
+    WorldDBError,
+)
+from worlddb.client.wire_records import Problem
+from worlddb.tools.mcp.session import Session
+
+MEDIA_TYPE: Final = "application/problem+json"
+_TYPE: Final = "about:blank"
+_TITLES: Final = {
+    400: "Bad request",
+    401: "No key",
+    403: "Not allowed",
+    404: "Not found",
+    405: "No such method",
+    406: "Not acceptable",
+    408: "Too slow",
+    409: "Refused",
+    412: "Changed meanwhile",
+    413: "Too large",
+    415: "Unsupported type",
+    421: "Another server",
+    422: "Invalid",
+    429: "Too many requests",
+    500: "Unexpected",
+    503: "Unavailable",
+}
+_CODES: Final = {
+    400: "malformed",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "no_such_method",
+    406: "not_acceptable",
+    408: "timeout",
+    412: "precondition_failed",
+    413: "too_large",
+    415: "unsupported_type",
+    421: "misdirected",
+    422: "invalid",
+    429: "too_many_requests",
+    500: "unexpected",
+}
+_MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
+_STATUSES: Final[tuple[tuple[type[WorldDBError], int], ...]] = (
+    (UnknownReference, 404),
+    (AmbiguousReference, 409),
+    (IdempotencyConflict, 409),
+    (RefusedError, 409),
+    (LimitExceeded, 413),
+    (InputError, 422),
+    (UnavailableError, 503),
+    (WorldDBError, 503),
+)
+
+
+class RequestError(Exception):
+    """A request that is answered with a problem."""
+
+    def __init__(self, problem: Problem, headers: dict[str, str] | None = None) -> None:
+        super().__init__(problem.detail)
+        self.problem = problem
+        self.headers = headers or {}
+
+
+def refusal(status: int, detail: str, remedy: str = "", *, code: str = "", **headers: Any) -> RequestError:
+    """Return the error for a request that the server itself refuses."""
+    problem = Problem(
+        type=_TYPE,
+        title=_TITLES[status],
+        status=status,
+        detail=detail,
+        code=code or _CODES[status],
+        remedy=remedy,
+    )
+    return RequestError(problem, {name.replace("_", "-"): str(value) for name, value in headers.items()})
+
+
+def of_error(error: WorldDBError, session: Session, *, conditional: bool) -> RequestError:
+    """Return the problem that an error of the engine is, in the words that the session may hear.
+
+    ``conditional``: the request said what it rests on, so that what changed meanwhile is a failed precondition.
+    """
+    status = next(status for kind, status in _STATUSES if isinstance(error, kind))
+    reason = str(error.details.get("reason", "")) or None
+    if conditional and reason in _MEANWHILE:
+        return refusal(
+            412, "The world changed meanwhile", "Read it again, and send its new ETag", code="precondition_failed"
+        )
+    hidden = session.hidden(error)
+    detail, remedy = (hidden, "") if hidden is not None else (error.message, error.remedy)
+    problem = Problem(
+        type=_TYPE, title=_TITLES[status], status=status, detail=detail, code=error.code, remedy=remedy, reason=reason
+    )
+    return RequestError(problem, {"Retry-After": "1"} if status == 503 else None)
+
+
+def response(problem: Problem, **headers: Any) -> Response:
+    """Return a problem as an answer below the routes: of a guard, for one."""
+    named = {name.replace("_", "-"): str(value) for name, value in headers.items()}
+    return Response(msgspec.json.encode(problem), problem.status, named, MEDIA_TYPE)
+
+
+def guard_response(status: int, message: str, **headers: Any) -> Response:
+    """Return the refusal of a guard, as :func:`worlddb.tools.mcp.http_guards.error_response` does for MCP."""
+    return response(refusal(status, message).problem, **headers)

@@ -1,0 +1,333 @@
+"""What requests may say, as types: they check parameters and bodies, and the page of the interface comes from them."""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+MAX_PAGE: Final = 200
+MAX_HITS: Final = 1_000
+MAX_REFS: Final = 1_000
+
+Text = Annotated[str, Meta(max_length=200_000)]
+Short = Annotated[str, Meta(max_length=2_000)]
+Ref = Annotated[str, Meta(min_length=1, max_length=2_000, description="A reference, a prefix of one, or a name.")]
+When = Annotated[str, Meta(min_length=1, max_length=64, description="ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z.")]
+Span = tuple[When, When]
+Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many at most.")]
+Commit = Annotated[int, Meta(ge=0, le=2**53, description="The number of a commit.")]
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+
+
+class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """Base of parameters: an unknown one is an error, since it would be passed over in silence."""
+
+
+class AsOf(Query, frozen=True, kw_only=True):
+    """A moment: what was known at ``ingested`` (or commit ``seq``) of what is true at ``valid``."""
+
+    ingested: When | None = None
+    valid: When | None = None
+    seq: Commit | None = None
+
+
+class Page(AsOf, frozen=True, kw_only=True):
+    """A page of a list as of a moment, which its cursor keeps."""
+
+    limit: Count = 50
+    cursor: Annotated[str, Meta(max_length=500)] | None = None
+
+
+class OneWorld(AsOf, frozen=True, kw_only=True):
+    """One world."""
+
+    include_superseded: bool = True
+
+
+class FindWorlds(Page, frozen=True, kw_only=True):
+    """Which worlds are listed."""
+
+    name: Short | None = None
+    type: Short | None = None
+    label: tuple[Short, ...] = ()
+    include_superseded: bool = False
+    include_expired: bool = False
+    include_deprecated: bool = False
+
+
+class ListEdges(Page, frozen=True, kw_only=True):
+    """Which edges of a world are listed."""
+
+    type: Short | None = None
+    direction: Literal["out", "in", "both"] = "both"
+    include_superseded: bool = False
+
+
+class Body(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """Base of bodies."""
+
+
+class NewWorld(Body, frozen=True, kw_only=True):
+    """A world to make. ``world`` is the one that it is put into; ``key`` finds it again."""
+
+    name: Short
+    type: Short = "World"
+    content: Text = ""
+    aliases: tuple[Short, ...] = ()
+    world: Ref | None = None
+    key: Short | None = None
+    valid_from: When | None = None
+    valid_to: When | None = None
+    source: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
+    labels: tuple[Short, ...] = ()
+    pinned: bool = False
+    expires_at: When | None = None
+    why: Short = ""
+    resolve: Literal["exact", "all", "none"] = "exact"
+    revive: bool = False
+    anew: bool = False
+
+
+class NewMember(NewWorld, frozen=True, kw_only=True):
+    """A world to make inside another one, or with ``ref`` a world that is there to be moved into it."""
+
+    name: Short = ""
+    ref: Ref | None = None
+
+
+class Revision(Body, frozen=True, kw_only=True):
+    """What a world says from ``valid_from`` (default: now) to ``valid_to``; what is not given stays."""
+
+    type: Short | None = None
+    name: Short | None = None
+    content: Text | None = None
+    valid_from: When | None = None
+    valid_to: When | None = None
+    replace_later: bool = False
+    source: dict[str, Any] = {}
+    properties: dict[str, Any] | None = None
+    why: Short = ""
+
+
+class Ending(Query, frozen=True, kw_only=True):
+    """From when on a world holds no more (default: now), and until when."""
+
+    valid_from: When | None = None
+    valid_to: When | None = None
+    members: bool = False
+    why: Short = ""
+
+
+class Resumption(Body, frozen=True, kw_only=True):
+    """A world that holds again."""
+
+    content: Text | None = None
+    valid_from: When | None = None
+    valid_to: When | None = None
+    why: Short = ""
+
+
+class Removal(Body, frozen=True, kw_only=True):
+    """Where a world goes."""
+
+    to: Ref
+    out_of: Ref | None = None
+    valid_from: When | None = None
+    valid_to: When | None = None
+    why: Short = ""
+
+
+class Names(Body, frozen=True, kw_only=True):
+    """Further names of a world."""
+
+    aliases: Annotated[tuple[Short, ...], Meta(min_length=1)]
+    why: Short = ""
+
+
+class NewEdge(Body, frozen=True, kw_only=True):
+    """An edge to write."""
+
+    source: Ref
+    type: Short
+    target: Ref
+    key: Short | None = None
+    properties: dict[str, Any] = {}
+    valid_from: When | None = None
+    valid_to: When | None = None
+    why: Short = ""
+
+
+class Why(Body, frozen=True, kw_only=True):
+    """The reason of a decision."""
+
+    why: Short = ""
+
+
+class Reason(Query, frozen=True, kw_only=True):
+    """The reason of a decision."""
+
+    why: Short = ""
+
+
+class NewMemory(Body, frozen=True, kw_only=True):
+    """A statement to remember in a world."""
+
+    text: Annotated[str, Meta(min_length=1, max_length=200_000)]
+    type: Short = "Fact"
+    name: Short = ""
+    about: tuple[Short, ...] = ()
+    valid_from: When | None = None
+    valid_to: When | None = None
+    source: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
+    labels: tuple[Short, ...] = ()
+    pinned: bool = False
+    expires_at: When | None = None
+    key: Short | None = None
+    why: Short = ""
+
+
+class Question(AsOf, frozen=True, kw_only=True):
+    """A question, as parameters."""
+
+    text: Annotated[str, Meta(max_length=20_000)]
+    k: Annotated[int, Meta(ge=1, le=MAX_HITS)] = 10
+    exact: bool = False
+    include_superseded: bool | None = None
+
+
+class LongQuestion(Body, frozen=True, kw_only=True):
+    """A question with all that it may ask for."""
+
+    text: Annotated[str, Meta(max_length=20_000)]
+    world: Ref | None = None
+    k: Annotated[int, Meta(ge=1, le=MAX_HITS)] = 10
+    ingested: When | None = None
+    valid: When | None = None
+    seq: Commit | None = None
+    exact: bool = False
+    include_superseded: bool | None = None
+    include_expired: bool = False
+    include_deprecated: bool = False
+    lanes: tuple[Literal["text", "vector", "entity"], ...] = ("text", "vector", "entity")
+    fusion: Literal["convex", "rrf", "combmax"] = "convex"
+    asked: When | None = None
+    during: Span | None = None
+    overlaps: Span | None = None
+    neighbours: Annotated[int, Meta(ge=0, le=MAX_HITS)] = 0
+    min_trust: Literal["none", "low", "fair", "full"] | None = None
+    trust_weight: Share = 0.0
+    min_confidence: Share | None = None
+    about: tuple[Short, ...] | None = None
+    speaker: tuple[Short, ...] | None = None
+    type: tuple[Short, ...] | None = None
+    author: tuple[Short, ...] | None = None
+    label: tuple[Short, ...] | None = None
+    source: dict[str, Any] | None = None
+    properties: dict[str, Any] | None = None
+    since: When | None = None
+    until: When | None = None
+
+
+class Chunks(AsOf, frozen=True, kw_only=True):
+    """Words to look for in texts."""
+
+    query: Annotated[str, Meta(max_length=20_000)]
+    limit: Annotated[int, Meta(ge=1, le=MAX_HITS)] = 20
+
+
+class ContextOf(AsOf, frozen=True, kw_only=True):
+    """A question, and how long the text that answers it may be."""
+
+    text: Annotated[str, Meta(max_length=20_000)]
+    max_tokens: Annotated[int, Meta(ge=1, le=100_000)] = 800
+
+
+class ListProposals(Query, frozen=True, kw_only=True):
+    """Which staged identities are listed."""
+
+    status: Literal["pending", "accepted", "rejected", "undone", "all"] = "pending"
+    limit: Count = 50
+    cursor: Annotated[str, Meta(max_length=500)] | None = None
+
+
+class ListConflicts(Page, frozen=True, kw_only=True):
+    """Whose contradictions are listed."""
+
+    world: Ref | None = None
+
+
+class ReadLog(Query, frozen=True, kw_only=True):
+    """Which events are listed: of commits ``first`` to ``last``, that name ``ref``."""
+
+    first: Commit = 1
+    last: Commit | None = None
+    ref: Ref | None = None
+    limit: Count = 50
+    cursor: Annotated[str, Meta(max_length=500)] | None = None
+
+
+class Follow(Query, frozen=True, kw_only=True):
+    """Where a stream of events goes on: after the event of this id (default: from now on)."""
+
+    after: Annotated[str, Meta(max_length=500)] | None = None
+
+
+class AtCommit(Query, frozen=True, kw_only=True):
+    """A commit, by its number or a time; the present one by default."""
+
+    ingested: When | None = None
+    seq: Commit | None = None
+
+
+class Prove(AtCommit, frozen=True, kw_only=True):
+    """What is to be proved: that ``ref`` was inside ``world`` at a moment."""
+
+    ref: Ref
+    world: Ref | None = None
+    with_text: bool = False
+
+
+class Erasing(Body, frozen=True, kw_only=True):
+    """What is erased with a world, and for which reason."""
+
+    reason: Annotated[str, Meta(min_length=1, max_length=2_000)]
+    turns: bool = False
+    everywhere: bool = False
+    forbid: bool = False
+    derived: bool = True
+    members: bool | None = None
+
+
+class Verifying(Body, frozen=True, kw_only=True):
+    """How far a verification goes, and the checkpoint that the log must begin with."""
+
+    deep: bool = False
+    head: Text | None = None
+
+
+class Exporting(Body, frozen=True, kw_only=True):
+    """The world that a bundle is made of (default: all), and as of when."""
+
+    world: Ref | None = None
+    ingested: When | None = None
+    seq: Commit | None = None
+    proof: bool = True
+
+
+class Importing(Query, frozen=True, kw_only=True):
+    """Where the world of a bundle is put."""
+
+    into: Ref | None = None
+    why: Short = ""
+    allow_outside: bool = False
+
+
+class NewKeyAsked(Body, frozen=True, kw_only=True):
+    """A key to make, for one world or (``world`` null) for the whole store."""
+
+    name: Short
+    world: Ref | None = None
+    right: Literal["read", "write"] = "read"
+    user: Short | None = None

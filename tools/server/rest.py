@@ -1,0 +1,396 @@
+"""REST under ``/v1``: finds the route of a request, checks it, has it answered, and says what was wrong with it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
+from math import ceil
+from time import monotonic
+from typing import Any, Final, NamedTuple, get_args, get_origin
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.types import Message, Receive, Scope, Send
+
+from worlddb import Database, SystemEntropy, UnknownReference, WorldDBError
+from worlddb.client.wire_records import Problem
+from worlddb.tools.mcp import access_keys, http_guards
+from worlddb.tools.server import interface_page, problems, request_metrics
+from worlddb.tools.server.client_desk import Desk
+from worlddb.tools.server.gate import Gate, Grant
+from worlddb.tools.server.problems import RequestError, refusal
+from worlddb.tools.server.request_log import REQUESTS
+from worlddb.tools.server.route import JSON, LINES, TEXT, Asked, Nothing, Reply, Route, Table
+
+MAX_BODY_BYTES: Final = 4_194_304
+MAX_FILE_BYTES: Final = 33_554_432
+"""A bundle that is sent; a larger one is for the command line."""
+THREADS: Final = 40
+"""Calls of all clients that run at the same time."""
+MAX_QUERY_BYTES: Final = 65_536
+MAX_CLIENTS: Final = 1_000
+"""Clients whose desks are kept; the one that asked longest ago makes room."""
+_LOG: Final = logging.getLogger("worlddb.server")
+_NOBODY: Final = Grant("", None, "read")
+_TAG_BYTES: Final = 8
+_LINES_AT_ONCE: Final = 65_536
+_OF_A_WORLD: Final = "This key opens one world, and the store as a whole is asked here"
+
+
+class Client:
+    """One client under way: its desk, and how much it may ask."""
+
+    def __init__(self, desk: Desk, per_second: float, serve: Callable[[Scope, Receive, Send], Any]) -> None:
+        self.desk = desk
+        self.bucket = access_keys.Bucket(monotonic(), per_second)
+        self.serve = http_guards.Budget(serve, refuse=problems.guard_response)
+
+
+class _Exchange:
+    """A request and the answer that it gets."""
+
+    def __init__(self, scope: Scope, send: Send, request_id: str) -> None:
+        self.scope, self._send = scope, send
+        self.id = request_id
+        self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        self.route: Route | None = None
+        self.path: dict[str, str] = {}
+        self.client: Client | None = None
+        self.status = 0
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the answer, which carries the id of the request."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            named = (b"x-request-id", self.id.encode())
+            message = {**message, "headers": [*message.get("headers", ()), named]}
+        await self._send(message)
+
+    async def answer(self, status: int, body: bytes, media_type: str, headers: Iterable[tuple[str, str]] = ()) -> None:
+        """Send a whole answer."""
+        told = [(b"content-type", media_type.encode()), (b"cache-control", b"no-cache"), (b"vary", b"authorization")]
+        if status != 304:
+            told.append((b"content-length", str(len(body)).encode()))
+        told += [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+        await self.send({"type": "http.response.start", "status": status, "headers": told})
+        shown = b"" if self.scope["method"] == "HEAD" else body
+        await self.send({"type": "http.response.body", "body": shown})
+
+    async def problem(self, error: RequestError) -> None:
+        """Send a problem."""
+        told: Problem = msgspec.structs.replace(error.problem, request_id=self.id)
+        await self.answer(told.status, msgspec.json.encode(told), problems.MEDIA_TYPE, error.headers.items())
+
+
+class Served(NamedTuple):
+    """What the interface stands on: the store, who may ask, and what can be asked."""
+
+    db: Database
+    gate: Gate
+    routes: tuple[Route, ...]
+
+
+class Rest:
+    """The ASGI application of everything but MCP."""
+
+    def __init__(self, served: Served) -> None:
+        self.metrics = request_metrics.RequestMetrics()
+        own = (
+            Route("GET", "/openapi.json", "interface", self._page, "Read this page.", None, right="", quick=True),
+            Route(
+                "GET",
+                "/metrics",
+                "metrics",
+                self._metrics,
+                "Read the figures of the server, as Prometheus does.",
+                None,
+                whole=True,
+                quick=True,
+                produces=(TEXT,),
+            ),
+        )
+        self._db, self._gate = served.db, served.gate
+        self._table = Table((*served.routes, *own))
+        self._listed = {route: _lists(route.query) for route in self._table.routes}
+        self._decoders = {
+            route: msgspec.json.Decoder(route.body)
+            for route in self._table.routes
+            if route.body is not None and route.body is not bytes
+        }
+        self._threads = ThreadPoolExecutor(THREADS, "worlddb-request")
+        self._clients: dict[Grant, Client] = {}
+        self._nobody = Desk(served.db, _NOBODY._replace(name=served.db.author))
+        self._started = SystemEntropy().bytes(4).hex()
+        self._count = 0
+        self._interface = b""
+
+    def close(self) -> None:
+        """Wait for the calls that run."""
+        self._threads.shutdown()
+
+    # -- what the application answers itself
+
+    def _page(self, desk: Desk, asked: Asked) -> Reply:
+        self._interface = self._interface or msgspec.json.encode(interface_page.page(self._table.routes))
+        return Reply(self._interface)
+
+    def _metrics(self, desk: Desk, asked: Asked) -> Reply:
+        text = self.metrics.text(self._db.view().seq)
+        return Reply(text.encode(), media_type=request_metrics.MEDIA_TYPE)
+
+    # -- a request from its head to the end of its answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        self._count += 1
+        exchange = _Exchange(scope, send, f"{self._started}-{self._count:x}")
+        begun = monotonic()
+        self.metrics.under_way += 1
+        try:
+            await self._admit(exchange, receive)
+        except RequestError as error:
+            await exchange.problem(error)
+        finally:
+            self.metrics.under_way -= 1
+            self._note(exchange, monotonic() - begun)
+
+    def _note(self, exchange: _Exchange, seconds: float) -> None:
+        """Count and log an answer."""
+        path = "none" if exchange.route is None else exchange.route.path
+        method = exchange.scope["method"] if exchange.route is not None else "none"
+        self.metrics.count(path, method, exchange.status, seconds)
+        if REQUESTS.isEnabledFor(logging.INFO):
+            REQUESTS.info(
+                {
+                    "request": exchange.id,
+                    "key": None if exchange.client is None else exchange.client.desk.grant.name,
+                    "method": method,
+                    "route": path,
+                    "status": exchange.status,
+                    "ms": round(seconds * 1000, 1),
+                }
+            )
+
+    async def _admit(self, exchange: _Exchange, receive: Receive) -> None:
+        """Find the route of a request, and who asks; nothing of its body is read before."""
+        scope = exchange.scope
+        route = exchange.route = self._routed(exchange)
+        if not route.right:
+            await self._body(receive, 0)
+            await self._answered(exchange, self._nobody, self._asked(exchange, b""))
+            return
+        client = exchange.client = await self._client(exchange)
+        grant = client.desk.grant
+        wait = client.bucket.take(monotonic())
+        if wait:
+            raise refusal(429, "Too many requests", "Try again later", Retry_After=ceil(wait))
+        if not grant.may(route.right):
+            raise refusal(403, f"This key may {grant.right}, and {route.right} is needed", "Use another key")
+        if route.whole and grant.world is not None:
+            raise refusal(403, _OF_A_WORLD, "Use a key of the whole store", code="beyond_key")
+        scope["worlddb.exchange"] = exchange
+        await client.serve(scope, receive, exchange.send)
+
+    def _routed(self, exchange: _Exchange) -> Route:
+        """Return the route of a request."""
+        scope = exchange.scope
+        try:
+            found = self._table.find(scope["raw_path"].partition(b"?")[0])
+        except UnicodeDecodeError:
+            raise refusal(400, "The path is not UTF-8", "Encode it as URLs have it") from None
+        if found is None:
+            raise refusal(404, "There is nothing at this path", "See /openapi.json")
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        route = found.routes.get(method)
+        if route is None:
+            allowed = ", ".join(sorted(found.routes))
+            raise refusal(405, "This path has no such method", f"It has {allowed}", Allow=allowed)
+        exchange.path = found.path
+        return route
+
+    async def _client(self, exchange: _Exchange) -> Client:
+        """Return who asks."""
+        kind, _, token = exchange.headers.get("authorization", "").partition(" ")
+        grant = self._gate.authenticate(token.strip() if kind.casefold() == "bearer" else None)
+        if grant is None:
+            told = "Send a key that opens something: Authorization: Bearer KEY"
+            raise refusal(401, "No key was sent, or one that opens nothing", told, WWW_Authenticate="Bearer")
+        client = self._clients.pop(grant, None)
+        if client is None:
+            try:
+                desk = await asyncio.get_running_loop().run_in_executor(self._threads, Desk, self._db, grant)
+            except UnknownReference:
+                raise refusal(401, "The world of this key is not there", "Use another key") from None
+            client = Client(desk, self._gate.per_second, self._serve)
+            while len(self._clients) >= MAX_CLIENTS:
+                del self._clients[next(iter(self._clients))]
+        self._clients[grant] = client
+        return client
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Read the body of an admitted request, and answer it."""
+        exchange: _Exchange = scope["worlddb.exchange"]
+        route, client = exchange.route, exchange.client
+        assert route is not None and client is not None, "an admitted request has both"
+        most = MAX_FILE_BYTES if route.body is bytes else MAX_BODY_BYTES if route.body is not None else 0
+        body = await self._body(receive, most)
+        await self._answered(exchange, client.desk, self._asked(exchange, body))
+
+    async def _body(self, receive: Receive, most: int) -> bytes:
+        """Return the whole body; what comes unasked for is read and passed over, as long as it is short."""
+        parts, size = [], 0
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise refusal(400, "The request ended before its body did", "Send all of it")
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > max(most, MAX_QUERY_BYTES):
+                raise refusal(413, f"The body is larger than {max(most, MAX_QUERY_BYTES)} bytes", "Send less")
+            if not message.get("more_body", False):
+                return b"".join(parts) if most else b""
+
+    def _asked(self, exchange: _Exchange, body: bytes) -> Asked:
+        """Check parameters, headers and body, and return them as their types have them."""
+        route, headers = exchange.route, exchange.headers
+        assert route is not None
+        key = headers.get("idempotency-key")
+        if key is not None and not 1 <= len(key) <= 200:
+            raise refusal(400, "Idempotency-Key has no or more than 200 characters", "Send a shorter one")
+        return Asked(
+            exchange.path,
+            self._query(route, exchange.scope["query_string"]),
+            self._parsed(route, body, headers.get("content-type", "")),
+            _accepted(route, headers.get("accept", "")),
+            headers.get("if-match"),
+            key,
+        )
+
+    def _query(self, route: Route, query_string: bytes) -> Any:
+        if len(query_string) > MAX_QUERY_BYTES:
+            raise refusal(400, "There are too many parameters", "Send less")
+        if not query_string and route.query is Nothing:
+            return Nothing()
+        try:
+            pairs = parse_qsl(query_string.decode("ascii"), True, errors="strict", max_num_fields=200)
+        except (ValueError, UnicodeDecodeError):
+            raise refusal(400, "The parameters cannot be read", "Encode them as URLs have it, in UTF-8") from None
+        given: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in self._listed[route]:
+                given.setdefault(name, []).append(value)
+            elif name in given:
+                raise refusal(422, f"The parameter {name:.80} is given twice", "Give it once")
+            else:
+                given[name] = value
+        try:
+            return msgspec.convert(given, route.query, strict=False)
+        except msgspec.ValidationError as error:
+            raise refusal(422, f"A parameter is not what it should be: {error}", "See /openapi.json") from None
+
+    def _parsed(self, route: Route, body: bytes, media_type: str) -> Any:
+        if route.body is None or route.body is bytes:
+            return body
+        kind = media_type.partition(";")[0].strip().casefold()
+        if kind not in ("", JSON) and not kind.endswith("+json"):
+            raise refusal(415, "The body is of a type that is not read here", f"Send {JSON}")
+        if not body and not route.needs_body:
+            body = b"{}"
+        try:
+            return self._decoders[route].decode(body)
+        except msgspec.ValidationError as error:
+            raise refusal(422, f"The body is not what it should be: {error}", "See /openapi.json") from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise refusal(400, f"The body is not JSON: {error}", "Send an object as /openapi.json has it") from None
+        except RecursionError:
+            raise refusal(400, "The body is nested too deeply", "Send a flatter one") from None
+
+    async def _answered(self, exchange: _Exchange, desk: Desk, asked: Asked) -> None:
+        """Have a request answered, and send the answer."""
+        route = exchange.route
+        assert route is not None
+        try:
+            if route.quick:
+                reply = route.call(desk, asked)
+            else:
+                loop = asyncio.get_running_loop()
+                reply = await loop.run_in_executor(self._threads, route.call, desk, asked)
+        except WorldDBError as error:
+            raise problems.of_error(error, desk.session, conditional=asked.if_match is not None) from None
+        except RequestError:
+            raise
+        except Exception:
+            _LOG.exception("request %s failed", exchange.id)
+            raise refusal(500, "This is a fault of the server", "Tell its operator the id of the request") from None
+        await self._sent(exchange, reply)
+
+    async def _sent(self, exchange: _Exchange, reply: Reply) -> None:
+        if isinstance(reply.value, AsyncIterator):
+            await self._streamed(exchange, reply, reply.value)
+            return
+        if reply.media_type == LINES:
+            await self._streamed(exchange, reply, self._lines(reply.value))
+            return
+        body = reply.value if isinstance(reply.value, bytes) else msgspec.json.encode(reply.value)
+        headers = dict(reply.headers)
+        if reply.tag and reply.status == 200:
+            tag = f'"{reply.tag}.{blake2b(body, digest_size=_TAG_BYTES).hexdigest()}"'
+            headers["ETag"] = tag
+            known = exchange.headers.get("if-none-match", "")
+            if known and _matches(known, tag):
+                await exchange.answer(304, b"", reply.media_type, headers.items())
+                return
+        await exchange.answer(reply.status, body, reply.media_type, headers.items())
+
+    async def _streamed(self, exchange: _Exchange, reply: Reply, chunks: AsyncIterator[bytes]) -> None:
+        headers = [(b"content-type", reply.media_type.encode()), (b"cache-control", b"no-cache")]
+        headers += [(name.lower().encode(), value.encode()) for name, value in reply.headers.items()]
+        await exchange.send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        if exchange.scope["method"] != "HEAD":
+            async for chunk in chunks:
+                await exchange.send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await exchange.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _lines(self, lines: Iterator[Any]) -> AsyncIterator[bytes]:
+        """Yield objects as lines, many at once: they are read in a thread."""
+        encode = msgspec.json.Encoder().encode
+
+        def some() -> bytes:
+            part = bytearray()
+            for line in lines:
+                part += encode(line) + b"\n"
+                if len(part) >= _LINES_AT_ONCE:
+                    break
+            return bytes(part)
+
+        loop = asyncio.get_running_loop()
+        while part := await loop.run_in_executor(self._threads, some):
+            yield part
+
+
+def _lists(query: type[msgspec.Struct]) -> frozenset[str]:
+    """Return the parameters that may be given more than once."""
+    fields = msgspec.structs.fields(query)
+    return frozenset(each.encode_name for each in fields if _is_list(each.type))
+
+
+def _is_list(kind: Any) -> bool:
+    return get_origin(kind) is tuple or any(get_origin(each) is tuple for each in get_args(kind))
+
+
+def _accepted(route: Route, accept: str) -> str:
+    """Return the first type that is accepted, of those that a route produces."""
+    if not accept:
+        return route.produces[0]
+    wanted = [each.partition(";")[0].strip().casefold() for each in accept.split(",")]
+    for each in wanted:
+        for produced in route.produces:
+            if each in (produced, "*/*", f"{produced.partition('/')[0]}/*"):
+                return produced
+    told = f"It is {' or '.join(route.produces)}"
+    raise refusal(406, "The answer is of no type that Accept names", told)
+
+
+def _matches(known: str, tag: str) -> bool:
+    return known.strip() == "*" or tag in {each.strip().removeprefix("W/") for each in known.split(",")}

@@ -1,0 +1,125 @@
+"""A route: method, path, what it takes and answers, and who may ask. The table of them finds one for a request."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
+
+import msgspec
+
+from worlddb.tools.server.client_desk import Desk
+
+JSON: Final = "application/json"
+LINES: Final = "application/x-ndjson"
+BYTES: Final = "application/octet-stream"
+TEXT: Final = "text/plain"
+EVENTS: Final = "text/event-stream"
+
+
+class Nothing(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """No parameters."""
+
+
+class Asked(NamedTuple):
+    """A request as a handler sees it: checked, and of the types that its route names."""
+
+    path: Mapping[str, str]
+    query: Any
+    body: Any = None
+    accepts: str = JSON
+    if_match: str | None = None
+    idempotency_key: str | None = None
+
+
+class Reply(NamedTuple):
+    """An answer: a value for JSON, or bytes, or chunks of them.
+
+    ``tag`` is the hash of the world that it is of, from which its ETag is made.
+    """
+
+    value: Any
+    status: int = 200
+    tag: str = ""
+    media_type: str = JSON
+    headers: Mapping[str, str] = {}
+
+
+class Route(NamedTuple):
+    """What can be asked of the server.
+
+    ``right`` is what a key must include, ``""`` for what needs none. ``whole``: only for a key of the whole store.
+    ``quick``: it reads a few rows, and is answered without a thread. ``stream``: the answer goes on for as long as it
+    is read. ``body`` is bytes for what is taken as it comes.
+    """
+
+    method: str
+    path: str
+    name: str
+    call: Callable[[Desk, Asked], Reply]
+    summary: str
+    answer: Any = None
+    query: type[msgspec.Struct] = Nothing
+    body: Any = None
+    right: str = "read"
+    whole: bool = False
+    quick: bool = False
+    stream: bool = False
+    statuses: tuple[int, ...] = (200,)
+    produces: tuple[str, ...] = (JSON,)
+    needs_body: bool = True
+
+
+class _Node:
+    """A place in the tree of paths: the routes that end here by method, and the segments that follow."""
+
+    def __init__(self) -> None:
+        self.routes: dict[str, Route] = {}
+        self.named: dict[str, _Node] = {}
+        self.any: tuple[str, _Node] | None = None
+
+
+class Found(NamedTuple):
+    """The routes of a path by method, and the parameters that stand in it."""
+
+    routes: Mapping[str, Route]
+    path: dict[str, str]
+
+
+class Table:
+    """All routes. A segment ``{name}`` of a path stands for any one segment; one written out comes before it."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self.routes = tuple(routes)
+        self._top = _Node()
+        for route in self.routes:
+            node = self._top
+            for segment in route.path.split("/")[1:]:
+                if not segment.startswith("{"):
+                    node = node.named.setdefault(segment, _Node())
+                    continue
+                if node.any is None:
+                    node.any = segment[1:-1], _Node()
+                node = node.any[1]
+            assert route.method not in node.routes, f"two routes for {route.method} {route.path}"
+            node.routes[route.method] = route
+
+    def find(self, raw_path: bytes) -> Found | None:
+        """Return the routes of a path as it came over the wire; ``None`` if there is none.
+
+        Raises:
+            UnicodeDecodeError: a segment is not UTF-8.
+        """
+        segments = [unquote(segment, errors="strict") for segment in raw_path.decode("ascii").split("/")[1:]]
+        return next(_walked(self._top, segments, {}), None)
+
+
+def _walked(node: _Node, segments: list[str], path: dict[str, str]) -> Iterator[Found]:
+    if not segments:
+        if node.routes:
+            yield Found(node.routes, path)
+        return
+    first, *rest = segments
+    if first in node.named:
+        yield from _walked(node.named[first], rest, path)
+    if node.any is not None and first:
+        name, below = node.any
+        yield from _walked(below, rest, path | {name: first})

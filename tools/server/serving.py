@@ -1,0 +1,97 @@
+"""The whole server: REST and MCP on one port, in one process."""
+
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple, cast
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from worlddb import Database
+from worlddb.tools.mcp import access_keys, http_guards, http_server, listening
+from worlddb.tools.mcp.tenants import Offer, Tenants
+from worlddb.tools.server import memory_routes, problems, request_log, store_routes, world_routes
+from worlddb.tools.server.gate import Gate, KeyGate, OpenGate
+from worlddb.tools.server.rest import Rest, Served
+from worlddb.tools.server.route import Route
+
+DEFAULT_HOST: Final = "127.0.0.1"
+DEFAULT_PORT: Final = 8767
+SWITCH_SECONDS: Final = 0.001
+"""How long a thread may hold the interpreter while the loop waits for it."""
+ROUTES: Final[tuple[Route, ...]] = (
+    *world_routes.ROUTES,
+    *memory_routes.ROUTES,
+    *store_routes.ROUTES,
+)
+"""All that can be asked; who adds a capability adds its routes here."""
+
+
+class Application:
+    """Passes what is for MCP to MCP, and the rest to REST, each behind its guards."""
+
+    def __init__(self, rest: ASGIApp, mcp: ASGIApp) -> None:
+        self._rest, self._mcp = rest, mcp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; the lifespan of the server is that of MCP's sessions."""
+        is_mcp = scope["type"] == "lifespan" or scope["path"] == listening.PATH
+        await (self._mcp if is_mcp else self._rest)(scope, receive, send)
+
+
+class Access(NamedTuple):
+    """Who may send requests, and how many; as :class:`worlddb.tools.mcp.http_server.AccessRules`."""
+
+    keys: access_keys.KeyFile | None
+    hosts: Sequence[str] = ()
+    origins: Sequence[str] = ()
+    per_second: float = access_keys.PER_SECOND
+    proxies: Sequence[str] = ()
+
+
+def gate_of(db: Database, access: Access) -> Gate:
+    """Return the gate of a server: that of its keys, or an open one."""
+    if access.keys is None:
+        return OpenGate(db.author, access.per_second)
+    return KeyGate(access.keys, db.head().store_id, access.per_second)
+
+
+def guarded(rest: ASGIApp, at: listening.Address, access: Access) -> ASGIApp:
+    """Return REST behind its guards: names and origins first, then headers, then the time of bodies."""
+    own = listening.names_of(at)
+    hosts, origins = [*own, *access.hosts], [*(f"http://{name}" for name in own), *access.origins]
+    refuse = problems.guard_response
+    timed = http_guards.BodyTimeout(rest, refuse)
+    return http_guards.HostCheck(http_guards.SingleHeaders(timed, refuse), hosts, origins, refuse)
+
+
+def serve(db: Database, listener: socket.socket, access: Access, ready: Callable[[], None]) -> None:
+    """Serve until SIGINT or SIGTERM, which lets running requests finish; ``ready`` is called when requests may come."""
+    request_log.log_to(sys.stderr)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    rest = Rest(Served(db, gate_of(db, access), ROUTES))
+    rules = http_server.AccessRules(*access)
+    mcp = http_server.application(Tenants(db, Offer(), access.keys, access.per_second), listener, rules)
+    crowd = http_server.Crowd(http_server.open_connections())
+    config = uvicorn.Config(
+        cast(Any, Application(guarded(rest, listening.bound(listener), access), mcp)),
+        http=cast(Any, partial(http_server.Connection, crowd=crowd)),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(access.proxies),
+        forwarded_allow_ips=list(access.proxies),
+        backlog=http_server.ACCEPTED_AT_ONCE,
+        timeout_keep_alive=http_server.IDLE_SECONDS,
+        timeout_graceful_shutdown=http_server.FAREWELL_SECONDS,
+    )
+    server = http_server.QuietServer(config)
+    ready()
+    try:
+        server.run(sockets=[listener])
+    finally:
+        rest.close()

@@ -1,0 +1,54 @@
+"""Records as JSON: times as ISO 8601, spans as ``from`` and ``to``, and no commit numbers for a key of one world."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+import worlddb
+
+_TIMES: Final = frozenset(
+    ("ingested_at", "since", "expires_at", "ingested", "valid_from", "valid_to", "at", "t_create")
+)
+_COMMITS: Final = frozenset(("seq", "decided", "set_by"))
+
+
+def time(micros: int) -> str | None:
+    """Format a time; None for an open end."""
+    text = worlddb.format_time(micros)
+    return None if text in ("forever", "always") else text
+
+
+def shown(value: Any, *, commits: bool) -> Any:
+    """Return a record, or a tuple of them, as JSON has it; with ``commits`` also the numbers of commits."""
+    if isinstance(value, worlddb.Valid):
+        return {"from": time(value.start), "to": time(value.end)}
+    if isinstance(value, msgspec.Struct):
+        names = value.__struct_fields__
+        return {name: _field(name, getattr(value, name), commits) for name in names}
+    if isinstance(value, tuple | list):
+        return [shown(each, commits=commits) for each in value]
+    return value
+
+
+def _field(name: str, value: Any, commits: bool) -> Any:
+    if type(value) is int:
+        if name in _TIMES:
+            return time(value)
+        return None if name in _COMMITS and not commits else value
+    if value is None or type(value) is str or isinstance(value, Mapping):
+        return value
+    return shown(value, commits=commits)
+
+
+def proposal(found: worlddb.Proposal, *, commits: bool) -> dict[str, Any]:
+    """Return a proposal as JSON has it, with its reason in words."""
+    told: dict[str, Any] = shown(found, commits=commits)
+    return told | {"decided": told["decided"] or None, "because": found.because}
+
+
+def entry(found: worlddb.Entry, *, commits: bool) -> dict[str, Any]:
+    """Return an event of the log as JSON has it; its own fields only where commits have numbers."""
+    data = {name: _field(name, value, commits) for name, value in found.data.items()} if commits else {}
+    told: dict[str, Any] = shown(found, commits=commits)
+    return told | {"data": data}

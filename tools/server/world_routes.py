@@ -1,0 +1,409 @@
+"""Routes of worlds and edges: what they are, hold, say and said."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from worlddb import View, World
+from worlddb.client import wire_records as wire
+from worlddb.tools.server import request_types as types
+from worlddb.tools.server.client_desk import Desk
+from worlddb.tools.server.problems import refusal
+from worlddb.tools.server.route import LINES, Asked, Reply, Route
+
+WORLD = "/v1/worlds/{world}"
+
+
+def _precondition(desk: Desk, asked: Asked, view: View, ref: str) -> tuple[View, str] | None:
+    """Return what a write rests on, if it says so, and that is still so."""
+    if asked.if_match is None:
+        return None
+    tag = view.hash(ref)
+    given = {each.strip().removeprefix("W/").strip('"').partition(".")[0] for each in asked.if_match.split(",")}
+    if "*" not in given and tag not in given:
+        raise refusal(412, "The world has another hash by now", "Read it again, and send its new ETag")
+    return view, ref
+
+
+def _answer(desk: Desk, receipt: Any, status: int = 200, *, location: bool = False) -> Reply:
+    told = desk.receipt(receipt)
+    headers = {"Location": f"/v1/worlds/{told['refs'][0]}"} if location and told["refs"] else {}
+    return Reply(told, status, headers=headers)
+
+
+def list_worlds(desk: Desk, asked: Asked) -> Reply:
+    """The worlds that are seen, in log order."""
+    return _listed(desk, asked, None)
+
+
+def _listed(desk: Desk, asked: Asked, within: str | None) -> Reply:
+    query: types.FindWorlds = asked.query
+    resumed = desk.resumed(query.cursor, query)
+    view = resumed.view
+    ref = None if within is None else desk.ref(view, within)
+    found = view.find(
+        name=query.name,
+        type=query.type,
+        label=query.label or None,
+        world=ref,
+        limit=resumed.offset + query.limit + 1,
+        include_superseded=query.include_superseded,
+        include_expired=query.include_expired,
+        include_deprecated=query.include_deprecated,
+    )
+    page, cursor = resumed.page(found, query.limit)
+    told = {"worlds": desk.shown(page), "moment": desk.moment(view), "next_cursor": cursor}
+    return Reply(told, tag=view.hash(ref))
+
+
+def create_world(desk: Desk, asked: Asked) -> Reply:
+    """Make a world."""
+    return _made(desk, asked, asked.body.world)
+
+
+def _made(desk: Desk, asked: Asked, within: str | None) -> Reply:
+    body: types.NewWorld = asked.body
+    view = desk.session.view()
+    home = desk.home() if within is None else desk.ref(view, within)
+    named: dict[str, Any] = {} if home is None else {"world": home}
+    if body.key is not None and desk.home() is not None:
+        named["key_within"] = desk.home()
+
+    def write(target: Any, **key: Any) -> Any:
+        return target.create(
+            body.type,
+            body.name,
+            content=body.content,
+            aliases=body.aliases,
+            key=body.key,
+            valid_from=body.valid_from,
+            valid_to=body.valid_to,
+            source=body.source,
+            properties=body.properties,
+            why=body.why,
+            resolve={"none": False}.get(body.resolve, body.resolve),
+            revive=body.revive,
+            anew=body.anew,
+            expires_at=body.expires_at,
+            labels=body.labels,
+            pinned=body.pinned,
+            **named,
+            **key,
+        )
+
+    rests_on = _precondition(desk, asked, view, home) if home is not None else None
+    receipt = desk.written(write, key=asked.idempotency_key, rests_on=rests_on)
+    return _answer(desk, receipt, 201 if receipt.events else 200, location=True)
+
+
+def get_world(desk: Desk, asked: Asked) -> Reply:
+    """A world, as a view sees it."""
+    view = desk.view(asked.query)
+    found: World = desk.world(view, asked.path["world"])
+    return Reply(desk.shown(found), tag=view.hash(found.ref))
+
+
+def claim_world(desk: Desk, asked: Asked) -> Reply:
+    """Make sure that there is a world of a name; it is made if there is none."""
+    ref = desk.claimed(asked.path["world"])
+    view = desk.session.view()
+    return Reply(desk.shown(desk.world(view, ref)), tag=view.hash(ref))
+
+
+def revise_world(desk: Desk, asked: Asked) -> Reply:
+    """Give a world a new version."""
+    body: types.Revision = asked.body
+    view = desk.session.view()
+    ref = desk.ref(view, asked.path["world"])
+
+    def write(target: Any, **key: Any) -> Any:
+        return target.revise(
+            ref,
+            type=body.type,
+            name=body.name,
+            content=body.content,
+            valid_from=body.valid_from,
+            valid_to=body.valid_to,
+            replace_later=body.replace_later,
+            source=body.source,
+            properties=body.properties,
+            why=body.why,
+            **key,
+        )
+
+    rests_on = _precondition(desk, asked, view, ref)
+    return _answer(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+
+
+def retire_world(desk: Desk, asked: Asked) -> Reply:
+    """Say that a world holds no more. Nothing is deleted."""
+    query: types.Ending = asked.query
+    view = desk.session.view()
+    ref = desk.ref(view, asked.path["world"])
+
+    def write(target: Any, **key: Any) -> Any:
+        ends = {"valid_from": query.valid_from, "valid_to": query.valid_to, "members": query.members}
+        return target.retire(ref, why=query.why, **ends, **key)
+
+    rests_on = _precondition(desk, asked, view, ref)
+    return _answer(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+
+
+def reassert_world(desk: Desk, asked: Asked) -> Reply:
+    """Resume a world that had ended."""
+    body: types.Resumption = asked.body
+    view = desk.session.view()
+    ref = desk.ref(view, asked.path["world"])
+
+    def write(target: Any, **key: Any) -> Any:
+        window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
+        return target.reassert(ref, content=body.content, why=body.why, **window, **key)
+
+    rests_on = _precondition(desk, asked, view, ref)
+    return _answer(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+
+
+def move_world(desk: Desk, asked: Asked) -> Reply:
+    """Move a world into another one."""
+    body: types.Removal = asked.body
+    view = desk.session.view()
+    ref, to = desk.ref(view, asked.path["world"]), desk.ref(view, body.to)
+    out_of = None if body.out_of is None else desk.ref(view, body.out_of)
+    rests_on = _precondition(desk, asked, view, ref)
+
+    def write(target: Any, **key: Any) -> Any:
+        window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
+        return target.move(ref, to, out_of=out_of, why=body.why, **window, **key)
+
+    return _answer(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+
+
+def add_aliases(desk: Desk, asked: Asked) -> Reply:
+    """Give a world further names."""
+    ref = desk.ref(desk.session.view(), asked.path["world"])
+
+    def write(target: Any, **key: Any) -> Any:
+        return target.alias(ref, *asked.body.aliases, why=asked.body.why, **key)
+
+    return _answer(desk, desk.written(write, key=asked.idempotency_key))
+
+
+def list_members(desk: Desk, asked: Asked) -> Reply:
+    """What a world contains, at any depth, in log order."""
+    return _listed(desk, asked, asked.path["world"])
+
+
+def add_member(desk: Desk, asked: Asked) -> Reply:
+    """Make a world inside another one, which is made too if there is none of that name; or move one there."""
+    body: types.NewMember = asked.body
+    home = desk.claimed(asked.path["world"])
+    if body.ref is None:
+        return _made(desk, asked, home)
+    ref = desk.ref(desk.session.view(), body.ref)
+    window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
+
+    def write(target: Any, **key: Any) -> Any:
+        return target.move(ref, home, why=body.why, **window, **key)
+
+    return _answer(desk, desk.written(write, key=asked.idempotency_key))
+
+
+def list_edges(desk: Desk, asked: Asked) -> Reply:
+    """The edges of a world, in log order."""
+    query: types.ListEdges = asked.query
+    resumed = desk.resumed(query.cursor, query)
+    view = resumed.view
+    ref = desk.ref(view, asked.path["world"])
+    how: Any = {"type": query.type, "direction": query.direction, "include_superseded": query.include_superseded}
+    page, cursor = resumed.page(view.edges(ref, **how), query.limit)
+    told = {"edges": desk.shown(page), "moment": desk.moment(view), "next_cursor": cursor}
+    return Reply(told, tag=view.hash(ref))
+
+
+def link(desk: Desk, asked: Asked) -> Reply:
+    """Write an edge. An identity is staged, not written."""
+    body: types.NewEdge = asked.body
+    view = desk.session.view()
+    source, target = desk.refs(view, (body.source, body.target))
+    key_within: dict[str, Any] = {} if body.key is None or desk.home() is None else {"key_within": desk.home()}
+
+    def write(to: Any, **key: Any) -> Any:
+        window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
+        how = {"properties": body.properties, "why": body.why, "key": body.key}
+        return to.link(source, body.type, target, **how, **window, **key_within, **key)
+
+    receipt = desk.written(write, key=asked.idempotency_key)
+    return _answer(desk, receipt, 201 if receipt.events else 200)
+
+
+def get_edge(desk: Desk, asked: Asked) -> Reply:
+    """An edge."""
+    return Reply(desk.shown(desk.view(asked.query).edge(asked.path["edge"])))
+
+
+def unlink(desk: Desk, asked: Asked) -> Reply:
+    """Retract an edge: views of earlier commits still see it."""
+    ref = desk.session.view().edge(asked.path["edge"]).ref
+
+    def write(target: Any, **key: Any) -> Any:
+        return target.unlink(ref, why=asked.query.why, **key)
+
+    return _answer(desk, desk.written(write, key=asked.idempotency_key))
+
+
+def history(desk: Desk, asked: Asked) -> Reply:
+    """Every version of a world, oldest first."""
+    view = desk.view(asked.query)
+    ref = desk.ref(view, asked.path["world"])
+    told = {"versions": desk.shown(view.history(ref)), "moment": desk.moment(view)}
+    return Reply(told, tag=view.hash(ref))
+
+
+def timeline(desk: Desk, asked: Asked) -> Reply:
+    """What was learned about when a world is valid, step by step."""
+    view = desk.view(asked.query)
+    ref = desk.ref(view, asked.path["world"])
+    told = {"steps": desk.shown(view.timeline(ref)), "moment": desk.moment(view)}
+    return Reply(told, tag=view.hash(ref))
+
+
+def download(desk: Desk, asked: Asked) -> Reply:
+    """A world and all inside it as lines of JSON."""
+    query: types.AtCommit = asked.query
+    view = desk.db.view(ingested=query.ingested, seq=query.seq)
+    ref = desk.ref(view, asked.path["world"])
+    lines: Iterator[dict[str, Any]] = desk.db.export_lines(ref, seq=view.seq)
+    return Reply(lines, tag=view.hash(ref), media_type=LINES)
+
+
+ROUTES = (
+    Route("GET", "/v1/worlds", "list_worlds", list_worlds, "List worlds.", wire.Worlds, types.FindWorlds),
+    Route(
+        "POST",
+        "/v1/worlds",
+        "create_world",
+        create_world,
+        "Make a world.",
+        wire.Receipt,
+        body=types.NewWorld,
+        right="write",
+        statuses=(201, 200),
+    ),
+    Route("GET", WORLD, "get_world", get_world, "Read a world.", wire.World, types.AsOf, quick=True),
+    Route("PUT", WORLD, "claim_world", claim_world, "Make sure that a world is there.", wire.World, right="write"),
+    Route(
+        "PATCH",
+        WORLD,
+        "revise_world",
+        revise_world,
+        "Give a world a new version.",
+        wire.Receipt,
+        body=types.Revision,
+        right="write",
+    ),
+    Route(
+        "DELETE",
+        WORLD,
+        "retire_world",
+        retire_world,
+        "Say that a world holds no more.",
+        wire.Receipt,
+        types.Ending,
+        right="write",
+    ),
+    Route(
+        "POST",
+        f"{WORLD}/reassert",
+        "reassert_world",
+        reassert_world,
+        "Resume a world that had ended.",
+        wire.Receipt,
+        body=types.Resumption,
+        right="write",
+        needs_body=False,
+    ),
+    Route(
+        "POST",
+        f"{WORLD}/move",
+        "move_world",
+        move_world,
+        "Move a world into another one.",
+        wire.Receipt,
+        body=types.Removal,
+        right="write",
+    ),
+    Route(
+        "POST",
+        f"{WORLD}/aliases",
+        "add_aliases",
+        add_aliases,
+        "Give a world further names.",
+        wire.Receipt,
+        body=types.Names,
+        right="write",
+    ),
+    Route(
+        "GET",
+        f"{WORLD}/members",
+        "list_members",
+        list_members,
+        "List what a world contains.",
+        wire.Worlds,
+        types.FindWorlds,
+    ),
+    Route(
+        "POST",
+        f"{WORLD}/members",
+        "add_member",
+        add_member,
+        "Make a world inside another one, or move one there.",
+        wire.Receipt,
+        body=types.NewMember,
+        right="write",
+        statuses=(201, 200),
+    ),
+    Route("GET", f"{WORLD}/edges", "list_edges", list_edges, "List the edges of a world.", wire.Edges, types.ListEdges),
+    Route("GET", f"{WORLD}/history", "history", history, "Read every version of a world.", wire.Versions, types.AsOf),
+    Route(
+        "GET",
+        f"{WORLD}/timeline",
+        "timeline",
+        timeline,
+        "Read what was learned about when a world is valid.",
+        wire.Steps,
+        types.AsOf,
+    ),
+    Route(
+        "GET",
+        f"{WORLD}/download",
+        "download",
+        download,
+        "Read a world and all inside it as lines of JSON.",
+        None,
+        types.AtCommit,
+        whole=True,
+        stream=True,
+        produces=(LINES,),
+    ),
+    Route(
+        "POST",
+        "/v1/edges",
+        "link",
+        link,
+        "Write an edge.",
+        wire.Receipt,
+        body=types.NewEdge,
+        right="write",
+        statuses=(201, 200),
+    ),
+    Route("GET", "/v1/edges/{edge}", "get_edge", get_edge, "Read an edge.", wire.Edge, types.AsOf, quick=True),
+    Route(
+        "DELETE",
+        "/v1/edges/{edge}",
+        "unlink",
+        unlink,
+        "Retract an edge.",
+        wire.Receipt,
+        types.Reason,
+        right="write",
+    ),
+)

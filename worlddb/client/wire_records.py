@@ -1,0 +1,443 @@
+"""What goes over the wire, as types: the server's page and its answers come from them, and the client reads with them.
+
+Field by field they are the records of reads (:mod:`worlddb.query.records`), in JSON: times are ISO 8601 in UTC or null
+for an open end, references are full. ``seq`` is null for a key of one world, which is told no commit numbers: they
+would say how much others write.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+
+Time = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
+"""A moment: ISO 8601 in UTC."""
+Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of what is answered. A later server may say more, which an older client passes over."""
+
+
+class Period(_Record, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
+    """A validity, half-open; ``to`` is null for an open end."""
+
+    start: Time | None
+    end: Time | None
+
+
+class Erasure(_Record, frozen=True, kw_only=True):
+    """The erasure of a text: its commit, time, author and reason."""
+
+    seq: int | None
+    ingested_at: Time
+    author: str
+    reason: str
+    listed: bool
+
+
+class Basis(_Record, frozen=True, kw_only=True):
+    """A world that another one rests on, and who said it."""
+
+    ref: str
+    version: str
+    type: str
+    name: str
+    steps: int
+    seq: int | None
+    ingested_at: Time
+    author: str
+    source: dict[str, Any]
+    trust: str | None
+    erased: bool
+
+
+class Stale(_Record, frozen=True, kw_only=True):
+    """A reason why a world may hold no more."""
+
+    ref: str
+    version: str
+    why: str
+    since: Time | None
+    seq: int | None
+    ingested_at: Time
+    by: str
+    path: tuple[str, ...]
+
+
+class Restatement(_Record, frozen=True, kw_only=True):
+    """Somebody said again what a version says."""
+
+    number: int
+    seq: int | None
+    ingested_at: Time
+    author: str
+    source: dict[str, Any]
+    why: str
+
+
+class _Text(_Record, frozen=True, kw_only=True):
+    """What a world, a version and a hit have in common."""
+
+    version: str
+    type: str
+    name: str
+    content: str
+    valid: Period
+    seq: int | None
+    ingested_at: Time
+    author: str
+    source: dict[str, Any]
+    stale: tuple[Stale, ...]
+    restated: tuple[Restatement, ...]
+    properties: dict[str, Any]
+
+
+class World(_Text, frozen=True, kw_only=True):
+    """A world as a view sees it."""
+
+    ref: str
+    number: int
+    aliases: tuple[str, ...]
+    why: str
+    closed: bool
+    ended: bool
+    erased: bool
+    erasure: Erasure | None
+    conflicts: tuple[str, ...]
+    rests_on: tuple[Basis, ...]
+    rests_on_more: bool
+    trust: str | None
+    expires_at: Time | None
+    pinned: bool
+    labels: tuple[str, ...]
+    in_ended: str
+    deprecated: bool
+    tags: dict[str, int]
+
+
+class Version(_Text, frozen=True, kw_only=True):
+    """One version in the history of a world."""
+
+    number: int
+    why: str
+    erased: bool
+    erasure: Erasure | None
+    spans: tuple[Period, ...]
+    start: str
+
+
+class Learned(_Record, frozen=True, kw_only=True):
+    """One step of what was known about when a version is valid."""
+
+    number: int
+    change: str
+    valid: Period
+    seq: int | None
+    ingested_at: Time
+    author: str
+    why: str
+    spans: tuple[Period, ...]
+    late: bool
+    ref: str
+
+
+class Edge(_Record, frozen=True, kw_only=True):
+    """An edge as a view sees it."""
+
+    ref: str
+    type: str
+    source: str
+    source_version: int
+    target: str
+    target_version: int
+    home: str
+    valid: Period
+    closed: bool
+    seq: int | None
+    properties: dict[str, Any]
+    why: str
+    spans: tuple[Period, ...]
+
+
+class Hit(_Text, frozen=True, kw_only=True):
+    """A world that a recall found, with its scores and the reason in words."""
+
+    ref: str
+    score: float
+    lanes: dict[str, int]
+    reason: str
+    world: str
+    conflicts: tuple[str, ...]
+    scores: dict[str, float]
+    others: tuple[Version, ...]
+    others_left: int
+    rests_on: tuple[Basis, ...]
+    rests_on_more: bool
+    trust: str | None
+    in_ended: str
+    expires_at: Time | None
+    pinned: bool
+    labels: tuple[str, ...]
+    confidence: float | None
+
+
+class Moment(_Record, frozen=True, kw_only=True):
+    """The moment of an answer, on both axes."""
+
+    seq: int | None
+    valid: Time
+
+
+class Recalled(_Record, frozen=True, kw_only=True):
+    """The hits of a recall, best first."""
+
+    hits: tuple[Hit, ...]
+    exact: bool
+    lanes: tuple[str, ...]
+    notes: tuple[str, ...]
+    confidence: float | None
+    moment: Moment
+
+
+class Near(_Record, frozen=True, kw_only=True):
+    """A statement that a new one may repeat, replace or contradict."""
+
+    ref: str
+    text: str
+    likeness: float
+    relation: str
+    reason: str
+    valid: Period
+    about: tuple[str, ...]
+    is_later: bool
+    is_repeated: bool
+    is_of_one: bool
+
+
+class Proposal(_Record, frozen=True, kw_only=True):
+    """A staged identity: ``source`` may be ``target``, and ``because`` says why."""
+
+    ref: str
+    status: str
+    source: str
+    source_name: str
+    target: str
+    target_name: str
+    evidence: dict[str, Any]
+    why: str
+    seq: int | None
+    decided: int | None
+    because: str
+
+
+class Conflict(_Record, frozen=True, kw_only=True):
+    """Two worlds that contradict each other while both hold."""
+
+    first: World
+    second: World
+
+
+class Entry(_Record, frozen=True, kw_only=True):
+    """One event of the log, as a person reads it."""
+
+    seq: int | None
+    index: int
+    ingested_at: Time
+    author: str
+    event: str
+    refs: tuple[str, ...]
+    name: str
+    text: str
+    why: str
+    data: dict[str, Any]
+
+
+class Note(_Record, frozen=True, kw_only=True):
+    """What else a caller should know of a write."""
+
+    code: str
+    refs: tuple[str, ...]
+    text: str
+
+
+class Loss(_Record, frozen=True, kw_only=True):
+    """A span of valid time that a version holds no longer."""
+
+    ref: str
+    version: int
+    valid: Period
+
+
+class Receipt(_Record, frozen=True, kw_only=True):
+    """What a write did. ``outcome`` is ``committed``, ``staged`` or ``unchanged``; what is refused is a problem."""
+
+    outcome: str
+    refs: tuple[str, ...]
+    seq: int | None
+    ingested_at: Time
+    root: Hash | None
+    events: int
+    proposals: tuple[str, ...]
+    notes: tuple[Note, ...]
+    lost: tuple[Loss, ...]
+
+    @property
+    def ref(self) -> str:
+        """The first reference."""
+        return self.refs[0]
+
+
+class Remembered(_Record, frozen=True, kw_only=True):
+    """The receipt of a memory, and the statements that it may repeat, replace or contradict."""
+
+    receipt: Receipt
+    near: tuple[Near, ...]
+
+
+class Worlds(_Record, frozen=True, kw_only=True):
+    """A page of worlds; ``next_cursor`` is null on the last."""
+
+    worlds: tuple[World, ...]
+    moment: Moment
+    next_cursor: str | None
+
+
+class Versions(_Record, frozen=True, kw_only=True):
+    """The versions of a world, oldest first."""
+
+    versions: tuple[Version, ...]
+    moment: Moment
+
+
+class Steps(_Record, frozen=True, kw_only=True):
+    """What was learned about when a world is valid, in log order."""
+
+    steps: tuple[Learned, ...]
+    moment: Moment
+
+
+class Edges(_Record, frozen=True, kw_only=True):
+    """A page of edges."""
+
+    edges: tuple[Edge, ...]
+    moment: Moment
+    next_cursor: str | None
+
+
+class Proposals(_Record, frozen=True, kw_only=True):
+    """A page of staged identities."""
+
+    proposals: tuple[Proposal, ...]
+    next_cursor: str | None
+
+
+class Conflicts(_Record, frozen=True, kw_only=True):
+    """A page of contradictions."""
+
+    conflicts: tuple[Conflict, ...]
+    next_cursor: str | None
+
+
+class Entries(_Record, frozen=True, kw_only=True):
+    """A page of the log."""
+
+    entries: tuple[Entry, ...]
+    next_cursor: str | None
+
+
+class Context(_Record, frozen=True, kw_only=True):
+    """What is known for a question, as a text for a prompt."""
+
+    text: str
+    moment: Moment
+
+
+class Head(_Record, frozen=True, kw_only=True):
+    """The state of a store: its last commit, and the hashes that cover it."""
+
+    seq: int
+    chain: Hash
+    root: Hash
+    ingested_at: Time
+    store_id: str
+    tree: Hash
+    supposes: str
+
+
+class Proof(_Record, frozen=True, kw_only=True):
+    """A proof as text, for ``worlddb check-proof``."""
+
+    proof: str
+
+
+class Step(_Record, frozen=True, kw_only=True):
+    """How far a job is."""
+
+    done: int
+    total: int
+
+
+class Job(_Record, frozen=True, kw_only=True):
+    """Work that outlasts a request. ``status`` is ``running``, ``done`` or ``failed``, ``file`` where its file lies."""
+
+    id: str
+    kind: str
+    status: str
+    progress: Step
+    result: dict[str, Any] | None
+    problem: "Problem | None"
+    file: str | None
+
+
+class Jobs(_Record, frozen=True, kw_only=True):
+    """The jobs of a key, newest first."""
+
+    jobs: tuple[Job, ...]
+
+
+class Reach(_Record, frozen=True, kw_only=True):
+    """What an erasure would reach: how many texts, and of which worlds."""
+
+    worlds: tuple[str, ...]
+    texts: int
+
+
+class Health(_Record, frozen=True, kw_only=True):
+    """That the server answers, and which release it is."""
+
+    status: str
+    version: str
+
+
+class Key(_Record, frozen=True, kw_only=True):
+    """A key: its name, the world that it opens (null: the whole store) and its right."""
+
+    name: str
+    world: str | None
+    right: str
+    user: str | None = None
+
+
+class Keys(_Record, frozen=True, kw_only=True):
+    """The keys of a store, without their secrets."""
+
+    keys: tuple[Key, ...]
+
+
+class NewKey(Key, frozen=True, kw_only=True):
+    """A key that was made just now, with its secret, which is shown this once."""
+
+    key: str
+
+
+class Problem(_Record, frozen=True, kw_only=True):
+    """An error, by RFC 9457. ``code`` is stable; ``remedy`` says what to do next, ``reason`` why it was refused."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    remedy: str = ""
+    reason: str | None = None
+    request_id: str | None = None
