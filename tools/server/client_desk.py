@@ -11,6 +11,7 @@ from worlddb.memory_scopes import notes_inside
 from worlddb.tools.mcp.session import ResumedView, Session
 from worlddb.tools.server import wire_values
 from worlddb.tools.server.gate import Grant
+from worlddb.tools.server.jobs import Jobs, Workshop
 
 CLAIMED_TYPE: Final = "World"
 """The type of a world that its first write makes."""
@@ -40,8 +41,9 @@ class Desk:
     world can neither read nor name anything outside.
     """
 
-    def __init__(self, db: worlddb.Database, grant: Grant) -> None:
+    def __init__(self, db: worlddb.Database, grant: Grant, workshop: Workshop) -> None:
         self.grant = grant
+        self.jobs = Jobs(workshop)
         self.db = db.signed(grant.name)
         self.session = Session(self.db, grant.world, secret=grant.secret, user=grant.user)
 

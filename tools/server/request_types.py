@@ -293,6 +293,7 @@ class Erasing(Body, frozen=True, kw_only=True):
     """What is erased with a world, and for which reason."""
 
     reason: Annotated[str, Meta(min_length=1, max_length=2_000)]
+    plan: Annotated[bool, Meta(description="Erase nothing: say what it would reach.")] = False
     turns: bool = False
     everywhere: bool = False
     forbid: bool = False
@@ -322,12 +323,3 @@ class Importing(Query, frozen=True, kw_only=True):
     into: Ref | None = None
     why: Short = ""
     allow_outside: bool = False
-
-
-class NewKeyAsked(Body, frozen=True, kw_only=True):
-    """A key to make, for one world or (``world`` null) for the whole store."""
-
-    name: Short
-    world: Ref | None = None
-    right: Literal["read", "write"] = "read"
-    user: Short | None = None

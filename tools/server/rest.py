@@ -19,6 +19,7 @@ from worlddb.tools.mcp import access_keys, http_guards
 from worlddb.tools.server import interface_page, problems, request_metrics
 from worlddb.tools.server.client_desk import Desk
 from worlddb.tools.server.gate import Gate, Grant
+from worlddb.tools.server.jobs import Workshop
 from worlddb.tools.server.problems import RequestError, refusal
 from worlddb.tools.server.request_log import REQUESTS
 from worlddb.tools.server.route import JSON, LINES, TEXT, Asked, Nothing, Reply, Route, Table
@@ -120,13 +121,19 @@ class Rest:
         }
         self._threads = ThreadPoolExecutor(THREADS, "worlddb-request")
         self._clients: dict[Grant, Client] = {}
-        self._nobody = Desk(served.db, _NOBODY._replace(name=served.db.author))
+        self._workshop = Workshop()
+        self._nobody = Desk(served.db, _NOBODY._replace(name=served.db.author), self._workshop)
         self._started = SystemEntropy().bytes(4).hex()
         self._count = 0
         self._interface = b""
 
+    def end_streams(self) -> None:
+        """End streams and jobs, which would go on for as long as they are read, or for hours."""
+        self._workshop.stopping.set()
+
     def close(self) -> None:
         """Wait for the calls that run."""
+        self._workshop.close()
         self._threads.shutdown()
 
     # -- what the application answers itself
@@ -211,15 +218,16 @@ class Rest:
 
     async def _client(self, exchange: _Exchange) -> Client:
         """Return who asks."""
-        kind, _, token = exchange.headers.get("authorization", "").partition(" ")
-        grant = self._gate.authenticate(token.strip() if kind.casefold() == "bearer" else None)
+        grant = self._gate.authenticate(_token(exchange))
         if grant is None:
             told = "Send a key that opens something: Authorization: Bearer KEY"
             raise refusal(401, "No key was sent, or one that opens nothing", told, WWW_Authenticate="Bearer")
         client = self._clients.pop(grant, None)
         if client is None:
             try:
-                desk = await asyncio.get_running_loop().run_in_executor(self._threads, Desk, self._db, grant)
+                desk = await asyncio.get_running_loop().run_in_executor(
+                    self._threads, Desk, self._db, grant, self._workshop
+                )
             except UnknownReference:
                 raise refusal(401, "The world of this key is not there", "Use another key") from None
             client = Client(desk, self._gate.per_second, self._serve)
@@ -349,8 +357,16 @@ class Rest:
         await exchange.send({"type": "http.response.start", "status": reply.status, "headers": headers})
         if exchange.scope["method"] != "HEAD":
             async for chunk in chunks:
-                await exchange.send({"type": "http.response.body", "body": chunk, "more_body": True})
+                if self._has_ended(exchange):
+                    break
+                if chunk:
+                    await exchange.send({"type": "http.response.body", "body": chunk, "more_body": True})
         await exchange.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _has_ended(self, exchange: _Exchange) -> bool:
+        """Return whether the key of a stream opens something else by now, or nothing."""
+        client = exchange.client
+        return client is not None and self._gate.authenticate(_token(exchange)) != client.desk.grant
 
     async def _lines(self, lines: Iterator[Any]) -> AsyncIterator[bytes]:
         """Yield objects as lines, many at once: they are read in a thread."""
@@ -367,6 +383,11 @@ class Rest:
         loop = asyncio.get_running_loop()
         while part := await loop.run_in_executor(self._threads, some):
             yield part
+
+
+def _token(exchange: _Exchange) -> str | None:
+    kind, _, token = exchange.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.casefold() == "bearer" else None
 
 
 def _lists(query: type[msgspec.Struct]) -> frozenset[str]:

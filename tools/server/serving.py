@@ -4,6 +4,7 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import FrameType
 from typing import Any, Final, NamedTuple, cast
 
 import uvicorn
@@ -12,7 +13,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from worlddb import Database
 from worlddb.tools.mcp import access_keys, http_guards, http_server, listening
 from worlddb.tools.mcp.tenants import Offer, Tenants
-from worlddb.tools.server import memory_routes, problems, request_log, store_routes, world_routes
+from worlddb.tools.server import (
+    event_stream,
+    job_routes,
+    memory_routes,
+    problems,
+    request_log,
+    store_routes,
+    world_routes,
+)
 from worlddb.tools.server.gate import Gate, KeyGate, OpenGate
 from worlddb.tools.server.rest import Rest, Served
 from worlddb.tools.server.route import Route
@@ -25,6 +34,8 @@ ROUTES: Final[tuple[Route, ...]] = (
     *world_routes.ROUTES,
     *memory_routes.ROUTES,
     *store_routes.ROUTES,
+    *job_routes.ROUTES,
+    *event_stream.ROUTES,
 )
 """All that can be asked; who adds a capability adds its routes here."""
 
@@ -39,6 +50,17 @@ class Application:
         """Pass a request on; the lifespan of the server is that of MCP's sessions."""
         is_mcp = scope["type"] == "lifespan" or scope["path"] == listening.PATH
         await (self._mcp if is_mcp else self._rest)(scope, receive, send)
+
+
+class _Server(http_server.QuietServer):
+    """A server that ends what would go on by itself as soon as it is told to end."""
+
+    at_exit: Callable[[], None]
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end."""
+        self.at_exit()
+        super().handle_exit(sig, frame)
 
 
 class Access(NamedTuple):
@@ -89,7 +111,8 @@ def serve(db: Database, listener: socket.socket, access: Access, ready: Callable
         timeout_keep_alive=http_server.IDLE_SECONDS,
         timeout_graceful_shutdown=http_server.FAREWELL_SECONDS,
     )
-    server = http_server.QuietServer(config)
+    server = _Server(config)
+    server.at_exit = rest.end_streams
     ready()
     try:
         server.run(sockets=[listener])

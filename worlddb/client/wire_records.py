@@ -395,11 +395,21 @@ class Jobs(_Record, frozen=True, kw_only=True):
     jobs: tuple[Job, ...]
 
 
-class Reach(_Record, frozen=True, kw_only=True):
-    """What an erasure would reach: how many texts, and of which worlds."""
+class ErasureReceipt(_Record, frozen=True, kw_only=True):
+    """What one commit erased, as ``worlddb check-receipt`` takes it."""
 
-    worlds: tuple[str, ...]
-    texts: int
+    store: str
+    seq: int
+    chain: Hash
+    events_hash: Hash
+    author: str
+    ingested_at: Time
+    worlds: tuple[dict[str, Any], ...]
+    not_reached: tuple[str, ...]
+    seal: str = ""
+    kept: tuple[str, ...] = ()
+    kept_count: int = 0
+    authors: tuple[str, ...] = ()
 
 
 class Health(_Record, frozen=True, kw_only=True):
@@ -407,27 +417,6 @@ class Health(_Record, frozen=True, kw_only=True):
 
     status: str
     version: str
-
-
-class Key(_Record, frozen=True, kw_only=True):
-    """A key: its name, the world that it opens (null: the whole store) and its right."""
-
-    name: str
-    world: str | None
-    right: str
-    user: str | None = None
-
-
-class Keys(_Record, frozen=True, kw_only=True):
-    """The keys of a store, without their secrets."""
-
-    keys: tuple[Key, ...]
-
-
-class NewKey(Key, frozen=True, kw_only=True):
-    """A key that was made just now, with its secret, which is shown this once."""
-
-    key: str
 
 
 class Problem(_Record, frozen=True, kw_only=True):

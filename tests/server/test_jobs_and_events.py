@@ -1,0 +1,118 @@
+"""Jobs over REST, from their beginning to their files; and streams of events."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import msgspec
+import pytest
+
+from tests.server.test_serve import PATIENCE_SECONDS, serving
+from tests.support.rest import Caller, Running, checked, running
+from worlddb.client import wire_records as wire
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("jobs")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def ana(served: Running) -> Caller:
+    return served.caller("ana")
+
+
+def ended(caller: Caller, answer: httpx.Response) -> wire.Job:
+    """A job when it has ended."""
+    assert answer.status_code == 202, answer.text
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        job: wire.Job = checked(caller.get(answer.headers["location"]), wire.Job)
+        if job.status != "running" or time.monotonic() > until:
+            return job
+        time.sleep(0.01)
+
+
+def test_a_store_is_verified(ana: Caller) -> None:
+    job = ended(ana, ana("POST", "/v1/verify", json={"deep": True}))
+    assert job.status == "done" and job.result is not None and job.result["ok"], job
+    assert job.id in [each.id for each in checked(ana.get("/v1/jobs"), wire.Jobs).jobs]
+    failed = ended(ana, ana("POST", "/v1/verify", json={"head": "nonsense"}))
+    assert failed.problem is not None and failed.problem.code == "malformed_file"
+
+
+def test_a_bundle_goes_from_one_store_to_another(ana: Caller, tmp_path: Path) -> None:
+    ana.send("POST", "/v1/worlds/garden/members", name="pear tree", content="bears in September")
+    job = ended(ana, ana("POST", "/v1/bundles", json={"world": "garden"}))
+    assert job.status == "done" and job.file is not None, job
+    bundle = ana("GET", job.file).content
+    with running(tmp_path) as other:
+        bob = other.caller("bob")
+        taken = ended(bob, bob("POST", "/v1/bundles/import", content=bundle))
+        assert taken.status == "done", taken
+        assert bob.get("/v1/recall", text="pear tree")["hits"]
+        bad = ended(bob, bob("POST", "/v1/bundles/import", content=bundle[:-9]))
+        assert bad.problem is not None and bad.problem.code == "invalid_bundle"
+
+
+def test_an_erasure_is_planned_done_and_receipted(served: Running, ana: Caller) -> None:
+    ref = ana.send("POST", "/v1/worlds", name="Ove Fjord", content="a diary")["refs"][0]
+    path = f"/v1/worlds/{ref}/erase"
+    plan = ended(ana, ana("POST", path, json={"reason": "request 7", "plan": True}))
+    assert plan.result is not None and plan.result["worlds"] == [ref]
+    assert ana.get(f"/v1/worlds/{ref}")["content"] == "a diary"
+    done = ended(ana, ana("POST", path, json={"reason": "request 7"}))
+    assert done.status == "done" and done.result is not None, done
+    assert ana.get(f"/v1/worlds/{ref}")["erased"]
+    receipt = msgspec.convert(ana.get(f"/v1/erasures/{done.result['erasure']['seq']}"), wire.ErasureReceipt)
+    assert [each["ref"] for each in receipt.worlds] == [ref]
+    assert ana("GET", "/v1/erasures/abc").status_code == 404
+    guest = served.caller("guest", ana.send("POST", "/v1/worlds", name="den")["refs"][0])
+    assert guest("POST", "/v1/worlds/den/erase", json={"reason": "x"}).status_code == 403
+    assert guest.get("/v1/jobs")["jobs"] == []
+    assert guest("GET", f"/v1/jobs/{done.id}").status_code == 404
+
+
+def test_a_stream_follows_the_log_goes_on_where_it_was_cut_and_ends_with_the_server(tmp_path: Path) -> None:
+    async def events(server: Any, first: dict[str, str], write: list[str]) -> list[tuple[str, str, str]]:
+        found = []
+        async with (
+            httpx.AsyncClient(
+                base_url=server.url, headers={"Authorization": f"Bearer {server.key}"}, timeout=PATIENCE_SECONDS
+            ) as client,
+            client.stream("GET", "/v1/events", params=first) as stream,
+        ):
+            told: dict[str, str] = {}
+            async for line in stream.aiter_lines():
+                if line.startswith(":"):
+                    while write:
+                        await client.post("/v1/worlds", json={"name": write.pop(0)})
+                elif line:
+                    name, _, value = line.partition(": ")
+                    told[name] = value
+                elif told:
+                    entry = msgspec.json.decode(told["data"], type=wire.Entry)
+                    found.append((told["id"], told["event"], entry.name))
+                    told = {}
+                if [event for event in found if event[2] == "last"]:
+                    break
+        return found
+
+    with serving(tmp_path / "store") as server:
+        names = ["one", "two", "last"]
+        found = anyio.run(events, server, {}, list(names))
+        assert [name for _, event, name in found if event == "created"] == names
+        again = anyio.run(events, server, {"after": found[0][0]}, [])
+        assert again == found[1 : len(again) + 1]
+        with server.client() as client, client.stream("GET", "/v1/events") as stream:
+            lines = stream.iter_lines()
+            assert next(lines).startswith(":")
+            server.process.terminate()
+            assert [line for line in lines if line] == []
+        assert server.process.wait(PATIENCE_SECONDS) == 0

@@ -1,0 +1,83 @@
+"""Server-sent events that follow the log, as far as a key sees it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from worlddb.tools.mcp.session import Place
+from worlddb.tools.server import request_types as types
+from worlddb.tools.server import wire_values
+from worlddb.tools.server.client_desk import Desk
+from worlddb.tools.server.route import EVENTS, Asked, Reply, Route
+
+LOOK_SECONDS: Final = 0.2
+BEAT_LOOKS: Final = 50
+"""Looks without an event after which a comment is sent, so that both sides see that the other is there."""
+MAX_AT_ONCE: Final = 500
+
+
+def follow(desk: Desk, asked: Asked) -> Reply:
+    """The events of the log as they are committed."""
+    query: types.Follow = asked.query
+    resumed = desk.session.resume(None)
+    start = Place(resumed.view.seq + 1, 0, 0)
+    if query.after is not None:
+        place = resumed.cursors.place(query.after)
+        start = place._replace(offset=place.offset + 1)
+    return Reply(_Followed(desk, start).chunks(), media_type=EVENTS)
+
+
+class _Followed:
+    """One stream: the commit and the index in it from which on nothing was sent yet."""
+
+    def __init__(self, desk: Desk, start: Place) -> None:
+        self._desk, self._at = desk, start
+        self._cursors = desk.session.resume(None).cursors
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield events as they come, and an empty chunk for each look that found none."""
+        loop, silent = asyncio.get_running_loop(), 0
+        yield b": follows the log\n\n"
+        while not self._desk.jobs.workshop.stopping.is_set():
+            chunk = await loop.run_in_executor(None, self._some)
+            silent = 0 if chunk else silent + 1
+            if not chunk and silent % BEAT_LOOKS == 0:
+                chunk = b": still here\n\n"
+            yield chunk
+            if silent:
+                await asyncio.sleep(LOOK_SECONDS)
+
+    def _some(self) -> bytes:
+        """Return what came since the last look."""
+        view = self._desk.session.view()
+        if view.seq < self._at.seq:
+            return b""
+        parts = []
+        entries = (each for each in view.log(self._at.seq) if (each.seq, each.index) >= (self._at.seq, self._at.offset))
+        found = list(islice(entries, MAX_AT_ONCE))
+        for entry in found:
+            told = msgspec.json.encode(wire_values.entry(entry, commits=self._desk.commits))
+            name = self._cursors.text(Place(entry.seq, 0, entry.index)).encode()
+            parts.append(b"event: " + entry.event.encode() + b"\nid: " + name + b"\ndata: " + told + b"\n\n")
+        # Of a commit that was cut, the rest comes at the next look.
+        last = found[-1] if len(found) == MAX_AT_ONCE else None
+        self._at = Place(view.seq + 1, 0, 0) if last is None else Place(last.seq, 0, last.index + 1)
+        return b"".join(parts)
+
+
+ROUTES = (
+    Route(
+        "GET",
+        "/v1/events",
+        "follow",
+        follow,
+        "Follow the log, event by event.",
+        None,
+        types.Follow,
+        stream=True,
+        produces=(EVENTS,),
+    ),
+)

@@ -1,0 +1,139 @@
+"""Work that outlasts a request: it runs in threads of its own, says how far it is, and keeps its answer for a while."""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event, Lock
+from typing import Any, Final
+
+import msgspec
+
+from worlddb import SystemEntropy, UnavailableError, UnknownReference, WorldDBError
+from worlddb.client.wire_records import Problem
+
+WORKERS: Final = 2
+"""Jobs of all clients that run at the same time."""
+MAX_JOBS: Final = 20
+"""Jobs of one client that are kept; the oldest that has ended makes room."""
+_ID_BYTES: Final = 8
+
+Step = Callable[[int, int], None]
+
+
+class Stopped(UnavailableError):
+    """The server is ending, so the job does too."""
+
+    code = "stopped"
+
+
+class Job:
+    """One piece of work. ``path`` is where it may leave a file."""
+
+    def __init__(self, kind: str, place: Path) -> None:
+        self.kind, self.id = kind, SystemEntropy().bytes(_ID_BYTES).hex()
+        self.path = place / self.id
+        self.status = "running"
+        self.done = self.total = 0
+        self.result: dict[str, Any] | None = None
+        self.problem: Problem | None = None
+
+    def told(self) -> dict[str, Any]:
+        """Return the job as a client is told it."""
+        has_file = self.status == "done" and self.path.exists()
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "status": self.status,
+            "progress": {"done": self.done, "total": self.total},
+            "result": self.result,
+            "problem": None if self.problem is None else msgspec.to_builtins(self.problem),
+            "file": f"/v1/jobs/{self.id}/file" if has_file else None,
+        }
+
+
+class Workshop:
+    """Where the jobs of all clients run, and leave their files until the server ends."""
+
+    def __init__(self) -> None:
+        self.stopping = Event()
+        self._threads = ThreadPoolExecutor(WORKERS, "worlddb-job")
+        self._lock = Lock()
+        self._place: Path | None = None
+
+    @property
+    def place(self) -> Path:
+        """The directory of the files, made when it is first needed."""
+        with self._lock:
+            if self._place is None:
+                self._place = Path(tempfile.mkdtemp(prefix="worlddb-jobs-"))
+            return self._place
+
+    def begin(self, job: Job, work: Callable[[Job, Step], dict[str, Any]], explain: Callable[[Any], Problem]) -> None:
+        """Have a job done; ``explain`` says what an error of the engine is to its client."""
+
+        def step(done: int, total: int) -> None:
+            job.done, job.total = done, total
+            if self.stopping.is_set():
+                raise Stopped("The server is ending", "Begin it again later")
+
+        def run() -> None:
+            try:
+                step(0, 0)
+                job.result = work(job, step)
+                job.status = "done"
+            except WorldDBError as error:
+                job.problem, job.status = explain(error), "failed"
+            except BaseException:
+                job.status = "failed"
+                raise
+
+        self._threads.submit(run)
+
+    def close(self) -> None:
+        """End all jobs, and remove their files."""
+        self.stopping.set()
+        self._threads.shutdown(cancel_futures=True)
+        if self._place is not None:
+            shutil.rmtree(self._place, ignore_errors=True)
+
+
+class Jobs:
+    """The jobs of one client, newest last."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self.workshop = workshop
+        self._kept: dict[str, Job] = {}
+
+    def begin(self, kind: str, work: Callable[[Job, Step], dict[str, Any]], explain: Callable[[Any], Problem]) -> Job:
+        """Begin a job.
+
+        Raises:
+            UnavailableError: too many of the client's are running.
+        """
+        while len(self._kept) >= MAX_JOBS:
+            ended = next((job for job in self._kept.values() if job.status != "running"), None)
+            if ended is None:
+                raise UnavailableError(f"{MAX_JOBS} jobs are running already", "Wait until one of them ends")
+            ended.path.unlink(missing_ok=True)
+            self._kept.pop(ended.id, None)
+        job = Job(kind, self.workshop.place)
+        self._kept[job.id] = job
+        self.workshop.begin(job, work, explain)
+        return job
+
+    def get(self, job_id: str) -> Job:
+        """Return a job.
+
+        Raises:
+            UnknownReference: there is none, or it ended long ago.
+        """
+        found = self._kept.get(job_id)
+        if found is None:
+            raise UnknownReference(f"There is no job {job_id!r:.40}", "List them with /v1/jobs")
+        return found
+
+    def all(self) -> list[Job]:
+        """Return all of them, newest first."""
+        return list(reversed(self._kept.values()))
