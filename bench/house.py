@@ -30,6 +30,7 @@ ROOMS: Final = ("log", "projections", "reconciler", "query", "worlddb", "tools")
 MOST_MODULES: Final = 290
 """For the engine and what an agent needs of it every day. Who adds a file beyond merges two that hold one idea."""
 CAPABILITIES: Final = (
+    "accounts",
     "beliefs",
     "client",
     "consolidation",

@@ -11,6 +11,7 @@ from worlddb.log.model import errors, ids, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply.log_marks import bookmark_at
 from worlddb.projections.tables.storage.schema import ACCEPTED, CONTAINS, PENDING, STATUS_NAMES, ProposalRow
+from worlddb.reconciler.accounts import account_changes
 from worlddb.reconciler.beliefs import belief_changes
 from worlddb.reconciler.bundle_import.bundle_importer import import_bundle
 from worlddb.reconciler.commands import commands as cmd
@@ -264,6 +265,10 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.Untune: _for_world(configuration.take_thresholds_back),
     cmd.Trust: trust,
     cmd.Guard: _for_world(configuration.set_guard),
+    cmd.SetPlan: account_changes.set_plan,
+    cmd.SetAccount: account_changes.set_account,
+    cmd.MakeKey: account_changes.make_key,
+    cmd.EndKey: account_changes.end_key,
     cmd.UseSpace: change_space,
     cmd.DropSpace: change_space,
 }

@@ -19,8 +19,11 @@ else:
 
     # Where each public name comes from, as in `public.py`, which type checkers read; NAME=OTHER is OTHER there.
     _HOMES = {
+        "accounts.account_book": "Accounts NewKey",
+        "accounts.grant": "Grant",
         "agent_memory": "Added Memory Profile memory",
         "database": "Database Head Rebuilt Step Verified open",
+        "log.accounts.plan_limits": "Limits",
         "log.beliefs.artifact": "Artifact",
         "log.beliefs.kref": "Kref parse_kref",
         "log.beliefs.recall_receipt": ("RecallCheck RecallProof RecallReceipt read_recall_receipt recall_receipt_text"),
@@ -30,7 +33,7 @@ else:
             "AmbiguousReference BackupMismatch ClockJump Conflict DamagedStore ForkedProcess HandlerFailed "
             "HypotheticalStore IdempotencyConflict InputError InvalidBundle InvalidInterval InvalidKref InvalidText "
             "InvalidTime LimitExceeded MalformedFile MembersNotSaid ModelUnavailable NewerFormat NotAStore "
-            "OlderTables PlaceTaken ReadOnlyBackup RefusedError StoreClosed StoreError UnavailableError "
+            "OlderTables PlaceTaken PlanLimit ReadOnlyBackup RefusedError StoreClosed StoreError UnavailableError "
             "UnknownEdgeType UnknownReference UnprovedBundle WorldDBError WriterBusy"
         ),
         "log.model.limits": "MAX_CHECKPOINT_BYTES MAX_CONTENT_BYTES MAX_NAME_BYTES MAX_PROOF_BYTES checked_text",
@@ -50,6 +53,7 @@ else:
         "projections.indexes.composition": "POOLS",
         "projections.tables.dream.retention": "Decay Retained",
         "projections.tables.apply.trust_levels": "TRUST_LEVELS=LEVELS",
+        "query.accounts.account_records": "AccessKey Account AccountPlan",
         "query.beliefs.belief_base": "BeliefSettings Entrenched Plan PlannedChange",
         "query.beliefs.receipted_recall": "KeptReceipt",
         "query.beliefs.withdrawal": "AnswerWithout PlannedEnd Resting RestingPath Withdrawal Withdrawn",

@@ -49,6 +49,7 @@ from worlddb.writing import Batch, WriteCalls, by_reference
 
 if TYPE_CHECKING:
     # What only some calls need is loaded by them: a program that asks one question does not wait for the rest.
+    from worlddb.accounts.account_book import Accounts, Keyring
     from worlddb.beliefs.items import Desk, Found
     from worlddb.intake.edge_discovery import DiscoveredEdge, Questions
     from worlddb.intake.memory_unit import IngestedMemory
@@ -206,7 +207,8 @@ class Database(WriteCalls):
         self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
         self._redactor = redactor
         self._working: list[WorkingMemory] = []
-        """The working memory, once it is used; shared by all authors of a handle."""
+        self._keyring: list[Keyring] = []
+        """The working memory, and what follows the accounts, once used; shared by all authors of a handle."""
         self._max_clock_jump, self._group_seconds = int(max_clock_jump_days * _DAY), None
         if durability == "group":
             self._group_seconds = timeout_seconds
@@ -359,6 +361,8 @@ class Database(WriteCalls):
         if gone is not None and receipt:
             self.working.forget(*gone)
         if is_erasure:
+            for keyring in self._keyring:
+                keyring.forget()
             with suppress(errors.WorldDBError):  # The erasure is done.
                 self._reader.see_erasures()
         return receipt
@@ -382,6 +386,16 @@ class Database(WriteCalls):
 
             self._working.append(WorkingMemory(self.path, self._clock, self._message_kept))
         return self._working[0]
+
+    @property
+    def accounts(self) -> Accounts:
+        """Accounts, their plans and their access keys, for whoever serves the store; see :class:`Accounts`."""
+        from worlddb.accounts.account_book import Accounts, Keyring, Store
+
+        if not self._keyring:
+            told = (self._reader.snapshot, lambda: self._env.generation, self._clock, self._entropy)
+            self._keyring.append(Keyring(Store(self.path, self._reader.store_id, *told)))
+        return Accounts(self._keyring[0], self._execute)
 
     def _message_kept(self, world: Any, text: str, named: Mapping[str, str]) -> str:
         """What a message may say, by the guards of a world; the names of its buffer are kept, or refused."""

@@ -1,9 +1,12 @@
 """The public names, each from the room that has it; users import them from :mod:`worlddb`."""
 
+from worlddb.accounts.account_book import Accounts, NewKey
+from worlddb.accounts.grant import Grant
 from worlddb.agent_memory import Added, Memory, Profile, memory
 from worlddb.database import Database, Head, Rebuilt, Step, Verified, open
 from worlddb.intake.edge_discovery import DiscoveredEdge
 from worlddb.intake.memory_unit import IngestedMemory
+from worlddb.log.accounts.plan_limits import Limits
 from worlddb.log.beliefs.artifact import Artifact
 from worlddb.log.beliefs.atoms import Atom
 from worlddb.log.beliefs.kref import Kref, parse_kref
@@ -39,6 +42,7 @@ from worlddb.log.model.errors import (
     NotAStore,
     OlderTables,
     PlaceTaken,
+    PlanLimit,
     ReadOnlyBackup,
     RefusedError,
     StoreClosed,
@@ -79,6 +83,7 @@ from worlddb.offline import (
 from worlddb.projections.indexes.composition import POOLS
 from worlddb.projections.tables.apply.trust_levels import LEVELS as TRUST_LEVELS
 from worlddb.projections.tables.dream.retention import Decay, Retained
+from worlddb.query.accounts.account_records import AccessKey, Account, AccountPlan
 from worlddb.query.beliefs.belief_base import BeliefSettings, Entrenched, Plan, PlannedChange
 from worlddb.query.beliefs.receipted_recall import KeptReceipt
 from worlddb.query.beliefs.withdrawal import (
@@ -208,6 +213,10 @@ __all__ = [
     "POOLS",
     "SUMMARY_PROMPT",
     "TRUST_LEVELS",
+    "AccessKey",
+    "Account",
+    "AccountPlan",
+    "Accounts",
     "AcyclicHandler",
     "Added",
     "AlteredRecord",
@@ -281,6 +290,7 @@ __all__ = [
     "FastembedEmbedder",
     "Finding",
     "ForkedProcess",
+    "Grant",
     "Group",
     "Guarded",
     "HandledEdge",
@@ -312,6 +322,7 @@ __all__ = [
     "Learned",
     "Likeness",
     "LimitExceeded",
+    "Limits",
     "Literal",
     "Loaded",
     "Loss",
@@ -327,6 +338,7 @@ __all__ = [
     "MultilingualEmbedder",
     "Near",
     "Neighbour",
+    "NewKey",
     "NewerFormat",
     "Node",
     "NotAStore",
@@ -338,6 +350,7 @@ __all__ = [
     "PlaceTaken",
     "PlainHandler",
     "Plan",
+    "PlanLimit",
     "PlannedChange",
     "PlannedEnd",
     "Preference",

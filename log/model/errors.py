@@ -15,6 +15,7 @@
     │   ├── MalformedFile          a file (import, checkpoint, proof) that breaks its format; the place is named
     │   └── InvalidBundle          a bundle that does not hold: cut short, changed, forged, or no bundle at all
     │       └── UnprovedBundle     it holds, and is not shown to be of the log that a head stands for
+    ├── PlanLimit                  the key, or the plan of its account, does not allow it
     ├── RefusedError               the reconciler said no, and you used the result all the same
     ├── IdempotencyConflict        another command was already committed under that key
     ├── StoreError                 something about the store itself
@@ -160,6 +161,17 @@ class UnprovedBundle(InvalidBundle):
 
     code = "unproved_bundle"
     exit_code = 1
+
+
+class PlanLimit(WorldDBError):
+    """A key, or the plan of its account, does not allow what was asked for; nothing was done.
+
+    ``details["kind"]`` is ``rate`` (wait ``details["retry_after"]`` seconds), ``quota``, ``feature`` or ``right``, and
+    ``details["limit"]`` names what was met.
+    """
+
+    code = "plan_limit"
+    exit_code = 3
 
 
 class RefusedError(WorldDBError):

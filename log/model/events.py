@@ -629,6 +629,64 @@ class Profiled(Event, frozen=True, tag="profiled"):
     details: int
 
 
+class PlanSet(Event, frozen=True, tag="plan_set"):
+    """What accounts of a plan may do was set, from this commit on.
+
+    ``limits`` has numbers by their names, and what is not named has no limit. ``features`` are those that the plan
+    has, ``None`` for all. Like an edge type, ``plan`` is vocabulary, not text.
+    """
+
+    plan: str
+    limits: dict[str, int]
+    features: list[str] | None
+    details: int
+
+
+class AccountSet(Event, frozen=True, tag="account_set"):
+    """An account was made, changed, or closed for good.
+
+    ``account`` is its random id, ``plan`` its plan from here on (empty: the one without limits); ``body`` has its name,
+    :data:`NONE` where that stays.
+    """
+
+    account: bytes
+    plan: str
+    is_open: bool
+    body: int
+    details: int
+
+
+KeyRight = Literal["read", "write", "admin"]
+"""What a key opens its world for; each includes those before it."""
+
+
+class KeyMade(Event, frozen=True, tag="key_made"):
+    """An account has a new access key: its random id, and a keyed hash of the secret.
+
+    What hashes is not in the store, so that the log alone opens nothing. ``world`` is the lineage that the key opens,
+    with what it contains; empty for the whole store. ``body`` has its name and its default user.
+    """
+
+    key: bytes
+    account: bytes
+    world: bytes
+    right: KeyRight
+    digest: bytes
+    expires_at: int
+    body: int
+    details: int
+
+
+class KeyEnded(Event, frozen=True, tag="key_ended"):
+    """An access key opens nothing any more."""
+
+    key: bytes
+    details: int
+
+
+AccountEvent = PlanSet | AccountSet | KeyMade | KeyEnded
+"""What says who may come in, and no reading of the past: only the head counts."""
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -676,4 +734,8 @@ AnyEvent = (
     | Accessed
     | Profiled
     | Guarded
+    | PlanSet
+    | AccountSet
+    | KeyMade
+    | KeyEnded
 )

@@ -504,6 +504,46 @@ class Guard(Command, frozen=True, kw_only=True):
     world: Ref | None = None
 
 
+class SetPlan(Command, frozen=True, kw_only=True):
+    """Say what accounts of a plan may do: numbers by their names, and the features it has (``None``: all)."""
+
+    CODE: ClassVar[str] = "set_plan"
+    plan: str
+    limits: dict[str, int] = {}
+    features: tuple[str, ...] | None = None
+
+
+class SetAccount(Command, frozen=True, kw_only=True):
+    """Make an account, change it, or close it with all of its keys; an empty name, or no plan, stays as it was."""
+
+    CODE: ClassVar[str] = "set_account"
+    account: bytes
+    name: str = ""
+    plan: str | None = None
+    is_open: bool = True
+
+
+class MakeKey(Command, frozen=True, kw_only=True):
+    """Give an account an access key. ``content`` is the user that is meant where a call with it names none."""
+
+    CODE: ClassVar[str] = "make_key"
+    account: bytes
+    key_id: bytes
+    digest: bytes
+    right: ev.KeyRight
+    name: str
+    content: str = ""
+    world: Ref | None = None
+    expires_at: int | None = None
+
+
+class EndKey(Command, frozen=True, kw_only=True):
+    """Let an access key open nothing any more."""
+
+    CODE: ClassVar[str] = "end_key"
+    key_id: bytes
+
+
 class Untune(Command, frozen=True, kw_only=True):
     """Take back what was set for a type in a world."""
 
@@ -604,4 +644,8 @@ ALL: tuple[type[Command], ...] = (
     Access,
     SetProfile,
     Guard,
+    SetPlan,
+    SetAccount,
+    MakeKey,
+    EndKey,
 )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, get_args
 
+from worlddb.log.accounts import plan_limits
 from worlddb.log.beliefs import atoms, recall_receipt
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model import events as ev
@@ -443,6 +444,44 @@ def _guard(command: cmd.Guard) -> None:
         _ref(command.world, "world")
 
 
+def _set_plan(command: cmd.SetPlan) -> None:
+    limits.checked_text(command.plan, "plan", limits.MAX_TYPE_BYTES, empty=False, nul=False)
+    plan_limits.checked(command.limits, command.features)
+
+
+def _set_account(command: cmd.SetAccount) -> None:
+    _random_id(command.account, "account")
+    limits.checked_text(command.name, "the name of the account", limits.MAX_AUTHOR_BYTES, nul=False)
+    limits.checked_text(command.plan or "", "plan", limits.MAX_TYPE_BYTES, nul=False)
+    limits.checked_flag(command.is_open, "is_open")
+
+
+def _make_key(command: cmd.MakeKey) -> None:
+    _random_id(command.account, "account")
+    _end_key(command)
+    if type(command.digest) is not bytes or len(command.digest) != ids.HASH_BYTES:
+        raise errors.InputError("digest is no keyed hash of 32 bytes", "Make keys with db.accounts.create_key")
+    if command.right not in get_args(ev.KeyRight):
+        raise errors.InputError(
+            f"There is no right {errors.shown(command.right)}", f"Give one of: {', '.join(get_args(ev.KeyRight))}"
+        )
+    limits.checked_text(command.name, "the name of the key", limits.MAX_AUTHOR_BYTES, empty=False, nul=False)
+    limits.checked_text(command.content, "user", limits.MAX_AUTHOR_BYTES, nul=False)
+    if command.world is not None:
+        _ref(command.world, "world")
+    if command.expires_at is not None:
+        limits.checked_number(command.expires_at, "expires_at", times.ALWAYS, times.FOREVER)
+
+
+def _end_key(command: cmd.EndKey | cmd.MakeKey) -> None:
+    _random_id(command.key_id, "key")
+
+
+def _random_id(given: object, what: str) -> None:
+    if type(given) is not bytes or len(given) != ids.NONCE_BYTES:
+        raise errors.InputError(f"{errors.shown(given)} is no id of 16 bytes for the {what}", "Use db.accounts")
+
+
 def _embed(command: cmd.Embed) -> None:
     limits.checked_text(command.space, "space", limits.MAX_NAME_BYTES, empty=False)
     limits.checked_text(command.model, "model", limits.MAX_NAME_BYTES, empty=False)
@@ -517,6 +556,10 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Untune: _tuned,
     cmd.Trust: _trust,
     cmd.Guard: _guard,
+    cmd.SetPlan: _set_plan,
+    cmd.SetAccount: _set_account,
+    cmd.MakeKey: _make_key,
+    cmd.EndKey: _end_key,
     cmd.UseSpace: _space,
     cmd.DropSpace: _space,
 }

@@ -380,7 +380,7 @@ def _subject(event: ev.Event, owners: Collection[bytes]) -> bytes:
         return event.lineage
     if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported):
         return event.world
-    if isinstance(event, ev.Tuned | ev.Untuned | ev.Profiled | ev.Guarded):
+    if isinstance(event, ev.Tuned | ev.Untuned | ev.Profiled | ev.Guarded | ev.KeyMade):
         return event.world
     if isinstance(event, ev.Trusted):
         return event.world if event.of == "world" else b""

@@ -287,4 +287,5 @@ _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
     cmd.Untune: {"world": table_reads.find_node},
     cmd.Trust: {"world": table_reads.find_node},
     cmd.Guard: {"world": table_reads.find_node},
+    cmd.MakeKey: {"world": table_reads.find_node},
 }

@@ -75,6 +75,13 @@ def beliefs_set(on: deferred_rows.DeferredRows, event: ev.BeliefsSet) -> None:
     belief_rows.put_setting(on.tables, on.seq, event)
 
 
+def accounts_changed(on: deferred_rows.DeferredRows, event: ev.AccountEvent) -> None:
+    """Write what an event says of accounts, their plans or their keys."""
+    from worlddb.projections.tables.accounts import account_rows
+
+    account_rows.apply_change(on.tables, on.seq, event)
+
+
 def imported(on: deferred_rows.DeferredRows, event: ev.Imported) -> None:
     """Nothing: what a bundle brought is said by other events."""
 
@@ -481,4 +488,8 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.Accessed: mark_rows.apply_accessed,
     ev.Profiled: settings.apply_profiled,
     ev.Guarded: settings.apply_guarded,
+    ev.PlanSet: accounts_changed,
+    ev.AccountSet: accounts_changed,
+    ev.KeyMade: accounts_changed,
+    ev.KeyEnded: accounts_changed,
 }

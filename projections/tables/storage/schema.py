@@ -52,6 +52,7 @@
 | | ``10``, 16-byte digest of a setting of beliefs, u64 seq | u8 what, i32 details, how, ``00``, its name |
 | | ``11``, u64 node, u64 seq, u32 position of the details | u32 how many worlds a kept receipt names |
 | | ``12``, u64 node, u64 seq | i64 when it was used, as often as that commit records |
+| | ``13``, u64 kind, 16 bytes | an account (kind 1), a plan (2) or a key (3): see ``accounts/account_rows.py`` |
 """
 
 import struct
@@ -369,6 +370,9 @@ ACCESSES: Final = b"\x12"
 """What the keys of accesses in ``marks`` begin with."""
 ACCESS = struct.Struct(">q")
 MARK_KEY = struct.Struct(">BQQ")
+ACCOUNTS: Final = b"\x13"
+"""What the keys of accounts, plans and access keys in ``marks`` begin with."""
+ACCOUNT_KEY = struct.Struct(">BQ16s")
 LABEL_KEY = struct.Struct(">BQI")
 TAG_KEY = struct.Struct(">BQIQ")
 

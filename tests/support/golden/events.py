@@ -280,4 +280,28 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         "95a767756172646564c410000102030405060708090a0b0c0d0e0fa47761726ea7656e666f726365ff",
         "b9264a7a384475da62e1cd4a413630290a0ffbc5b932af8e1be045d5b020dd1d",
     ),
+    "plan_set": (
+        ev.PlanSet("free", {"worlds": 3, "recall_k": 20}, ["vectors"], -1),
+        "95a8706c616e5f736574a46672656582a8726563616c6c5f6b14a6776f726c64730391a7766563746f7273ff",
+        "2ac89992a5650289fe004f085ab3299872561aa79f190e34edfdfec6510d7763",
+    ),
+    "account_set": (
+        ev.AccountSet(ONE, "free", True, 1, -1),
+        "96ab6163636f756e745f736574c410000102030405060708090a0b0c0d0e0fa466726565c301ff",
+        "472ea9640cacb40bc7da612ecf20968ac7ab7575c8564e6fae75bc39631094fd",
+    ),
+    "key_made": (
+        ev.KeyMade(TWO, ONE, b"", "write", HASH, TIME, 2, -1),
+        (
+            "99a86b65795f6d616465c410101112131415161718191a1b1c1d1e1fc410000102030405060708090a0b0c0d0e0fc400"
+            "a57772697465c420404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5fcf000660be0ab5c0"
+            "0002ff"
+        ),
+        "7f40e41e4a7d4dc71acb88cd93b2adfc8e9e4028ea21b0bb5a0060cadf6ffcbc",
+    ),
+    "key_ended": (
+        ev.KeyEnded(TWO, -1),
+        "93a96b65795f656e646564c410101112131415161718191a1b1c1d1e1fff",
+        "feeb859ba9c55104a21ad32718d16bf009bc0537dc671712a8fdaa0efedc47a7",
+    ),
 }

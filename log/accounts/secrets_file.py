@@ -1,0 +1,169 @@
+"""The file beside a store without which no access key opens it.
+
+The log has a keyed hash of every key. What it is keyed with lies in a file of its own, ``DIR.accounts`` beside the
+directory of the store, that only its owner can read, with the ids of the keys in force and the last commit that changed
+an account. No backup, bundle, restore or replay takes it along. So a store that was copied, restored or decided again
+has no valid key until one is made there; a key that was ended is gone from the file, whatever log is put beside it; and
+a log that does not have the commit, since it was rolled back, opens to nobody.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from worlddb.log.model import errors, ids
+from worlddb.log.store import durable
+
+FORMAT: Final = 1
+SALT_BYTES: Final = 32
+LOCK_SECONDS: Final = 10.0
+Seen = tuple[int, ...]
+"""What tells one state of a file from another without reading it."""
+NOTHING: Final[Seen] = ()
+
+
+class Secrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the file holds: bytes are in hexadecimal digits.
+
+    ``keys`` are the ids of those in force, and ``seq`` and ``chain`` name the last commit that changed an account.
+    """
+
+    format: int
+    store: str
+    salt: str
+    seq: int
+    chain: str
+    keys: tuple[str, ...]
+
+    def digest(self, secret: str) -> bytes:
+        """The keyed hash of a secret, as the log has it."""
+        return hashed(bytes.fromhex(self.salt), secret)
+
+    def derived(self, purpose: str) -> bytes:
+        """32 bytes that all who have this file share, and nobody else knows; ``purpose`` is 16 letters at most."""
+        return blake2b(bytes.fromhex(self.salt), digest_size=32, person=purpose.encode()).digest()
+
+
+class Read(NamedTuple):
+    """The file as it was found; ``secrets`` is ``None`` where there is none."""
+
+    seen: Seen
+    secrets: Secrets | None
+
+
+def hashed(salt: bytes, secret: str) -> bytes:
+    """The keyed hash of a secret: a key is random, so a plain hash cannot be guessed back either."""
+    return blake2b(secret.encode("utf-8", "surrogatepass"), digest_size=ids.HASH_BYTES, key=salt).digest()
+
+
+class SecretsFile:
+    """The file of one store."""
+
+    def __init__(self, path: Path, store: bytes) -> None:
+        self.path = path
+        self._store = store.hex()
+        self._text = str(path)
+
+    def seen(self) -> Seen:
+        """The state of the file, in microseconds; :data:`NOTHING` if there is none."""
+        try:
+            return _state(os.stat(self._text))
+        except OSError:
+            return NOTHING
+
+    def read(self) -> Read:
+        """What it holds.
+
+        Raises:
+            MalformedFile: it is no such file, or that of another store.
+            UnavailableError: others than its owner can read it.
+            OSError: it cannot be read.
+        """
+        try:
+            with self.path.open("rb") as file:
+                found = os.fstat(file.fileno())
+                return Read(_state(found), self._parsed(file.read(), found.st_mode))
+        except FileNotFoundError:
+            return Read(NOTHING, None)
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Hold the lock of those who change it: no two change accounts at one time.
+
+        Raises:
+            UnavailableError: somebody else does, or it cannot be locked.
+        """
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(f"{self.path}.lock", timeout=LOCK_SECONDS, mode=0o600)
+        try:
+            with lock:
+                yield
+        except Timeout:
+            raise errors.UnavailableError(f"Somebody else is changing {self.path}", "Try again") from None
+
+    def write(self, secrets: Secrets) -> None:
+        """Put other contents in its place, durably; nobody sees half of it.
+
+        Raises:
+            UnavailableError: it cannot be written.
+        """
+        unfinished = Path(f"{self.path}.new")
+        try:
+            unfinished.unlink(missing_ok=True)
+            descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(msgspec.json.format(msgspec.json.encode(secrets), indent=1) + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(unfinished, self.path)
+            durable.sync_folder(self.path.parent)
+        except OSError as error:
+            raise errors.UnavailableError(
+                f"{self.path} cannot be written: {error}", "Check disk space and permissions, then try again"
+            ) from error
+
+    def begun(self, salt: bytes) -> Secrets:
+        """What a file without a key holds, for a store that has none yet."""
+        return Secrets(FORMAT, self._store, salt.hex(), 0, "", ())
+
+    def _parsed(self, stored: bytes, mode: int) -> Secrets:
+        if mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise errors.UnavailableError(
+                f"{self.path} can be read or changed by others than its owner", f"chmod 600 {self.path}"
+            )
+        try:
+            found = msgspec.json.decode(stored, type=Secrets)
+            salt = bytes.fromhex(found.salt)
+        except (msgspec.DecodeError, ValueError) as error:
+            raise self._malformed(str(error)) from None
+        if found.format != FORMAT:
+            raise self._malformed(f"it has format {found.format}, and this WorldDB knows {FORMAT}")
+        if len(salt) != SALT_BYTES:
+            raise self._malformed("its salt is invalid")
+        if found.store != self._store:
+            raise self._malformed("it is that of another store")
+        return found
+
+    def _malformed(self, problem: str) -> errors.MalformedFile:
+        return errors.MalformedFile(
+            f"{self.path} does not hold the secrets of this store: {problem}",
+            "Move it away and make new keys with `worlddb keys add`",
+            file=str(self.path),
+        )
+
+
+def beside(store: Path) -> Path:
+    """The file of a store: beside its directory, not in it."""
+    folder = store.absolute()
+    return folder.with_name(f"{folder.name}.accounts")
+
+
+def _state(found: os.stat_result) -> Seen:
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode

@@ -1,0 +1,291 @@
+"""Accounts and access keys: who is admitted, and that nothing brings an ended key back."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule, run_state_machine_as_test
+
+import worlddb
+from worlddb import Database, InputError, ManualClock, PlanLimit, RefusedError, UnknownReference
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", author="ada", embedder=None) as found:
+        yield found
+
+
+def test_a_key_opens_its_world_with_its_right_and_user_in_every_process(db: Database) -> None:
+    world = db.create("Team", "Search")
+    made = db.accounts.create_key("laptop", world=world, right="write", user="ana")
+    with worlddb.open(db.path, embedder=None) as other:
+        grant = other.accounts.authenticate(made.secret)
+        assert grant is not None
+        assert (grant.name, grant.world, grant.right, grant.user) == ("laptop", world.ref, "write", "ana")
+        assert grant.account_name == "default" and grant.limits == worlddb.Limits()
+        grant.require_right("write")
+        with pytest.raises(PlanLimit) as refused:
+            grant.require_right("admin")
+        assert refused.value.details["kind"] == "right"
+        db.accounts.end_key("laptop")
+        assert other.accounts.authenticate(made.secret) is None
+    for wrong in ("", "worlddb_", made.secret[:-1], made.secret + "x", "\ud800", None, 7):
+        assert db.accounts.authenticate(wrong) is None
+
+
+def test_a_key_opens_nothing_once_it_has_expired(tmp_path: Path) -> None:
+    clock = ManualClock()
+    with worlddb.open(tmp_path / "store", embedder=None, clock=clock) as db:
+        made = db.accounts.create_key("k", expires_at=clock.now() + 5)
+        clock.advance(4)
+        assert db.accounts.authenticate(made.secret) is not None
+        clock.advance(1)
+        assert db.accounts.authenticate(made.secret) is None
+
+
+def test_names_and_ids_are_unique_and_wrong_ones_write_nothing(db: Database) -> None:
+    db.accounts.create_key("k")
+    db.accounts.create_account("ana")
+    before = db.head().seq
+    for call in (
+        lambda: db.accounts.create_key("k"),
+        lambda: db.accounts.create_account("ana"),
+        lambda: db.accounts.create_account("ben", plan="none such"),
+    ):
+        with pytest.raises(RefusedError):
+            call()
+    wrong: list[Any] = [
+        lambda: db.accounts.create_key("no blanks"),
+        lambda: db.accounts.create_key("x", right="own"),  # type: ignore[arg-type]
+        lambda: db.accounts.create_key("x", world="00" * 16),
+        lambda: db.accounts.create_key("x", account="nobody"),
+        lambda: db.accounts.create_account(""),
+        lambda: db.accounts.define_plan("p", worlds=-1),
+        lambda: db.accounts.define_plan("p", worms=1),
+        lambda: db.accounts.end_key("nobody"),
+    ]
+    for call in wrong:
+        with pytest.raises(InputError):
+            call()
+    assert db.head().seq == before
+    with pytest.raises(UnknownReference):
+        db.accounts.account("ben")
+
+
+def test_an_account_that_ends_takes_its_keys_along_for_good(db: Database) -> None:
+    account = db.accounts.create_account("ana")
+    keys = [db.accounts.create_key(name, account="ana") for name in ("a", "b")]
+    other = db.accounts.create_key("c")
+    db.accounts.end_account("ana")
+    assert [db.accounts.authenticate(each.secret) for each in keys] == [None, None]
+    assert db.accounts.authenticate(other.secret) is not None
+    with pytest.raises(RefusedError):
+        db.accounts.change_account(account.id, name="ana again")
+    assert [each.name for each in db.accounts.accounts()] == ["default"]
+    assert [each.name for each in db.accounts.accounts(closed=True)] == ["ana", "default"]
+
+
+def test_plans_hold_for_the_next_request_of_every_process(db: Database) -> None:
+    made = db.accounts.create_key("k")
+    with worlddb.open(db.path, embedder=None) as other:
+        db.accounts.define_plan("free", requests_per_minute=2, writes_per_minute=1, worlds=3, features=["vectors"])
+        db.accounts.set_plan("default", "free")
+        grant = other.accounts.authenticate(made.secret)
+        assert grant is not None and grant.has("vectors")
+        grant.require_room("worlds", 3)
+        grant.require_room("bytes_stored", 10**12)
+        for met, kind in (
+            (lambda: grant.require_room("worlds", 4), "quota"),
+            (lambda: grant.require_feature("sparql"), "feature"),
+        ):
+            with pytest.raises(PlanLimit) as refused:
+                met()
+            assert refused.value.details["kind"] == kind
+        other.accounts.admit(grant, write=True)
+        with pytest.raises(PlanLimit) as refused:
+            other.accounts.admit(grant, write=True)
+        assert refused.value.details["limit"] == "writes_per_minute"
+        assert 0 < refused.value.details["retry_after"] <= 60
+        other.accounts.admit(grant)
+        with pytest.raises(PlanLimit):
+            other.accounts.admit(grant)
+        db.accounts.define_plan("free", requests_per_minute=100)
+        again = other.accounts.authenticate(made.secret)
+        assert again is not None and again.has("sparql") and again.limits.worlds is None
+        other.accounts.admit(again, write=True)
+
+
+def test_the_file_of_secrets_is_its_owners_and_holds_no_secret(db: Database) -> None:
+    made = db.accounts.create_key("laptop")
+    file = Path(f"{db.path}.accounts")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert made.secret not in file.read_text("utf-8") and "laptop" not in file.read_text("utf-8")
+    assert made.secret.encode() not in (db.path / "data.mdb").read_bytes()
+    file.chmod(0o644)
+    assert db.accounts.authenticate(made.secret) is None and "others than its owner" in db.accounts.trouble
+    file.chmod(0o600)
+    assert db.accounts.authenticate(made.secret) is not None
+    file.write_text("{}", "utf-8")
+    assert db.accounts.authenticate(made.secret) is None and "does not hold the secrets" in db.accounts.trouble
+
+
+def test_no_copy_restore_or_replay_has_a_valid_key_until_one_is_made_there(db: Database, tmp_path: Path) -> None:
+    made = db.accounts.create_key("laptop")
+    db.backup(tmp_path / "backup")
+    worlddb.restore(tmp_path / "backup", tmp_path / "restored")
+    db.replay(tmp_path / "replayed")
+    shutil.copytree(db.path, tmp_path / "copied")
+    for name in ("restored", "replayed", "copied"):
+        with worlddb.open(tmp_path / name, embedder=None) as other:
+            assert other.accounts.authenticate(made.secret) is None, name
+            found = other.accounts.keys()
+            assert [(each.name, each.usable) for each in found] == [("laptop", False)], name
+            fresh = other.accounts.create_key("fresh")
+            assert other.accounts.authenticate(fresh.secret) is not None
+            assert other.accounts.authenticate(made.secret) is None
+            assert db.accounts.authenticate(fresh.secret) is None
+
+
+def test_a_store_that_was_rolled_back_admits_nobody_until_a_new_key_is_made(tmp_path: Path) -> None:
+    store, old = tmp_path / "store", tmp_path / "old"
+    with worlddb.open(store, embedder=None) as db:
+        kept, ended = db.accounts.create_key("kept"), db.accounts.create_key("ended")
+    shutil.copytree(store, old)
+    with worlddb.open(store, embedder=None) as db:
+        db.accounts.end_key("ended")
+    shutil.rmtree(store)
+    shutil.copytree(old, store)
+    with worlddb.open(store, embedder=None) as db:
+        assert [db.accounts.authenticate(each.secret) for each in (kept, ended)] == [None, None]
+        assert "rolled back" in db.accounts.trouble
+        fresh = db.accounts.create_key("fresh")
+        assert db.accounts.trouble == "" and db.accounts.authenticate(fresh.secret) is not None
+        assert [db.accounts.authenticate(each.secret) for each in (kept, ended)] == [None, None]
+
+
+def test_a_key_is_ended_before_its_commit_so_that_a_failure_leaves_it_ended(db: Database) -> None:
+    made = db.accounts.create_key("laptop")
+    accounts = db.accounts
+    accounts._execute = lambda *_: (_ for _ in ()).throw(OSError("full"))
+    with pytest.raises(OSError, match="full"):
+        accounts.end_key("laptop")
+    assert db.accounts.authenticate(made.secret) is None
+    db.accounts.end_key("laptop")
+    assert db.accounts.keys() == []
+
+
+def test_accounts_change_no_world_hash_and_go_into_no_bundle(db: Database, tmp_path: Path) -> None:
+    world = db.create("Team", "Search")
+    root = db.head().root
+    db.accounts.define_plan("free", worlds=1)
+    db.accounts.create_key("secret-agent-key", world=world)
+    assert db.head().root == root
+    db.export(world, tmp_path / "team.wdb")
+    assert b"secret-agent-key" not in (tmp_path / "team.wdb").read_bytes()
+    assert db.verify(deep=True).ok
+    db.rebuild("tables")
+    found = db.accounts.keys()
+    assert [each.name for each in found] == ["secret-agent-key"]
+
+
+def test_an_erasure_takes_the_names_of_the_keys_of_a_world(db: Database) -> None:
+    world = db.create("Person", "Alma Quist")
+    made = db.accounts.create_key("alma.quist", world=world, user="Alma Quist")
+    db.erase(world, reason="asked")
+    assert b"alma.quist" not in (db.path / "data.mdb").read_bytes()
+    grant = db.accounts.authenticate(made.secret)
+    assert grant is not None and grant.user == "" and "alma" not in grant.name
+
+
+class Machine(RuleBasedStateMachine):
+    """Keys made and ended, stores restored, replayed and put back, beside a set of the keys that are valid here."""
+
+    folder: Path
+    runs = 0
+    keys: Bundle[Any] = Bundle("keys")
+
+    def __init__(self) -> None:
+        super().__init__()
+        Machine.runs += 1
+        self.base = self.folder / str(Machine.runs)
+        self.base.mkdir()
+        self.at, self.count = self.base / "store", 0
+        self.db = worlddb.open(self.at, embedder=None)
+        self.valid: set[str] = set()
+        self.ever: list[str] = []
+        self.copies: list[Path] = []
+
+    @rule(target=keys)
+    def make(self) -> tuple[str, str]:
+        self.count += 1
+        made = self.db.accounts.create_key(f"k{self.count}")
+        self.valid.add(made.secret)
+        self.ever.append(made.secret)
+        return made.secret, made.key.id
+
+    @rule(key=keys)
+    def end(self, key: tuple[str, str]) -> None:
+        if any(each.id == key[1] for each in self.db.accounts.keys(ended=True)):
+            self.db.accounts.end_key(key[1])
+            self.valid.discard(key[0])
+
+    @rule()
+    def write(self) -> None:
+        self.db.create("Note", "something")
+
+    @rule()
+    def copy(self) -> None:
+        self.count += 1
+        self.db.close()
+        shutil.copytree(self.at, self.base / f"copy{self.count}")
+        self.copies.append(self.base / f"copy{self.count}")
+        self.db = worlddb.open(self.at, embedder=None)
+
+    @rule(which=st.integers(0, 9))
+    def put_back(self, which: int) -> None:
+        """An earlier copy takes the store's place: what was ended since stays ended."""
+        if not self.copies:
+            return
+        self.db.close()
+        shutil.rmtree(self.at)
+        shutil.copytree(self.copies[which % len(self.copies)], self.at)
+        self.db = worlddb.open(self.at, embedder=None)
+        if self.db.accounts.trouble:
+            self.valid.clear()
+
+    @rule(how=st.sampled_from(["restore", "replay"]))
+    def move_on(self, how: str) -> None:
+        """The store goes on as a restored or replayed one, which has no valid key."""
+        self.count += 1
+        into = self.base / f"{how}{self.count}"
+        if how == "restore":
+            self.db.backup(self.base / f"backup{self.count}")
+            worlddb.restore(self.base / f"backup{self.count}", into)
+        else:
+            self.db.replay(into)
+        self.db.close()
+        self.at, self.copies = into, []
+        self.db = worlddb.open(into, embedder=None)
+        self.valid.clear()
+
+    def check_invariants(self, *_: Any, **__: Any) -> None:
+        assert {each for each in self.ever if self.db.accounts.authenticate(each)} == self.valid
+
+    def teardown(self) -> None:
+        self.check_invariants()
+        self.db.close()
+
+
+@pytest.mark.parametrize("examples", [pytest.param(4), pytest.param(300, marks=pytest.mark.soak)])
+def test_an_ended_key_never_authenticates_whatever_becomes_of_the_store(tmp_path: Path, examples: int) -> None:
+    Machine.folder = tmp_path
+    told = settings(max_examples=examples, stateful_step_count=10, deadline=None)
+    run_state_machine_as_test(Machine, settings=told)

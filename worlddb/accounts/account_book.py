@@ -1,0 +1,362 @@
+"""Accounts of an open store: make, change and end them, their plans and keys, and tell whose key a request has."""
+
+from __future__ import annotations
+
+import base64
+import re
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from worlddb.accounts.admission import Admission
+from worlddb.accounts.grant import Grant
+from worlddb.log.accounts import secrets_file
+from worlddb.log.model import clock, errors, ids, limits, times
+from worlddb.log.model.events import KeyRight
+from worlddb.query.accounts import account_records
+from worlddb.query.snapshot.snapshot import Snapshot
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands import outcome
+
+PREFIX: Final = "worlddb_"
+"""Prefix of every key, by which secret scanners recognise one."""
+SECRET_BYTES: Final = 32
+DEFAULT_ACCOUNT: Final = "default"
+"""The account of keys for which none is named; it is made with the first of them."""
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+
+Execute = Callable[[Sequence[cmd.Command], str | None], outcome.Receipt]
+
+
+class Store(NamedTuple):
+    """What accounts need of the store that is open; ``generation`` counts how often its file was replaced."""
+
+    folder: Path
+    id: bytes
+    snapshot: Callable[[], AbstractContextManager[Snapshot]]
+    generation: Callable[[], int]
+    clock: clock.Clock
+    entropy: clock.Entropy
+
+
+class NewKey(NamedTuple):
+    """A key just made, and its secret, which is shown this once and stored nowhere."""
+
+    key: account_records.AccessKey
+    secret: str
+
+
+class _State(NamedTuple):
+    """What requests are judged by: grants by the keyed hash of a secret, and when that was read."""
+
+    seen: secrets_file.Seen
+    generation: int
+    salt: bytes
+    grants: Mapping[bytes, Grant]
+    trouble: str
+
+
+class Keyring:
+    """Follows the accounts of a store in memory; shared by all authors of a handle."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.file = secrets_file.SecretsFile(secrets_file.beside(store.folder), store.id)
+        self.admission = Admission()
+        self._lock = threading.Lock()
+        self._state: _State | None = None
+
+    def authenticate(self, secret: str) -> Grant | None:
+        """What a secret opens now; ``None`` if nothing."""
+        state = self._present()
+        digest = secrets_file.hashed(state.salt, secret)
+        # Nobody can steer a keyed hash, so how long this look takes says nothing of the secrets that there are.
+        grant = state.grants.get(digest)
+        return None if grant is None or grant.expires_at <= self.store.clock.now() else grant
+
+    def trouble(self) -> str:
+        """Why nobody is admitted, if something is wrong with the file or the store; else empty."""
+        return self._present().trouble
+
+    def forget(self) -> None:
+        """Forget all names; they are read anew for the next request."""
+        self._state = None
+
+    def _present(self) -> _State:
+        state = self._state
+        if state is not None and state.seen == self.file.seen() and state.generation == self.store.generation():
+            return state
+        with self._lock:
+            self._state = state = self._read()
+        return state
+
+    def _read(self) -> _State:
+        seen, generation = self.file.seen(), self.store.generation()
+        try:
+            read = self.file.read()
+        except (errors.WorldDBError, OSError) as error:
+            return _State(seen, generation, b"", {}, str(error))
+        if read.secrets is None:
+            return _State(seen, generation, b"", {}, "")
+        with self.store.snapshot() as snapshot:
+            if not has(snapshot, read.secrets):
+                trouble = (
+                    f"The store does not have commit {read.secrets.seq}, which {self.file.path} knows: it was rolled"
+                    " back, or restored, and no earlier key opens it. Make new keys"
+                )
+                return _State(read.seen, generation, b"", {}, trouble)
+            known = account_records.known(snapshot.log, snapshot.tables, frozenset(read.secrets.keys))
+        return _State(read.seen, generation, bytes.fromhex(read.secrets.salt), _grants(known), "")
+
+
+def has(snapshot: Snapshot, secrets: secrets_file.Secrets) -> bool:
+    """True if the log has the last commit that changed an account."""
+    if not secrets.seq:
+        return True
+    return secrets.seq <= snapshot.log.head().seq and snapshot.log.chain(secrets.seq).hex() == secrets.chain
+
+
+def _grants(known: account_records.Known) -> dict[bytes, Grant]:
+    accounts = {each.id: each for each in known.accounts if each.is_open}
+    allowed = {each.plan: known.limits(each.plan) for each in known.accounts}
+    found: dict[bytes, Grant] = {}
+    for key in known.keys:
+        owner = accounts.get(key.account)
+        if key.usable and owner is not None:
+            found[known.digests[key.id]] = Grant(
+                key=key.id,
+                name=key.name or f"key-{key.id[:12]}",
+                account=owner.id,
+                account_name=owner.name,
+                world=key.world,
+                right=key.right,
+                user=key.user,
+                plan=owner.plan,
+                limits=allowed[owner.plan],
+                expires_at=key.expires_at,
+            )
+    return found
+
+
+class Accounts:
+    """Accounts, their plans and their access keys; ``db.accounts`` of an open store.
+
+    Every change is a command and lands in the log, without a secret and without a name in it. Only the head counts: no
+    view of the past, replay, restore, bundle or copy brings a key back.
+    """
+
+    def __init__(self, keyring: Keyring, execute: Execute) -> None:
+        self._keyring, self._execute = keyring, execute
+        self._store, self._file = keyring.store, keyring.file
+
+    # -- who may come in
+
+    def authenticate(self, secret: object) -> Grant | None:
+        """What a secret opens now, as all processes have changed it; ``None`` if nothing."""
+        return self._keyring.authenticate(secret) if isinstance(secret, str) else None
+
+    def admit(self, grant: Grant, *, write: bool = False) -> None:
+        """Count a request against the rates of its plan.
+
+        Raises:
+            PlanLimit: there were as many in this minute as the plan allows; ``details["retry_after"]`` has seconds.
+        """
+        self._keyring.admission.admit(grant, write=write)
+
+    @property
+    def trouble(self) -> str:
+        """Why nobody is admitted: the file of secrets is damaged, or the store was rolled back. Else empty."""
+        return self._keyring.trouble()
+
+    # -- accounts
+
+    def create_account(self, name: str, *, plan: str = "", why: str = "") -> account_records.Account:
+        """Make an account; without a plan it has no limits.
+
+        Raises:
+            RefusedError: the name is taken (``account_exists``), or there is no such plan (``unknown_plan``).
+        """
+        made = self._store.entropy.bytes(ids.NONCE_BYTES)
+        limits.checked_text(name, "the name of the account", limits.MAX_AUTHOR_BYTES, empty=False)
+        self._changed([cmd.SetAccount(account=made, name=name, plan=plan, why=why)])
+        return self.account(made.hex())
+
+    def change_account(
+        self, account: str, *, name: str | None = None, plan: str | None = None, why: str = ""
+    ) -> account_records.Account:
+        """Give an account, by its id or name, another name or plan; at once, in all processes."""
+        known = self.account(account)
+        self._changed([cmd.SetAccount(account=bytes.fromhex(known.id), name=name or "", plan=plan, why=why)])
+        return self.account(known.id)
+
+    def set_plan(self, account: str, plan: str, *, why: str = "") -> account_records.Account:
+        """Put an account under another plan; an empty one has no limits."""
+        return self.change_account(account, plan=plan, why=why)
+
+    def end_account(self, account: str, *, why: str = "") -> account_records.Account:
+        """Close an account for good, with all of its keys."""
+        known = self.account(account)
+        ended = {each.id for each in self.keys(account=known.id)}
+        self._changed([cmd.SetAccount(account=bytes.fromhex(known.id), is_open=False, why=why)], ended=ended)
+        return self.account(known.id)
+
+    def account(self, account: str) -> account_records.Account:
+        """The account of an id, or the open one of a name.
+
+        Raises:
+            UnknownReference: there is none.
+        """
+        found = self._known().account(account)
+        if found is None:
+            raise errors.UnknownReference(f"There is no account {errors.shown(account)}", "See db.accounts.accounts()")
+        return found
+
+    def accounts(self, *, closed: bool = False) -> list[account_records.Account]:
+        """Every account, in the order in which they were made; with ``closed`` those that were closed too."""
+        return [each for each in self._known().accounts if each.is_open or closed]
+
+    # -- plans
+
+    def define_plan(
+        self, name: str, *, features: Sequence[str] | None = None, why: str = "", **limits: int | None
+    ) -> account_records.AccountPlan:
+        """Say what accounts of a plan may do, in place of what was said before; at once, in all processes.
+
+        ``limits`` are those of :class:`Limits`, by their names; what is not given, or ``None``, has no limit.
+        ``features`` are the ones that it has, by default all.
+        """
+        numbers = {limit: number for limit, number in limits.items() if number is not None}
+        listed = None if features is None else tuple(features)
+        self._changed([cmd.SetPlan(plan=name, limits=numbers, features=listed, why=why)])
+        return next(each for each in self.plans() if each.name == name)
+
+    def plans(self) -> list[account_records.AccountPlan]:
+        """Every plan, by name."""
+        return list(self._known().plans)
+
+    # -- keys
+
+    def create_key(
+        self,
+        name: str,
+        *,
+        account: str | None = None,
+        world: Any = None,
+        right: KeyRight = "read",
+        user: str = "",
+        expires_at: times.TimeLike | None = None,
+        why: str = "",
+    ) -> NewKey:
+        """Make a key of an account for a world and what that contains (default: the whole store).
+
+        Without an account it is one of the account ``default``, which is made if need be.
+
+        Returns:
+            The key, and its secret, which is stored nowhere.
+
+        Raises:
+            InputError: the name is none.
+            RefusedError: the name is taken by a key in force (``key_exists``), or the account is not there.
+        """
+        if not _NAME.fullmatch(limits.checked_text(name, "the name of the key", limits.MAX_AUTHOR_BYTES)):
+            raise errors.InputError(
+                f"{errors.shown(name)} cannot be the name of a key",
+                "Use 1 to 64 letters, digits, dots, underscores, hyphens and @, beginning with a letter or digit",
+            )
+        secret = PREFIX + base64.urlsafe_b64encode(self._store.entropy.bytes(SECRET_BYTES)).rstrip(b"=").decode()
+        with self._file.changing():
+            secrets = self._secrets()
+            owner, commands = self._owner(account)
+            key = cmd.MakeKey(
+                account=owner,
+                key_id=self._store.entropy.bytes(ids.NONCE_BYTES),
+                digest=secrets.digest(secret),
+                right=right,
+                name=name,
+                content=user,
+                world=None if world is None else ids.as_ref(world),
+                expires_at=None if expires_at is None else times.parse_time(expires_at),
+                why=why,
+            )
+            self._commit(secrets, [*commands, key], frozenset({key.key_id.hex()}))
+        return NewKey(self.key(key.key_id.hex()), secret)
+
+    def end_key(self, key: str, *, why: str = "") -> account_records.AccessKey:
+        """End a key, by its id or name; servers refuse it from their next request on, and nothing brings it back.
+
+        Raises:
+            UnknownReference: there is none.
+        """
+        known = self.key(key)
+        self._changed([cmd.EndKey(key_id=bytes.fromhex(known.id), why=why)], ended={known.id})
+        return self.key(known.id)
+
+    def key(self, key: str) -> account_records.AccessKey:
+        """The key of an id, or the one of a name that has not ended.
+
+        Raises:
+            UnknownReference: there is none.
+        """
+        found = self._known().key(key)
+        if found is None:
+            raise errors.UnknownReference(f"There is no key {errors.shown(key)}", "See db.accounts.keys()")
+        return found
+
+    def keys(self, *, account: str | None = None, ended: bool = False) -> list[account_records.AccessKey]:
+        """The keys in force, of one account or all, in the order in which they were made; with ``ended`` all."""
+        owner = None if account is None else self.account(account).id
+        found = self._known().keys
+        return [each for each in found if owner in (None, each.account) and (ended or not each.ended)]
+
+    # -- how it is done
+
+    def _owner(self, account: str | None) -> tuple[bytes, list[cmd.Command]]:
+        """The id of the account that a key is for, and the command that makes it, if need be."""
+        if account is not None:
+            return bytes.fromhex(self.account(account).id), []
+        known = self._known().account(DEFAULT_ACCOUNT)
+        if known is not None:
+            return bytes.fromhex(known.id), []
+        made = self._store.entropy.bytes(ids.NONCE_BYTES)
+        return made, [cmd.SetAccount(account=made, name=DEFAULT_ACCOUNT)]
+
+    def _known(self) -> account_records.Known:
+        """All there is at the head, read from the store."""
+        try:
+            secrets = self._file.read().secrets
+        except (errors.WorldDBError, OSError):
+            secrets = None
+        with self._store.snapshot() as snapshot:
+            in_force = secrets.keys if secrets is not None and has(snapshot, secrets) else ()
+            return account_records.known(snapshot.log, snapshot.tables, frozenset(in_force))
+
+    def _secrets(self) -> secrets_file.Secrets:
+        """What the file holds; where there is none, or the store was rolled back behind it, a new beginning."""
+        secrets = self._file.read().secrets
+        with self._store.snapshot() as snapshot:
+            if secrets is not None and has(snapshot, secrets):
+                return secrets
+        return self._file.begun(self._store.entropy.bytes(secrets_file.SALT_BYTES))
+
+    def _changed(self, commands: Sequence[cmd.Command], *, ended: Collection[str] = ()) -> None:
+        with self._file.changing():
+            secrets = self._secrets()
+            if not {*ended}.isdisjoint(secrets.keys):
+                secrets = replace(secrets, keys=tuple(each for each in secrets.keys if each not in ended))
+                # First: whatever becomes of the commit, the keys have ended.
+                self._file.write(secrets)
+            self._commit(secrets, commands, frozenset())
+
+    def _commit(self, secrets: secrets_file.Secrets, commands: Sequence[cmd.Command], made: frozenset[str]) -> None:
+        """Commit, then let every process see it: they follow the file."""
+        receipt = self._execute(commands, None)
+        receipt.raise_if_refused()
+        if not receipt.events:
+            return
+        with self._store.snapshot() as snapshot:
+            chain = snapshot.log.chain(receipt.seq).hex()
+        self._file.write(replace(secrets, seq=receipt.seq, chain=chain, keys=(*secrets.keys, *sorted(made))))

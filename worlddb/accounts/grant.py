@@ -1,0 +1,78 @@
+"""What a valid access key opens, and the limits that its account has."""
+
+from typing import Any, Final
+
+import msgspec
+
+from worlddb.log.accounts import plan_limits
+from worlddb.log.model import errors
+from worlddb.log.model.events import KeyRight
+
+_RIGHTS: Final = ("read", "write", "admin")
+
+
+class Grant(msgspec.Struct, frozen=True, kw_only=True):
+    """What a key opens, as of the request that it came with.
+
+    ``key`` and ``account`` are ids, ``name`` is the key's name, by which it signs what it writes, and ``world`` the
+    full reference of the world that it opens with what that contains, ``None`` for the whole store. ``user`` is whose
+    memory is meant where a call names none.
+    """
+
+    key: str
+    name: str
+    account: str
+    account_name: str
+    world: str | None
+    right: KeyRight
+    user: str
+    plan: str
+    limits: plan_limits.Limits
+    expires_at: int
+
+    @property
+    def may_write(self) -> bool:
+        return self.right != "read"
+
+    @property
+    def may_administer(self) -> bool:
+        """True of a key that may change accounts, keys and plans; one confined to a world may only within it."""
+        return self.right == "admin"
+
+    def has(self, feature: str) -> bool:
+        """True if the plan has a feature."""
+        return self.limits.features is None or feature in self.limits.features
+
+    def require_right(self, right: KeyRight) -> None:
+        """See that the key has a right.
+
+        Raises:
+            PlanLimit: it has not; ``details["kind"]`` is ``right``.
+        """
+        if _RIGHTS.index(self.right) < _RIGHTS.index(right):
+            raise _reached("right", right, f"The key {self.name!r} may {self.right} only, and this needs {right}")
+
+    def require_feature(self, feature: str) -> None:
+        """See that the plan has a feature.
+
+        Raises:
+            PlanLimit: it has not; ``details["kind"]`` is ``feature``.
+        """
+        if not self.has(feature):
+            raise _reached("feature", feature, f"The plan {self.plan!r} does not have {feature}")
+
+    def require_room(self, limit: str, amount: int) -> None:
+        """See that an amount, with what a request adds to it, stays within a limit of the plan, by its name.
+
+        Raises:
+            PlanLimit: it does not; ``details["kind"]`` is ``quota``, ``details["limit"]`` names it.
+        """
+        allowed: int | None = getattr(self.limits, limit)
+        if allowed is not None and amount > allowed:
+            told = f"The account has {allowed:,} for {limit} under the plan {self.plan!r}, and this would be {amount:,}"
+            raise _reached("quota", limit, told, allowed=allowed)
+
+
+def _reached(kind: str, limit: str, message: str, **details: Any) -> errors.PlanLimit:
+    remedies = {"right": "Use a key with that right", "quota": "Remove what is not needed, or choose another plan"}
+    return errors.PlanLimit(message, remedies.get(kind, "Choose another plan"), kind=kind, limit=limit, **details)
