@@ -205,6 +205,11 @@ class TextView:
             return Ahead(None, list)
         if through is not None and self.marker is not None and through >= self.marker.seq:
             through = None
+        # Few words are in names and types: what no text has here is not searched for, and scores nothing.
+        here = self.counts(terms).having
+        had = [term for term in terms if here[term]]
+        if not had:
+            return Ahead(None, list)
         with told_as(IndexUnreadable):
             scale: dict[Term, float] = {}
             if corpus is not None:
@@ -212,10 +217,10 @@ class TextView:
             if isinstance(nodes, fields.Nodes):
                 fetch = self._likely(limit, nodes)
                 if fetch <= FETCHED_FOR_A_NODE * len(nodes):
-                    every = fields.to_query(terms, through=through, nodes=None, scale=scale)
+                    every = fields.to_query(had, through=through, nodes=None, scale=scale)
                     again = partial(self.find, search._replace(nodes=list(nodes)), corpus)
                     return PickedSearch(self._searcher, every, limit, fetch, nodes, again, threads)
-            query = fields.to_query(terms, through=through, nodes=nodes, scale=scale)
+            query = fields.to_query(had, through=through, nodes=nodes, scale=scale)
             return BegunSearch(self._searcher, query, limit, threads)
 
     def _likely(self, limit: int, nodes: fields.Nodes) -> int:
