@@ -46,6 +46,10 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         | {"first_inside_ms", "first_outside_ms", "first_cold_ms", "same_answers", "neighbours_ratio"},
     ),
     "commits": (("--nodes", "40", "--commits", "4"), {"p50_ms", "p95_ms", "floor_p50_ms", "ratio"}),
+    "server": (
+        ("--reads", "40", "--writes", "10", "--rate", "100", "--connections", "4"),
+        {"reads_per_s", "p50_ms", "p99_ms", "offered_per_s", "writes_per_s", "write_p50_ms", "write_p99_ms"},
+    ),
     "dream": (("--memories", "20", "--planted", "4"), {"precision", "recall", "ms_per_memory"}),
     "consolidation": (
         ("--facts", "40", "--topics", "4", "--runs", "2"),

@@ -1,0 +1,121 @@
+"""The client: the library's names and errors, over the wire."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import anyio
+import pytest
+
+import worlddb
+from tests.server.test_serve import Server, serving
+from worlddb import client
+from worlddb.client import Client, client_calls
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("client") / "store", "--rate", "5000") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def remote(server: Server) -> Iterator[Client]:
+    with client.connect(server.url, server.key) as found:
+        yield found
+
+
+def test_the_client_has_the_librarys_names_and_records(remote: Client) -> None:
+    made = remote.create("Person", "Ana", content="a sailor", valid_from="2025-01-01")
+    remote.revise(made, content="a captain", valid_from=datetime(2025, 6, 1, tzinfo=UTC))
+    assert remote.get(made, valid="2025-02-01").content == "a sailor"
+    assert [each.content for each in remote.history(made).versions] == ["a sailor", "a captain"]
+    told = remote.remember("ships", "The Vasa sank in 1628.", labels=["history"])
+    assert remote.recall("when did the Vasa sink?", world="ships").hits[0].ref == told.receipt.ref
+    assert "Vasa" in remote.context("ships", "Vasa").text
+    edge = remote.link(told.receipt, "refers_to", made)
+    assert [each.target for each in remote.edges(told.receipt, type="refers_to").edges] == [made.ref]
+    remote.unlink(edge)
+    assert [each.ref for each in remote.members("ships").worlds] == [told.receipt.ref]
+    remote.add("ships", "Ship", "Kronan")
+    remote.alias("Kronan", "the Crown")
+    assert remote.worlds(name="the Crown").worlds[0].name == "Kronan"
+    remote.retire("Kronan", why="sunk")
+    remote.reassert("Kronan")
+    assert remote.log(ref=made.ref).entries[0].event == "created"
+    assert f'"store":"{remote.head().store_id}"' in remote.prove(made).proof
+    assert remote.timeline(made).steps and not remote.conflicts().conflicts and not remote.proposals().proposals
+
+
+def test_errors_are_those_that_the_library_raises(server: Server, remote: Client) -> None:
+    with pytest.raises(worlddb.UnknownReference):
+        remote.get("nobody")
+    with pytest.raises(worlddb.InvalidTime):
+        remote.worlds(valid="soon")
+    with pytest.raises(worlddb.RefusedError) as refused:
+        remote.retire(next(iter(remote.log(first=1, last=1).entries)).data["root"])
+    assert refused.value.details["reason"]
+    made = remote.create("Fact", "once", idempotency_key="one")
+    with pytest.raises(worlddb.IdempotencyConflict):
+        remote.create("Fact", "twice", idempotency_key="one")
+    with pytest.raises(client.PreconditionFailed):
+        remote.revise(made, content="x", if_match="0" * 64)
+    with pytest.raises(client.RequestRejected):
+        remote.create("Fact", "x", colour="red")
+    with client.connect(server.url, "worlddb_wrong") as stranger, pytest.raises(client.NotAdmitted):
+        stranger.worlds()
+    with client.connect("http://127.0.0.1:9") as nowhere, pytest.raises(worlddb.UnavailableError):
+        nowhere.worlds()
+
+
+def test_every_error_of_the_model_comes_back_as_itself() -> None:
+    for code, kind in client_calls._by_code().items():
+        body = b'{"type":"about:blank","title":"x","status":400,"detail":"what","code":"%s","remedy":"do"}'
+        found = client_calls.error_of(400, body % code.encode())
+        assert type(found) is kind and (found.message, found.remedy) == ("what", "do")
+    assert isinstance(client_calls.error_of(502, b"<html>"), worlddb.UnavailableError)
+
+
+def test_jobs_are_waited_for(remote: Client) -> None:
+    assert remote.wait(remote.begin_verify()).status == "done"
+    remote.claim("attic")
+    bundle = remote.file(remote.wait(remote.begin_export("attic")))
+    assert remote.wait(remote.begin_import(bundle)).result
+    with pytest.raises(worlddb.InvalidBundle):
+        remote.wait(remote.begin_import(bundle[:-5]))
+
+
+def test_calls_are_awaited_and_the_log_is_followed(server: Server) -> None:
+    async def work() -> None:
+        async with client.connect_async(server.url, server.key) as remote:
+            head = await remote.head()
+            made = await remote.create("Fact", "followed")
+            cut = (await remote.log(first=head.seq + 1)).entries[0]
+            assert cut.refs[0] == made.ref
+
+            async def write() -> None:
+                for number in range(20):
+                    await remote.create("Fact", f"later {number}")
+                    await anyio.sleep(0.05)
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(write)
+                async for _, entry in remote.follow():
+                    if entry.event == "created":
+                        assert entry.name.startswith("later")
+                        break
+                tasks.cancel_scope.cancel()
+
+    anyio.run(work)
+
+
+def test_the_client_loads_the_model_alone() -> None:
+    told = (
+        "import sys, worlddb.client; print(sorted(name for name in sys.modules"
+        " if name.startswith('worlddb.') and not name.startswith(('worlddb.client', 'worlddb.log.model'))))"
+    )
+    ran = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() in ("[]", "['worlddb.log']")

@@ -1,0 +1,308 @@
+"""Every call as the request that it is, and the errors that answers are."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+import msgspec
+
+from worlddb.client import wire_records as wire
+from worlddb.log.model import errors, times
+
+
+class NotAdmitted(errors.WorldDBError):
+    """No key was sent, one that opens nothing, or one that may not do this."""
+
+    code = "unauthorized"
+
+
+class PreconditionFailed(errors.WorldDBError):
+    """The world has another hash than the one that the write rests on: read it again."""
+
+    code = "precondition_failed"
+
+
+class RateLimited(errors.UnavailableError):
+    """Too many requests; ``details["retry_after"]`` has the seconds to wait."""
+
+    code = "too_many_requests"
+
+
+class RequestRejected(errors.InputError):
+    """The server takes no such request."""
+
+    code = "invalid"
+
+
+class JobFailed(errors.WorldDBError):
+    """A job came to an end that nobody can explain; the server's log does."""
+
+    code = "job_failed"
+
+
+_BY_STATUS: Final[Mapping[int, type[errors.WorldDBError]]] = {
+    401: NotAdmitted,
+    403: NotAdmitted,
+    412: PreconditionFailed,
+    429: RateLimited,
+    500: errors.UnavailableError,
+    502: errors.UnavailableError,
+    503: errors.UnavailableError,
+    504: errors.UnavailableError,
+}
+
+
+def _by_code() -> dict[str, type[errors.WorldDBError]]:
+    """Every class of error of the model, by its code."""
+    found: dict[str, type[errors.WorldDBError]] = {}
+    left = [errors.WorldDBError]
+    while left:
+        kind = left.pop()
+        if kind.__module__ == errors.__name__:
+            found.setdefault(kind.code, kind)
+        left += kind.__subclasses__()
+    return found
+
+
+_BY_CODE: Final = _by_code()
+
+
+def error_of(status: int, body: bytes, retry_after: str | None = None) -> errors.WorldDBError:
+    """Return the error that an answer is: the class that the library would raise, where it has one."""
+    try:
+        problem = msgspec.json.decode(body, type=wire.Problem)
+    except msgspec.DecodeError:
+        kind = _BY_STATUS.get(status, RequestRejected)
+        return kind(f"The server answered {status}, and not in its own words", "Look at what stands in between")
+    kind = _BY_CODE.get(problem.code) or _BY_STATUS.get(problem.status, RequestRejected)
+    details: dict[str, Any] = {"status": problem.status, "request_id": problem.request_id}
+    if problem.reason is not None:
+        details["reason"] = problem.reason
+    if retry_after is not None:
+        details["retry_after"] = retry_after
+    return kind(problem.detail, problem.remedy, **details)
+
+
+def of_problem(problem: wire.Problem | None) -> errors.WorldDBError:
+    """Return the error with which a job failed."""
+    if problem is None:
+        return JobFailed("The job failed", "Ask the operator of the server for its log")
+    return error_of(problem.status, msgspec.json.encode(problem))
+
+
+class Request(NamedTuple):
+    """A request, and the type of its answer; ``bytes`` for what is taken as it comes."""
+
+    method: str
+    path: str
+    answer: Any
+    params: Mapping[str, Any] = {}
+    body: Any = None
+    headers: Mapping[str, str] = {}
+
+
+def _kept(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was given, with times as ISO 8601."""
+    return {name: _plain(name, value) for name, value in values.items() if value is not None}
+
+
+_TIMES: Final = frozenset(("ingested", "valid", "valid_from", "valid_to", "asked", "since", "until", "expires_at"))
+_SPANS: Final = frozenset(("during", "overlaps"))
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name in _TIMES:
+        return times.format_time(times.parse_time(value, name))
+    if name in _SPANS:
+        return [times.format_time(times.parse_time(each, name)) for each in value]
+    return getattr(value, "ref", value)
+
+
+def _params(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as URLs have them."""
+    told = {True: "true", False: "false"}
+    return {name: told[value] if isinstance(value, bool) else value for name, value in _kept(values).items()}
+
+
+def _world(ref: Any) -> str:
+    return "/v1/worlds/" + quote(str(getattr(ref, "ref", ref)), safe="")
+
+
+def _place(name: str, ref: Any) -> str:
+    return f"/v1/{name}/" + quote(str(getattr(ref, "ref", ref)), safe="")
+
+
+class Calls(ABC):
+    """What can be asked of a server. A world is a reference, a name, or a record or receipt with a ``ref``.
+
+    Reads take ``ingested`` (or ``seq``) and ``valid``; lists take ``limit`` and ``cursor``; writes take
+    ``idempotency_key``, and those of a world ``if_match``, a world hash. Other arguments are those of the library's
+    call of the same name. Errors are those that the library raises.
+    """
+
+    @abstractmethod
+    def _send(self, request: Request) -> Any:
+        """Send a request; returns its answer, or what to await for it."""
+
+    def _read(self, path: str, answer: Any, asked: Mapping[str, Any]) -> Any:
+        return self._send(Request("GET", path, answer, _params(asked)))
+
+    def _write(self, method: str, path: str, answer: Any, asked: Mapping[str, Any], *, as_params: bool = False) -> Any:
+        given = dict(asked)
+        named = {"Idempotency-Key": given.pop("idempotency_key", None), "If-Match": given.pop("if_match", None)}
+        headers = {name: f'"{value}"' if name == "If-Match" else value for name, value in named.items() if value}
+        if as_params:
+            return self._send(Request(method, path, answer, _params(given), headers=headers))
+        return self._send(Request(method, path, answer, body=_kept(given), headers=headers))
+
+    # -- worlds
+
+    def worlds(self, **asked: Any) -> Any:
+        """A page of :class:`~worlddb.client.wire_records.Worlds`: by ``name``, ``type``, ``label``."""
+        return self._read("/v1/worlds", wire.Worlds, asked)
+
+    def get(self, ref: Any, **asked: Any) -> Any:
+        """A world."""
+        return self._read(_world(ref), wire.World, asked)
+
+    def create(self, type: str, name: str, **said: Any) -> Any:
+        """Make a world; returns a receipt."""
+        return self._write("POST", "/v1/worlds", wire.Receipt, {"type": type, "name": name, **said})
+
+    def claim(self, name: str) -> Any:
+        """The world of a name, which is made if there is none."""
+        return self._send(Request("PUT", _world(name), wire.World))
+
+    def revise(self, ref: Any, **said: Any) -> Any:
+        """Give a world a new version; returns a receipt."""
+        return self._write("PATCH", _world(ref), wire.Receipt, said)
+
+    def retire(self, ref: Any, **said: Any) -> Any:
+        """Say that a world holds no more; returns a receipt."""
+        return self._write("DELETE", _world(ref), wire.Receipt, said, as_params=True)
+
+    def reassert(self, ref: Any, **said: Any) -> Any:
+        """Resume a world that had ended; returns a receipt."""
+        return self._write("POST", f"{_world(ref)}/reassert", wire.Receipt, said)
+
+    def move(self, ref: Any, to: Any, **said: Any) -> Any:
+        """Move a world into another one; returns a receipt."""
+        return self._write("POST", f"{_world(ref)}/move", wire.Receipt, {"to": to, **said})
+
+    def alias(self, ref: Any, *aliases: str, **said: Any) -> Any:
+        """Give a world further names; returns a receipt."""
+        return self._write("POST", f"{_world(ref)}/aliases", wire.Receipt, {"aliases": aliases, **said})
+
+    def members(self, ref: Any, **asked: Any) -> Any:
+        """A page of what a world contains, at any depth."""
+        return self._read(f"{_world(ref)}/members", wire.Worlds, asked)
+
+    def add(self, ref: Any, type: str, name: str, **said: Any) -> Any:
+        """Make a world inside another one, which is made too if there is none of that name; returns a receipt."""
+        return self._write("POST", f"{_world(ref)}/members", wire.Receipt, {"type": type, "name": name, **said})
+
+    def history(self, ref: Any, **asked: Any) -> Any:
+        """Every version of a world."""
+        return self._read(f"{_world(ref)}/history", wire.Versions, asked)
+
+    def timeline(self, ref: Any, **asked: Any) -> Any:
+        """What was learned about when a world is valid."""
+        return self._read(f"{_world(ref)}/timeline", wire.Steps, asked)
+
+    # -- edges
+
+    def link(self, source: Any, type: str, target: Any, **said: Any) -> Any:
+        """Write an edge; returns a receipt."""
+        named = {"source": getattr(source, "ref", source), "type": type, "target": target}
+        return self._write("POST", "/v1/edges", wire.Receipt, {**named, **said})
+
+    def unlink(self, edge: Any, **said: Any) -> Any:
+        """Retract an edge; returns a receipt."""
+        return self._write("DELETE", _place("edges", edge), wire.Receipt, said, as_params=True)
+
+    def edge(self, ref: Any, **asked: Any) -> Any:
+        """An edge."""
+        return self._read(_place("edges", ref), wire.Edge, asked)
+
+    def edges(self, ref: Any, **asked: Any) -> Any:
+        """A page of the edges of a world."""
+        return self._read(f"{_world(ref)}/edges", wire.Edges, asked)
+
+    # -- memories
+
+    def remember(self, world: Any, text: str, **said: Any) -> Any:
+        """Remember a statement in a world, which is made if there is none of that name."""
+        return self._write("POST", f"{_world(world)}/memories", wire.Remembered, {"text": text, **said})
+
+    def recall(self, text: str, **asked: Any) -> Any:
+        """What answers a question best, inside ``world`` if one is given."""
+        return self._write("POST", "/v1/recall", wire.Recalled, {"text": text, **asked})
+
+    def context(self, world: Any, text: str, **asked: Any) -> Any:
+        """What is known in a world for a question, as a text for a prompt."""
+        return self._read(f"{_world(world)}/context", wire.Context, {"text": text, **asked})
+
+    # -- decisions, and the store as a whole
+
+    def proposals(self, **asked: Any) -> Any:
+        """A page of staged identities."""
+        return self._read("/v1/proposals", wire.Proposals, asked)
+
+    def accept(self, proposal: Any, **said: Any) -> Any:
+        """Accept a staged identity; returns a receipt."""
+        return self._write("POST", f"{_place('proposals', proposal)}/accept", wire.Receipt, said)
+
+    def reject(self, proposal: Any, **said: Any) -> Any:
+        """Reject a staged identity; returns a receipt."""
+        return self._write("POST", f"{_place('proposals', proposal)}/reject", wire.Receipt, said)
+
+    def undo(self, proposal: Any, **said: Any) -> Any:
+        """Undo an accepted identity; returns a receipt."""
+        return self._write("POST", f"{_place('proposals', proposal)}/undo", wire.Receipt, said)
+
+    def conflicts(self, **asked: Any) -> Any:
+        """A page of contradictions of which both sides hold."""
+        return self._read("/v1/conflicts", wire.Conflicts, asked)
+
+    def log(self, **asked: Any) -> Any:
+        """A page of the events of the log."""
+        return self._read("/v1/log", wire.Entries, asked)
+
+    def head(self, **asked: Any) -> Any:
+        """The state of the store."""
+        return self._read("/v1/head", wire.Head, asked)
+
+    def prove(self, ref: Any, **asked: Any) -> Any:
+        """A proof that a world or an edge was there, with its text as ``proof``."""
+        return self._read("/v1/proofs", wire.Proof, {"ref": ref, **asked})
+
+    def erasure_receipt(self, seq: int) -> Any:
+        """The receipt of the erasure in a commit."""
+        return self._read(f"/v1/erasures/{seq}", wire.ErasureReceipt, {})
+
+    # -- jobs; `wait` gives what came of one
+
+    def begin_verify(self, **asked: Any) -> Any:
+        """Begin a verification; returns a job."""
+        return self._write("POST", "/v1/verify", wire.Job, asked)
+
+    def begin_erase(self, ref: Any, reason: str, **said: Any) -> Any:
+        """Begin an erasure, or with ``plan=True`` its plan; returns a job."""
+        return self._write("POST", f"{_world(ref)}/erase", wire.Job, {"reason": reason, **said})
+
+    def begin_export(self, world: Any = None, **asked: Any) -> Any:
+        """Begin to write a world as a bundle; returns a job, which has it as its file."""
+        return self._write("POST", "/v1/bundles", wire.Job, {"world": world, **asked})
+
+    def begin_import(self, bundle: bytes, **asked: Any) -> Any:
+        """Begin to take in a bundle; returns a job."""
+        return self._send(Request("POST", "/v1/bundles/import", wire.Job, _params(asked), bundle))
+
+    def job(self, job: Any) -> Any:
+        """How far a job is."""
+        return self._read(_place("jobs", getattr(job, "id", job)), wire.Job, {})
+
+    def file(self, job: Any) -> Any:
+        """The bytes that a job has left."""
+        return self._read(f"{_place('jobs', getattr(job, 'id', job))}/file", bytes, {})

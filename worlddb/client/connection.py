@@ -1,0 +1,185 @@
+"""The two clients: one waits for answers, the other awaits them."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Final, Self
+
+import httpx
+import msgspec
+
+from worlddb.client import wire_records as wire
+from worlddb.client.client_calls import Calls, Request, error_of, of_problem
+from worlddb.log.model import errors
+
+TIMEOUT_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 0.1
+
+
+def connect(url: str, key: str | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS, **options: Any) -> "Client":
+    """Return a client of the server at a URL; ``options`` are those of ``httpx.Client``.
+
+    No request is made yet. Close it, or use it in a ``with`` block.
+    """
+    return Client(httpx.Client(base_url=url, headers=_headers(key), timeout=timeout_seconds, **options))
+
+
+def connect_async(
+    url: str, key: str | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS, **options: Any
+) -> "AsyncClient":
+    """Return a client whose calls are awaited; ``options`` are those of ``httpx.AsyncClient``."""
+    return AsyncClient(httpx.AsyncClient(base_url=url, headers=_headers(key), timeout=timeout_seconds, **options))
+
+
+def _headers(key: str | None) -> dict[str, str]:
+    return {} if key is None else {"Authorization": f"Bearer {key}"}
+
+
+def _sent(request: Request) -> dict[str, Any]:
+    """Return a request as httpx takes it."""
+    told: dict[str, Any] = {"params": dict(request.params), "headers": dict(request.headers)}
+    if isinstance(request.body, bytes):
+        told["content"] = request.body
+        told["headers"]["Content-Type"] = "application/octet-stream"
+    elif request.body is not None:
+        told["content"] = msgspec.json.encode(request.body)
+        told["headers"]["Content-Type"] = "application/json"
+    return told
+
+
+def _answer(request: Request, response: httpx.Response) -> Any:
+    if not response.is_success:
+        raise error_of(response.status_code, response.content, response.headers.get("retry-after"))
+    if request.answer is bytes:
+        return response.content
+    try:
+        return msgspec.json.decode(response.content, type=request.answer)
+    except msgspec.DecodeError as error:
+        raise errors.UnavailableError(f"The answer is not what it should be: {error}", "Upgrade the client") from None
+
+
+def _unreached(error: httpx.HTTPError) -> errors.UnavailableError:
+    return errors.UnavailableError(f"The server was not reached: {type(error).__name__}", "Try again")
+
+
+class _Events:
+    """Reads server-sent events line by line."""
+
+    def __init__(self) -> None:
+        self.last = ""
+        self._data = ""
+
+    def read(self, line: str) -> wire.Entry | None:
+        """Take a line; returns an entry where one is complete."""
+        name, _, value = line.partition(": ")
+        if name == "id":
+            self.last = value
+        elif name == "data":
+            self._data = value
+        elif not line and self._data:
+            data, self._data = self._data, ""
+            return msgspec.json.decode(data, type=wire.Entry)
+        return None
+
+
+def _from(after: str | None) -> dict[str, str]:
+    return {} if after is None else {"after": after}
+
+
+class Client(Calls):
+    """A client that waits for answers. It may be shared by threads."""
+
+    def __init__(self, http: httpx.Client) -> None:
+        self._http = http
+
+    def _send(self, request: Request) -> Any:
+        try:
+            response = self._http.request(request.method, request.path, **_sent(request))
+        except httpx.HTTPError as error:
+            raise _unreached(error) from None
+        return _answer(request, response)
+
+    def wait(self, job: wire.Job) -> wire.Job:
+        """Wait until a job has ended.
+
+        Raises:
+            WorldDBError: it failed; as the library would have raised it.
+        """
+        pause = threading.Event()
+        while job.status == "running":
+            pause.wait(_LOOK_SECONDS)
+            job = self.job(job)
+        if job.status == "failed":
+            raise of_problem(job.problem)
+        return job
+
+    def follow(self, after: str | None = None) -> Iterator[tuple[str, wire.Entry]]:
+        """Yield events of the log as they come, each with the id to go on ``after`` it; ends with the connection."""
+        read = _Events()
+        try:
+            with self._http.stream("GET", "/v1/events", params=_from(after), timeout=None) as response:
+                if not response.is_success:
+                    raise error_of(response.status_code, response.read())
+                for line in response.iter_lines():
+                    entry = read.read(line)
+                    if entry is not None:
+                        yield read.last, entry
+        except httpx.HTTPError as error:
+            raise _unreached(error) from None
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class AsyncClient(Calls):
+    """A client whose calls are awaited."""
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self._http = http
+
+    async def _send(self, request: Request) -> Any:
+        try:
+            response = await self._http.request(request.method, request.path, **_sent(request))
+        except httpx.HTTPError as error:
+            raise _unreached(error) from None
+        return _answer(request, response)
+
+    async def wait(self, job: wire.Job) -> wire.Job:
+        """Wait until a job has ended; raises as :meth:`Client.wait`."""
+        while job.status == "running":
+            await asyncio.sleep(_LOOK_SECONDS)
+            job = await self.job(job)
+        if job.status == "failed":
+            raise of_problem(job.problem)
+        return job
+
+    async def follow(self, after: str | None = None) -> AsyncIterator[tuple[str, wire.Entry]]:
+        """Yield events of the log as they come, each with the id to go on ``after`` it; ends with the connection."""
+        read = _Events()
+        try:
+            async with self._http.stream("GET", "/v1/events", params=_from(after), timeout=None) as response:
+                if not response.is_success:
+                    raise error_of(response.status_code, await response.aread())
+                async for line in response.aiter_lines():
+                    entry = read.read(line)
+                    if entry is not None:
+                        yield read.last, entry
+        except httpx.HTTPError as error:
+            raise _unreached(error) from None
+
+    async def close(self) -> None:
+        """Close its connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
