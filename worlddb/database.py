@@ -1814,10 +1814,10 @@ class Database(WriteCalls):
         """Do what a plan of :meth:`View.withdrawal` says, as one commit.
 
         :meth:`undo` with the receipt, or its number, takes that back. Where the plan changes nothing, nothing is
-        written. What was planned is looked at once more under the lock.
+        written. What was planned is looked at once more under the lock: if the plan would be another by now, it is
+        refused (``changed_meanwhile``), as :meth:`contract` refuses its own.
 
         Raises:
-            Conflict: by now the plan would be another: look again.
             InputError: it is no plan, or it changes nothing.
         """
         from worlddb.query.beliefs import withdrawal
@@ -1835,12 +1835,9 @@ class Database(WriteCalls):
             return [str(each) for each in (again.changes, again.withdrawn, again.rests_on_it)]
 
         planned = [str(each) for each in (plan.changes, plan.withdrawn, plan.rests_on_it)]
-        try:
-            return self._execute(list(_orders(plan, why)), idempotency_key, _same(look, planned))
-        except _FoundOthers:
-            raise errors.Conflict(
-                f"What is to be withdrawn was changed since commit {plan.seq}", "Make the plan again, and look at it"
-            ) from None
+        told = f"What is to be withdrawn was changed since commit {plan.seq}"
+        others = outcome.Refusal("changed_meanwhile", told, "Make the plan again, and look at it")
+        return self._execute(list(_orders(plan, why)), idempotency_key, _same(look, planned, others))
 
     # -- erasure; `erase` itself is in `WriteCalls`
 
@@ -2010,12 +2007,12 @@ class _FoundOthers(Exception):
     """What is to be erased is not what was found before the lock."""
 
 
-def _same(look: Callable[[], list[str]], refs: list[str]) -> Progress:
-    """Return what looks again at the first step of the work, which is done under the lock."""
+def _same(look: Callable[[], list[str]], found: list[str], others: Exception | None = None) -> Progress:
+    """Return what looks again at the first step of the work, which is done under the lock, and raises ``others``."""
 
     def looked(done: int, total: int) -> None:
-        if done == 1 and look() != refs:
-            raise _FoundOthers
+        if done == 1 and look() != found:
+            raise _FoundOthers if others is None else others
 
     return looked
 
