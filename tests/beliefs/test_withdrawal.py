@@ -294,7 +294,8 @@ def test_a_plan_that_is_not_so_any_more_is_not_done(told: Told) -> None:
     told.db.signed(MALLORY).create("Fact", "more", content="and the other vault with 4321")
     head = told.db.head().seq
     refused = told.db.withdraw(plan)
-    assert not refused and refused.outcome.code == "changed_meanwhile" and "since commit" in refused.outcome.reason
+    assert isinstance(refused.outcome, worlddb.Refused) and "since commit" in refused.outcome.reason
+    assert refused.outcome.code == "changed_meanwhile"
     assert told.db.head().seq == head
     with pytest.raises(worlddb.InputError, match="plan is"):
         told.db.withdraw("mallory")  # type: ignore[arg-type]
