@@ -85,6 +85,7 @@ else:
         "reconciler.consolidation.model_summarizer": "EndpointSummarizer SUMMARY_PROMPT=PROMPT",
         "reconciler.consolidation.summarizer": "ExtractiveSummarizer Member Summarizer",
         "reconciler.dream.assessor": "AssessedMemory Assessment Assessor Neighbour RuleAssessor",
+        "reconciler.dream.dream_schedule": "DreamSchedule",
         "reconciler.dream.dreamer": "Dreamt",
         "reconciler.dream.model_assessor": "EndpointAssessor ASSESSMENT_PROMPT=PROMPT",
         "reconciler.diagnostics.installation": "Diagnosis Symptom",

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from worlddb.reconciler.consolidation.consolidator import Consolidated
     from worlddb.reconciler.consolidation.summarizer import Summarizer
     from worlddb.reconciler.dream.assessor import Assessor
+    from worlddb.reconciler.dream.dream_schedule import DreamAlarm, DreamSchedule
     from worlddb.reconciler.dream.dreamer import Dreamt
     from worlddb.reconciler.embedding.spaces import EmbeddingSpace
     from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, TextsReached
@@ -185,7 +186,7 @@ class Database(WriteCalls):
         resolver: Thresholds | ByType | None,
         background: bool,
         consolidate: int | None,
-        dream: int | None = None,
+        dream: DreamSchedule | int | None = None,
         clock: Clock,
         entropy: Entropy,
         ontology: Ontology,
@@ -199,9 +200,9 @@ class Database(WriteCalls):
         self._models = models_of(embedder)
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
         self._ontology = ontology
+        self._alarm = None if dream is None else _alarm_of(dream)
         self._background = self._worker() if background else None
         self._min_age = consolidate
-        self._dream_after, self._dreamt = dream, 0
         self._slept: float | None = None
         self._looked_at = self._unindexed = 0
         self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
@@ -240,6 +241,8 @@ class Database(WriteCalls):
         """Those that wait to be kept in the log."""
         self._accesses: deque[tuple[bytes, int]] = deque(maxlen=MOST_WAITING)
         """Worlds that were used and when, until they are written; of too many the earliest are lost."""
+        if self._background is not None and self._alarm is not None and self._alarm.is_timed:
+            self._background.nudge()
         if record_accesses:
             self._reader.told_of_hits = lambda found: self._used([hit.ref for hit in found.hits], now_of(self._clock))
 
@@ -253,7 +256,9 @@ class Database(WriteCalls):
     def _worker(self) -> BackgroundWorker:
         from worlddb.reconciler.background.worker import BackgroundWorker
 
-        return BackgroundWorker(self._keep_up_behind)
+        alarm = self._alarm
+        again = (lambda: None) if alarm is None else (lambda: alarm.seconds_left(monotonic()))
+        return BackgroundWorker(self._keep_up_behind, again=again)
 
     @cached_property
     def _writer(self) -> Writer:
@@ -1157,16 +1162,19 @@ class Database(WriteCalls):
         return not done.busy
 
     def _dream_behind(self) -> bool:
-        """Dream on the background thread once there is enough new; false if another process is doing it."""
-        if self._dream_after is None or self._background is None:
+        """Dream on the background thread if that is due; false if another process is doing it."""
+        if self._alarm is None or self._background is None:
             return True
         with self._reader.snapshot() as snapshot:
-            head = snapshot.log.head().seq
-            new = sum(snapshot.log.header(seq).event_count for seq in range(self._dreamt + 1, head + 1))
-        if new < self._dream_after:
+            log, head = snapshot.log, snapshot.log.head().seq
+            is_due = self._alarm.is_due(
+                monotonic(), head, lambda seq: sum(log.header(each).event_count for each in range(seq + 1, head + 1))
+            )
+        if not is_due:
             return True
         done = self.dream(stopped=self._background.stopped)
-        self._dreamt = self._dreamt if done.busy else self._reader.head()
+        if not done.busy:
+            self._alarm.ran(monotonic(), self._reader.head())
         return not done.busy
 
     def _embed_behind(self) -> bool:
@@ -2043,7 +2051,7 @@ def open(
     resolver: Thresholds | ByType | None = None,
     background: bool = False,
     consolidate: timedelta | float | None = None,
-    dream: int | None = None,
+    dream: DreamSchedule | int | None = None,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
     edge_types: Iterable[EdgeHandler] = (),
@@ -2069,7 +2077,8 @@ def open(
             servers: one process of a store does it at a time, and the others see to it that it is done.
         consolidate: with ``background``, also sum up worlds of this age by the stand-in, infer edges and sweep: after a
             write, every ten minutes at most; see :meth:`Database.consolidate`.
-        dream: with ``background``, also :meth:`Database.dream`, once so many events are new to the handle.
+        dream: with ``background``, also :meth:`Database.dream`, once so many events are new to the handle, or by a
+            :class:`DreamSchedule`.
         clock, entropy: where time and randomness come from; for tests and simulations.
         edge_types: the handlers of edge types of your own, for this process; see :meth:`Database.register`.
         tiebreaker: chooses between the contenders for one world, where ``ingest``, ``create(resolve="all")`` or
@@ -2093,7 +2102,7 @@ def open(
         resolver=resolver,
         background=limits.checked_flag(background, "background"),
         consolidate=_age(consolidate) if background or consolidate is None else _no_thread("consolidate"),
-        dream=_limit(dream, "dream") if background or dream is None else _no_thread("dream"),
+        dream=dream if background or dream is None else _no_thread("dream"),
         clock=limits.checked_callable(clock, "clock", "now") or SystemClock(),
         entropy=limits.checked_callable(entropy, "entropy", "bytes") or SystemEntropy(),
         ontology=Ontology(DEFAULT_ONTOLOGY, edge_types),
@@ -2120,6 +2129,12 @@ def _age(age: timedelta | float | None) -> int | None:
     if age is None or (age in (0, timedelta(0)) and not isinstance(age, bool)):
         return age if age is None else 0
     return times.parse_duration(age, "min_age")
+
+
+def _alarm_of(dream: DreamSchedule | int) -> DreamAlarm:
+    from worlddb.reconciler.dream import dream_schedule
+
+    return dream_schedule.DreamAlarm(dream_schedule.checked(dream), monotonic())
 
 
 def _no_thread(what: str) -> NoReturn:

@@ -152,6 +152,7 @@ from worlddb.reconciler.consolidation.model_summarizer import EndpointSummarizer
 from worlddb.reconciler.consolidation.summarizer import ExtractiveSummarizer, Member, Summarizer
 from worlddb.reconciler.diagnostics.installation import Diagnosis, Symptom
 from worlddb.reconciler.dream.assessor import AssessedMemory, Assessment, Assessor, Neighbour, RuleAssessor
+from worlddb.reconciler.dream.dream_schedule import DreamSchedule
 from worlddb.reconciler.dream.dreamer import Dreamt
 from worlddb.reconciler.dream.model_assessor import PROMPT as ASSESSMENT_PROMPT
 from worlddb.reconciler.dream.model_assessor import EndpointAssessor
@@ -261,6 +262,7 @@ __all__ = [
     "Diagnosis",
     "Difference",
     "DiscoveredEdge",
+    "DreamSchedule",
     "Dreamt",
     "Edge",
     "EdgeHandler",

@@ -23,11 +23,20 @@ class BackgroundWorker:
 
     It begins with the first nudge; several nudges are one. The work says whether it was done: if it was not, because
     another process is at it, it is tried again by and by. A thread that does not linger ends when nothing is left to
-    do, tries nothing again, and begins anew with the next nudge.
+    do, tries nothing again, and begins anew with the next nudge. ``again`` says after how many seconds to work
+    without a nudge; ``None``: not at all.
     """
 
-    def __init__(self, work: Callable[[], bool], *, name: str = "worlddb-background", lingers: bool = True) -> None:
+    def __init__(
+        self,
+        work: Callable[[], bool],
+        *,
+        name: str = "worlddb-background",
+        lingers: bool = True,
+        again: Callable[[], float | None] = lambda: None,
+    ) -> None:
         self._work = work
+        self._again = again
         self._name = name
         self._lingers = lingers
         self._due = threading.Condition()
@@ -92,7 +101,8 @@ class BackgroundWorker:
                     self._thread = None
                     atexit.unregister(self._abandon)
                     return
-                self._due.wait_for(lambda: self._nudged or self._closing, AGAIN_SECONDS if self._undone else None)
+                wait = AGAIN_SECONDS if self._undone else self._again()
+                self._due.wait_for(lambda: self._nudged or self._closing, wait)
                 if self._closing:
                     return
                 self._nudged, self._busy = False, True

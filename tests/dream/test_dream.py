@@ -5,14 +5,27 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 import worlddb
 from tests.consolidation.test_consolidate import NOW, SECOND, Drawn, Killed, Points, Ticking
-from worlddb import AssessedMemory, Assessment, Database, Decay, Dreamt, InputError, LimitExceeded, ManualClock
+from worlddb import (
+    AssessedMemory,
+    Assessment,
+    Database,
+    Decay,
+    DreamSchedule,
+    Dreamt,
+    InputError,
+    LimitExceeded,
+    ManualClock,
+)
+from worlddb.reconciler.dream.dream_schedule import DreamAlarm
 
 KILLS = 4
 
@@ -443,6 +456,47 @@ def test_a_handle_with_a_thread_dreams_behind_its_writes_once_there_is_enough(tm
             facts(db, "The same thing, said over and over again.")
             assert db.keep_up(wait_seconds=30) and db.background_error is None
             assert len(deprecated(db)) == (1 if count == 3 else 0)
+
+
+def test_a_schedule_says_when_a_thread_dreams_and_never_where_nothing_is_new() -> None:
+    alarm = DreamAlarm(DreamSchedule(events=5, every=timedelta(seconds=100), idle=10), 0.0)
+
+    def due(now: float, head: int) -> bool:
+        return alarm.is_due(now, head, lambda seq: head - seq)
+
+    assert not due(1.0, 4) and alarm.seconds_left(1.0) == 10
+    assert due(2.0, 5), "there are five new events"
+    alarm.ran(3.0, 7)
+    assert not due(4.0, 8) and not due(13.9, 8) and due(14.0, 8), "nobody has written for ten seconds"
+    alarm.ran(14.0, 9)
+    assert not due(200.0, 9) and alarm.seconds_left(200.0) == 10, "nothing is new, but others may write"
+    for at in range(10):
+        assert not due(205.0 + at, 9)
+    assert due(220.0, 10), "a hundred seconds are over"
+    alarm.ran(220.0, 12)
+    for at in range(1, 12):
+        assert not DreamAlarm(DreamSchedule(every=100), 0.0).is_due(9.0 * at, at, lambda seq: 99)
+    assert DreamAlarm(DreamSchedule(events=1), 0.0).seconds_left(5.0) is None
+
+
+@pytest.mark.parametrize("schedule", [DreamSchedule(every=0.02), DreamSchedule(idle=0.02)])
+def test_a_handle_with_a_schedule_dreams_without_being_asked_again(tmp_path: Path, schedule: DreamSchedule) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None, background=True, dream=schedule) as db:
+        facts(db, "The same thing, said over and over again.", "The same thing, said over and over again.")
+        for _ in range(100):
+            if deprecated(db):
+                break
+            Event().wait(0.05)
+        assert len(deprecated(db)) == 1 and db.background_error is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [0, "daily", True, 1.5, DreamSchedule(), DreamSchedule(every=0), DreamSchedule(idle="soon")],  # type: ignore[arg-type]
+)
+def test_a_schedule_that_is_wrong_is_an_error(tmp_path: Path, wrong: Any) -> None:
+    with pytest.raises(InputError):
+        worlddb.open(tmp_path / "store", background=True, dream=wrong)
 
 
 @pytest.mark.parametrize(

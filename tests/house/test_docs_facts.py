@@ -46,7 +46,8 @@ _PUBLIC = """
     EntityExtractor MENTION_KINDS Mention ChatMessage read_message
     EXTRACTION_PROMPT EndpointExtractor ExtractedFact
     Consolidated EndpointSummarizer ExtractiveSummarizer Member SUMMARY_PROMPT Summarizer
-    ASSESSMENT_PROMPT AssessedMemory Assessment Assessor Decay Dreamt EndpointAssessor Neighbour Retained RuleAssessor
+    ASSESSMENT_PROMPT AssessedMemory Assessment Assessor Decay DreamSchedule Dreamt EndpointAssessor
+    Neighbour Retained RuleAssessor
     Step DecidedEvent Hypothesis HypotheticalStore Redecided Redecision
     Bundle ImportPlan InvalidBundle OutsideEffect UnprovedBundle check_bundle scratch_folder
     BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore

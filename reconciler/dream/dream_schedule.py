@@ -1,0 +1,91 @@
+"""When Dream State runs by itself: after so many events, on a schedule, or once nobody has written for a while. Pure.
+
+Times are seconds of a clock that only goes on; nothing here reads one.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import msgspec
+
+from worlddb.log.model import errors, limits, times
+
+
+class DreamSchedule(msgspec.Struct, frozen=True, kw_only=True):
+    """When a handle with ``background=True`` has Dream State run (Kumiho, §9): as soon as one of these is so.
+
+    ``events``: once there are so many new ones; ``every``: after so long, a ``timedelta`` or seconds; ``idle``: once
+    nobody has written for so long. Where nothing is new nothing runs.
+    """
+
+    events: int | None = None
+    every: timedelta | float | None = None
+    idle: timedelta | float | None = None
+
+
+def checked(given: DreamSchedule | int) -> DreamSchedule:
+    """A schedule as it was given; a number alone is one of events.
+
+    Raises:
+        InputError: it is none, says nothing, or one of its fields is out of range.
+    """
+    schedule = given if isinstance(given, DreamSchedule) else DreamSchedule(events=given)
+    if schedule.events is not None:
+        limits.checked_number(schedule.events, "dream", 1, limits.HIGHEST_SEQ)
+    for what in ("every", "idle"):
+        if (length := getattr(schedule, what)) is not None:
+            times.parse_duration(length, what)
+    if schedule == DreamSchedule():
+        raise errors.InputError("A schedule was given that says nothing", "Give events, every or idle")
+    return schedule
+
+
+class DreamAlarm:
+    """What a handle knows of its last run and of what was written since, and when it looks again."""
+
+    def __init__(self, schedule: DreamSchedule, now: float) -> None:
+        self._schedule = schedule
+        self._every, self._idle = (_seconds(length) for length in (schedule.every, schedule.idle))
+        self._dreamt = self._head = 0
+        self._ran_at = self._written_at = self._looked_at = now
+
+    @property
+    def is_timed(self) -> bool:
+        """True if it looks by itself, and not only behind writes."""
+        return self._every is not None or self._idle is not None
+
+    def is_due(self, now: float, head: int, events_after: Callable[[int], int]) -> bool:
+        """True if it is to run; ``events_after`` counts those of the commits after one, up to ``head``."""
+        self._looked_at = now
+        if head != self._head:
+            self._head, self._written_at = head, now
+        if head <= self._dreamt:
+            return False
+        if self._every is not None and now - self._ran_at >= self._every:
+            return True
+        if self._idle is not None and now - self._written_at >= self._idle:
+            return True
+        return self._schedule.events is not None and events_after(self._dreamt) >= self._schedule.events
+
+    def ran(self, now: float, head: int) -> None:
+        """Say that it ran, and up to which commit."""
+        self._dreamt = self._head = head
+        self._ran_at = self._written_at = now
+
+    def seconds_left(self, now: float) -> float | None:
+        """After how long to look again; ``None`` if only writes are a reason to."""
+        ends = [
+            since + length
+            for since, length in ((self._ran_at, self._every), (self._written_at, self._idle))
+            if length is not None
+        ]
+        if not ends:
+            return None
+        ahead = [end for end in ends if end > self._looked_at]
+        # What is over and was looked at had nothing new; only a write makes it due, which others may do unseen.
+        soonest = min(ahead) if ahead else self._looked_at + min(filter(None, (self._every, self._idle)))
+        return max(soonest - now, 0.0)
+
+
+def _seconds(length: timedelta | float | None) -> float | None:
+    return None if length is None else times.parse_duration(length) / 1_000_000
