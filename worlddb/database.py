@@ -200,9 +200,8 @@ class Database(WriteCalls):
         self._models = models_of(embedder)
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
         self._ontology = ontology
-        self._alarm = None if dream is None else _alarm_of(dream)
+        self._alarm, self._min_age = _alarm_of(dream), consolidate
         self._background = self._worker() if background else None
-        self._min_age = consolidate
         self._slept: float | None = None
         self._looked_at = self._unindexed = 0
         self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
@@ -2077,8 +2076,7 @@ def open(
             servers: one process of a store does it at a time, and the others see to it that it is done.
         consolidate: with ``background``, also sum up worlds of this age by the stand-in, infer edges and sweep: after a
             write, every ten minutes at most; see :meth:`Database.consolidate`.
-        dream: with ``background``, also :meth:`Database.dream`, once so many events are new to the handle, or by a
-            :class:`DreamSchedule`.
+        dream: with ``background``, also :meth:`Database.dream`, after so many events, or by a :class:`DreamSchedule`.
         clock, entropy: where time and randomness come from; for tests and simulations.
         edge_types: the handlers of edge types of your own, for this process; see :meth:`Database.register`.
         tiebreaker: chooses between the contenders for one world, where ``ingest``, ``create(resolve="all")`` or
@@ -2131,7 +2129,9 @@ def _age(age: timedelta | float | None) -> int | None:
     return times.parse_duration(age, "min_age")
 
 
-def _alarm_of(dream: DreamSchedule | int) -> DreamAlarm:
+def _alarm_of(dream: DreamSchedule | int | None) -> DreamAlarm | None:
+    if dream is None:
+        return None
     from worlddb.reconciler.dream import dream_schedule
 
     return dream_schedule.DreamAlarm(dream_schedule.checked(dream), monotonic())

@@ -492,7 +492,7 @@ def test_a_handle_with_a_schedule_dreams_without_being_asked_again(tmp_path: Pat
 
 @pytest.mark.parametrize(
     "wrong",
-    [0, "daily", True, 1.5, DreamSchedule(), DreamSchedule(every=0), DreamSchedule(idle="soon")],  # type: ignore[arg-type]
+    [0, "daily", True, 1.5, DreamSchedule(), DreamSchedule(every=0), DreamSchedule(idle=timedelta(0))],
 )
 def test_a_schedule_that_is_wrong_is_an_error(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(InputError):
