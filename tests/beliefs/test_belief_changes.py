@@ -531,3 +531,74 @@ def test_a_retry_under_its_key_has_one_effect(stage: Stage) -> None:
         assert first.events and call(key) == first
         with pytest.raises(worlddb.IdempotencyConflict):
             db.believe(ref, {"summary": "another"}, idempotency_key=key)
+
+
+# -- identities, and stores that cannot be written to
+
+
+def test_what_is_said_of_one_of_two_that_are_the_same_leaves_the_other_alone_and_survives_undoing_it(
+    stage: Stage,
+) -> None:
+    db = stage.db
+    ana, anna = (db.create("Person", name, content=f"{name} likes tea").ref for name in ("Ana", "Anna"))
+    rests = db.create("Fact", "rests", content="tea for Anna").ref
+    db.link(rests, "derived_from", anna)
+    pair = db.accept(db.link(ana, "same_as", anna)).ref
+    stage.tick()
+    other = said(db.view(), anna)
+    for change in (
+        lambda: db.believe(ana, {"summary": "Ana likes milk"}),
+        lambda: db.contract((ana, "summary", "Ana likes milk")),
+        lambda: db.tag(ana, "published"),
+        lambda: db.pin(ana),
+        lambda: db.deprecate(ana),
+    ):
+        done = change()
+        assert done.events and said(stage.tick(), anna) == other
+        assert not db.view().get(anna).deprecated and not db.view().get(anna).tags  # type: ignore[union-attr]
+    base = said(db.view(), ana)
+    assert db.undo(done) and said(stage.tick(), ana) == base
+    assert db.undo(pair) and (said(stage.tick(), ana), said(stage.tick(), anna)) == (base, other)
+    plan = db.view().withdrawal(anna)
+    assert [each.ref for each in plan.changes] == [anna] and [each.ref for each in plan.rests_on_it] == [rests]
+    withdrawn = db.withdraw(plan)
+    assert db.undo(withdrawn) and said(stage.tick(), anna) == other and db.verify(deep=True).ok
+
+
+def test_a_store_that_cannot_be_written_to_is_read_and_planned_in_and_nothing_else(
+    stage: Stage, tmp_path: Path
+) -> None:
+    db, pdf = stage.db, worlddb.Artifact(name="a.pdf", location="s3://b/a.pdf")
+    ref = db.create("Fact", "colour", content="blue", properties={"topic": "paint"}).ref
+    db.tag(ref, "published")
+    stage.tick()
+    db.revise(ref, content="navy")
+    seq = db.head().seq
+    db.backup(tmp_path / "copy")
+    with worlddb.open(tmp_path / "copy", embedder=None) as copy:
+        view = copy.view(valid=db.view().valid)
+        assert view.belief_base() == db.view().belief_base()
+        contraction, withdrawal = view.contraction((ref, "topic", "paint")), view.withdrawal(author="ada")
+        assert contraction.changes and withdrawal.changes and view.entrenchment((ref, "topic", "paint"))
+        calls: tuple[Any, ...] = (
+            lambda: copy.believe(ref, {"summary": "grey"}),
+            lambda: copy.expand(ref, {"topic": "walls"}),
+            lambda: copy.contract(contraction),
+            lambda: copy.withdraw(withdrawal),
+            lambda: copy.rollback(ref, 1),
+            lambda: copy.undo(seq),
+            lambda: copy.tag(ref, "decided"),
+            lambda: copy.untag(ref, "published"),
+            lambda: copy.deprecate(ref),
+            lambda: copy.set_beliefs(single=["topic"]),
+            lambda: copy.define_relation("works_at"),
+            lambda: copy.prefer(ref, "prefers", ref),
+            lambda: copy.set_profile(ref, "arbiter"),
+            lambda: copy.attach(ref, pdf),
+            lambda: copy.rename(ref, "other"),
+            lambda: copy.create_at("kref://a/b/c.fact", content="x"),
+        )
+        for call in calls:
+            with pytest.raises(worlddb.ReadOnlyBackup):
+                call()
+        assert copy.head() == db.head() and copy.verify(deep=True).ok

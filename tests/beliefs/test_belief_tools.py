@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 import worlddb
 from tests.house.test_docs import text_of
 from tests.house.test_docs_facts import quoted, rows, section
+from tests.support.mcp_fuzz import FORGED, JUNK, NOWHERE
 from worlddb import InputError, InvalidKref, UnknownReference
 from worlddb.tools.mcp import catalogue
 from worlddb.tools.mcp.server import MemoryServer
@@ -136,10 +138,93 @@ def test_a_withdrawal_is_planned_and_done_only_where_an_operator_allows_it(db: w
         tool.run(desk, tool.takes.taken(given | {"changes": 2}), Call("a client", "x"))
     done = tool.run(desk, tool.takes.taken(given | {"changes": 1}), Call("a client", "x"))
     assert msgspec.to_builtins(done)["seq"] == head + 1 and db.view().get(code) is None
+    (undo,) = (tool for tool in catalogue.tools_of("operator") if tool.name == "memory_undo")
+    back = undo.run(desk, undo.takes.taken({"seq": head + 1, "reason": "a mistake"}), Call("a client", "x"))
+    assert msgspec.to_builtins(back)["seq"] == head + 2 and db.view().get(code).content  # type: ignore[union-attr]
+    with pytest.raises(worlddb.RefusedError, match="changed since"):
+        undo.run(desk, undo.takes.taken({"seq": head + 1, "reason": "again"}), Call("a client", "x"))
+    with pytest.raises(InputError, match="no commit"):
+        undo.run(desk, undo.takes.taken({"seq": 10**9, "reason": "again"}), Call("a client", "x"))
     inside = Session(db, db.create("Topic", "ours").ref)
+    with pytest.raises(InputError, match="One world is served"):
+        undo.run(inside, undo.takes.taken({"seq": head + 2, "reason": "x"}), Call("a client", "x"))
     assert call(inside, "memory_plan_withdrawal", author="mallory")["withdrawn"] == []
     with pytest.raises(InputError, match="One world is served"):
         tool.run(inside, tool.takes.taken(given | {"changes": 1}), Call("a client", "x"))
+
+
+def test_receipts_are_checked_artifacts_attached_and_relations_declared(db: worlddb.Database) -> None:
+    desk, ours = Session(db), db.create("Topic", "Ours").ref
+    fact = db.create("Fact", "vault", content="the vault opens with 1234", world=ours).ref
+    asked = {"question": "vault", "filters": {"author": "assistant"}}
+    whole = db.view().recall("vault", exact=True, receipt=True, author="assistant").receipt
+    inner = db.view(world=ours).recall("vault", exact=True, receipt=True, author="assistant").receipt
+    texts = [worlddb.recall_receipt_text(each) for each in (whole, inner) if each is not None]
+    for text in texts:
+        found = call(desk, "memory_check_recall", receipt=text, **asked)
+        assert (found["verdict"], found["proved"], found["problems"]) == ("holds", 1, [])
+    assert call(desk, "memory_check_recall", receipt=texts[0], question="safe")["verdict"] == "another_question"
+    confined = Session(db, ours)
+    assert call(confined, "memory_check_recall", receipt=texts[1], **asked)["verdict"] == "holds"
+    with pytest.raises(InputError, match="One world is served"):
+        call(confined, "memory_check_recall", receipt=texts[0], **asked)
+    with pytest.raises(worlddb.MalformedFile):
+        call(desk, "memory_check_recall", receipt="{}", question="vault")
+
+    call(confined, "memory_attach", id=fact, name="plan.pdf", location="s3://b/plan.pdf", media_type="application/pdf")
+    assert [each.location for each in db.view().artifacts(fact)] == ["s3://b/plan.pdf"]
+    call(desk, "memory_attach", id=fact, name="plan.pdf", remove=True)
+    assert db.view().artifacts(fact) == []
+    with pytest.raises(InputError, match="Either location or remove"):
+        call(desk, "memory_attach", id=fact, name="plan.pdf")
+
+    (tool,) = (each for each in catalogue.tools_of("operator") if each.name == "memory_define_relation")
+    given = tool.takes.taken({"relation": "guards", "inverse": "guarded_by", "functional": True})
+    tool.run(desk, given, Call("a client", "x"))
+    assert "guards" in {each.name for each in db.view().edge_types()}
+    with pytest.raises(InputError, match="One world is served"):
+        tool.run(confined, given, Call("a client", "x"))
+
+
+def test_what_is_given_wrongly_is_an_error_that_the_caller_can_mend_and_writes_nothing(
+    db: worlddb.Database, seed: int
+) -> None:
+    draw = random.Random(seed)
+    fact = db.create("Fact", "vault", content="the vault opens with 1234").ref
+    db.create_at(API, content="Use REST")
+    fitting = {
+        "id": fact,
+        "to": fact,
+        "subject": fact,
+        "object": fact,
+        "kref": API,
+        "relation": "supports",
+        "version": 1,
+    }
+    fitting |= {
+        "beliefs": {"summary": "x"},
+        "tag": "t",
+        "text": "x",
+        "name": "n",
+        "seq": 1,
+        "reason": "r",
+        "changes": 1,
+    }
+    tools, errors, head = (*BELIEFS, *catalogue.tools_of("operator")), 0, db.head().seq
+    desk = Session(db)
+    for _ in range(400):
+        tool = draw.choice(tools)
+        fields = [field.name for field in msgspec.structs.fields(tool.takes)]
+        given = {name: value for name, value in fitting.items() if name in fields and draw.random() < 0.8}
+        given[draw.choice(fields)] = draw.choice((*JUNK, NOWHERE, [NOWHERE], {"summary": JUNK[6]}, "9999-99-99"))
+        if not tool.read_only:
+            given |= {draw.choice(fields): draw.choice(({}, [[]], 2**70, "\ud800")), **draw.choice(FORGED)}
+        try:
+            tool.run(desk, tool.takes.taken(given), Call("a client", tool.name))
+        except (worlddb.WorldDBError, msgspec.ValidationError) as error:
+            assert str(error)
+            errors += 1
+    assert errors > 200 and db.head().seq == head
 
 
 def test_a_server_of_one_world_sees_and_makes_nothing_outside(db: worlddb.Database) -> None:

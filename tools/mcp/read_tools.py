@@ -6,7 +6,18 @@ Each takes the session, its checked arguments and the call, and returns one reco
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from worlddb import DamagedStore, Hit, InputError, Recall, View, Withdrawal, World, group_hits, parse_kref
+from worlddb import (
+    DamagedStore,
+    Hit,
+    InputError,
+    Recall,
+    View,
+    Withdrawal,
+    World,
+    group_hits,
+    parse_kref,
+    read_recall_receipt,
+)
 from worlddb.memory_scopes import ENTRY, SCOPE
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, ResumedView, Session, in_passes
@@ -149,6 +160,21 @@ def withdrawal(session: Session, given: tool_arguments.PlanWithdrawal) -> Withdr
 def plan_withdrawal(session: Session, given: tool_arguments.PlanWithdrawal, call: Call) -> tool_results.WithdrawalPlan:
     """``memory_plan_withdrawal``: nothing is done."""
     return tool_results.withdrawal_plan(withdrawal(session, given), given.limit)
+
+
+def check_recall(session: Session, given: tool_arguments.CheckRecall, call: Call) -> tool_results.RecallChecked:
+    """``memory_check_recall``; a server of one world checks the receipts of that world alone."""
+    receipt = read_recall_receipt(given.receipt)
+    if session.world is not None and getattr(receipt.head, "world", None) != session.world:
+        raise InputError("One world is served here, and the receipt is of another", "Give one that was left in here")
+    found = session.db.check_recall(receipt, given.question, **given.filters)
+    return tool_results.RecallChecked(
+        verdict=found.verdict,
+        problems=list(found.problems),
+        proved=found.proved,
+        erased=list(found.erased),
+        reference=found.reference,
+    )
 
 
 def path(session: Session, given: tool_arguments.Way, call: Call) -> tool_results.Path:

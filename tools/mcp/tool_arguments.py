@@ -20,6 +20,8 @@ MAX_OFFSET: Final = 10_000
 
 Kind = Literal["user", "agent", "app", "run"]
 
+MAX_RECEIPT: Final = 1_000_000
+"""Characters of the receipt of a recall."""
 Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
 Label = Annotated[str, Meta(min_length=1, max_length=200)]
 Why = Annotated[str, Meta(max_length=2_000, description="The reason.")]
@@ -74,7 +76,10 @@ class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         }
         flags = {name: _FLAGS.get(text.lower()) for name, text in texts.items() if bool in kinds.get(name, ())}
         plain = {name: flag for name, flag in flags.items() if flag is not None}
-        return msgspec.convert({**given, **whole, **plain}, cls)
+        try:
+            return msgspec.convert({**given, **whole, **plain}, cls)
+        except UnicodeEncodeError:
+            raise msgspec.ValidationError("A text has half of a surrogate pair, which is no character") from None
 
 
 class Scoped(Arguments):
@@ -370,6 +375,49 @@ class Withdraw(PlanWithdrawal, kw_only=True):
 
     reason: Annotated[str, Meta(min_length=1, max_length=2_000, description="Why; it is kept.")]
     changes: Annotated[int, Meta(ge=1, description="How many memories the plan said would change.")]
+
+
+class Undo(Arguments):
+    """``memory_undo``."""
+
+    seq: Annotated[int, Meta(ge=1, le=1_000_000_000_000, description="The commit, as the answer of what it did says.")]
+    reason: Annotated[str, Meta(min_length=1, max_length=2_000, description="Why; it is kept.")]
+
+
+class DefineRelation(Arguments):
+    """``memory_define_relation``."""
+
+    relation: Annotated[Label, Meta(description="Its name, such as works_at.")]
+    inverse: Annotated[Label | None, Meta(description="Its name read the other way, such as employs.")] = None
+    functional: Annotated[bool, Meta(description="A second target at a time is a contradiction.")] = False
+    succession: Annotated[bool, Meta(description="The next target ends the one before.")] = False
+    acyclic: Annotated[bool, Meta(description="It never leads back.")] = False
+    symmetric: Annotated[bool, Meta(description="It reads the same from both ends; goes with no other.")] = False
+    why: Why = ""
+
+
+Location = Annotated[str, Meta(min_length=1, max_length=4_000)]
+
+
+class Attach(Arguments):
+    """``memory_attach``."""
+
+    id: Reference
+    name: Annotated[Label, Meta(description="Its name; one of the same name takes its place.")]
+    location: Annotated[Location | None, Meta(description="Where it is, such as a URL.")] = None
+    media_type: Annotated[str, Meta(max_length=200, description="Such as application/pdf.")] = ""
+    remove: Annotated[bool, Meta(description="Take the one of the name off.")] = False
+    why: Why = ""
+
+
+class CheckRecall(Arguments):
+    """``memory_check_recall``."""
+
+    receipt: Annotated[str, Meta(min_length=1, max_length=MAX_RECEIPT, description="The receipt, letter for letter.")]
+    question: Annotated[str, Meta(max_length=MAX_TEXT, description="The question that was asked.")]
+    filters: Annotated[
+        dict[str, Any], Meta(description="Texts of filters as they were asked: about, speaker, type, author, source.")
+    ] = {}
 
 
 class Way(Arguments):

@@ -412,6 +412,19 @@ class WithdrawalPlan(msgspec.Struct, kw_only=True):
     seq: int | None = None
 
 
+class RecallChecked(msgspec.Struct, kw_only=True):
+    """What became of checking a receipt: ``verdict`` is ``holds`` if the same question has the same answer.
+
+    ``proved`` hits were proved to have been there, ``erased`` ones have no text; ``reference`` names the state.
+    """
+
+    verdict: str
+    problems: list[str]
+    proved: int
+    erased: list[str]
+    reference: str
+
+
 def withdrawal_plan(plan: Withdrawal, limit: int) -> WithdrawalPlan:
     """A plan of a withdrawal, the first of each of its lists."""
     resting, said = plan.rests_on_it[:limit], plan.withdrawn[:limit]

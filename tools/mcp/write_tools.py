@@ -13,6 +13,7 @@ import msgspec
 
 from worlddb import (
     FOREVER,
+    Artifact,
     IdempotencyConflict,
     InputError,
     Loss,
@@ -478,6 +479,20 @@ def rollback(session: Session, given: tool_arguments.Rollback, call: Call) -> to
     return _done(session, receipt, item)
 
 
+def attach(session: Session, given: tool_arguments.Attach, call: Call) -> tool_results.Done:
+    """``memory_attach``: a pointer, which nothing opens."""
+    if given.remove == (given.location is not None):
+        raise InputError("Either location or remove is given", "Give location to attach, remove=true to take it off")
+    item = session.statement(session.view(), given.id).ref
+    if given.location is None:
+        receipt = session.db.detach(item, given.name, why=given.why)
+    else:
+        added = Artifact(name=given.name, location=given.location, media_type=given.media_type)
+        receipt = session.db.attach(item, added, why=given.why)
+    receipt.raise_if_refused()
+    return _done(session, receipt, item)
+
+
 def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
     """``memory_amend``."""
     _check_text(given.text)
@@ -696,6 +711,38 @@ def withdraw(session: Session, given: tool_arguments.Withdraw, call: Call) -> to
     told = tool_results.withdrawal_plan(plan, given.limit)
     told.done_at, told.seq = format_time(receipt.ingest_time), session.commit_number(receipt.seq)
     return told
+
+
+def undo(session: Session, given: tool_arguments.Undo, call: Call) -> tool_results.Done:
+    """``memory_undo``, which a server has only if its operator says so, and for the whole store alone."""
+    if session.world is not None:
+        raise InputError(
+            "One world is served here, and a commit may reach beyond it", "An operator uses `worlddb undo`"
+        )
+    receipt = session.db.undo(given.seq, why=given.reason)
+    receipt.raise_if_refused()
+    session.embed_new()
+    return _done(session, receipt, receipt.ref)
+
+
+def define_relation(session: Session, given: tool_arguments.DefineRelation, call: Call) -> tool_results.Done:
+    """``memory_define_relation``, for the whole store; a server has it only if its operator says so."""
+    if session.world is not None:
+        raise InputError(
+            "One world is served here, and the relation would be the whole store's",
+            "An operator declares it with `worlddb relation`",
+        )
+    receipt = session.db.define_relation(
+        given.relation,
+        functional=given.functional,
+        succession=given.succession,
+        acyclic=given.acyclic,
+        symmetric=given.symmetric,
+        inverse=given.inverse,
+        why=given.why,
+    )
+    receipt.raise_if_refused()
+    return _done(session, receipt, receipt.ref)
 
 
 def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) -> tool_results.Forgotten:
