@@ -13,7 +13,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from bench._retrieval import VARIANTS
-from worlddb.query.recall import candidates, ranking, recall, retrieve
+from worlddb.query.recall import candidates, ranking, recall, retrieve, scoring
 
 
 def _nothing_lent(*_: Any) -> dict[int, dict[int, float]]:
@@ -24,6 +24,11 @@ def _nothing_lent(*_: Any) -> dict[int, dict[int, float]]:
 def _nobody_at_home(*_: Any) -> set[int]:
     """No candidate lies where somebody is at home."""
     return set()
+
+
+def _nothing_governs(*_: Any) -> list[int]:
+    """No standing instruction is looked for."""
+    return []
 
 
 def _near_no_time(*_: Any) -> float:
@@ -57,6 +62,8 @@ _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
     "without the second look": partial(patch.object, ranking, "_rescored", _as_they_are),
     "without leaving names out": partial(patch.object, recall, "without_names", _all_of_it),
     "without where names are at home": partial(patch.object, candidates, "at_home", _nobody_at_home),
+    "without standing instructions": partial(patch.object, ranking, "_standing", _nothing_governs),
+    "without tastes": partial(patch.object, scoring, "TASTE_WEIGHT", 0.0),
     "without remarks": partial(patch.object, ranking, "proposed_by_meaning", _by_cosine),
     "without the newest first": partial(patch.object, retrieve, "newest_first", _as_ranked),
 }

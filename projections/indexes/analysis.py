@@ -560,6 +560,48 @@ def is_remark(text: str) -> bool:
     return bool(said(text).statements)
 
 
+STANDING_WORDS: Final = "always never whenever remember ask now future"
+"""Words by which texts with a standing instruction are searched for; :func:`standing` tells which have one."""
+_WHENEVER: Final = (
+    r"\b(?:when(?:ever)?|if|(?:every|any|each)\s?time(?:\s+that)?)\s+(?:(?:I|we)(?:['’]m|\s+am|['’]re|\s+are)?"
+    r"\s+(?:\w+\s+)?"
+    r"(?:ask(?:ing)?|request(?:ing)?|inquir(?:e|ing)|mention|bring\s+up|talk(?:ing)?\s+(?:about|of)|discuss(?:ing)?)"
+    r"|(?:asking|answering|replying|responding)\s+(?:about|to|me))\b"
+)
+_FROM_NOW: Final = r"\b(?:from\s+now\s+on|from\s+here\s+on|going\s+forward|in\s+(?:the\s+|all\s+|your\s+)*future)\b"
+_DO: Final = (
+    r"(?:please|always|never|don['’]t|do\s+not|use|call|address|answer|reply|respond|give|include|format|write|keep"
+    r"|provide|show|speak|explain|avoid|start|end|stop|mention|make\s+sure|be\s+sure|remember)\b"
+)
+_STANDING: Final = re.compile(
+    rf"{_WHENEVER}"
+    rf"|{_FROM_NOW},?\s+(?:you\s+|I(?:['’]d|\s+would)\s+like\s+you\s+|I\s+want\s+you\s+|could\s+you\s+)?{_DO}"
+    rf"|^{_DO}.*{_FROM_NOW}"
+    r"|^(?:please,?\s+)?(?:always|never)\s+(?!mind\b)\w+\b.*\b(?:me|my)\b"
+    r"|\bplease\s+(?:always|never|remember\s+(?:to|that|my)|(?:keep|bear)\s+in\s+mind)\b"
+    r"|\b(?:I(?:['’]d|\s+would)\s+like|I\s+want|I\s+need)\s+you\s+to\s+(?:always|never)\b",
+    re.I,
+)
+"""How somebody says, in English, what is to be done whenever something is asked."""
+_ANSWERING: Final = re.compile(r"^(?:assistant|ai|agent|bot): ", re.I)
+_INSTRUCTED_WITHIN: Final = 2_000
+"""How many characters of a text may hold a standing instruction: it is said in a few words."""
+
+
+def standing(text: str) -> str:
+    """The sentence of a text that says what is to be done whenever something is asked; empty if none does.
+
+    "Always name versions when I ask about libraries." What an assistant says instructs nobody.
+    """
+    if _ANSWERING.match(text):
+        return ""
+    for sentence in _SENTENCE_END.split(_SPEAKER.sub("", text[:_INSTRUCTED_WITHIN])):
+        told = sentence.strip()
+        if not told.endswith("?") and _STANDING.search(told):
+            return told
+    return ""
+
+
 def forget() -> None:
     """Forget all texts, types and questions, as an erasure asks for."""
     _sought.cache_clear()

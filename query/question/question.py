@@ -260,13 +260,48 @@ _ASKS_MONEY: Final = late(
 )
 
 
+_ASKS_ADVICE: Final = late(
+    r"\b(?:suggest(?:ions?)?|recommend(?:ations?)?|advise|advice|ideas?|tips|options?)\b"
+    r"|\b(?:what|which|where|who|how|when)\b[^.?!]{0,60}?\bshould\s+(?:I|we)\b|\bshould\s+(?:I|we)\b"
+    r"|\b(?:can|could|would|will)\s+you\s+(?:please\s+)?"
+    r"(?:help|show|plan|walk|make|create|design|write|explain|give|find)\b"
+    r"|\bhelp\s+(?:me|us)\b|\bhow\s+(?:would|can|do)\s+(?:you|I|we)\b|\bwhat\s+would\s+you\b"
+    r"|\bwhat(?:['’]s|\s+is|\s+are)\s+(?:a\s+|the\s+|some\s+)?(?:good|best|great)\b",
+    re.I,
+)
+_ASKS_WHAT_WAS: Final = late(
+    r"\b(?:did|have|had|has|was|were)\s+(?:I|we|you|he|she|they)\b|\b(?:remind|summar\w+|list|recall(?:ed)?)\b"
+    r"|\b(?:told|said|mentioned|discussed|suggested|recommended)\b",
+    re.I,
+)
+"""Who asks what was advised wants that, and no advice."""
+
+
+_OF_TWO: Final = late(r"\b(?:i|me|my|mine|we|us|our|you|your)\b", re.I)
+
+
+def _asks_for_advice(question: str) -> bool:
+    """True if somebody asks for advice for themselves."""
+    return (
+        _ASKS_ADVICE.search(question) is not None
+        and _OF_TWO.search(question) is not None
+        and not asks_what_was_said(question)
+    )
+
+
+def asks_what_was_said(question: str) -> bool:
+    """True if a question asks what somebody said or did, and not for something new."""
+    return _ASKS_WHAT_WAS.search(question) is not None
+
+
 class AnswerForm(NamedTuple):
-    """What an answer must contain, as far as the words of a question say."""
+    """What an answer must contain, as far as the words of a question say; ``taste`` is what its asker likes."""
 
     number: bool = False
     time: bool = False
     age: bool = False
     money: bool = False
+    taste: bool = False
 
 
 ANY_FORM: Final = AnswerForm()
@@ -280,6 +315,7 @@ def answer_form(question: str) -> AnswerForm:
         time=_ASKS_TIME.search(question) is not None,
         age=_ASKS_AGE.search(question) is not None,
         money=_ASKS_MONEY.search(question) is not None,
+        taste=_asks_for_advice(question),
     )
 
 
@@ -362,6 +398,11 @@ class Question:
     def is_remark(self) -> bool:
         """True if it says something of its speaker and asks nothing."""
         return is_remark(self.text)
+
+    @cached_property
+    def may_be_instructed(self) -> bool:
+        """True if a standing instruction may say how to answer it: it asks for something, and not what was said."""
+        return not self.is_remark and not asks_what_was_said(self.text)
 
     @cached_property
     def answer_form(self) -> AnswerForm:

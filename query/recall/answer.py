@@ -98,8 +98,8 @@ def likely(
 
 
 def bare(found: ranking.Ranked) -> float:
-    """A score without what tells strangers apart, which all that lies in one conversation has or has not."""
-    return found.score - found.parts.get("home", 0.0)
+    """A score without what tells strangers apart, and without what an instruction has for being one."""
+    return found.score - found.parts.get("home", 0.0) - found.parts.get("governs", 0.0)
 
 
 def hit_of(
@@ -197,10 +197,12 @@ _REASONS: Final = {
     ENTITY: "by or about whom the question is about",
     "when": "near the time that it names",
     "before": "after a turn that fits",
+    "governs": "the standing instruction that comes nearest",
     retrieve.NEWER: "newer than a hit that it contradicts",
     retrieve.SUPERSEDED: "superseded by the hit before it",
     retrieve.LATER: "later than a hit about the same subject that it competes with",
     "told": "tells a number, a time, an age or a price, which fits the question",
+    "taste": "says what somebody prefers, and advice is asked for",
     ranking.EDGE: "joined by an edge to a hit",
 }
 

@@ -13,6 +13,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from worlddb.projections.indexes import analysis
 from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
@@ -349,6 +350,20 @@ def latest_referring(snapshot: visible.VisibleSnapshot, gate: Gate, entities: Se
             if len(own) == most:
                 break
     return sorted(sorted(found, key=lambda node: -found[node])[:most])
+
+
+MAX_STANDING: Final = 32
+"""Of so many texts that have words of a standing instruction it is looked at whether they are one."""
+
+
+def standing(snapshot: visible.VisibleSnapshot, gate: Gate, search: Fetch) -> list[Passed]:
+    """The worlds that say what is to be done whenever something is asked; ``search`` finds texts with such words."""
+    found = []
+    for passed in islice(gate.passing(search, MAX_STANDING, MAX_STANDING), MAX_STANDING):
+        body = snapshot.body(passed.seen.row)
+        if body is not None and analysis.standing(body.content):
+            found.append(passed)
+    return found
 
 
 _FEW_HOMES: Final = 4

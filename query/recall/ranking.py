@@ -12,6 +12,7 @@ from itertools import islice
 from statistics import fmean
 from typing import Final, NamedTuple
 
+from worlddb.projections.indexes.analysis import STANDING_WORDS
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Question, Request
 from worlddb.query.question.question_dates import nearness
@@ -164,6 +165,8 @@ def fused(
             vector, proposed[VECTOR] = proposed_by_meaning(vector, request.question, propose)
         else:
             proposed[VECTOR] = propose(vector)
+    # Before the question is searched for by words, whose scores a lane may keep until it is asked for others.
+    rules = _standing(snapshot, gate, text, request)
     if text is not None:
         worded = partial(by_words, text, compared, moment.seq)
         proposed[TEXT] = list(islice(gate.passing(worded, depth, depth), depth))
@@ -177,13 +180,15 @@ def fused(
     joined = candidates.neighbours(snapshot, gate, best.values()) if best else {}
     few, latest = _referring_to(snapshot, gate, named, len(pool), max(STEADY, k))
     latest -= pool.keys()
-    for node in (*few, *latest, *following, *joined):
+    for node in (*few, *latest, *following, *joined, *rules):
         seen = None if node in pool else gate.seen(node)
         if seen is not None:
             pool[node] = candidates.Passed(node, seen, 0.0)
     links = _Links(following, joined)
     weighing = lanes._replace(vector=vector)
     evidence = _evidence(snapshot, weighing, request, proposed, pool, named, links, gate.inside)
+    if rules:
+        evidence = _governing(evidence, rules)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
     if joined:
         ranks[EDGE] = _neighbours_in_order(
@@ -193,6 +198,26 @@ def fused(
         fitting = [node for node in pool if evidence[node].entity]
         ranks[ENTITY] = sorted(fitting, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
     return _in_order(pool, evidence, ranks, fusion, latest)
+
+
+def _standing(
+    snapshot: VisibleSnapshot, gate: candidates.Gate, text: text_lane.TextLane | None, request: Request
+) -> list[int]:
+    """The worlds that say what is to be done whenever something is asked, where single hits are wanted."""
+    if text is None or request.fusion != CONVEX or request.group is not None or not request.question.may_be_instructed:
+        return []
+    search = partial(by_words, text, STANDING_WORDS, snapshot.place.moment.seq)
+    return [passed.node for passed in candidates.standing(snapshot, gate, search)]
+
+
+MOST_GOVERNING: Final = 2
+"""So many standing instructions may govern one question: those that come nearest."""
+
+
+def _governing(evidence: dict[int, scoring.Evidence], rules: Iterable[int]) -> dict[int, scoring.Evidence]:
+    """The evidence, where the standing instruction that comes nearest to the question is marked to govern it."""
+    nearest = sorted(rules, key=lambda node: (-round(own(evidence[node].text, evidence[node].vector), 6), node))
+    return evidence | {node: evidence[node]._replace(governs=1.0) for node in nearest[:MOST_GOVERNING]}
 
 
 def _neighbours_in_order(joined: Mapping[int, Mapping[int, float]], own: Mapping[int, float]) -> list[int]:

@@ -19,6 +19,7 @@ TEXT_WEIGHT: Final = 0.6
 ENTITY_WEIGHT: Final = 0.2
 HOME_WEIGHT: Final = 0.2
 WHEN_WEIGHT: Final = 0.2
+GOVERNS_WEIGHT: Final = 0.3
 """Chosen on one half of the development questions and judged on the other; see docs/retrieval.md."""
 
 WORDS_BESIDE: Final[Mapping[str, float]] = {"multilingual-e5-small/q4+use-multilingual-3/2": 0.7}
@@ -37,7 +38,8 @@ class Evidence(NamedTuple):
     ``text`` is its BM25 score as a share of the most that the query could reach, ``vector`` the cosine of its vector
     with the query's, ``entity`` 1 if whom the question is about said it or is mentioned in it, ``when`` how near it is
     to the times that the question names (0 to 1), ``before`` what the turns before it lend it, ``edge`` what hits
-    lend it that an edge joins to it, ``home`` 1 if it lies where somebody whom the question names is at home.
+    lend it that an edge joins to it, ``home`` 1 if it lies where somebody whom the question names is at home,
+    ``governs`` 1 if it is the standing instruction that comes nearest to the question.
     """
 
     text: float
@@ -47,6 +49,7 @@ class Evidence(NamedTuple):
     before: float = 0.0
     edge: float = 0.0
     home: float = 0.0
+    governs: float = 0.0
 
 
 def own(text: float, vector: float) -> float:
@@ -56,9 +59,9 @@ def own(text: float, vector: float) -> float:
 
 def added_up(evidence: Evidence) -> float:
     """The score of a candidate whose evidence is added up: the sum of :func:`weighted`."""
-    text, vector, entity, when, before, edge, home = evidence
+    text, vector, entity, when, before, edge, home, governs = evidence
     named = ENTITY_WEIGHT * entity + HOME_WEIGHT * home
-    return sum((TEXT_WEIGHT * text, vector, named, WHEN_WEIGHT * when, before, edge))
+    return sum((TEXT_WEIGHT * text, vector, named, WHEN_WEIGHT * when, before, edge, GOVERNS_WEIGHT * governs))
 
 
 def weighted(evidence: Evidence) -> dict[str, float]:
@@ -71,6 +74,7 @@ def weighted(evidence: Evidence) -> dict[str, float]:
         "before": evidence.before,
         "edge": evidence.edge,
         "home": HOME_WEIGHT * evidence.home,
+        "governs": GOVERNS_WEIGHT * evidence.governs,
     }
     return {lane: part for lane, part in parts.items() if part}
 
@@ -97,6 +101,7 @@ NUMBER_WEIGHT: Final = 0.05
 TIME_WEIGHT: Final = 0.03
 AGE_WEIGHT: Final = 0.15
 MONEY_WEIGHT: Final = 0.1
+TASTE_WEIGHT: Final = 0.08
 ASKS_WEIGHT: Final = 0.02
 LATER_WEIGHT: Final = 0.0025
 LATER_IN_GROUPS: Final = 0.005
@@ -150,11 +155,30 @@ def by_form(text: str, place: int, wanted: AnswerForm, later: float = LATER_WEIG
     is nearer. All of this is little beside words and meaning: it decides between hits that come close.
     """
     parts = {
-        "told": _form_score(text[:MAX_CHARACTERS], wanted) if any(wanted) else 0.0,
+        "told": _form_score(text[:MAX_CHARACTERS], wanted) if any(wanted[:-1]) else 0.0,
+        "taste": TASTE_WEIGHT if wanted.taste and prefers(text[:MAX_CHARACTERS]) else 0.0,
         "asks": -ASKS_WEIGHT if text.rstrip().endswith("?") else 0.0,
         "later": -later * place,
     }
     return {reason: part for reason, part in parts.items() if part}
+
+
+_PREFERS: Final = re.compile(
+    r"\bI(?:['’]d|\s+would|\s+do)?\s+(?:(?:really|also|usually|generally|always|much|still|just|tend\s+to|\w+ly)\s+)*"
+    r"(?:prefer|rather|favou?r|love|enjoy|hate|dislike|avoid|like(?!\s+(?:to|you)\b))\b"
+    r"|\bI\s+(?:don['’]t|do\s+not|can['’]t|cannot)\s+(?:\w+ly\s+)?(?:like|stand|eat|drink|want|bear)\b"
+    r"|\bI(?:['’]ve|\s+have)?\s+(?:\w+ly\s+)?(?:chosen|chose|decided|opted)\b"
+    r"|\b(?:my|our)\s+(?:\w+\s+)?(?:favou?rites?|preferences?|preferred)\b"
+    r"|\bI(?:['’]m|\s+am)\s+(?:a\s+(?:big\s+)?fan\s+of|allergic)\b",
+    re.I,
+)
+"""How somebody says, in English, what they like or have chosen."""
+_ANSWERING: Final = ("assistant: ", "ai: ", "agent: ", "bot: ")
+
+
+def prefers(text: str) -> bool:
+    """True if somebody says in a text what they like or have chosen; an assistant has no taste."""
+    return not text[:11].lower().startswith(_ANSWERING) and _PREFERS.search(text) is not None
 
 
 def most_by_form(wanted: AnswerForm) -> float:
@@ -164,6 +188,7 @@ def most_by_form(wanted: AnswerForm) -> float:
         + TIME_WEIGHT * wanted.time
         + AGE_WEIGHT * wanted.age
         + MONEY_WEIGHT * wanted.money
+        + TASTE_WEIGHT * wanted.taste
     )
 
 
