@@ -39,6 +39,7 @@ CAPABILITIES: Final = (
     "kumiho",
     "redaction",
     "server",
+    "sparql",
     "statements",
     "working",
 )

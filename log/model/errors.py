@@ -6,7 +6,9 @@
     │   ├── InvalidInterval        an interval that ends before it begins
     │   ├── InvalidText            text that is not valid UTF-8, or is empty where it may not be
     │   ├── InvalidKref            a kref that breaks its form; the place in it is named
+    │   ├── InvalidSparql          a query or an update that breaks SPARQL, or asks for what is closed; the place is named
     │   ├── LimitExceeded          a name, content or batch above the stated limit
+    │   │   └── QueryLimit         a query was ended at its limit of time, memory, rows or bytes
     │   ├── UnknownReference       nothing in the store (or in this view) has that reference
     │   ├── AmbiguousReference     a prefix that several references share; the candidates are listed
     │   ├── MembersNotSaid         a world that contains others is to be erased, and nobody said what becomes of these
@@ -99,6 +101,21 @@ class LimitExceeded(InputError):
     """A value is larger than the limit stated in :mod:`worlddb.log.model.limits`."""
 
     code = "limit_exceeded"
+
+
+class InvalidSparql(InputError):
+    """A query or an update breaks SPARQL 1.1, or asks for what is closed.
+
+    ``details`` has ``line`` and ``column``, from 1, where they are known.
+    """
+
+    code = "invalid_sparql"
+
+
+class QueryLimit(LimitExceeded):
+    """A query was ended at a limit; ``details`` has it as ``limit``: time, memory, rows, bytes or depth."""
+
+    code = "query_limit"
 
 
 class UnknownReference(InputError):

@@ -1,0 +1,168 @@
+"""Formats of RDF, in which statements come in and go out; an engine for RDF parses and writes them.
+
+Blank nodes come in with new ids, so that two files never share one, and go out as blank nodes (RDF 1.1 Concepts, 3.5).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+
+from worlddb.log.model import errors
+from worlddb.query.sparql.sparql_tokens import PREFIXES
+
+if TYPE_CHECKING:
+    import pyoxigraph
+
+
+class RdfFormat(NamedTuple):
+    """A format: its name, the endings of its files, its media types (its own first), and whether it has graphs."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    media_types: tuple[str, ...]
+    has_graphs: bool
+
+    @property
+    def media_type(self) -> str:
+        """What it is called over the network."""
+        return self.media_types[0]
+
+
+FORMATS: Final = (
+    RdfFormat("turtle", ("ttl",), ("text/turtle", "application/x-turtle"), False),
+    RdfFormat("trig", ("trig",), ("application/trig", "application/x-trig"), True),
+    RdfFormat("ntriples", ("nt",), ("application/n-triples",), False),
+    RdfFormat("nquads", ("nq",), ("application/n-quads",), True),
+    RdfFormat("jsonld", ("jsonld", "json"), ("application/ld+json",), True),
+    RdfFormat("rdfxml", ("rdf", "xml", "owl"), ("application/rdf+xml",), False),
+)
+
+Row = tuple[str, str, str, str | None]
+"""A statement as text: subject, predicate, object and graph in N-Triples; ``None`` is the default graph."""
+
+_BLANK = re.compile(r'"(?:[^"\\]|\\.)*"|_:([0-9A-Za-z_][^\s<>"()]*)')
+
+
+def format_of(named: str) -> RdfFormat:
+    """The format of a name, a media type (with parameters or not), a file's ending or a file's name.
+
+    Raises:
+        InputError: none is called so.
+    """
+    asked = named.partition(";")[0].strip().lower() if isinstance(named, str) else ""
+    suffix = asked.rpartition(".")[2]
+    for each in FORMATS:
+        if asked == each.name or asked in each.media_types or suffix in each.suffixes:
+            return each
+    known = ", ".join(f"{each.name} (.{each.suffixes[0]})" for each in FORMATS)
+    raise errors.InputError(f"{errors.shown(named)} is no format of RDF", f"One of: {known}")
+
+
+def read_rows(
+    source: str | Path | bytes | IO[bytes], fresh: Callable[[], str], format: str | None = None, base: str | None = None
+) -> Iterator[Row]:
+    """The statements of a file, one after another; ``fresh`` gives a new blank node its id.
+
+    A path stands for its file, whose name says the format unless one is given.
+
+    Raises:
+        InputError: nothing says the format.
+        MalformedFile: the file breaks it; ``details`` has the line and the column, from 1.
+    """
+    named = str(source) if isinstance(source, str | Path) else getattr(source, "name", "")
+    if format is None and not isinstance(named, str | Path):
+        named = ""
+    kind = format_of(format if format is not None else str(named))
+    # A reader that reads ahead of an iterator would hide where it is: the parser takes the stream itself.
+    if isinstance(source, str | Path):
+        try:
+            with open(source, "rb") as file:
+                yield from _rows(file, kind, fresh, Path(source).name, base)
+        except OSError as error:
+            raise errors.InputError(f"{source} cannot be read: {error.strerror}", "Name a file that can be") from None
+    else:
+        stream = io.BytesIO(source) if isinstance(source, bytes) else source
+        yield from _rows(stream, kind, fresh, str(named), base)
+
+
+def _rows(file: IO[bytes], kind: RdfFormat, fresh: Callable[[], str], name: str, base: str | None) -> Iterator[Row]:
+    blanks: dict[str, str] = {}
+
+    def renamed(found: re.Match[str]) -> str:
+        label = found[1]
+        if label is None:
+            return found[0]
+        if label not in blanks:
+            blanks[label] = fresh()
+        return f"_:{blanks[label]}"
+
+    def text(term: Any) -> str:
+        shown = str(term)
+        return _BLANK.sub(renamed, shown) if "_:" in shown else shown
+
+    try:
+        for quad in _engine().parse(file, _engine_format(kind), base_iri=base):
+            graph = str(quad.graph_name)
+            yield text(quad.subject), str(quad.predicate), text(quad.object), None if graph == "DEFAULT" else text(graph)
+    except SyntaxError as error:
+        raise _malformed(error, kind, name) from None
+    except ValueError as error:
+        raise errors.MalformedFile(f"{name or 'The text'} is no {kind.name}: {error}", "Correct it") from None
+
+
+def _malformed(error: SyntaxError, kind: RdfFormat, name: str) -> errors.MalformedFile:
+    said = re.sub(r"^Parser error at [^:]*: ", "", str(error.msg))[:200]
+    if error.lineno is None:
+        return errors.MalformedFile(f"{name or 'The text'} is no {kind.name}: {said}", "Correct it", file=name)
+    where = f"line {error.lineno}, column {error.offset}"
+    return errors.MalformedFile(
+        f"{name + ', ' if name else ''}{where}: {said}",
+        "Correct it there; nothing was written",
+        file=name,
+        line=error.lineno,
+        column=error.offset,
+    )
+
+
+def write_lines(lines: Iterable[bytes], file: IO[bytes], format: str) -> None:
+    """Write lines of N-Quads in a format, one after another.
+
+    Raises:
+        InputError: a statement lies in a named graph and the format has none, or the format cannot write it.
+    """
+    kind = format_of(format)
+    engine = _engine()
+    quads: Iterator[pyoxigraph.Quad] = (
+        quad for line in lines for quad in engine.parse(line, engine.RdfFormat.N_QUADS, lenient=True)
+    )
+    found: Iterator[Any] = quads if kind.has_graphs else (_triple(quad, kind) for quad in quads)
+    try:
+        engine.serialize(found, file, _engine_format(kind), prefixes=PREFIXES if kind.name in ("turtle", "trig") else None)
+    except ValueError as error:
+        raise errors.InputError(f"{kind.name} cannot write this: {error}", "Choose nquads") from None
+
+
+def _triple(quad: pyoxigraph.Quad, kind: RdfFormat) -> pyoxigraph.Triple:
+    if str(quad.graph_name) != "DEFAULT":
+        raise errors.InputError(
+            f"{kind.name} has no graphs, and a statement lies in {quad.graph_name}", "Choose trig, nquads or jsonld"
+        )
+    return quad.triple
+
+
+def _engine() -> Any:
+    try:
+        import pyoxigraph
+    except ImportError:
+        raise errors.InputError("RDF needs the package pyoxigraph", 'Install "worlddb[statements]"') from None
+    return pyoxigraph
+
+
+def _engine_format(kind: RdfFormat) -> Any:
+    return _engine().RdfFormat.from_extension(kind.suffixes[0])
+
+

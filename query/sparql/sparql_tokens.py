@@ -1,0 +1,140 @@
+"""What stands in the text of a query or an update: its tokens, its prefixes, and the graphs that it names. Pure.
+
+Keywords are found among tokens and never as substrings, so that texts, names and comments may hold any word.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from worlddb.log.model import errors
+from worlddb.log.statements.terms import NAMESPACE, RDF, WORLD_URN, XSD
+
+PREFIXES: Final = {
+    "wdb": NAMESPACE,
+    "rdf": RDF,
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "xsd": XSD,
+    "owl": "http://www.w3.org/2002/07/owl#",
+}
+"""What every query may use without naming it first."""
+MEMORY: Final = NAMESPACE + "memory"
+"""The graph of the whole memory."""
+SEARCH: Final = NAMESPACE + "search"
+MAX_SPARQL_BYTES: Final = 1024 * 1024
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+|\#[^\n\r]*)
+    |(?P<text>\"\"\"(?:\"{0,2}(?:[^"\\]|\\.))*\"\"\"|\'\'\'(?:\'{0,2}(?:[^'\\]|\\.))*\'\'\'
+        |"(?:[^"\\\n\r]|\\.)*"|'(?:[^'\\\n\r]|\\.)*')
+    |(?P<iri><[^<>"{}|^`\\\x00-\x20]*>)
+    |(?P<variable>[?$]\w+)
+    |(?P<blank>_:[\w.-]*)
+    |(?P<language>@[A-Za-z][A-Za-z0-9-]*)
+    |(?P<name>(?:[^\W\d_][\w.\-\xb7]*)?:(?:[\w:\-]|\.(?=[\w:.\-%\\])|%[0-9A-Fa-f]{2}|\\[-_~.!$&'()*+,;=/?\#@%])*)
+    |(?P<word>[A-Za-z]\w*)
+    |(?P<number>[0-9]+(?:\.[0-9]+)?|\.[0-9]+)
+    |(?P<other>\^\^|[\s\S])""",
+    re.VERBOSE | re.DOTALL,
+)
+_CLOSED: Final = {"SERVICE": "asks another server", "LOAD": "reads a file or a page"}
+_BEFORE_GRAPH: Final = frozenset({"FROM", "NAMED", "GRAPH", "USING", "WITH", "INTO", "TO", "COPY", "MOVE", "ADD"})
+
+
+class Token(NamedTuple):
+    """One token: its kind, its text, and where it begins and ends."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+class Sparql(NamedTuple):
+    """A text with its tokens, the prefixes that it declares, and the IRIs that stand where a graph is named."""
+
+    text: str
+    tokens: tuple[Token, ...]
+    prefixes: dict[str, str]
+    graphs: tuple[str, ...]
+
+    def words(self) -> frozenset[str]:
+        """The keywords, in upper case."""
+        return frozenset(token.text.upper() for token in self.tokens if token.kind == "word")
+
+    def iri(self, token: Token) -> str | None:
+        """The IRI that a token stands for, if it is one."""
+        if token.kind == "iri":
+            return token.text[1:-1]
+        if token.kind != "name":
+            return None
+        prefix, _, local = token.text.partition(":")
+        begin = self.prefixes.get(prefix)
+        return None if begin is None else begin + re.sub(r"\\(.)", r"\1", local)
+
+    def worlds(self) -> list[str]:
+        """The graphs that are worlds at a moment, each once, in order."""
+        return list(dict.fromkeys(each for each in self.graphs if each.startswith(WORLD_URN)))
+
+    def memory(self) -> bool:
+        """True if the graph of the whole memory is named."""
+        return MEMORY in self.graphs
+
+
+def read_sparql(text: str) -> Sparql:
+    """The tokens of a query or an update.
+
+    Raises:
+        InvalidSparql: it asks for what is closed: ``SERVICE`` or ``LOAD``.
+        LimitExceeded: it is longer than a megabyte.
+        InvalidText: it is no text.
+    """
+    if not isinstance(text, str):
+        raise errors.InvalidText(f"The query is {text.__class__.__name__}, not text", "Give it as str")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise errors.InvalidText("The query is not valid Unicode", "Correct it at its source") from None
+    if size > MAX_SPARQL_BYTES:
+        raise errors.LimitExceeded(f"The query has {size:,} bytes, above {MAX_SPARQL_BYTES:,}", "Write it shorter")
+    tokens = tuple(_tokens(text))
+    for token in tokens:
+        what = _CLOSED.get(token.text.upper()) if token.kind == "word" else None
+        if what is not None:
+            line, column = place_of(text, token.start)
+            raise errors.InvalidSparql(
+                f"{token.text.upper()} at line {line}, column {column} {what}, which is closed here",
+                "Import what you need first, and ask that",
+                line=line,
+                column=column,
+            )
+    found = Sparql(text, tokens, PREFIXES | _prefixes(tokens), ())
+    return found._replace(graphs=tuple(_graphs(found)))
+
+
+def place_of(text: str, at: int) -> tuple[int, int]:
+    """Line and column, from 1, of a character."""
+    return text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    for found in _TOKEN.finditer(text):
+        kind = found.lastgroup or ""
+        if kind != "space":
+            yield Token(kind, found.group(), found.start(), found.end())
+
+
+def _prefixes(tokens: tuple[Token, ...]) -> dict[str, str]:
+    found = {}
+    for word, name, iri in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if word.kind == "word" and word.text.upper() == "PREFIX" and name.kind == "name" and iri.kind == "iri":
+            found[name.text.rstrip(":")] = iri.text[1:-1]
+    return found
+
+
+def _graphs(sparql: Sparql) -> Iterator[str]:
+    for before, token in zip(sparql.tokens, sparql.tokens[1:], strict=False):
+        if before.kind == "word" and before.text.upper() in _BEFORE_GRAPH:
+            named = sparql.iri(token)
+            if named is not None:
+                yield named

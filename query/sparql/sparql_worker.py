@@ -1,0 +1,278 @@
+"""The program of a worker process: it holds stores of RDF in memory and answers one request after another.
+
+It runs as a script and imports nothing of the product, so that it is there within some fifty milliseconds. A frame,
+either way, is the length of its head (four bytes, the most significant first), the head as JSON, and the body, whose
+length the head gives as ``bytes``.
+
+What bounds it is the kernel's, and no query gets around it: an alarm whose default action ends the process, a limit of
+the address space, and no free file descriptor, so that no socket and no file can be opened. A pipe that its parent
+holds open ends it by a signal as soon as the parent is gone.
+"""
+
+import fcntl
+import gc
+import json
+import os
+import re
+import resource
+import signal
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any, Final, NoReturn
+
+sys.path.extend(sys.argv[2:3])
+
+import pyoxigraph as ox  # noqa: E402  (its folder is handed in)
+
+MOST_STORES: Final = 16
+MOST_STATEMENTS: Final = 2_000_000
+"""Of all stores together; the one that was asked longest ago goes first."""
+RESULTS: Final = {
+    "json": (ox.QueryResultsFormat.JSON, b"},{", re.compile(rb'"(?:[^"\\]|\\.)*"')),
+    "xml": (ox.QueryResultsFormat.XML, b"<result>", None),
+    "csv": (ox.QueryResultsFormat.CSV, b"\r\n", re.compile(rb'"(?:[^"]|"")*"')),
+    "tsv": (ox.QueryResultsFormat.TSV, b"\n", None),
+}
+"""By name: the format, what stands between rows or begins one, and where that might stand without being meant."""
+
+
+class Over(Exception):
+    """An answer is larger than was allowed; the argument says in what."""
+
+
+class Sink:
+    """Takes an answer as it is written, as long as it has no more bytes and rows than are allowed."""
+
+    def __init__(self, most_bytes: int, most_rows: int, mark: bytes = b"", quoted: re.Pattern[bytes] | None = None):
+        self.parts: list[bytes] = []
+        self.over = ""
+        self._bytes, self._rows = most_bytes, most_rows
+        self._size = self._marks = 0
+        self._mark, self._quoted = mark, quoted
+
+    def write(self, data: bytes) -> int:
+        data = bytes(data)
+        self.parts.append(data)
+        self._size += len(data)
+        if self._size > self._bytes:
+            self._refuse("bytes")
+        if self._mark:
+            self._marks += data.count(self._mark)
+            # The mark may lie across two writes; the count at the end is exact.
+            if self._marks > self._rows + 1:
+                self.count()
+        return len(data)
+
+    def count(self) -> None:
+        """Count rows exactly, and refuse too many."""
+        if not self._mark:
+            return
+        whole = b"".join(self.parts)
+        self.parts = [whole]
+        bare = whole if self._quoted is None else self._quoted.sub(b"", whole)
+        self._marks = bare.count(self._mark) - (self._mark in (b"\r\n", b"\n")) + (self._mark == b"},{")
+        if self._marks > self._rows:
+            self._refuse("rows")
+
+    def counted(self, triples: Iterable[Any]) -> Iterator[Any]:
+        """The same triples, as long as there are no more than rows are allowed."""
+        for number, triple in enumerate(triples, 1):
+            if number > self._rows:
+                self._refuse("rows")
+            yield triple
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def _refuse(self, what: str) -> NoReturn:
+        self.over = what
+        raise Over(what)
+
+
+class Stores:
+    """The stores that are kept, by their keys, and what may be asked of them."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, ox.Store] = OrderedDict()
+
+    def load(self, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """Add lines of N-Quads to a store; with ``graph``, lines of N-Triples to that graph of it."""
+        key = head["key"]
+        store = self._kept.get(key)
+        if store is None:
+            store = self._kept[key] = ox.Store()
+        self._kept.move_to_end(key)
+        self._make_room()
+        graph = None if head.get("graph") is None else ox.NamedNode(head["graph"])
+        if graph is not None:
+            store.add_graph(graph)
+        blank = b""
+        if b"_:" in body:  # The parser of a store renames blank nodes, and these keep their names.
+            lines = body.splitlines(keepends=True)
+            blank = b"".join(line for line in lines if b"_:" in line)
+            body = b"".join(line for line in lines if b"_:" not in line)
+        if graph is None:
+            store.load(body, ox.RdfFormat.N_QUADS, lenient=True)
+            store.extend(_quads(blank))
+        else:
+            store.load(body, ox.RdfFormat.N_TRIPLES, to_graph=graph, lenient=True)
+            store.extend(ox.Quad(each.subject, each.predicate, each.object, graph) for each in _quads(blank))
+        return {"statements": len(store)}, b""
+
+    def change(self, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """Take statements from a store, add others, and give it another key."""
+        store = self._kept.pop(head["key"])
+        cut = head["removed"]
+        for quad in _quads(body[:cut]):
+            store.remove(quad)
+        store.extend(_quads(body[cut:]))
+        for graph in list(store.named_graphs()):
+            if next(iter(store.quads_for_pattern(None, None, None, graph)), None) is None:
+                store.remove_graph(graph)
+        self._kept[head["to"]] = store
+        return {"statements": len(store)}, b""
+
+    def query(self, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """Answer a query."""
+        store = self._asked(head)
+        answer = store.query(body.decode(), prefixes=head["prefixes"], base_iri=head.get("base"))
+        if isinstance(answer, ox.QueryTriples):
+            sink = Sink(head["most_bytes"], head["most_rows"])
+            kind = _format(head["triples"])
+            _written(sink, lambda: ox.serialize(sink.counted(answer), _stream(sink), kind, prefixes=_used(head, kind)))
+            return {"form": "graph", "format": head["triples"]}, b"".join(sink.parts)
+        kind, mark, quoted = RESULTS[head["results"]]
+        if isinstance(answer, ox.QueryBoolean):
+            if head["results"] in ("csv", "tsv"):
+                return {"form": "ask", "format": head["results"]}, b"true" if answer else b"false"
+            return {"form": "ask", "format": head["results"]}, answer.serialize(format=kind) or b""
+        sink = Sink(head["most_bytes"], head["most_rows"], mark, quoted)
+        names = [variable.value for variable in answer.variables]
+        _written(sink, lambda: answer.serialize(_stream(sink), kind))
+        return {"form": "select", "variables": names, "format": head["results"]}, b"".join(sink.parts)
+
+    def update(self, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """What an update takes away and what it adds, as lines; the store stays as it was. Without a key: of none."""
+        store = self._asked(head) if head.get("key") else ox.Store()
+        before, graphs = _lines(store), set(store.named_graphs())
+        store.update(body.decode(), prefixes=head["prefixes"], base_iri=head.get("base"))
+        after = _lines(store)
+        removed, added = b"".join(sorted(before - after)), b"".join(sorted(after - before))
+        if len(removed) + len(added) > head["most_bytes"]:
+            raise Over("bytes")
+        for quad in _quads(added):
+            store.remove(quad)
+        store.extend(_quads(removed))
+        for graph in set(store.named_graphs()) - graphs:
+            store.remove_graph(graph)
+        return {"removed": len(removed)}, removed + added
+
+    def forget(self, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """Let go of a store."""
+        self._kept.pop(head["key"], None)
+        gc.collect()
+        return {}, b""
+
+    def keys(self, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """The keys of what is kept, the one asked last at the end."""
+        return {"keys": list(self._kept)}, b""
+
+    def _asked(self, head: dict[str, Any]) -> ox.Store:
+        self._kept.move_to_end(head["key"])
+        return self._kept[head["key"]]
+
+    def _make_room(self) -> None:
+        sizes = {key: len(store) for key, store in self._kept.items()}
+        while len(sizes) > 1 and (len(sizes) > MOST_STORES or sum(sizes.values()) > MOST_STATEMENTS):
+            key = next(iter(sizes))
+            del sizes[key], self._kept[key]
+
+
+def _stream(sink: Sink) -> IO[bytes]:
+    return sink  # type: ignore[return-value]  # It is written to and nothing else.
+
+
+def _format(suffix: str) -> ox.RdfFormat:
+    found = ox.RdfFormat.from_extension(suffix)
+    assert found is not None
+    return found
+
+
+def _used(head: dict[str, Any], kind: ox.RdfFormat) -> dict[str, str] | None:
+    return head["prefixes"] if kind in (ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG) else None
+
+
+def _written(sink: Sink, write: Callable[[], object]) -> None:
+    try:
+        write()
+    except Exception:
+        if sink.over:
+            raise Over(sink.over) from None
+        raise
+    sink.count()
+
+
+def _quads(lines: bytes) -> Iterator[ox.Quad]:
+    return iter(ox.parse(lines, ox.RdfFormat.N_QUADS, lenient=True)) if lines else iter(())
+
+
+def _lines(store: ox.Store) -> set[bytes]:
+    return set((store.dump(format=ox.RdfFormat.N_QUADS) or b"").splitlines(keepends=True))
+
+
+def _answer(stores: Stores, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    try:
+        found: tuple[dict[str, Any], bytes] = getattr(stores, head["op"])(head, body)
+        return found
+    except KeyError as error:
+        return {"error": "unknown", "message": str(error)}, b""
+    except SyntaxError as error:
+        return {"error": "syntax", "message": str(error.msg or error)}, b""
+    except Over as error:
+        return {"error": "over", "message": str(error)}, b""
+    except MemoryError:
+        return {"error": "memory", "message": ""}, b""
+    except (OSError, ValueError, RuntimeError) as error:
+        return {"error": "failed", "message": str(error)}, b""
+
+
+def _bounded(head: dict[str, Any]) -> None:
+    """Set the alarm and the limit of memory for one request; both end the process or the request, never the limit."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = head["memory"]
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+    signal.setitimer(signal.ITIMER_REAL, head["seconds"])
+
+
+def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
+    stores = Stores()
+    while length := requests.read(4):
+        head = json.loads(requests.read(int.from_bytes(length, "big")))
+        body = requests.read(head["bytes"])
+        _bounded(head)
+        found, text = _answer(stores, head, body)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        packed = json.dumps(found | {"bytes": len(text)}).encode()
+        answers.write(len(packed).to_bytes(4, "big") + packed)
+        answers.write(text)
+        answers.flush()
+        if found.get("error") == "memory":
+            return
+
+
+def main() -> None:
+    """Answer until the parent closes the pipe, or is gone."""
+    lifeline = int(sys.argv[1])
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent's, who ends it.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, free))
+    _serve(sys.stdin.buffer, sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    main()

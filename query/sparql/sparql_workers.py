@@ -1,0 +1,329 @@
+"""Workers that evaluate SPARQL outside of this process, so that a query can be ended at its limits."""
+
+from __future__ import annotations
+
+import json
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from worlddb.log.model import errors
+from worlddb.log.model.clock import monotonic
+from worlddb.query.sparql.sparql_tokens import PREFIXES
+
+MOST_WORKERS: Final = 2
+"""At a time, for one handle: as many queries are evaluated at once."""
+LOAD_SECONDS: Final = 120.0
+"""How long a dataset may take to be hydrated."""
+GRACE_SECONDS: Final = 2.0
+"""After its limit a worker is ended from outside, if it has not ended itself."""
+CHUNK_BYTES: Final = 4 * 1024 * 1024
+_PROGRAM: Final = Path(__file__).with_name("sparql_worker.py")
+
+
+class Limits(NamedTuple):
+    """What one query may take: seconds of evaluation, bytes of memory of its worker, rows and bytes of its answer."""
+
+    seconds: float = 10.0
+    memory_bytes: int = 2 * 1024**3
+    rows: int = 100_000
+    bytes: int = 64 * 1024 * 1024
+
+
+class Part(NamedTuple):
+    """Lines of N-Quads of a dataset, or with ``graph`` lines of N-Triples that become that graph of it."""
+
+    lines: Iterable[bytes]
+    graph: str | None = None
+
+
+class Raw(NamedTuple):
+    """What a worker answered: its head and the body."""
+
+    head: dict[str, Any]
+    body: bytes
+
+
+class _Gone(Exception):
+    """The worker has ended; the argument is its return code."""
+
+
+class _Worker:
+    """One process, the pipes to it, and the keys of what it holds."""
+
+    def __init__(self) -> None:
+        origin = find_spec("pyoxigraph")
+        if origin is None or origin.origin is None:
+            raise errors.InputError("SPARQL needs the package pyoxigraph", 'Install "worlddb[statements]"')
+        folder = str(Path(origin.origin).parents[1])
+        # Whoever holds the writing end of the lifeline keeps the worker alive: this process alone.
+        self._process, self._lifeline = _started(folder)
+        self.keys: set[str] = set()
+
+    def ask(self, head: dict[str, Any], body: bytes, seconds: float, memory: int) -> Raw:
+        """One request and its answer.
+
+        Raises:
+            _Gone: the worker ended before it had answered.
+        """
+        packed = json.dumps(head | {"bytes": len(body), "seconds": seconds, "memory": memory}).encode()
+        process = self._process
+        assert process.stdin is not None
+        try:
+            process.stdin.write(len(packed).to_bytes(4, "big") + packed)
+            process.stdin.write(body)
+            process.stdin.flush()
+            deadline = monotonic() + seconds + GRACE_SECONDS
+            found = json.loads(self._read(int.from_bytes(self._read(4, deadline), "big"), deadline))
+            return Raw(found, self._read(found["bytes"], deadline + LOAD_SECONDS))
+        except (OSError, ValueError):
+            raise _Gone(self.end()) from None
+
+    def _read(self, size: int, deadline: float) -> bytes:
+        out = self._process.stdout
+        assert out is not None
+        parts = []
+        while size:
+            ready, _, _ = select.select([out], [], [], max(0.0, deadline - monotonic()))
+            data = out.read1(min(size, CHUNK_BYTES)) if ready else b""  # type: ignore[attr-defined]
+            if not data:
+                if not ready:
+                    raise _Gone(self.end(-signal.SIGALRM))
+                raise _Gone(self.end())
+            parts.append(data)
+            size -= len(data)
+        return b"".join(parts)
+
+    def end(self, code: int | None = None) -> int:
+        """End the process and wait for it; its return code, or the one given."""
+        process = self._process
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        # It ends by itself when its input does; a running query is ended.
+        if code is None:
+            try:
+                code = process.wait(GRACE_SECONDS / 4)
+            except subprocess.TimeoutExpired:
+                code = None
+        if process.poll() is None:
+            process.kill()
+        ended = process.wait()
+        self._lifeline.close()
+        return ended if code is None else code
+
+
+def _started(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
+    import os
+
+    inside, outside = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", str(_PROGRAM), str(inside), folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[inside],
+        )
+    except BaseException:
+        os.close(outside)
+        raise
+    finally:
+        os.close(inside)
+    return process, os.fdopen(outside, "wb", buffering=0)
+
+
+class Workers:
+    """The workers of one handle: begun when they are needed, ended at limits, at erasures and at the end."""
+
+    def __init__(self, most: int = MOST_WORKERS) -> None:
+        self._most = most
+        self._idle: list[_Worker] = []
+        self._busy: set[_Worker] = set()
+        self._turn = threading.Condition()
+        self._age = 0
+
+    @contextmanager
+    def desk(self, limits: Limits, *keys: str) -> Iterator[Desk]:
+        """One worker for some requests, if there is one that holds what is kept under a key; else any.
+
+        Raises:
+            UnavailableError: all of them were busy for as long as the query may take.
+        """
+        with self._turn:
+            if not self._turn.wait_for(lambda: len(self._busy) < self._most, limits.seconds + GRACE_SECONDS):
+                raise errors.UnavailableError("All workers for SPARQL are busy", "Ask again in a moment")
+            fitting = [worker for worker in self._idle if worker.keys & set(keys)]
+            worker = (fitting or self._idle or [None])[0]
+            if worker is None:
+                worker = _Worker()
+            else:
+                self._idle.remove(worker)
+            self._busy.add(worker)
+            age = self._age
+        desk = Desk(worker, limits)
+        try:
+            yield desk
+        except BaseException as error:
+            # What was interrupted between request and answer answers the next one with this one's answer.
+            desk.alive = desk.alive and isinstance(error, errors.WorldDBError)
+            raise
+        finally:
+            with self._turn:
+                self._busy.discard(worker)
+                kept = desk.alive and age == self._age
+                if kept:
+                    self._idle.append(worker)
+                self._turn.notify()
+            if not kept:
+                worker.end()
+
+    def end(self) -> None:
+        """End every worker; those that are at work when they have answered. The next query begins a new one."""
+        with self._turn:
+            self._age += 1
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.end()
+
+    @property
+    def processes(self) -> list[int]:
+        """The ids of the processes that are there."""
+        with self._turn:
+            return [worker._process.pid for worker in (*self._idle, *self._busy)]
+
+
+class Desk:
+    """What may be asked of a worker while it is held."""
+
+    def __init__(self, worker: _Worker, limits: Limits) -> None:
+        self._worker = worker
+        self._limits = limits
+        self.alive = True
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Under what keys datasets are held here, as far as is known."""
+        return frozenset(self._worker.keys)
+
+    def hydrate(self, key: str, parts: Iterable[Part]) -> None:
+        """Hold a dataset under a key; what the worker had of it is gone.
+
+        Raises:
+            LimitExceeded: it is larger than the worker's memory.
+        """
+        self._ask({"op": "forget", "key": key}, b"", LOAD_SECONDS)
+        self._ask({"op": "load", "key": key}, b"", LOAD_SECONDS)
+        for part in parts:
+            for chunk in _chunks(part.lines):
+                self._ask({"op": "load", "key": key, "graph": part.graph}, chunk, LOAD_SECONDS)
+        self._worker.keys = set(self._ask({"op": "keys"}, b"", LOAD_SECONDS).head["keys"])
+
+    def follow(self, key: str, to: str, removed: bytes, added: bytes) -> None:
+        """Bring what is held under a key to what ``to`` stands for."""
+        self._ask({"op": "change", "key": key, "to": to, "removed": len(removed)}, removed + added, LOAD_SECONDS)
+        self._worker.keys.discard(key)
+        self._worker.keys.add(to)
+
+    def query(self, key: str, text: str, results: str = "json", triples: str = "nt") -> Raw:
+        """Evaluate a query on what is held under a key.
+
+        Raises:
+            InvalidSparql: it breaks the grammar; the place is named.
+            QueryLimit: it was ended at a limit.
+        """
+        limits = self._limits
+        head = {"op": "query", "key": key, "results": results, "triples": triples, "prefixes": PREFIXES}
+        return self._ask(head | {"most_rows": limits.rows, "most_bytes": limits.bytes}, text.encode(), limits.seconds)
+
+    def update(self, key: str | None, text: str) -> tuple[bytes, bytes]:
+        """What an update would take away and add, as lines of N-Quads; without a key, to an empty dataset.
+
+        Raises:
+            InvalidSparql, QueryLimit: as :meth:`query` does.
+        """
+        limits = self._limits
+        head = {"op": "update", "key": key, "prefixes": PREFIXES, "most_bytes": limits.bytes}
+        found = self._ask(head, text.encode(), limits.seconds)
+        cut = found.head["removed"]
+        return found.body[:cut], found.body[cut:]
+
+    def _ask(self, head: dict[str, Any], body: bytes, seconds: float) -> Raw:
+        if not self.alive:
+            raise errors.UnavailableError("The worker has ended", "Ask again")
+        try:
+            found = self._worker.ask(head, body, seconds, self._limits.memory_bytes)
+        except _Gone as gone:
+            self.alive = False
+            raise self._ended(gone.args[0], seconds) from None
+        error = found.head.get("error")
+        if error is not None:
+            self.alive = error != "memory"
+            raise self._failed(error, found.head["message"])
+        return found
+
+    def _ended(self, code: int, seconds: float) -> errors.WorldDBError:
+        if code in (-signal.SIGALRM, -signal.SIGKILL):
+            return errors.QueryLimit(
+                f"The query was ended after {seconds:g} s", "Ask for less, or allow it more time", limit="time"
+            )
+        if code in (-signal.SIGABRT, 0, 1):
+            return self._failed("memory", "")
+        if code == -signal.SIGSEGV:
+            return errors.QueryLimit("The query is nested too deep", "Write it flatter", limit="depth")
+        return errors.UnavailableError(f"The worker for SPARQL ended with {code}", "Ask again")
+
+    def _failed(self, error: str, message: str) -> errors.WorldDBError:
+        limits = self._limits
+        if error == "syntax":
+            return invalid_sparql(message)
+        if error == "over":
+            most = limits.rows if message == "rows" else limits.bytes
+            return errors.QueryLimit(
+                f"The answer has more than {most:,} {message}", "Narrow the query, or use LIMIT and OFFSET", limit=message
+            )
+        if error == "memory":
+            allowed = limits.memory_bytes // 1024**2
+            return errors.QueryLimit(
+                f"The query needs more than {allowed:,} MiB of memory", "Ask for less, or allow it more", limit="memory"
+            )
+        if error == "unknown":
+            self._worker.keys.clear()
+            return errors.UnavailableError("The worker no longer holds what is asked", "Ask again")
+        return errors.InvalidSparql(f"The query cannot be evaluated: {message[:200]}", "Correct the query")
+
+
+def invalid_sparql(message: str) -> errors.InvalidSparql:
+    """The error of a message of the engine, which says ``error at LINE:COLUMN: expected …``."""
+    place, _, rest = message.removeprefix("error at ").partition(": ")
+    line, colon, column = place.partition(":")
+    if message.startswith("error at ") and colon and line.isdigit() and column.isdigit():
+        return errors.InvalidSparql(
+            f"Line {line}, column {column} breaks the grammar of SPARQL 1.1: {rest[:200]}",
+            "Correct the query there",
+            line=int(line),
+            column=int(column),
+        )
+    return errors.InvalidSparql(f"This is no SPARQL 1.1: {message[:200]}", "Correct the query")
+
+
+def _chunks(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines, many at a time; each ends with a line feed."""
+    held: list[bytes] = []
+    size = 0
+    for line in lines:
+        held.append(line)
+        size += len(line)
+        if size > CHUNK_BYTES:
+            yield b"".join(held)
+            held, size = [], 0
+    if held:
+        yield b"".join(held)
