@@ -640,6 +640,9 @@ def forget_texts() -> None:
     # A process that compared no names has not loaded what compares them, and keeps none.
     if (scores := sys.modules.get("worlddb.reconciler.similarity.scores")) is not None:
         scores.forget()
+    # What queries in SPARQL hold lies in processes of their own.
+    if (workers := sys.modules.get("worlddb.query.sparql.sparql_workers")) is not None:
+        workers.forget()
 
 
 def _nobody() -> None:

@@ -6,7 +6,7 @@
     │   ├── InvalidInterval        an interval that ends before it begins
     │   ├── InvalidText            text that is not valid UTF-8, or is empty where it may not be
     │   ├── InvalidKref            a kref that breaks its form; the place in it is named
-    │   ├── InvalidSparql          a query or an update that breaks SPARQL, or asks for what is closed; the place is named
+    │   ├── InvalidSparql          a query that breaks SPARQL, or asks for what is closed; the place is named
     │   ├── LimitExceeded          a name, content or batch above the stated limit
     │   │   └── QueryLimit         a query was ended at its limit of time, memory, rows or bytes
     │   ├── UnknownReference       nothing in the store (or in this view) has that reference

@@ -18,6 +18,13 @@ from worlddb.query.records import records
 class Memory(Protocol):
     """The reads of a view that the graph is made from."""
 
+    @property
+    def world(self) -> str | None:
+        """The world that it is confined to, if it is."""
+
+    def get(self, ref: Any) -> records.World | None:
+        """The world of a reference."""
+
     def find(self) -> list[records.World]:
         """Every world that it sees."""
 
@@ -26,8 +33,9 @@ class Memory(Protocol):
 
 
 def memory_lines(memory: Memory) -> Iterator[bytes]:
-    """The graph, line by line: the worlds in log order, each with the edges that leave it."""
-    for world in memory.find():
+    """The graph, line by line: the world of a confined view, then those inside in log order, each with the edges that leave it."""
+    top = None if memory.world is None else memory.get(memory.world)
+    for world in ([] if top is None else [top]) + memory.find():
         yield from _triples(WORLD_URN + world.ref, _world(world))
         for edge in memory.edges(world.ref, direction="out"):
             about = WORLD_URN + edge.target

@@ -53,7 +53,7 @@ def format_of(named: str) -> RdfFormat:
     Raises:
         InputError: none is called so.
     """
-    asked = named.partition(";")[0].strip().lower() if isinstance(named, str) else ""
+    asked = str(named).partition(";")[0].strip().lower()
     suffix = asked.rpartition(".")[2]
     for each in FORMATS:
         if asked == each.name or asked in each.media_types or suffix in each.suffixes:
@@ -107,7 +107,12 @@ def _rows(file: IO[bytes], kind: RdfFormat, fresh: Callable[[], str], name: str,
     try:
         for quad in _engine().parse(file, _engine_format(kind), base_iri=base):
             graph = str(quad.graph_name)
-            yield text(quad.subject), str(quad.predicate), text(quad.object), None if graph == "DEFAULT" else text(graph)
+            yield (
+                text(quad.subject),
+                str(quad.predicate),
+                text(quad.object),
+                None if graph == "DEFAULT" else text(graph),
+            )
     except SyntaxError as error:
         raise _malformed(error, kind, name) from None
     except ValueError as error:
@@ -141,7 +146,9 @@ def write_lines(lines: Iterable[bytes], file: IO[bytes], format: str) -> None:
     )
     found: Iterator[Any] = quads if kind.has_graphs else (_triple(quad, kind) for quad in quads)
     try:
-        engine.serialize(found, file, _engine_format(kind), prefixes=PREFIXES if kind.name in ("turtle", "trig") else None)
+        engine.serialize(
+            found, file, _engine_format(kind), prefixes=PREFIXES if kind.name in ("turtle", "trig") else None
+        )
     except ValueError as error:
         raise errors.InputError(f"{kind.name} cannot write this: {error}", "Choose nquads") from None
 
@@ -164,5 +171,3 @@ def _engine() -> Any:
 
 def _engine_format(kind: RdfFormat) -> Any:
     return _engine().RdfFormat.from_extension(kind.suffixes[0])
-
-

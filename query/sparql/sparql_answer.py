@@ -76,7 +76,7 @@ def formats_of(format: str | None) -> tuple[str, str]:
     """
     if format is None:
         return "json", "nt"
-    asked = format.partition(";")[0].strip().lower() if isinstance(format, str) else format
+    asked = str(format).partition(";")[0].strip().lower()
     for name, media_type in RESULT_TYPES.items():
         if asked in (name, media_type):
             return name, "jsonld" if name == "json" else "rdf" if name == "xml" else "nt"
@@ -87,9 +87,7 @@ def answer_of(head: dict[str, Any], body: bytes) -> SparqlAnswer:
     """The answer that a worker gave."""
     kind = head["format"]
     media_type = format_of(kind).media_type if head["form"] == "graph" else RESULT_TYPES[kind]
-    return SparqlAnswer(
-        form=head["form"], variables=tuple(head.get("variables", ())), media_type=media_type, body=body
-    )
+    return SparqlAnswer(form=head["form"], variables=tuple(head.get("variables", ())), media_type=media_type, body=body)
 
 
 def _term(value: dict[str, Any]) -> terms.Term:

@@ -23,8 +23,10 @@ from typing import IO, Any, Final, NoReturn
 
 sys.path.extend(sys.argv[2:3])
 
-import pyoxigraph as ox  # noqa: E402  (its folder is handed in)
+import pyoxigraph as ox
 
+Head = dict[str, Any]
+"""What a frame begins with, either way."""
 MOST_STORES: Final = 16
 MOST_STATEMENTS: Final = 2_000_000
 """Of all stores together; the one that was asked longest ago goes first."""
@@ -96,7 +98,7 @@ class Stores:
     def __init__(self) -> None:
         self._kept: OrderedDict[str, ox.Store] = OrderedDict()
 
-    def load(self, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    def load(self, head: Head, body: bytes) -> tuple[Head, bytes]:
         """Add lines of N-Quads to a store; with ``graph``, lines of N-Triples to that graph of it."""
         key = head["key"]
         store = self._kept.get(key)
@@ -120,7 +122,7 @@ class Stores:
             store.extend(ox.Quad(each.subject, each.predicate, each.object, graph) for each in _quads(blank))
         return {"statements": len(store)}, b""
 
-    def change(self, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    def change(self, head: Head, body: bytes) -> tuple[Head, bytes]:
         """Take statements from a store, add others, and give it another key."""
         store = self._kept.pop(head["key"])
         cut = head["removed"]
@@ -133,14 +135,14 @@ class Stores:
         self._kept[head["to"]] = store
         return {"statements": len(store)}, b""
 
-    def query(self, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    def query(self, head: Head, body: bytes) -> tuple[Head, bytes]:
         """Answer a query."""
         store = self._asked(head)
         answer = store.query(body.decode(), prefixes=head["prefixes"], base_iri=head.get("base"))
         if isinstance(answer, ox.QueryTriples):
             sink = Sink(head["most_bytes"], head["most_rows"])
-            kind = _format(head["triples"])
-            _written(sink, lambda: ox.serialize(sink.counted(answer), _stream(sink), kind, prefixes=_used(head, kind)))
+            rdf = _format(head["triples"])
+            _written(sink, lambda: ox.serialize(sink.counted(answer), _stream(sink), rdf, prefixes=_used(head, rdf)))
             return {"form": "graph", "format": head["triples"]}, b"".join(sink.parts)
         kind, mark, quoted = RESULTS[head["results"]]
         if isinstance(answer, ox.QueryBoolean):
@@ -152,7 +154,7 @@ class Stores:
         _written(sink, lambda: answer.serialize(_stream(sink), kind))
         return {"form": "select", "variables": names, "format": head["results"]}, b"".join(sink.parts)
 
-    def update(self, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    def update(self, head: Head, body: bytes) -> tuple[Head, bytes]:
         """What an update takes away and what it adds, as lines; the store stays as it was. Without a key: of none."""
         store = self._asked(head) if head.get("key") else ox.Store()
         before, graphs = _lines(store), set(store.named_graphs())
@@ -168,17 +170,17 @@ class Stores:
             store.remove_graph(graph)
         return {"removed": len(removed)}, removed + added
 
-    def forget(self, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    def forget(self, head: Head, body: bytes) -> tuple[Head, bytes]:
         """Let go of a store."""
         self._kept.pop(head["key"], None)
         gc.collect()
         return {}, b""
 
-    def keys(self, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    def keys(self, head: Head, body: bytes) -> tuple[Head, bytes]:
         """The keys of what is kept, the one asked last at the end."""
         return {"keys": list(self._kept)}, b""
 
-    def _asked(self, head: dict[str, Any]) -> ox.Store:
+    def _asked(self, head: Head) -> ox.Store:
         self._kept.move_to_end(head["key"])
         return self._kept[head["key"]]
 
@@ -199,7 +201,7 @@ def _format(suffix: str) -> ox.RdfFormat:
     return found
 
 
-def _used(head: dict[str, Any], kind: ox.RdfFormat) -> dict[str, str] | None:
+def _used(head: Head, kind: ox.RdfFormat) -> dict[str, str] | None:
     return head["prefixes"] if kind in (ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG) else None
 
 
@@ -221,9 +223,9 @@ def _lines(store: ox.Store) -> set[bytes]:
     return set((store.dump(format=ox.RdfFormat.N_QUADS) or b"").splitlines(keepends=True))
 
 
-def _answer(stores: Stores, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+def _answer(stores: Stores, head: Head, body: bytes) -> tuple[Head, bytes]:
     try:
-        found: tuple[dict[str, Any], bytes] = getattr(stores, head["op"])(head, body)
+        found: tuple[Head, bytes] = getattr(stores, head["op"])(head, body)
         return found
     except KeyError as error:
         return {"error": "unknown", "message": str(error)}, b""
@@ -237,7 +239,7 @@ def _answer(stores: Stores, head: dict[str, Any], body: bytes) -> tuple[dict[str
         return {"error": "failed", "message": str(error)}, b""
 
 
-def _bounded(head: dict[str, Any]) -> None:
+def _bounded(head: Head) -> None:
     """Set the alarm and the limit of memory for one request; both end the process or the request, never the limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = head["memory"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import signal
 import subprocess
@@ -12,11 +13,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model import errors
 from worlddb.log.model.clock import monotonic
 from worlddb.query.sparql.sparql_tokens import PREFIXES
+
+if TYPE_CHECKING:
+    from worlddb.query.sparql.sparql_worker import Head
 
 MOST_WORKERS: Final = 2
 """At a time, for one handle: as many queries are evaluated at once."""
@@ -47,7 +51,7 @@ class Part(NamedTuple):
 class Raw(NamedTuple):
     """What a worker answered: its head and the body."""
 
-    head: dict[str, Any]
+    head: Head
     body: bytes
 
 
@@ -67,7 +71,7 @@ class _Worker:
         self._process, self._lifeline = _started(folder)
         self.keys: set[str] = set()
 
-    def ask(self, head: dict[str, Any], body: bytes, seconds: float, memory: int) -> Raw:
+    def ask(self, head: Head, body: bytes, seconds: float, memory: int) -> Raw:
         """One request and its answer.
 
         Raises:
@@ -122,8 +126,6 @@ class _Worker:
 
 
 def _started(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
-    import os
-
     inside, outside = os.pipe()
     try:
         process = subprocess.Popen(
@@ -162,10 +164,9 @@ class Workers:
             if not self._turn.wait_for(lambda: len(self._busy) < self._most, limits.seconds + GRACE_SECONDS):
                 raise errors.UnavailableError("All workers for SPARQL are busy", "Ask again in a moment")
             fitting = [worker for worker in self._idle if worker.keys & set(keys)]
-            worker = (fitting or self._idle or [None])[0]
-            if worker is None:
-                worker = _Worker()
-            else:
+            idle = fitting or self._idle
+            worker = idle[-1] if idle else _Worker()
+            if idle:
                 self._idle.remove(worker)
             self._busy.add(worker)
             age = self._age
@@ -256,7 +257,7 @@ class Desk:
         cut = found.head["removed"]
         return found.body[:cut], found.body[cut:]
 
-    def _ask(self, head: dict[str, Any], body: bytes, seconds: float) -> Raw:
+    def _ask(self, head: Head, body: bytes, seconds: float) -> Raw:
         if not self.alive:
             raise errors.UnavailableError("The worker has ended", "Ask again")
         try:
@@ -288,7 +289,9 @@ class Desk:
         if error == "over":
             most = limits.rows if message == "rows" else limits.bytes
             return errors.QueryLimit(
-                f"The answer has more than {most:,} {message}", "Narrow the query, or use LIMIT and OFFSET", limit=message
+                f"The answer has more than {most:,} {message}",
+                "Narrow the query, or use LIMIT and OFFSET",
+                limit=message,
             )
         if error == "memory":
             allowed = limits.memory_bytes // 1024**2
@@ -327,3 +330,16 @@ def _chunks(lines: Iterable[bytes]) -> Iterator[bytes]:
             held, size = [], 0
     if held:
         yield b"".join(held)
+
+
+_OURS: Final = Workers()
+
+
+def workers() -> Workers:
+    """The workers of this process, for all of its handles: what they hold is told apart by the store's id."""
+    return _OURS
+
+
+def forget() -> None:
+    """End every worker: what they hold are texts."""
+    _OURS.end()

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from worlddb.query.graph_query import query_value
     from worlddb.query.graph_query.planner import BoundQuery
     from worlddb.query.history.lineage import Blame
+    from worlddb.query.sparql.sparql_answer import SparqlAnswer
 
 LARGEST: Final = 2**63 - 1
 """The largest number that a read is asked for."""
@@ -1027,6 +1028,42 @@ class View:
             min_trust=min_trust,
         )
         return BoundQuery(self._window, given)
+
+    def sparql(
+        self,
+        query: str,
+        *,
+        world: Any = None,
+        format: str | None = None,
+        timeout_seconds: float | None = None,
+        max_rows: int | None = None,
+        max_bytes: int | None = None,
+        max_memory_bytes: int | None = None,
+    ) -> SparqlAnswer:
+        """Answer a query in SPARQL 1.1 as of this view: SELECT, ASK, CONSTRUCT or DESCRIBE, with property paths.
+
+        It is asked of the statements of ``world`` (default: the outermost one that the view sees). The graph
+        ``wdb:memory`` is every world and edge that the view sees, by the vocabulary of docs/sparql.md. SERVICE is
+        closed. ``format`` (``json``, ``xml``, ``csv``, ``tsv``, ``turtle`` …, or a media type) chooses that of the
+        answer's ``body``.
+
+        A worker process evaluates it and is ended after ``timeout_seconds`` (10) or beyond ``max_memory_bytes``
+        (2 GiB); an answer of more than ``max_rows`` (100,000) or ``max_bytes`` (64 MiB) is an error, too.
+
+        Raises:
+            InvalidSparql: it breaks the grammar, or asks for what is closed; the place is named.
+            QueryLimit: it was ended at a limit, which ``details`` names.
+            UnknownReference: the view sees no such world.
+        """
+        from worlddb.query.sparql import sparql_query, sparql_workers
+
+        allowed = sparql_query.checked_limits(timeout_seconds, max_rows, max_bytes, max_memory_bytes)
+        window = self._window
+        with self._snapshot() as snapshot:
+            top = snapshot.tables.node(self._node(snapshot, world)).lineage.hex()
+            erasures = window.reader.generation, snapshot.erasure_due()
+        stamp = f"{window.reader.store_id.hex()} {erasures} {self!r} {self.valid} {self.world} {window.shows}"
+        return sparql_query.evaluate(self, sparql_workers.workers(), query, top, allowed, format=format, stamp=stamp)
 
     def composed(self, ref: Any, *, pool: str = ATTENTION) -> records.Composed | None:
         """The composed embedding of a world: its own text and all that it contains (paper §5).

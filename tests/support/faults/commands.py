@@ -63,6 +63,7 @@ class Known(NamedTuple):
         yield from (["replay", "--without", "5", "--into", str(store.with_name(f"{store.name}-if"))],)
         yield from (["spaces"], ["embed"], ["reembed", "--to", "static", "--space", "afresh"])
         yield from (["accept", self.proposal], ["reject", self.proposal], ["undo", self.proposal])
+        yield ["sparql", "SELECT ?name FROM wdb:memory { ?world wdb:name ?name }"]
         yield from (["working", "get", "--session", "s"], ["working", "clear"])
         yield from (["guard"], ["guard", "--personal", "warn"])
         yield from (["trusts"], ["trust", "low", "--of-author", "somebody"])

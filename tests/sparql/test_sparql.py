@@ -1,0 +1,187 @@
+"""SPARQL over the memory: forms, formats, moments, confinement, and the limits that end a query."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from worlddb.log.statements.terms import Literal, Triple
+from worlddb.query.sparql.sparql_workers import workers
+
+NAMES = "SELECT ?name FROM wdb:memory { ?world wdb:name ?name } ORDER BY ?name"
+ENDLESS = "SELECT (COUNT(*) AS ?n) FROM wdb:memory { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?n ?o . ?p ?q ?r }"
+
+
+@pytest.fixture
+def db(tmp_path: Path):  # type: ignore[no-untyped-def]
+    with worlddb.open(tmp_path / "store") as db:
+        town = db.create("Topic", "New York")
+        for name in ("Luigi", "Mario"):
+            place = db.create("Restaurant", name, content="a cozy place", world=town, valid_from="2020-01-01")
+            db.link(place, "refers_to", town)
+        db.create("Secret", "Elsewhere", content="nothing to see")
+        yield db
+
+
+def names(view: worlddb.View, query: str = NAMES) -> list[str]:
+    return [str(row["name"].value) for row in view.sparql(query)]
+
+
+def test_every_world_and_edge_is_there(db: worlddb.Database) -> None:
+    assert names(db.view()) == ["Elsewhere", "Luigi", "Mario", "New York"]
+    path = "ASK { GRAPH wdb:memory { ?a <https://worlddb.dev/ns#edge/refers_to>+ ?b . ?b wdb:name 'New York' } }"
+    assert db.view().sparql(path)
+    assert not db.view().sparql("ASK FROM wdb:memory { ?a wdb:name 'Paris' }")
+
+
+def test_a_query_that_names_no_graph_is_not_asked_of_the_memory(db: worlddb.Database) -> None:
+    assert list(db.view().sparql("SELECT * { ?a wdb:name ?b }")) == []
+
+
+def test_each_form_has_its_values_and_its_formats(db: worlddb.Database) -> None:
+    view = db.view()
+    built = view.sparql("CONSTRUCT { ?a <urn:is> ?n } { GRAPH wdb:memory { ?a wdb:name ?n } FILTER(?n = 'Luigi') }")
+    (triple,) = built
+    assert isinstance(triple, Triple) and triple.object == Literal("Luigi")
+    assert json.loads(view.sparql(NAMES, format="json").body)["head"] == {"vars": ["name"]}
+    assert view.sparql(NAMES, format="csv").body.startswith(b"name\r\nElsewhere\r\n")
+    assert b"<sparql" in view.sparql(NAMES, format="application/sparql-results+xml").body
+    described = view.sparql("DESCRIBE ?a FROM wdb:memory { ?a wdb:name 'Luigi' }", format="turtle")
+    assert described.media_type == "text/turtle" and b"cozy place" in described.body
+
+
+def test_a_query_in_the_past_sees_what_was_known_and_true(db: worlddb.Database) -> None:
+    before = db.head().seq
+    db.create("Restaurant", "Nino", valid_from="2021-01-01")
+    assert "Nino" in names(db.view())
+    assert "Nino" not in names(db.view(seq=before))
+    assert names(db.view(valid="2020-06-01")) == ["Luigi", "Mario"]
+
+
+def test_a_confined_view_learns_nothing_of_what_is_outside(db: worlddb.Database) -> None:
+    inside = db.view(world="New York")
+    assert names(inside) == ["Luigi", "Mario", "New York"]
+    everything = "SELECT ?c { { GRAPH ?g { ?a ?b ?c } } UNION { ?a ?b ?c } UNION { GRAPH wdb:memory { ?a ?b ?c } } }"
+    assert b"Elsewhere" not in inside.sparql(everything).body
+    # What a wider view has hydrated is not asked.
+    assert b"Elsewhere" in db.view().sparql(everything).body
+    assert b"Elsewhere" not in inside.sparql(everything).body
+
+
+def test_an_erased_text_leaves_the_workers(db: worlddb.Database) -> None:
+    view = db.view()
+    assert b"Luigi" in view.sparql(NAMES).body
+    held = workers().processes
+    db.erase("Luigi", reason="asked for")
+    assert not set(held) & set(workers().processes)
+    assert b"Luigi" not in view.sparql(NAMES).body
+
+
+@pytest.mark.parametrize(
+    ("query", "allowed", "limit"),
+    [
+        (ENDLESS, {"timeout_seconds": 0.2}, "time"),
+        (ENDLESS.replace("(COUNT(*) AS ?n)", "*") + " ORDER BY ?a", {"max_memory_bytes": 300 << 20}, "memory"),
+        (ENDLESS.replace("(COUNT(*) AS ?n)", "*"), {"max_rows": 10}, "rows"),
+        (ENDLESS.replace("(COUNT(*) AS ?n)", "*"), {"max_bytes": 10_000}, "bytes"),
+        (f"SELECT * {'{' * 50_000}{'}' * 50_000}", {}, "depth"),
+    ],
+)
+def test_a_query_is_ended_at_its_limit_and_the_next_is_answered(
+    db: worlddb.Database, query: str, allowed: dict[str, float], limit: str
+) -> None:
+    with pytest.raises(worlddb.QueryLimit) as caught:
+        db.view().sparql(query, **allowed)  # type: ignore[arg-type]
+    assert caught.value.details["limit"] == limit
+    assert len(names(db.view())) == 4
+
+
+@pytest.mark.parametrize("format", ["json", "xml", "csv", "tsv"])
+def test_rows_are_counted_exactly(db: worlddb.Database, format: str) -> None:
+    db.create("Trap", 'a},{b\r\n<result>"},{"\n\tc')
+    assert db.view().sparql(NAMES, format=format, max_rows=5)
+    with pytest.raises(worlddb.QueryLimit):
+        db.view().sparql(NAMES, format=format, max_rows=4)
+
+
+def test_a_wrong_query_is_an_error_with_its_place(db: worlddb.Database) -> None:
+    with pytest.raises(worlddb.InvalidSparql) as caught:
+        db.view().sparql("SELECT *\n { ?a ?b }")
+    assert (caught.value.details["line"], caught.value.details["column"]) == (2, 10)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { SERVICE <http://127.0.0.1:{port}/> { ?a ?b ?c } }",
+        "SELECT * { { SELECT * { service SILENT <http://127.0.0.1:{port}/> { ?a ?b ?c } } } }",
+        "SELECT * { FILTER EXISTS { SERVICE ?x { ?a ?b ?c } } BIND (<http://127.0.0.1:{port}/> AS ?x) }",
+        "SELECT * { FILTER(1<2)SERVICE<http://127.0.0.1:{port}/>{ ?a ?b ?c } }",
+    ],
+)
+def test_no_other_server_is_asked(db: worlddb.Database, query: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.05)
+        with pytest.raises(worlddb.InvalidSparql, match="closed here"):
+            db.view().sparql(query.replace("{port}", str(server.getsockname()[1])))
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_a_worker_can_open_no_socket(db: worlddb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were a SERVICE to pass unseen, the kernel would still refuse it."""
+    monkeypatch.setattr("worlddb.query.sparql.sparql_tokens._CLOSED", {})
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.05)
+        with pytest.raises(worlddb.InputError):
+            db.view().sparql(f"SELECT * {{ SERVICE <http://127.0.0.1:{server.getsockname()[1]}/> {{ ?a ?b ?c }} }}")
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_the_words_of_what_is_closed_are_free_in_texts_names_and_comments(db: worlddb.Database) -> None:
+    query = """PREFIX load: <urn:service:> # SERVICE <http://a/>
+        SELECT ?service FROM wdb:memory { ?service wdb:name 'LOAD',
+            "SERVICE", '''it's a SERVICE''' ; load:service ?x }"""
+    assert list(db.view().sparql(query)) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads /proc")
+def test_a_worker_ends_with_its_parent_even_in_the_middle_of_a_query(tmp_path: Path) -> None:
+    program = (
+        "import sys, threading, worlddb\n"
+        "from worlddb.query.sparql.sparql_workers import workers\n"
+        "db = worlddb.open(sys.argv[1])\n"
+        "[db.create('Note', f'n{i}') for i in range(40)]\n"
+        "view = db.view(); view.sparql('ASK {}')\n"
+        "print(workers().processes[0], flush=True)\n"
+        f"view.sparql({ENDLESS!r}, timeout_seconds=60)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "store")], stdout=subprocess.PIPE)
+    assert parent.stdout is not None
+    with parent, parent.stdout as out:
+        worker = int(out.readline())
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+        # It is nobody's child then, or is waited for by the process that takes orphans.
+        ended = os.path.exists(f"/proc/{worker}")
+        for _ in range(2_000_000):
+            ended = not os.path.exists(f"/proc/{worker}") or " Z " in _stat(worker)
+            if ended:
+                break
+        assert ended
+
+
+def _stat(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/stat").read_text("utf-8")
+    except OSError:
+        return " Z "

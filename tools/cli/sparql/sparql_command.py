@@ -1,0 +1,43 @@
+"""``worlddb sparql``: a query in SPARQL 1.1, as of any moment."""
+
+from typing import Any
+
+import msgspec
+
+from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Parser, arguments, stores
+
+
+def _arguments(parser: Parser) -> None:
+    parser.add_argument("text", metavar="QUERY", help="the query; FROM wdb:memory asks every world and edge")
+    parser.add_argument("--world", metavar="WORLD", help="ask the statements of this world (default: the outermost)")
+    parser.add_argument("--format", default="tsv", metavar="NAME", help="json, xml, csv, tsv, turtle ... (tsv)")
+    parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="end it after this time (10)")
+    arguments.add_moment(parser)
+    arguments.add_confine(parser)
+
+
+def _sparql(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        world = None if args.world is None else stores.world_of(view, args.world)
+        asked: dict[str, Any] = {"world": world, "timeout_seconds": args.timeout}
+        answer = view.sparql(args.text, format="json" if args.json else args.format, **asked)
+    text = answer.body.decode()
+    document = msgspec.json.decode(answer.body) if args.json else {}
+    # JSON-LD is a list where there are several subjects.
+    out.verbatim(document if isinstance(document, dict) else {"@graph": document}, text.rstrip("\r\n") + "\n")
+    return NO if answer.form == "ask" and b"true" not in answer.body else DONE
+
+
+COMMANDS = (
+    Command(
+        "sparql",
+        "answer a query in SPARQL 1.1 as of any moment",
+        _arguments,
+        _sparql,
+        (
+            ("sparql 'SELECT ?name FROM wdb:memory { ?world wdb:name ?name }'", "the name of every world"),
+            ("sparql 'ASK FROM wdb:memory { ?world wdb:type \"Topic\" }'", "is there a topic?"),
+        ),
+    ),
+)
