@@ -34,6 +34,10 @@ else:
             "HypotheticalStore IdempotencyConflict InputError InvalidBundle InvalidInterval InvalidKref InvalidText "
             "InvalidTime LimitExceeded MalformedFile MembersNotSaid ModelUnavailable NewerFormat NotAStore "
             "OlderTables PlaceTaken PlanLimit ReadOnlyBackup RefusedError StoreClosed StoreError UnavailableError "
+            "HypotheticalStore IdempotencyConflict InputError InvalidBundle InvalidInterval InvalidKref "
+            "InvalidSparql InvalidText InvalidTime LimitExceeded MalformedFile MembersNotSaid ModelUnavailable "
+            "NewerFormat NotAStore "
+            "OlderTables PlaceTaken QueryLimit ReadOnlyBackup RefusedError StoreClosed StoreError UnavailableError "
             "UnknownEdgeType UnknownReference UnprovedBundle WorldDBError WriterBusy"
         ),
         "log.model.limits": "MAX_CHECKPOINT_BYTES MAX_CONTENT_BYTES MAX_NAME_BYTES MAX_PROOF_BYTES checked_text",

@@ -33,7 +33,7 @@ class Memory(Protocol):
 
 
 def memory_lines(memory: Memory) -> Iterator[bytes]:
-    """The graph, line by line: the world of a confined view, then those inside in log order, each with the edges that leave it."""
+    """The graph, line by line: a confined view's own world first; each world with the edges that leave it."""
     top = None if memory.world is None else memory.get(memory.world)
     for world in ([] if top is None else [top]) + memory.find():
         yield from _triples(WORLD_URN + world.ref, _world(world))

@@ -43,6 +43,8 @@ class SparqlAnswer(msgspec.Struct, frozen=True, kw_only=True):
     def __bool__(self) -> bool:
         if self.form == "ask":
             return b"true" in self.body
+        if self.form == "graph":
+            return bool(self.body.strip())
         return next(iter(self), None) is not None
 
     @property
@@ -97,7 +99,7 @@ def _term(value: dict[str, Any]) -> terms.Term:
     if kind == "bnode":
         return terms.BlankNode(said)
     if kind == "triple":
-        return terms.Triple(_term(said["subject"]), _term(said["predicate"]), _term(said["object"]))  # type: ignore[arg-type]
+        return terms.checked_triple(*(_term(said[part]) for part in ("subject", "predicate", "object")))
     if "xml:lang" in value:
         return terms.Literal(said, terms.LANGUAGE_STRING, value["xml:lang"])
     return terms.Literal(said, value.get("datatype", terms.STRING))

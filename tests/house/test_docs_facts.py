@@ -35,6 +35,7 @@ _PUBLIC = """
     AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference Edge
     Entropy Entry Erasure Extraction Extractor FOREVER ForkedProcess Group Head Hit IdempotencyConflict InputError
     InvalidInterval
+    InvalidSparql QueryLimit
     InvalidText InvalidTime LimitExceeded MAX_CONTENT_BYTES MAX_NAME_BYTES MalformedFile ManualClock NewerFormat Node
     NotAStore Note Pending PlaceTaken Proposal Rebuilt Recall Receipt Refused RefusedError Relation Replayed
     SeededEntropy Staged

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from itertools import count
+from typing import Any
 
 import pyoxigraph as ox
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import worlddb
 from worlddb.log.statements.terms import BlankNode, Iri, Literal
-from worlddb.query.sparql.rdf_formats import FORMATS, format_of, read_rows, write_lines
+from worlddb.query.sparql.rdf_formats import FORMATS, RdfFormat, format_of, read_rows, write_lines
 
 IRIS = st.sampled_from(["https://a.example/x", "https://a.example/ns#name", "urn:b:c"]).map(Iri)
 BLANKS = st.sampled_from(["b0", "b1", "b2"]).map(BlankNode)
@@ -33,7 +34,9 @@ def dataset(lines: list[str]) -> ox.Dataset:
 
 @pytest.mark.parametrize("format", FORMATS, ids=lambda each: each.name)
 @given(rows=st.lists(ROWS, max_size=6), graph=st.none() | IRIS)
-def test_a_graph_that_is_written_and_read_is_the_same(format, rows, graph) -> None:  # type: ignore[no-untyped-def]
+def test_a_graph_that_is_written_and_read_is_the_same(
+    format: RdfFormat, rows: list[tuple[Any, Any, Any]], graph: Any
+) -> None:
     named = f" {graph}" if graph is not None and format.has_graphs else ""
     lines = [f"{s} {p} {o}{named} .\n" for s, p, o in rows]
     file = io.BytesIO()

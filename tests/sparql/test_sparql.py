@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ ENDLESS = "SELECT (COUNT(*) AS ?n) FROM wdb:memory { ?a ?b ?c . ?d ?e ?f . ?g ?h
 
 
 @pytest.fixture
-def db(tmp_path: Path):  # type: ignore[no-untyped-def]
+def db(tmp_path: Path) -> Iterator[worlddb.Database]:
     with worlddb.open(tmp_path / "store") as db:
         town = db.create("Topic", "New York")
         for name in ("Luigi", "Mario"):
@@ -80,7 +81,7 @@ def test_an_erased_text_leaves_the_workers(db: worlddb.Database) -> None:
     view = db.view()
     assert b"Luigi" in view.sparql(NAMES).body
     held = workers().processes
-    db.erase("Luigi", reason="asked for")
+    db.erase(view.reference_of("Luigi"), reason="asked for")
     assert not set(held) & set(workers().processes)
     assert b"Luigi" not in view.sparql(NAMES).body
 
@@ -107,7 +108,7 @@ def test_a_query_is_ended_at_its_limit_and_the_next_is_answered(
 @pytest.mark.parametrize("format", ["json", "xml", "csv", "tsv"])
 def test_rows_are_counted_exactly(db: worlddb.Database, format: str) -> None:
     db.create("Trap", 'a},{b\r\n<result>"},{"\n\tc')
-    assert db.view().sparql(NAMES, format=format, max_rows=5)
+    assert db.view().sparql(NAMES, format=format, max_rows=5).body
     with pytest.raises(worlddb.QueryLimit):
         db.view().sparql(NAMES, format=format, max_rows=4)
 
@@ -115,7 +116,7 @@ def test_rows_are_counted_exactly(db: worlddb.Database, format: str) -> None:
 def test_a_wrong_query_is_an_error_with_its_place(db: worlddb.Database) -> None:
     with pytest.raises(worlddb.InvalidSparql) as caught:
         db.view().sparql("SELECT *\n { ?a ?b }")
-    assert (caught.value.details["line"], caught.value.details["column"]) == (2, 10)
+    assert (caught.value.details["line"], caught.value.details["column"]) == (2, 11)
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_the_commands_are_those_that_are_promised():
             "blame",
             *("relation", "states", "vocabulary"),
             "types",
-            *("tune", "untune", "tunings", "working", "guard", "trust", "trusts", "sparql"),
+            *("tune", "untune", "tunings", "sparql", "working", "guard", "trust", "trusts"),
             "log",
             "stats",
         ),
