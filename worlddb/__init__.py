@@ -31,13 +31,10 @@ else:
         "log.model.clock": "Clock Entropy ManualClock SeededEntropy SystemClock SystemEntropy",
         "log.model.errors": (
             "AmbiguousReference BackupMismatch ClockJump Conflict DamagedStore ForkedProcess HandlerFailed "
-            "HypotheticalStore IdempotencyConflict InputError InvalidBundle InvalidInterval InvalidKref InvalidText "
-            "InvalidTime LimitExceeded MalformedFile MembersNotSaid ModelUnavailable NewerFormat NotAStore "
-            "OlderTables PlaceTaken PlanLimit ReadOnlyBackup RefusedError StoreClosed StoreError UnavailableError "
             "HypotheticalStore IdempotencyConflict InputError InvalidBundle InvalidInterval InvalidKref "
             "InvalidSparql InvalidText InvalidTime LimitExceeded MalformedFile MembersNotSaid ModelUnavailable "
-            "NewerFormat NotAStore "
-            "OlderTables PlaceTaken QueryLimit ReadOnlyBackup RefusedError StoreClosed StoreError UnavailableError "
+            "NewerFormat NotAStore OlderTables PlaceTaken PlanLimit QueryLimit ReadOnlyBackup RefusedError "
+            "StoreClosed StoreError UnavailableError "
             "UnknownEdgeType UnknownReference UnprovedBundle WorldDBError WriterBusy"
         ),
         "log.model.limits": "MAX_CHECKPOINT_BYTES MAX_CONTENT_BYTES MAX_NAME_BYTES MAX_PROOF_BYTES checked_text",
