@@ -205,14 +205,13 @@ class Database(WriteCalls):
         self._slept: float | None = None
         self._looked_at = self._unindexed = 0
         self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
-        self._redactor = redactor
+        self._redactor, self._clock = redactor, clock
         self._working: list[WorkingMemory] = []
         self._keyring: list[Keyring] = []
         """The working memory, and what follows the accounts, once used; shared by all authors of a handle."""
         self._max_clock_jump, self._group_seconds = int(max_clock_jump_days * _DAY), None
         if durability == "group":
             self._group_seconds = timeout_seconds
-        self._clock = clock
         try:
             if not has_begun(self._env):
                 if not create:
