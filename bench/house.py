@@ -35,6 +35,7 @@ CAPABILITIES: Final = (
     "client",
     "consolidation",
     "dream",
+    "forks",
     "intake",
     "kumiho",
     "redaction",

@@ -14,7 +14,7 @@ import msgspec
 from blake3 import blake3
 
 from worlddb.log.model import checkpoint, errors, ids, merkle
-from worlddb.log.model.events import Imported, TakenOver
+from worlddb.log.model.events import Forked, Imported, TakenOver
 from worlddb.log.store import copies, environment, scratch, shared_environment, verify
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.index_check import index_findings
@@ -226,7 +226,9 @@ def _record_otherwise(copy: LmdbLog, log: LmdbLog, first: int, last: int) -> str
         if copy.stored_header(seq) != log.stored_header(seq) or copy.stored_events(seq) != log.stored_events(seq):
             return f"its commit {seq} is not that of the store"
         events = log.events(seq)
-        later = {at for event in events.events if isinstance(event, Imported | TakenOver) for at in event.absent}
+        later = {
+            at for event in events.events if isinstance(event, Imported | TakenOver | Forked) for at in event.absent
+        }
         for at in range(events.blob_count):
             one, other = copy.blob(seq, at), log.blob(seq, at)
             if one != other and not (one is None and at in later):

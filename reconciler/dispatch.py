@@ -189,6 +189,21 @@ def import_(ctx: context.Context, command: cmd.Import, details: int) -> draft.De
     return draft.Decision(import_bundle(ctx, command))
 
 
+# -- forks: few requests load what decides them
+
+
+def fork(ctx: context.Context, command: cmd.Fork, details: int) -> draft.Decision:
+    from worlddb.reconciler.forks import forking
+
+    return draft.Decision(forking.fork(ctx, command, details))
+
+
+def merge(ctx: context.Context, command: cmd.Merge, details: int) -> draft.Decision:
+    from worlddb.reconciler.forks import forking
+
+    return draft.Decision(forking.record_merge(ctx, command, details))
+
+
 # -- what holds in a world
 
 
@@ -256,6 +271,8 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.Undo: undo,
     cmd.Bookmark: bookmark,
     cmd.Import: import_,
+    cmd.Fork: fork,
+    cmd.Merge: merge,
     cmd.Register: _for_world(configuration.register_type),
     cmd.Unregister: _for_world(configuration.unregister_type),
     cmd.Embed: embed,

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     # What only some calls need is loaded by them: a program that asks one question does not wait for the rest.
     from worlddb.accounts.account_book import Accounts, Keyring
     from worlddb.beliefs.items import Desk, Found
+    from worlddb.forks.merging import Merge
     from worlddb.intake.edge_discovery import DiscoveredEdge, Questions
     from worlddb.intake.memory_unit import IngestedMemory
     from worlddb.log.beliefs.artifact import Artifact
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from worlddb.projections.runner import Progress
     from worlddb.projections.tables.dream.retention import Decay
     from worlddb.query.beliefs.withdrawal import Withdrawal
+    from worlddb.query.forks.merge_plan import Choice
     from worlddb.query.snapshot import erasure_notes
     from worlddb.reconciler.background import embedding_backfill
     from worlddb.reconciler.background.reclustering import Reclustering
@@ -1772,6 +1774,76 @@ class Database(WriteCalls):
         )
         receipt = execute(self._writer, arrival, idempotency_key)
         return self._followed(receipt)
+
+    # -- forks
+
+    def fork(
+        self,
+        world: Any,
+        name: str | None = None,
+        *,
+        at: times.TimeLike | None = None,
+        seq: int | None = None,
+        into: Any = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> outcome.Receipt:
+        """Let a world and all that it contains go on a second time, in worlds of their own; ``ref`` is the fork.
+
+        It is as it was at an ingest time ``at`` or commit ``seq`` (default: now): every version with its text and
+        validity, members, the edges inside, names and marks. ``name`` is a further name of the fork. It lies where the
+        world lies, or in ``into``. Of the edges that lead out it has those whose type does so (``refers_to``, and what
+        is registered with ``cross_worlds``); a note names the others. See ``docs/forks.md``.
+
+        Raises:
+            UnknownReference, AmbiguousReference: of ``world`` or ``into``.
+            InputError: both ``at`` and ``seq`` were given, or nothing had been committed by then.
+        """
+        from worlddb.forks import merging
+
+        view = self._moment(at, seq)
+        given = self._given(view, world)
+        command = cmd.Fork(
+            ref=given,
+            seq=view.seq if at is not None or seq is not None else 0,
+            into=self._located(into),
+            aliases=() if name is None else (name,),
+            why=why,
+        )
+        return self._followed(merging.fork(self._reader, self._writer, command, view.seq, idempotency_key))
+
+    def merge(
+        self,
+        fork: Any,
+        *,
+        plan: bool = False,
+        decide: Mapping[str, Choice] | None = None,
+        on_conflict: Literal["report", "ours", "theirs"] = "report",
+        why: str = "",
+    ) -> Merge:
+        """Bring what a fork has come to into the world that it was forked from, as one commit.
+
+        Three ways: with the fork as the last merge saw it, or as it was begun, in common. What only the fork changed
+        applies; what both changed and not alike is a conflict. ``decide`` chooses ``ours`` (it stays) or ``theirs`` (it
+        becomes as in the fork) by the conflict's ``id``, ``on_conflict`` for all others; while one is open nothing is
+        written. ``plan`` writes nothing at all. A second merge does nothing, a later one brings what is new. A world
+        that only the fork has becomes a world of its own; what was erased on either side stays as it is.
+
+        Raises:
+            InputError: it is no fork, or ``decide`` names no conflict, or no choice.
+            UnknownReference, AmbiguousReference: of ``fork``.
+        """
+        from worlddb.forks import merging
+
+        chosen = merging.checked_choices(decide, on_conflict)
+        limits.checked_flag(plan, "plan")
+        do = None if plan else self._merged
+        given = self._given(self.view(), fork)
+        otherwise = None if on_conflict == "report" else on_conflict
+        return merging.merge(self._reader, given, chosen, otherwise, why, do)
+
+    def _merged(self, commands: Sequence[cmd.Command], look: inputs.Look) -> outcome.Receipt:
+        return self._execute(commands, None, look=look, has_texts=False)
 
     def import_plan(
         self, path: str | Path, *, into: Any = None, head: str | bytes | None = None, keys: Sequence[str] = ()

@@ -4,6 +4,7 @@ from worlddb.accounts.account_book import Accounts, NewKey
 from worlddb.accounts.grant import Grant
 from worlddb.agent_memory import Added, Memory, Profile, memory
 from worlddb.database import Database, Head, Rebuilt, Step, Verified, open
+from worlddb.forks.merging import Merge
 from worlddb.intake.edge_discovery import DiscoveredEdge
 from worlddb.intake.memory_unit import IngestedMemory
 from worlddb.log.accounts.plan_limits import Limits
@@ -97,6 +98,8 @@ from worlddb.query.beliefs.withdrawal import (
     Withdrawn,
 )
 from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
+from worlddb.query.forks.fork_reads import Fork
+from worlddb.query.forks.merge_plan import MergeChange, MergeConflict
 from worlddb.query.graph_query.planner import BoundQuery
 from worlddb.query.graph_query.query_value import Query, Stage, Subgraph
 from worlddb.query.history.journal import Entry
@@ -293,6 +296,7 @@ __all__ = [
     "Extractor",
     "FastembedEmbedder",
     "Finding",
+    "Fork",
     "ForkedProcess",
     "Grant",
     "Group",
@@ -338,6 +342,9 @@ __all__ = [
     "MembersNotSaid",
     "Memory",
     "Mention",
+    "Merge",
+    "MergeChange",
+    "MergeConflict",
     "MiniLMEmbedder",
     "ModelUnavailable",
     "MultilingualEmbedder",

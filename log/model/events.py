@@ -687,6 +687,37 @@ class KeyEnded(Event, frozen=True, tag="key_ended"):
 AccountEvent = PlanSet | AccountSet | KeyMade | KeyEnded
 """What says who may come in, and no reading of the past: only the head counts."""
 
+
+class Forked(Event, frozen=True, tag="forked"):
+    """A world and all that it contains, as of commit ``seq``, began to go on a second time, as ``world``.
+
+    ``of`` is the one that it was forked from. ``origins`` are all worlds that were, ``copies`` the lineages that they
+    have in the fork, place by place. ``absent`` are the positions of blobs that were erased before.
+    """
+
+    world: bytes
+    of: bytes
+    seq: int
+    origins: list[bytes]
+    copies: list[bytes]
+    details: int
+    absent: list[int]
+
+
+class Merged(Event, frozen=True, tag="merged"):
+    """What a fork had come to by commit ``seq`` came into the world that it was forked from.
+
+    ``origins`` are the worlds that were made of those that only the fork had, ``copies`` these.
+    """
+
+    world: bytes
+    fork: bytes
+    seq: int
+    origins: list[bytes]
+    copies: list[bytes]
+    details: int
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -738,4 +769,6 @@ AnyEvent = (
     | AccountSet
     | KeyMade
     | KeyEnded
+    | Forked
+    | Merged
 )

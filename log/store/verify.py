@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import lmdb
 
 from worlddb.log.model import checkpoint, codec, errors, hashing, merkle
-from worlddb.log.model.events import Created, Erased, ErasedElsewhere, Filled, Imported, Revised, TakenOver
+from worlddb.log.model.events import Created, Erased, ErasedElsewhere, Filled, Forked, Imported, Revised, TakenOver
 from worlddb.log.store import erasure_evidence
 from worlddb.log.store.log import LmdbLog, place_of_key, seq_of_key
 from worlddb.log.store.pages import PageFinding
@@ -173,7 +173,7 @@ def _against_previous(log: LmdbLog, header: codec.Header, seq: int, previous: co
 
 
 def _blob_problems(log: LmdbLog, seq: int, events: codec.Events, erasures: Erasures) -> Iterator[str]:
-    kinds = Imported | TakenOver
+    kinds = Imported | TakenOver | Forked
     absent = {position for event in events.events if isinstance(event, kinds) for position in event.absent}
     for position in range(events.blob_count):
         stored = log.blob(seq, position)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from worlddb.log.model import blobs, codec, errors
-from worlddb.log.model.events import Created, Embedded, Event, Filled, Imported, Revised
+from worlddb.log.model.events import Created, Embedded, Event, Filled, Forked, Imported, Revised
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes import analysis, tail, text_snapshot, witness
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
@@ -360,7 +360,7 @@ def _up_to(search: text_snapshot.TextSearch, head: int) -> tuple[text_snapshot.T
     return search._replace(through=horizon), horizon
 
 
-_BRINGING_TEXT: Final[frozenset[type[Event]]] = frozenset((Created, Revised, Filled, Imported))
+_BRINGING_TEXT: Final[frozenset[type[Event]]] = frozenset((Created, Revised, Filled, Imported, Forked))
 """Events of these kinds bring texts, or say which did not come. A load has several times as many of other kinds."""
 
 
@@ -371,7 +371,7 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
     """
     for seq in range(after + 1, through + 1):
         events = log.some_events(seq, _BRINGING_TEXT)
-        later = {position for event in events if isinstance(event, Imported) for position in event.absent}
+        later = {position for event in events if isinstance(event, Imported | Forked) for position in event.absent}
         for event in events:
             if isinstance(event, Filled):
                 yield from _filled(log, tables, seq, event)

@@ -24,7 +24,7 @@ MAX_EVENTS: Final = 20_000
 _OF_A_WORLD: Final = (ev.Closed, ev.Lost, ev.Ended, ev.Voided, ev.Erased, ev.Expires, ev.Deprecated, ev.Pinned)
 """What changes what holds inside a world, or is seen there, and not its hash."""
 _OF_AN_EDGE: Final = (ev.EdgeClosed, ev.EdgeLost)
-_OF_ALL: Final = (ev.Filled, ev.Imported, ev.ErasedElsewhere)
+_OF_ALL: Final = (ev.Filled, ev.Imported, ev.Forked, ev.ErasedElsewhere)
 
 
 class Fresh(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, Final
 from worlddb.log.model import codec, errors, ids, times, trie
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
-from worlddb.log.model.events import Imported
+from worlddb.log.model.events import Forked, Imported
 from worlddb.log.model.hashing import world_hash
 from worlddb.projections.tables.apply import apply, log_marks
 from worlddb.projections.tables.apply.log_marks import described as described_supposition
@@ -86,7 +86,7 @@ def why_without_text(snapshot: Snapshot, node: int, row: schema.VersionRow) -> s
     if apply.erasure_of(tables, node) is not None:
         return diff_side.ERASED
     events = log.events(row.seq).events
-    came_as_hash = any(row.position in event.absent for event in events if isinstance(event, Imported))
+    came_as_hash = any(row.position in event.absent for event in events if isinstance(event, Imported | Forked))
     return diff_side.BY_REFERENCE if came_as_hash else diff_side.DAMAGED
 
 

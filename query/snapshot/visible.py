@@ -39,6 +39,7 @@ from worlddb.query.snapshot.snapshot import (
 if TYPE_CHECKING:
     from worlddb.projections.tables.beliefs import belief_rows
     from worlddb.projections.tables.dream.retention import Decay, Retained
+    from worlddb.projections.tables.storage.rows import Tables
 
 SUMMARY_TYPE: Final = type_digest("Summary")
 """Of worlds that say in short what those say that they contain (paper §6)."""
@@ -320,6 +321,11 @@ class VisibleSnapshot:
         ``exact``: as of the moment's commit alone.
         """
         return asof.answering_spaces(self._snapshot.log, self._snapshot.tables, self.place.moment.seq, exact=exact)
+
+    @property
+    def every_row(self) -> Tables:
+        """The rows of the whole store: who reads them shows only worlds that ``tables`` have."""
+        return self._snapshot.tables
 
     def header(self, seq: int) -> codec.Header:
         """When a commit was made, and by whom."""

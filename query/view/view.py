@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from worlddb.projections.tables.dream.retention import Decay, Retained
     from worlddb.query.beliefs import receipted_recall, withdrawal
     from worlddb.query.beliefs.belief_base import BeliefSettings, Entrenched, Plan
+    from worlddb.query.forks.fork_reads import Fork
     from worlddb.query.graph_query import query_value
     from worlddb.query.graph_query.planner import BoundQuery
     from worlddb.query.history.lineage import Blame
@@ -819,6 +820,28 @@ class View:
             return store_facts.guards_at(
                 snapshot, snapshot.place.top if world is None else self._named(snapshot, world)
             )
+
+    def forks(self, world: Any) -> list[Fork]:
+        """The forks of a world that this view sees, in the order in which they were begun; see ``docs/forks.md``.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        from worlddb.query.forks import fork_reads
+
+        with self._snapshot() as snapshot:
+            return fork_reads.forks_of(snapshot, self._named(snapshot, world))
+
+    def forked_from(self, world: Any) -> Fork | None:
+        """What a world goes on from, if it or a world around it was forked; ``None`` where the view does not see that.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        from worlddb.query.forks import fork_reads
+
+        with self._snapshot() as snapshot:
+            return fork_reads.forked_from(snapshot, self._named(snapshot, world))
 
     def trusts(self) -> list[records.Trusted]:
         """How far what is trusted, as known to the view, in the order in which it was said.

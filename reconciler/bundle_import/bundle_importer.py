@@ -112,7 +112,8 @@ def _refuse_conflicts(ctx: context.Context, conflicts: Sequence[str]) -> None:
 
 
 def _imported(ctx: context.Context, arrival: inputs.Arrival, merge: bundle_merge.BundleMerge) -> ev.Imported:
-    command, contents, head, _ = arrival
+    command, contents, head, *_ = arrival
+    assert isinstance(command, Import), "a fork says where it is from by an event of its own"
     heading = contents.heading
     source: dict[str, Any] = {
         "store": heading.store_id.hex(),

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from worlddb.log.model import blobs, bundle_check, codec, limits, times
 from worlddb.log.model import bundle as fr
 from worlddb.log.model import events as ev
-from worlddb.log.model.events import Imported
+from worlddb.log.model.events import Forked, Imported
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
 from worlddb.log.store.log import LmdbLog
@@ -54,7 +54,7 @@ class MissingTexts:
         found = self._absent.get(seq)
         if found is None:
             events = self._log.events(seq).events
-            found = frozenset(at for event in events if isinstance(event, Imported) for at in event.absent)
+            found = frozenset(at for event in events if isinstance(event, Imported | Forked) for at in event.absent)
             self._absent[seq] = found
         return found
 

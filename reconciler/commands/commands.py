@@ -419,6 +419,33 @@ class Import(Command, frozen=True, kw_only=True):
     into: Ref | None = None
 
 
+class Fork(Command, frozen=True, kw_only=True):
+    """Let a world and all that it contains, as of commit ``seq`` (0: the last), go on a second time.
+
+    What they were comes beside the command. The fork is put into ``into``, by default where the world lies; ``aliases``
+    are its names beside those of the world.
+    """
+
+    CODE: ClassVar[str] = "fork"
+    ref: Ref
+    seq: int = 0
+    into: Ref | None = None
+    aliases: tuple[str, ...] = ()
+
+
+class Merge(Command, frozen=True, kw_only=True):
+    """Record that what a fork has come to is in the world ``into`` now, by the commands before this one.
+
+    ``origins`` are the worlds that they made of those that only the fork has, which are ``copies``.
+    """
+
+    CODE: ClassVar[str] = "merge"
+    ref: Ref
+    into: Ref
+    origins: tuple[Ref, ...] = ()
+    copies: tuple[Ref, ...] = ()
+
+
 class Register(Command, frozen=True, kw_only=True):
     """Register an edge type for a world and all that it contains.
 
@@ -648,4 +675,6 @@ ALL: tuple[type[Command], ...] = (
     SetAccount,
     MakeKey,
     EndKey,
+    Fork,
+    Merge,
 )

@@ -365,6 +365,19 @@ def _import(command: cmd.Import) -> None:
         _ref(command.into, "into")
 
 
+def _fork(command: cmd.Fork) -> None:
+    _ref(command.ref, "ref")
+    limits.checked_number(command.seq, "seq", 0, limits.HIGHEST_SEQ)
+    if command.into is not None:
+        _ref(command.into, "into")
+    _aliases(command.aliases)
+
+
+def _merge(command: cmd.Merge) -> None:
+    for ref in (command.ref, command.into, *command.origins, *command.copies):
+        _ref(ref, "ref")
+
+
 def _register(command: cmd.Register) -> None:
     _scoped(command)
     limits.checked_flag(command.functional, "functional")
@@ -547,6 +560,8 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Undo: _decision,
     cmd.Bookmark: _bookmark,
     cmd.Import: _import,
+    cmd.Fork: _fork,
+    cmd.Merge: _merge,
     cmd.Register: _register,
     cmd.Unregister: _scoped,
     cmd.Embed: _embed,

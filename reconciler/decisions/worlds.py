@@ -508,6 +508,8 @@ class Meanwhile:
         self._look = look
         self._head = ctx.draft.head.seq
         self._written: set[int] | None = None
+        if look.whole and self._head != look.seq:
+            self._refuse("changed_meanwhile", "Something was written")
         if not all(self._is_as_it_was(ref, is_placed=True) for ref in look.rests_on):
             self._refuse("changed_meanwhile", "What it rests on, or where that lies, was changed by another write")
         if any(map(self._is_kept, look.free)):

@@ -15,6 +15,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Cause
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import trust_levels
+from worlddb.projections.tables.forks import fork_rows
 from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, normalised
 from worlddb.projections.tables.reads.table_reads import find_node
 from worlddb.projections.tables.storage import rows, schema
@@ -57,6 +58,7 @@ def plan(log: LmdbLog, tables: rows.Tables, commands: Sequence[Erase]) -> inputs
             own.extend(inputs.ErasureTarget(node, True) for node in found if node not in nodes)
     targets = _without_repeated(targets)
     _add_derived(log, tables, commands, targets, inside.whole)
+    _add_forks(tables, targets)
     marks: dict[int, list[inputs.BlobPlace]] = {}
     for command, own in zip(commands, targets, strict=True):
         if command.everywhere and own:
@@ -220,6 +222,16 @@ def _add_derived(
         targets[by[node]].append(inputs.ErasureTarget(node, False, derived=True))
 
 
+def _add_forks(tables: rows.Tables, targets: list[list[inputs.ErasureTarget]]) -> None:
+    """Add what goes on from erased worlds in forks: it has their texts."""
+    reached = {target.node for own in targets for target in own}
+    for own in targets:
+        for node in fork_rows.with_copies(tables, [target.node for target in own]):
+            if node not in reached:
+                reached.add(node)
+                own.append(inputs.ErasureTarget(node, False))
+
+
 def erase(ctx: context.Context, command: Erase, details: int) -> bytes:
     """Record the erasure of everything that one command reaches.
 
@@ -380,7 +392,7 @@ def _subject(event: ev.Event, owners: Collection[bytes]) -> bytes:
         return event.lineage
     if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported):
         return event.world
-    if isinstance(event, ev.Tuned | ev.Untuned | ev.Profiled | ev.Guarded | ev.KeyMade):
+    if isinstance(event, ev.Tuned | ev.Untuned | ev.Profiled | ev.Guarded | ev.KeyMade | ev.Forked | ev.Merged):
         return event.world
     if isinstance(event, ev.Trusted):
         return event.world if event.of == "world" else b""

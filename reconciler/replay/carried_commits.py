@@ -52,7 +52,9 @@ def _named(events: codec.Events) -> Iterator[bytes]:
         for field in event.__struct_fields__
         if field not in _NAME_NOTHING
     )
-    shown = (each for event in events.events if isinstance(event, ev.Recalled | ev.Accessed) for each in event.shown)
+    shown = [each for event in events.events if isinstance(event, ev.Recalled | ev.Accessed) for each in event.shown]
+    for event in events.events:
+        shown += [*event.origins, *event.copies] if isinstance(event, ev.Forked | ev.Merged) else []
     named = (value for value in values if isinstance(value, bytes) and len(value) in _STATES)
     return iter(dict.fromkeys((*named, *shown)))
 

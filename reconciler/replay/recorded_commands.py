@@ -40,6 +40,7 @@ class Undecidable(NamedTuple):
     | ``erased`` | texts of the commit were erased since |
     | ``erasure`` | it erased texts, which cannot be found again |
     | ``import`` | it took in a bundle, which is not kept |
+    | ``fork`` | it began a fork, of which the ids are its own |
     | ``not_kept`` | a text that the command gave was not kept, because nothing came of it |
     | ``handler`` | this process does not have the handler of an edge type |
     """
@@ -94,6 +95,8 @@ def restore_commands(
         return Undecidable("erasure", "It erased texts, which cannot be looked for again")
     if cmd.Import.CODE in codes:
         return Undecidable("import", "It took in a bundle, and bundles are not kept")
+    if cmd.Fork.CODE in codes:
+        return Undecidable("fork", "It began a fork, which has the ids that it was given then")
     if any(log.blob(seq, position) is None for position in range(events.blob_count)):
         return Undecidable("erased", "Texts of it were erased since")
     commit = _Commit(log, tables, seq, events, keys, renamed or {})
@@ -286,6 +289,12 @@ _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
     cmd.Tune: {"world": table_reads.find_node},
     cmd.Untune: {"world": table_reads.find_node},
     cmd.Trust: {"world": table_reads.find_node},
+    cmd.Merge: {
+        "ref": table_reads.find_node,
+        "into": table_reads.find_node,
+        "origins": table_reads.find_node,
+        "copies": table_reads.find_node,
+    },
     cmd.Guard: {"world": table_reads.find_node},
     cmd.MakeKey: {"world": table_reads.find_node},
 }

@@ -7,22 +7,24 @@ from typing import Literal, NamedTuple
 
 from worlddb.log.model.checkpoint import Checkpoint
 from worlddb.log.store.bundle_contents import Contents
-from worlddb.reconciler.commands.commands import Import, Ref
+from worlddb.reconciler.commands.commands import Fork, Import, Ref
 
 Outside = Literal["refuse", "allow", "rehearse"]
 """What becomes of an import that does something to worlds outside of its bundle; a rehearsal writes nothing at all."""
 
 
 class Arrival(NamedTuple):
-    """A request to import.
+    """A request to import, or to fork.
 
     It has the command, the contents that it names by hash, the head that proved them, and what the operator allows.
     """
 
-    command: Import
+    command: Import | Fork
     contents: Contents
     head: Checkpoint | None
     outside: Outside = "refuse"
+    read_at: int = 0
+    """The last commit when the contents of a fork were read."""
 
 
 class Look(NamedTuple):
@@ -39,6 +41,8 @@ class Look(NamedTuple):
     only_these: bool = False
     free: tuple[Ref, ...] = ()
     published: bool = False
+    whole: bool = False
+    """Nobody may have written anything."""
 
 
 BlobPlace = tuple[int, int]

@@ -50,6 +50,7 @@ _PUBLIC = """
     ASSESSMENT_PROMPT AssessedMemory Assessment Assessor Decay DreamSchedule Dreamt EndpointAssessor
     Neighbour Retained RuleAssessor
     Step DecidedEvent Hypothesis HypotheticalStore Redecided Redecision
+    Fork Merge MergeChange MergeConflict
     Bundle ImportPlan InvalidBundle OutsideEffect UnprovedBundle check_bundle scratch_folder
     BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore
     ErasedText ErasedWorld ErasureCheck ErasurePlan ErasureReceipt KeptWorld MembersNotSaid

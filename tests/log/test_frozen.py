@@ -118,7 +118,7 @@ def test_what_a_frozen_store_decided_is_decided_alike_today(name: str, tmp_path:
     with worlddb.open(upgraded(name, tmp_path / "store"), embedder=None, edge_types=[Employs()]) as db:
         found = db.redecide(edge_types=[Employs()])
         assert [(each.seq, each.code, each.reason) for each in found.differing] == []
-        assert {each.code for each in found.undecidable} <= {"erased", "erasure", "import", "not_kept"}
+        assert {each.code for each in found.undecidable} <= {"erased", "erasure", "import", "fork", "not_kept"}
 
 
 @pytest.mark.parametrize("number", FORMATS)

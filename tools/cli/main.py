@@ -92,6 +92,7 @@ _HOMES: Final = (
     ),
     _Home("consolidate", lambda: import_module("worlddb.tools.cli.consolidation.consolidate_command").COMMANDS),
     _Home("dream", lambda: import_module("worlddb.tools.cli.dream.dream_command").COMMANDS),
+    _Home("fork merge", lambda: import_module("worlddb.tools.cli.forks.fork_commands").COMMANDS),
     _Home("export import", lambda: import_module("worlddb.tools.cli.write.bundle_commands").COMMANDS),
     _Home("serve", lambda: import_module("worlddb.tools.cli.server.serve_command").COMMANDS),
     _Home("mcp", lambda: import_module("worlddb.tools.cli.serve.mcp_command").COMMANDS),

@@ -82,6 +82,19 @@ def accounts_changed(on: deferred_rows.DeferredRows, event: ev.AccountEvent) -> 
     account_rows.apply_change(on.tables, on.seq, event)
 
 
+def forked(on: deferred_rows.DeferredRows, event: ev.Forked) -> None:
+    # As few have one.
+    from worlddb.projections.tables.forks import fork_rows
+
+    fork_rows.put_fork(on, event)
+
+
+def merged(on: deferred_rows.DeferredRows, event: ev.Merged) -> None:
+    from worlddb.projections.tables.forks import fork_rows
+
+    fork_rows.put_merge(on, event)
+
+
 def imported(on: deferred_rows.DeferredRows, event: ev.Imported) -> None:
     """Nothing: what a bundle brought is said by other events."""
 
@@ -492,4 +505,6 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.AccountSet: accounts_changed,
     ev.KeyMade: accounts_changed,
     ev.KeyEnded: accounts_changed,
+    ev.Forked: forked,
+    ev.Merged: merged,
 }

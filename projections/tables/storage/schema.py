@@ -53,6 +53,9 @@
 | | ``11``, u64 node, u64 seq, u32 position of the details | u32 how many worlds a kept receipt names |
 | | ``12``, u64 node, u64 seq | i64 when it was used, as often as that commit records |
 | | ``13``, u64 kind, 16 bytes | an account (kind 1), a plan (2) or a key (3): see ``accounts/account_rows.py`` |
+| | ``23``, u64 world of a fork, u64 seq | u64 what it goes on from, u64 as of commit, u8 how, see ``fork_rows.py`` |
+| | ``24``, u64 world, u64 what goes on from it | u64 seq |
+| | ``25``, u64 fork, u64 seq that merged it | u64 what into, u64 as of commit |
 """
 
 import struct
@@ -369,6 +372,13 @@ RECEIPT_KEY = struct.Struct(">BQQI")
 ACCESSES: Final = b"\x12"
 """What the keys of accesses in ``marks`` begin with."""
 ACCESS = struct.Struct(">q")
+FORKS: Final = b"\x23"
+"""What the keys of worlds in forks begin with in ``marks``, ..."""
+FORKED: Final = b"\x24"
+"""... those of what was forked, ..."""
+MERGES: Final = b"\x25"
+"""... and those of merges."""
+FORK = struct.Struct(">QQB")
 MARK_KEY = struct.Struct(">BQQ")
 ACCOUNTS: Final = b"\x13"
 """What the keys of accounts, plans and access keys in ``marks`` begin with."""

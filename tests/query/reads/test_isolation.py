@@ -190,7 +190,7 @@ LOOKED_THROUGH = {
         "trusts",
         "tunings",
         *("deprecated", "expired", "marks", "pinned", "retention", "revealing", "tag_history", "tagged"),
-        *("guards", "guards_at"),
+        *("guards", "guards_at", "forks", "forked_from"),
         *("impact", "provenance", "shortest_path", "states", "traverse", "profiles"),
         *("artifacts", "kref_of", "preferences", "resolve_kref"),
         *("receipts_of", "withdrawal"),

@@ -155,7 +155,7 @@ NO_TEXTS: Final = {
     *("turns", "everywhere", "forbid", "derived", "bundle", "handler_version", "digest", "digest_of", "rewrites"),
     *("functional", "fuzzy", "phonetic", "embedding", "margin", "most", "model", "mean", "dimension", "after"),
     *("through", "items", "space", "lasts", "is_pinned", "version", "versions", "is_deprecated"),
-    *("what", "how", "whole", "among", "expects", "commit", "credentials", "personal"),
+    *("what", "how", "whole", "among", "expects", "commit", "credentials", "personal", "origins", "copies"),
 }
 ELSEWHERE: Final = {
     "link.type": "only a type that is registered can be linked by",
@@ -174,6 +174,9 @@ ELSEWHERE: Final = {
     "contract.properties": "takes back what stands here, as unalias does",
     "keep_receipt.properties": "a receipt holds digests and no text",
     "keep_receipt.why": "nobody is asked for a reason",
+    "fork.aliases": "see the tests of forks",
+    "fork.why": "see the tests of forks",
+    "merge.why": "see the tests of forks",
     "access.why": "nobody is asked for a reason",
     "embed.why": "the engine's own",
     "recluster.why": "the engine's own",

@@ -65,6 +65,7 @@ class Known(NamedTuple):
         yield from (["accept", self.proposal], ["reject", self.proposal], ["undo", self.proposal])
         yield ["sparql", "SELECT ?name FROM wdb:memory { ?world wdb:name ?name }"]
         yield from (["working", "get", "--session", "s"], ["working", "clear"])
+        yield from (["fork", world, "--name", "a fork"], ["merge", "a fork", "--plan"])
         yield from (["guard"], ["guard", "--personal", "warn"])
         yield from (["trusts"], ["trust", "low", "--of-author", "somebody"])
         yield from (["bookmark", "after the damage"], ["ingest", str(self.folder / "talk.jsonl")])

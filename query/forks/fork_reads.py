@@ -1,0 +1,59 @@
+"""What a view knows of forks: which worlds go on from which, and what of them was merged."""
+
+import msgspec
+
+from worlddb.projections.tables.forks import fork_rows
+from worlddb.query.snapshot.visible import VisibleSnapshot
+
+
+class Fork(msgspec.Struct, frozen=True, kw_only=True):
+    """A world ``ref`` that goes on from the world ``of`` as it was as of commit ``as_of``.
+
+    The fork was begun by commit ``seq``. ``merged`` is the last commit that merged it into ``of``, 0 if none has, and
+    ``through`` the commit as of which it did. ``inside``: it is no fork itself, but lies in one.
+    """
+
+    ref: str
+    of: str
+    as_of: int
+    seq: int
+    ingested_at: int
+    author: str
+    why: str = ""
+    merged: int = 0
+    through: int = 0
+    inside: bool = False
+
+
+def forked_from(snapshot: VisibleSnapshot, node: int) -> Fork | None:
+    """What a world goes on from; ``None`` if it was not forked, or if the view does not see that world."""
+    for row in fork_rows.origins_of(snapshot.every_row, node, snapshot.place.moment.seq):
+        if row.how != fork_rows.BROUGHT:
+            return _shown(snapshot, row)
+    return None
+
+
+def forks_of(snapshot: VisibleSnapshot, node: int) -> list[Fork]:
+    """The forks of a world that the view sees, in the order in which they were begun."""
+    rows = fork_rows.copies_of(snapshot.every_row, node, snapshot.place.moment.seq)
+    found = (_shown(snapshot, row) for row in rows if row.how == fork_rows.TOP)
+    return sorted((each for each in found if each is not None), key=lambda each: (each.seq, each.ref))
+
+
+def _shown(snapshot: VisibleSnapshot, row: fork_rows.ForkRow) -> Fork | None:
+    tables, seq = snapshot.every_row, snapshot.place.moment.seq
+    fork, origin = tables.node(row.node).lineage, tables.node(row.origin).lineage
+    if snapshot.tables.node_of(fork) is None or snapshot.tables.node_of(origin) is None:
+        return None
+    header, merges = snapshot.header(row.seq), fork_rows.merges_of(tables, row.node, seq)
+    return Fork(
+        ref=fork.hex(),
+        of=origin.hex(),
+        as_of=row.as_of,
+        seq=row.seq,
+        ingested_at=header.ingest_time,
+        author=header.author,
+        merged=merges[-1].seq if merges else 0,
+        through=merges[-1].as_of if merges else 0,
+        inside=row.how == fork_rows.INSIDE,
+    )

@@ -1,0 +1,528 @@
+"""Compare a fork with what it was forked from, three ways, and say what a merge comes to: pure.
+
+The base is the fork as the last merge saw it, or as it was begun; ``ours`` is the world that it was forked from,
+``theirs`` the fork, both as they are now. What only the fork changed applies. What both changed, and not alike, is a
+conflict: a value, which somebody decides. What was erased on either side takes part in nothing.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+
+from worlddb.log.model import blobs, codec, hashing, times
+from worlddb.log.model import bundle as fr
+from worlddb.log.store.bundle_contents import BundledWorld, Contents
+from worlddb.projections.tables.storage.schema import CONTAINS
+
+Choice = Literal["ours", "theirs"]
+CHOICES: Final[tuple[Choice, ...]] = ("ours", "theirs")
+_SAME_AS: Final = "same_as"
+
+
+class MergeConflict(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that both sides changed since the fork, and not alike.
+
+    ``id`` stands for it in ``decide``. ``world`` is the world on the side that is merged into, ``what`` is ``text``,
+    ``deadline``, ``tag``, ``edge`` or ``removed``; ``where`` says which tag or edge. ``base``, ``ours`` and ``theirs``
+    say what each has, in words.
+    """
+
+    id: str
+    world: str
+    what: str
+    where: str
+    base: str
+    ours: str
+    theirs: str
+    choices: tuple[Choice, ...] = CHOICES
+
+
+class MergeChange(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a merge does to ``world`` of the side that it merges into; of a new one it is the fork's."""
+
+    world: str
+    what: str
+    detail: str = ""
+
+
+class Said(NamedTuple):
+    """What a world says in a span."""
+
+    type: str
+    name: str
+    content: str
+    properties: dict[str, Any]
+    source: dict[str, Any]
+
+    @property
+    def compared(self) -> tuple[str, str, str, bytes]:
+        """What of it is compared: where it comes from is not."""
+        return self.type, self.name, self.content, _plain(self.properties)
+
+
+class Step(NamedTuple):
+    """One thing to do: what, to which world, and the values that it takes."""
+
+    do: str
+    world: bytes
+    values: dict[str, Any]
+
+
+class Plan(NamedTuple):
+    """What a merge comes to. ``differs``: the fork has changed at all since it was begun, or merged last."""
+
+    steps: list[Step]
+    changes: tuple[MergeChange, ...]
+    conflicts: tuple[MergeConflict, ...]
+    undecided: tuple[MergeConflict, ...]
+    erased: tuple[str, ...]
+    differs: bool
+
+
+class _Edge(NamedTuple):
+    edge: bytes
+    frame: fr.EdgeFrame
+    why: str
+    properties: dict[str, Any]
+
+
+class _World(NamedTuple):
+    """What a side says of one world."""
+
+    group: BundledWorld
+    text: list[tuple[times.Interval, Said]]
+    aliases: frozenset[str]
+    labels: frozenset[str]
+    tags: dict[str, Said]
+    deadline: tuple[int, int] | None
+    is_pinned: bool
+    is_deprecated: bool
+    is_erased: bool
+
+    def at(self, moment: int) -> Said | None:
+        """What it says at a moment."""
+        return next((said for span, said in self.text if span.start <= moment < span.end), None)
+
+    @property
+    def marks(self) -> tuple[Any, ...]:
+        """All but the text, for telling whether anything changed."""
+        tags = tuple(sorted((name, said.compared) for name, said in self.tags.items()))
+        return self.aliases, self.labels, tags, self.deadline, self.is_pinned, self.is_deprecated
+
+    def differs(self, other: "_World") -> bool:
+        """Whether anything of the world itself is otherwise."""
+        mine, its = ([(span, said.compared) for span, said in each.text] for each in (self, other))
+        return mine != its or self.marks != other.marks
+
+
+class Side:
+    """One of the three: worlds, memberships and edges, by the lineages of the side that is merged into."""
+
+    def __init__(self, contents: Contents, names: Mapping[bytes, bytes]) -> None:
+        self.contents, self._names = contents, names
+        self.top = self.of(contents.heading.world)
+        self.worlds = {self.of(group.frame.lineage): self._world(group) for group in contents.worlds}
+        self.members: dict[tuple[bytes, bytes], _Edge] = {}
+        self.edges: dict[tuple[Any, ...], _Edge] = {}
+        met: Counter[tuple[Any, ...]] = Counter()
+        for group in contents.worlds:
+            home = self.of(group.frame.lineage)
+            for frame in sorted(group.edges, key=lambda each: each.order):
+                details = self._details(frame.details, frame.seq)
+                edge = _Edge(frame.edge, frame, details.why, details.properties)
+                source, target = self.of(frame.source), self.of(frame.target)
+                if frame.type == CONTAINS:
+                    self.members[source, target] = edge
+                elif frame.type != _SAME_AS:
+                    key = frame.type, source, target, home, frame.valid_from, details.why, _plain(details.properties)
+                    met[key] += 1
+                    self.edges[*key, met[key]] = edge
+
+    def of(self, lineage: bytes) -> bytes:
+        """The lineage that a world has on the side that is merged into."""
+        return self._names.get(lineage, lineage)
+
+    def below(self, world: bytes) -> set[bytes]:
+        """A world and all that it contains."""
+        found, pending = {world}, [world]
+        while pending:
+            here = pending.pop()
+            fresh = [member for container, member in self.members if container == here and member not in found]
+            found.update(fresh)
+            pending += fresh
+        return found
+
+    def _details(self, blob: bytes, seq: int) -> blobs.Details:
+        stored = self.contents.blobs.get(blob) if blob else None
+        found = None if stored is None else codec.decode_blob(stored, seq)
+        return found if isinstance(found, blobs.Details) else blobs.Details(b"", [], "", {}, {})
+
+    def _world(self, group: BundledWorld) -> _World:
+        said = [self.said(version) for version in group.versions]
+        pieces = [
+            (piece, each)
+            for version, each in zip(group.versions, said, strict=True)
+            for piece in fr.validity_of(version.valid_from, version.valid_to, version.spans).pieces
+            if each is not None and not piece.is_empty
+        ]
+        named = [(self._details(each.details, each.seq).aliases, each) for each in group.aliases]
+        tags = {self._details(each.details, each.seq).aliases[0]: said[each.number - 1] for each in group.tags}
+        deadline = group.deadlines[-1] if group.deadlines else None
+        return _World(
+            group,
+            _joined(sorted(pieces, key=lambda each: each[0].start)),
+            frozenset(texts[each.position] for texts, each in named if not each.removed and texts),
+            frozenset(self._details(each.details, each.seq).aliases[each.position] for each in group.labels),
+            {name: each for name, each in tags.items() if each is not None},
+            None if deadline is None else (deadline.at, deadline.lasts),
+            bool(group.pins),
+            bool(group.deprecated),
+            any(each is None for each in said),
+        )
+
+    def said(self, version: fr.VersionFrame) -> Said | None:
+        """What a version says; ``None`` if that was erased."""
+        stored = self.contents.blobs.get(version.body)
+        body = None if stored is None else codec.decode_blob(stored, version.seq)
+        if not isinstance(body, blobs.Body):
+            return None
+        details = self._details(version.details, version.seq)
+        properties, source = (
+            {name: value for name, value in record.items() if name != blobs.IMPORTED}
+            for record in (details.properties, details.source)
+        )
+        return Said(body.type, body.name, body.content, properties, source)
+
+
+def _joined(pieces: list[tuple[times.Interval, Said]]) -> list[tuple[times.Interval, Said]]:
+    """Spans that touch and say the same are one."""
+    found: list[tuple[times.Interval, Said]] = []
+    for span, said in pieces:
+        if found and found[-1][0].end == span.start and found[-1][1].compared == said.compared:
+            found[-1] = times.Interval(found[-1][0].start, span.end), found[-1][1]
+        else:
+            found.append((span, said))
+    return found
+
+
+def _plain(record: Mapping[str, Any]) -> bytes:
+    return msgspec.json.encode(record, order="deterministic")
+
+
+class Planner:
+    """Walks the three sides once."""
+
+    def __init__(
+        self,
+        base: Side,
+        ours: Side,
+        theirs: Side,
+        *,
+        decide: Mapping[str, Choice],
+        otherwise: Choice | None,
+        is_forbidden: Callable[[str], bool],
+        is_elsewhere: Callable[[bytes], bool],
+    ) -> None:
+        self._base, self._ours, self._theirs = base, ours, theirs
+        self._decide, self._otherwise = decide, otherwise
+        self._is_forbidden, self._is_elsewhere = is_forbidden, is_elsewhere
+        self._steps: list[Step] = []
+        self._changes: list[MergeChange] = []
+        self._conflicts: list[MergeConflict] = []
+        self._undecided: list[MergeConflict] = []
+        self._brought_back: set[bytes] = set()
+        self._made: set[bytes] = set()
+        self._gone = {each for side in (base, ours, theirs) for each, world in side.worlds.items() if world.is_erased}
+        self._left = {each.hex() for each in self._gone}
+
+    def plan(self) -> Plan:
+        """All that it comes to."""
+        self._removed()
+        self._new()
+        self._linked()
+        for world in sorted(self._theirs.worlds.keys() & self._base.worlds.keys()):
+            if world not in self._gone and (world in self._ours.worlds or world in self._brought_back):
+                self._changed(world)
+        self._unlinked()
+        differs = bool(self._steps or self._conflicts) or self._has_moved()
+        return Plan(
+            self._steps,
+            tuple(self._changes),
+            tuple(self._conflicts),
+            tuple(self._undecided),
+            tuple(sorted(self._left)),
+            differs,
+        )
+
+    def _has_moved(self) -> bool:
+        base, theirs = self._base, self._theirs
+        if base.worlds.keys() != theirs.worlds.keys() or base.members.keys() != theirs.members.keys():
+            return True
+        if {key: _held(each) for key, each in base.edges.items()} != {
+            key: _held(each) for key, each in theirs.edges.items()
+        }:
+            return True
+        return any(base.worlds[each].differs(theirs.worlds[each]) for each in base.worlds if each not in self._gone)
+
+    # -- what is decided
+
+    def _conflict(self, world: bytes, what: str, where: str, base: str, ours: str, theirs: str) -> Choice | None:
+        """Name a conflict; what was chosen of it, ``None`` if it is open."""
+        name = hashing.keyed(bytes(32), b"merge conflict", world, what.encode(), where.encode()).hex()[:12]
+        found = MergeConflict(id=name, world=world.hex(), what=what, where=where, base=base, ours=ours, theirs=theirs)
+        self._conflicts.append(found)
+        chosen = self._decide.get(name, self._otherwise)
+        if chosen is None:
+            self._undecided.append(found)
+        return chosen
+
+    def _do(self, do: str, world: bytes, detail: str = "", **values: Any) -> None:
+        self._steps.append(Step(do, world, values))
+        self._changes.append(MergeChange(world=world.hex(), what=do, detail=detail))
+
+    # -- worlds that came and went
+
+    def _removed(self) -> None:
+        """What one side took out of the world, and the other went on with."""
+        base, ours, theirs = self._base, self._ours, self._theirs
+        for (container, member), edge in base.members.items():
+            if member in self._gone or ((container, member) in theirs.members and (container, member) in ours.members):
+                continue
+            here, there = member in ours.worlds, member in theirs.worlds
+            if here and not there and container in theirs.worlds and (container, member) in ours.members:
+                sides = "inside", "inside, and changed", "taken out"
+                if not self._went_on(ours, member) or self._conflict(member, "removed", "", *sides) == "theirs":
+                    self._do("leave", container, member.hex(), edge=ours.members[container, member].edge)
+            elif there and not here and container in ours.worlds and (container, member) in theirs.members:
+                changed = self._went_on(theirs, member)
+                if changed and (
+                    self._conflict(member, "removed", "", "inside", "taken out", "inside, and changed") == "theirs"
+                ):
+                    self._brought_back |= theirs.below(member) & base.worlds.keys()
+                    self._do("member", container, member.hex(), member=member, edge=edge)
+
+    def _went_on(self, side: Side, world: bytes) -> bool:
+        """Whether anything inside a world changed since the base."""
+        inside = side.below(world)
+        return any(
+            each not in self._base.worlds or side.worlds[each].differs(self._base.worlds[each])
+            for each in inside
+            if each not in self._gone
+        )
+
+    def _is_there(self, world: bytes) -> bool:
+        return world in self._ours.worlds or world in self._made or world in self._brought_back
+
+    def _new(self) -> None:
+        """Worlds that only the fork has, containers first."""
+        for group in reversed(self._theirs.contents.worlds):
+            world = self._theirs.of(group.frame.lineage)
+            if world in self._base.worlds or world in self._ours.worlds or world in self._gone:
+                continue
+            containers = [container for container, member in self._theirs.members if member == world]
+            containers = [each for each in containers if self._is_there(each)]
+            if not containers:
+                continue
+            if self._is_elsewhere(world):
+                for container in containers:
+                    self._do(
+                        "member", container, world.hex(), member=world, edge=self._theirs.members[container, world]
+                    )
+                continue
+            text = self._theirs.worlds[world].text
+            if not text or any(self._is_barred(said) for _, said in text):
+                self._left.add(world.hex())
+                continue
+            self._made.add(world)
+            self._create(world, containers)
+
+    def _create(self, world: bytes, containers: list[bytes]) -> None:
+        its = self._theirs.worlds[world]
+        (span, said), *later = its.text
+        values = {"said": said, "span": span, "container": containers[0], "aliases": tuple(sorted(its.aliases))}
+        self._do("create", world, said.name, **values)
+        for container in containers[1:]:
+            edge = self._theirs.members[container, world]
+            self._do("member", container, world.hex(), member=world, edge=edge)
+        for after, each in later:
+            self._do("say", world, each.name, said=each, span=after, is_empty=False)
+        nothing = frozenset[str]()
+        self._marks(world, its._replace(labels=nothing, is_pinned=False, is_deprecated=False, deadline=None), its)
+        for tag in its.tags:
+            self._do("tag", world, tag, tag=tag, said=its.tags[tag], now=its.text[-1][1])
+
+    def _is_barred(self, said: Said) -> bool:
+        return any(self._is_forbidden(each) for each in (said.type, said.name, said.content) if each)
+
+    # -- what worlds say
+
+    def _changed(self, world: bytes) -> None:
+        base, theirs = self._base.worlds[world], self._theirs.worlds[world]
+        ours = self._ours.worlds.get(world, base)
+        self._text(world, base, ours, theirs)
+        for do, undo, kind in (("alias", "unalias", "aliases"), ("label", "unlabel", "labels")):
+            was, now, here = (getattr(each, kind) for each in (base, theirs, ours))
+            for name in sorted((now - was) - here):
+                if not self._is_forbidden(name):
+                    self._do(do, world, name, name=name)
+            for name in sorted((was - now) & here):
+                self._do(undo, world, name, name=name)
+        merged = ours
+        for flag in ("is_pinned", "is_deprecated"):
+            if getattr(theirs, flag) != getattr(base, flag):
+                merged = merged._replace(**{flag: getattr(theirs, flag)})
+        if theirs.deadline != base.deadline != ours.deadline != theirs.deadline:
+            told = (_deadline(each.deadline) for each in (base, ours, theirs))
+            if self._conflict(world, "deadline", "", *told) == "theirs":
+                merged = merged._replace(deadline=theirs.deadline)
+        elif theirs.deadline != base.deadline:
+            merged = merged._replace(deadline=theirs.deadline)
+        self._marks(world, ours, merged._replace(labels=ours.labels))
+        self._tags(world, base, ours, theirs)
+
+    def _text(self, world: bytes, base: _World, ours: _World, theirs: _World) -> None:
+        bounds = sorted({bound for each in (base, ours, theirs) for span, _ in each.text for bound in span})
+        changed: list[tuple[times.Interval, Said | None, Said | None]] = []
+        clash = False
+        for span in map(times.Interval, bounds, bounds[1:]):
+            was, here, now = (each.at(span.start) for each in (base, ours, theirs))
+            one, mine, its = (None if each is None else each.compared for each in (was, here, now))
+            if its not in (one, mine):
+                clash |= mine != one
+                changed.append((span, now, here))
+        if not changed:
+            return
+        if clash and self._conflict(world, "text", "", *(_told(each) for each in (base, ours, theirs))) != "theirs":
+            return
+        for span, now, is_empty in _runs(changed):
+            if now is None:
+                self._do("end", world, times.format_time(span.start), span=span)
+            elif self._is_barred(now):
+                self._left.add(world.hex())
+            else:
+                self._do("say", world, now.name, said=now, span=span, is_empty=is_empty)
+
+    def _marks(self, world: bytes, here: _World, wanted: _World) -> None:
+        for label in sorted(wanted.labels - here.labels):
+            self._do("label", world, label, name=label)
+        if wanted.is_pinned != here.is_pinned:
+            self._do("pin", world, is_set=wanted.is_pinned)
+        if wanted.is_deprecated != here.is_deprecated:
+            self._do("deprecate", world, is_set=wanted.is_deprecated)
+        if wanted.deadline != here.deadline:
+            self._do("expire", world, at=None if wanted.deadline is None else wanted.deadline[0])
+
+    def _tags(self, world: bytes, base: _World, ours: _World, theirs: _World) -> None:
+        for tag in sorted(base.tags.keys() | ours.tags.keys() | theirs.tags.keys()):
+            was, here, now = (
+                None if tag not in each.tags else each.tags[tag].compared for each in (base, ours, theirs)
+            )
+            if now in (was, here):
+                continue
+            if here != was and self._conflict(world, "tag", tag, *map(_tagged, (was, here, now))) != "theirs":
+                continue
+            if now is None:
+                self._do("untag", world, tag, tag=tag)
+            else:
+                newest = theirs.text[-1][1] if theirs.text else None
+                self._do("tag", world, tag, tag=tag, said=theirs.tags[tag], now=newest)
+
+    # -- edges
+
+    def _linked(self) -> None:
+        """Memberships and edges that the fork has begun, or closed."""
+        base, ours, theirs = self._base, self._ours, self._theirs
+        for (container, member), edge in theirs.members.items():
+            known = (container, member) in base.members or (container, member) in ours.members
+            fresh = member in base.worlds and member not in self._gone and container not in self._gone
+            if not known and fresh and self._is_there(container) and self._is_there(member):
+                self._do("member", container, member.hex(), member=member, edge=edge)
+        for key, edge in theirs.edges.items():
+            kind, source, target, home, *_ = key
+            if {source, target, home} & self._gone or not self._is_there(home):
+                continue
+            if not all(self._is_there(end) or end not in theirs.worlds for end in (source, target)):
+                continue
+            if key not in base.edges:
+                if key not in ours.edges:
+                    if any(map(self._is_forbidden, _texts_of(edge))):
+                        continue
+                    self._do("link", source, kind, edge=edge, source=source, target=target, home=home, type=kind)
+            elif key in ours.edges and _held(edge) != _held(base.edges[key]):
+                was, here, now = (_held(side.edges[key]) for side in (base, ours, theirs))
+                if here == now:
+                    continue
+                where = f"{kind} {ours.edges[key].edge.hex()[:12]}"
+                if here != was and self._conflict(source, "edge", where, *map(_span, (was, here, now))) != "theirs":
+                    continue
+                if now.end < here.end:
+                    self._do("close", source, kind, edge=ours.edges[key].edge, at=now.end)
+
+    def _unlinked(self) -> None:
+        """Edges and memberships that the fork has retracted."""
+        base, ours, theirs = self._base, self._ours, self._theirs
+        for key, edge in base.edges.items():
+            kind, source, target, home, *_ = key
+            if key in theirs.edges or key not in ours.edges or {source, target, home} & self._gone:
+                continue
+            if home in theirs.worlds:
+                here = ours.edges[key]
+                was, now = _held(edge), _held(here)
+                where = f"{kind} {here.edge.hex()[:12]}"
+                if was == now or (
+                    self._conflict(source, "edge", where, _span(was), _span(now), "unlinked") == "theirs"
+                ):
+                    self._do("unlink", source, kind, edge=here.edge)
+        for (container, member), _ in base.members.items():
+            both = (container, member) in ours.members and (container, member) not in theirs.members
+            if both and member in theirs.worlds and container in theirs.worlds and member not in self._gone:
+                self._do("leave", container, member.hex(), edge=ours.members[container, member].edge)
+
+
+def _runs(
+    changed: list[tuple[times.Interval, Said | None, Said | None]],
+) -> Iterator[tuple[times.Interval, Said | None, bool]]:
+    """Spans that touch and come to the same, as one; each with whether nothing holds there yet."""
+    run: tuple[times.Interval, Said | None, bool] | None = None
+    for span, now, here in changed:
+        is_same = run is not None and run[0].end == span.start and run[2] == (here is None)
+        if run is not None and is_same and _compared(run[1]) == _compared(now):
+            run = times.Interval(run[0].start, span.end), now, run[2]
+            continue
+        if run is not None:
+            yield run
+        run = span, now, here is None
+    if run is not None:
+        yield run
+
+
+def _compared(said: Said | None) -> Any:
+    return None if said is None else said.compared
+
+
+def _held(edge: _Edge) -> times.Validity:
+    return fr.validity_of(edge.frame.valid_from, edge.frame.valid_to, edge.frame.spans)
+
+
+def _texts_of(edge: _Edge) -> Iterator[str]:
+    yield edge.why
+    yield from (value for value in edge.properties.values() if isinstance(value, str))
+
+
+def _span(held: times.Validity) -> str:
+    begins = "always" if held.start == times.ALWAYS else times.format_time(held.start)
+    return f"from {begins}" + ("" if held.end == times.FOREVER else f" to {times.format_time(held.end)}")
+
+
+def _told(world: _World) -> str:
+    return "; ".join(f"{said.type} {said.name}: {said.content} ({_span(span)})" for span, said in world.text)
+
+
+def _deadline(deadline: tuple[int, int] | None) -> str:
+    return "none" if deadline is None else "none" if deadline[0] == times.FOREVER else times.format_time(deadline[0])
+
+
+def _tagged(said: tuple[str, str, str, bytes] | None) -> str:
+    return "" if said is None else f"{said[0]} {said[1]}: {said[2]}"

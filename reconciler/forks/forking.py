@@ -1,0 +1,113 @@
+"""Fork a world: decide what it was as of a commit a second time, under ids of its own.
+
+It is decided as an import of the world's own bundle would be, with other lineages: no handler runs and nobody is looked
+for, since all of it was decided before. The texts keep their ids.
+"""
+
+from typing import Final
+
+from worlddb.log.model import events as ev
+from worlddb.log.model import ids
+from worlddb.projections.tables.apply import settings
+from worlddb.projections.tables.apply.apply import erasure_of
+from worlddb.projections.tables.forks import fork_rows
+from worlddb.projections.tables.storage import schema
+from worlddb.reconciler.bundle_import import bundle_merge, import_settings
+from worlddb.reconciler.commands.commands import Fork, Merge
+from worlddb.reconciler.forks import renaming
+from worlddb.reconciler.transaction import context
+
+_NAMED: Final = 20
+"""How many edges a note names."""
+_REFERS_TO: Final = "refers_to"
+
+
+def fork(ctx: context.Context, command: Fork, details: int) -> bytes:
+    """Decide a fork; returns the lineage of its world."""
+    assert ctx.arriving is not None, "a request to fork brings what the world was"
+    contents, tables = ctx.arriving.contents, ctx.tables
+    node = context.node_ref(ctx, command.ref)
+    if node == schema.ROOT_NODE:
+        ctx.refuse("root_is_permanent", "The root world cannot be forked", "Fork a world in it, or back the store up")
+    into = _place(ctx, node, command)
+    _refuse_erased_meanwhile(ctx, [world.frame.lineage for world in contents.worlds])
+    names = renaming.Names(contents, lambda *what: ctx.draft.nonce("fork", *what))
+    renamed, left = renaming.renamed(contents, names, lambda name: _leads_out(ctx, name, into))
+    merge = bundle_merge.BundleMerge(ctx.draft, renamed)
+    events = merge.events()
+    assert not merge.conflicts, "nothing of it is here"
+    for event in events:
+        ctx.draft.emit(event)
+    lineage = renamed.heading.world
+    origins = [world.frame.lineage for world in contents.worlds]
+    copies = [names.lineages[each] for each in origins]
+    of = contents.heading.world
+    ctx.draft.emit(ev.Forked(lineage, of, contents.heading.seq, origins, copies, details, sorted(merge.blobs.absent)))
+    if command.aliases:
+        ctx.draft.emit(ev.Named(lineage, details, 0))
+    top = tables.node_of(lineage)
+    assert top is not None, "it was created"
+    ctx.link(into, schema.CONTAINS, top, valid_from=tables.version(top, 1).valid_from)
+    for arriving in (import_settings.ArrivingTypes, import_settings.ArrivingTunings, import_settings.ArrivingProfiles):
+        arriving(ctx, renamed, merge.blobs).adopt()
+    _guard(ctx, names)
+    if left:
+        ctx.note("edges_not_forked", *left[:_NAMED])
+    return lineage
+
+
+def _place(ctx: context.Context, node: int, command: Fork) -> int:
+    """The container of the fork: the one that was named, or the first that contains the world."""
+    if command.into is None:
+        return next(iter(ctx.tables.containers(node)), schema.ROOT_NODE)
+    into = context.node_ref(ctx, command.into)
+    if ctx.inside(into, node):
+        ctx.refuse("containment_cycle", f"{ctx.shown(into)} lies inside of the world that is forked")
+    return into
+
+
+def _refuse_erased_meanwhile(ctx: context.Context, lineages: list[bytes]) -> None:
+    """See that no text was erased between the read of the world and this commit."""
+    assert ctx.arriving is not None
+    for lineage in lineages:
+        node = ctx.tables.node_of(lineage)
+        found = None if node is None else erasure_of(ctx.tables, node)
+        if found is not None and found.seq > ctx.arriving.read_at:
+            ctx.refuse("changed_meanwhile", "Texts of it were erased while it was read", "Fork it again")
+
+
+def _leads_out(ctx: context.Context, type_name: str, into: int) -> bool:
+    """True if edges of a type lead out of a world (law 7), by what holds where the fork is put."""
+    if type_name == _REFERS_TO:
+        return True
+    found = settings.Nearest(ctx.tables, type_name, ctx.draft.seq).at(into, ctx.tables.containers)
+    return found is not None and "cross_worlds" in found.rewrites
+
+
+def _guard(ctx: context.Context, names: renaming.Names) -> None:
+    """Let what becomes of credentials and of personal data hold in the fork as it does where it comes from."""
+    for known in settings.guards_known(ctx.tables, ctx.draft.seq):
+        copy = names.lineages.get(ctx.tables.node(known.world).lineage)
+        if copy is not None:
+            ctx.draft.emit(ev.Guarded(copy, *known.modes, ev.NONE))
+
+
+def record_merge(ctx: context.Context, command: Merge, details: int) -> bytes:
+    """Record how far a fork is merged by the commands of this commit; returns the world that it came into."""
+    tables = ctx.tables
+    fork_node, into = context.node_ref(ctx, command.ref), context.node_ref(ctx, command.into)
+    row = fork_rows.top_of(tables, fork_node, ctx.draft.seq)
+    if row is None or row.origin != into:
+        ctx.refuse(
+            "not_a_fork",
+            f"{ctx.shown(fork_node)} was not forked from {ctx.shown(into)}",
+            "Look at view.forked_from(...)",
+        )
+    origins, copies = (
+        [ids.Lineage(tables.node(context.node_ref(ctx, ref)).lineage) for ref in refs]
+        for refs in (command.origins, command.copies)
+    )
+    lineage = tables.node(into).lineage
+    of = tables.node(fork_node).lineage
+    ctx.draft.emit(ev.Merged(lineage, of, ctx.draft.head.seq, list(origins), list(copies), details))
+    return lineage

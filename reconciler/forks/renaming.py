@@ -1,0 +1,88 @@
+"""Give what a bundle holds other lineages: the same worlds once more, pure.
+
+Texts keep their ids, so what they say is not made anew. Edges between worlds inside become other edges, of those that
+lead out the ones whose type does so; the others stay with the world that is forked alone.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from worlddb.log.model import bundle as fr
+from worlddb.log.model import hashing
+from worlddb.log.store.bundle_contents import BundledWorld, Contents
+
+SAME_AS = "same_as"
+_F = TypeVar("_F", fr.EdgeFrame, fr.ProposalFrame)
+
+
+class Names:
+    """The lineages that worlds get, and the nonces of their edges."""
+
+    def __init__(self, contents: Contents, nonce: Callable[..., bytes]) -> None:
+        self.lineages = {world.frame.lineage: nonce("world", world.frame.lineage) for world in contents.worlds}
+        self._nonce = nonce
+        self._nonces: dict[bytes, bytes] = {}
+
+    def of(self, lineage: bytes) -> bytes:
+        """The lineage of a world: another one if it is inside."""
+        return self.lineages.get(lineage, lineage)
+
+    def nonce_of(self, edge: bytes) -> bytes:
+        """The nonce of an edge; that of an accepted proposal has the proposal's."""
+        found = self._nonces.get(edge)
+        if found is None:
+            found = self._nonces[edge] = self._nonce("edge", edge)
+        return found
+
+
+class _Ends(NamedTuple):
+    source: bytes
+    target: bytes
+    nonce: bytes
+
+
+def renamed(contents: Contents, names: Names, leads_out: Callable[[str], bool]) -> tuple[Contents, list[bytes]]:
+    """What a bundle holds under other lineages, and the edges that are not in it."""
+    left: list[bytes] = []
+    worlds = [_world(world, names, leads_out, left) for world in contents.worlds]
+    heading = msgspec.structs.replace(contents.heading, world=names.of(contents.heading.world))
+    named = {end for world in worlds for edge in world.edges for end in (edge.source, edge.target)}
+    outside = [frame for frame in contents.outside if frame.lineage in named]
+    return contents._replace(heading=heading, worlds=worlds, outside=outside), left
+
+
+def _world(world: BundledWorld, names: Names, leads_out: Callable[[str], bool], left: list[bytes]) -> BundledWorld:
+    home = names.of(world.frame.lineage)
+    edges = []
+    for edge in world.edges:
+        inside = edge.source in names.lineages, edge.target in names.lineages
+        if all(inside) or (inside[0] and leads_out(edge.type)):
+            ends = _Ends(names.of(edge.source), names.of(edge.target), names.nonce_of(edge.edge))
+            made = _identity(edge.type, edge, ends, home)
+            edges.append(msgspec.structs.replace(edge, edge=made, **ends._asdict(), keyed=False))
+        else:
+            left.append(edge.edge)
+    proposals = []
+    for proposal in world.proposals:
+        if proposal.source in names.lineages and proposal.target in names.lineages:
+            ends = _Ends(names.of(proposal.source), names.of(proposal.target), names.nonce_of(proposal.proposal))
+            made = _identity(SAME_AS, proposal, ends, home)
+            proposals.append(msgspec.structs.replace(proposal, proposal=made, **ends._asdict()))
+    return world._replace(
+        frame=msgspec.structs.replace(world.frame, lineage=home),
+        versions=[msgspec.structs.replace(each, by=names.of(each.by)) for each in world.versions],
+        ended=[msgspec.structs.replace(each, by=names.of(each.by)) for each in world.ended],
+        voided=[msgspec.structs.replace(each, by=names.of(each.by)) for each in world.voided],
+        edges=edges,
+        proposals=proposals,
+        retracted=[],
+    )
+
+
+def _identity(type_name: str, frame: _F, ends: _Ends, home: bytes) -> bytes:
+    source, target, nonce = ends
+    return hashing.edge_id(
+        type_name, source, frame.source_body, target, frame.target_body, home, frame.valid_from, frame.details, nonce
+    )

@@ -1,0 +1,161 @@
+"""A fork is the world a second time, and goes its own way."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from tests.support.model.stores import refusal
+from worlddb import Database, World
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", author="planner", embedder=None) as opened:
+        yield opened
+
+
+def _seen(db: Database, ref: str) -> World:
+    found = db.view().get(ref)
+    assert found is not None
+    return found
+
+
+def _inside(db: Database, world: str) -> dict[str, str]:
+    return {each.name: each.ref for each in db.view().find(world=world)}
+
+
+def _said(db: Database, world: str) -> list[tuple[str, str]]:
+    return sorted((each.name, each.content) for each in db.view().find(world=world))
+
+
+def _edges(db: Database, world: str) -> list[tuple[str, str]]:
+    view = db.view()
+    return sorted(
+        (edge.type, _seen(db, edge.target).name)
+        for each in view.find(world=world)
+        for edge in view.edges(each.ref)
+        if edge.source == each.ref
+    )
+
+
+@pytest.fixture
+def trip(db: Database) -> str:
+    world = str(db.create("Trip", "Lisbon").ref)
+    hotel = db.create("Plan", "hotel", content="By the sea.", world=world, aliases=["bed"]).ref
+    flight = db.create("Plan", "flight", content="On Monday.", world=world, valid_from="2026-01-01").ref
+    db.create("Plan", "seat", content="12A", world=flight)
+    outside = db.create("City", "Porto").ref
+    db.link(hotel, "causes", flight)
+    db.link(hotel, "refers_to", outside)
+    db.link(hotel, "derived_from", outside)
+    db.revise(flight, content="On Tuesday.", valid_from="2026-03-01")
+    db.pin(hotel)
+    db.label(flight, "booked")
+    return world
+
+
+def test_a_fork_says_what_the_world_says_and_has_its_edges_and_marks(db: Database, trip: str) -> None:
+    made = db.fork(trip, "Lisbon again")
+    fork = made.ref
+    assert [note.code for note in made.notes] == ["edges_not_forked"]
+    assert _said(db, fork) == _said(db, trip)
+    assert [each for each in _edges(db, trip) if each[0] != "derived_from"] == _edges(db, fork)
+    there, here = _inside(db, trip), _inside(db, fork)
+    assert not set(there.values()) & set(here.values())
+    view = db.view(valid="2026-02-01")
+    then = view.get(here["flight"])
+    assert then is not None and then.content == "On Monday."
+    assert _seen(db, here["hotel"]).pinned and _seen(db, here["flight"]).labels == ("booked",)
+    assert _seen(db, here["hotel"]).aliases == ("bed",)
+    assert db.view().reference_of("Lisbon again") == fork
+    assert db.verify(deep=True).ok
+
+
+def test_what_is_written_on_one_side_is_not_on_the_other(db: Database, trip: str) -> None:
+    fork = db.fork(trip).ref
+    before = _said(db, trip)
+    db.revise(_inside(db, fork)["seat"], content="1A")
+    db.create("Plan", "bus", world=fork)
+    assert _said(db, trip) == before != _said(db, fork)
+
+
+def test_a_view_tells_forks_as_it_knows_them_and_a_confined_one_only_what_it_sees(db: Database, trip: str) -> None:
+    seq = db.head().seq
+    fork = db.fork(trip, why="what if").ref
+    told = db.view().forked_from(fork)
+    assert told is not None and (told.of, told.as_of, told.inside) == (trip, seq, False)
+    assert [each.ref for each in db.view().forks(trip)] == [fork]
+    assert db.view(seq=seq).forks(trip) == []
+    hotel = db.view().forked_from(_inside(db, fork)["hotel"])
+    assert hotel is not None and (hotel.of, hotel.inside) == (_inside(db, trip)["hotel"], True)
+    assert db.view().confined(fork).forked_from(fork) is None
+    assert db.view().confined(trip).forks(trip) == []
+
+
+def test_a_fork_of_the_past_has_what_was_known_then(db: Database, trip: str) -> None:
+    seq, said = db.head().seq, _said(db, trip)
+    db.revise(_inside(db, trip)["hotel"], content="Uphill.")
+    db.create("Plan", "bus", world=trip)
+    assert _said(db, db.fork(trip, seq=seq).ref) == said
+
+
+def test_a_retry_under_a_key_makes_one_fork(db: Database, trip: str) -> None:
+    one, other = (db.fork(trip, idempotency_key="k") for _ in range(2))
+    assert one.ref == other.ref and len(db.view().forks(trip)) == 1
+
+
+def test_the_root_is_not_forked_nor_a_world_into_itself(db: Database, trip: str) -> None:
+    assert refusal(db.fork(None)) == "root_is_permanent"
+    assert refusal(db.fork(trip, into=_inside(db, trip)["hotel"])) == "containment_cycle"
+
+
+def test_a_rebuilt_store_has_the_same_forks(db: Database, trip: str) -> None:
+    fork = db.fork(trip).ref
+    db.revise(_inside(db, fork)["seat"], content="1A")
+    db.create("Plan", "bus", world=fork)
+    db.merge(fork)
+    before = db.head().root, db.view().forks(trip), _said(db, trip)
+    db.rebuild()
+    assert (db.head().root, db.view().forks(trip), _said(db, trip)) == before
+    assert db.merge(fork).changes == ()
+
+
+def test_an_erasure_reaches_forks_of_forks_and_one_in_a_fork_only_that(db: Database, trip: str) -> None:
+    fork = db.fork(trip).ref
+    again = db.fork(fork).ref
+    names = [_inside(db, each)["hotel"] for each in (trip, fork, again)]
+    seats = [_inside(db, each)["seat"] for each in (trip, fork, again)]
+    db.erase(names[0], reason="asked for")
+    assert [_seen(db, each).erased for each in names] == [True, True, True]
+    db.erase(seats[1], reason="asked for")
+    assert [_seen(db, each).erased for each in seats] == [False, True, True]
+    assert db.verify(deep=True).ok
+
+
+def test_a_world_with_erased_texts_can_be_forked(db: Database, trip: str) -> None:
+    db.erase(_inside(db, trip)["hotel"], reason="asked for")
+    fork = db.fork(trip).ref
+    assert [name for name, _ in _said(db, fork) if name] == ["flight", "seat"]
+    assert db.verify(deep=True).ok
+
+
+def test_a_backup_has_forks_and_merges(db: Database, trip: str, tmp_path: Path) -> None:
+    fork = db.fork(trip).ref
+    db.create("Plan", "bus", world=fork)
+    db.merge(fork)
+    db.backup(tmp_path / "copy")
+    worlddb.restore(tmp_path / "copy", tmp_path / "restored")
+    with worlddb.open(tmp_path / "restored", embedder=None) as other:
+        assert other.view().forks(trip) == db.view().forks(trip)
+        assert other.merge(fork).changes == ()
+
+
+def test_forks_and_merges_stand_in_a_bundle_as_plain_worlds(db: Database, trip: str, tmp_path: Path) -> None:
+    fork = db.fork(trip).ref
+    db.export(fork, tmp_path / "fork.bundle")
+    with worlddb.open(tmp_path / "other", embedder=None) as other:
+        other.import_bundle(tmp_path / "fork.bundle", allow_outside=True)
+        assert _said(other, fork) == _said(db, fork)
+        assert other.view().forked_from(fork) is None

@@ -1,0 +1,209 @@
+"""A merge brings back what a fork came to: nothing is lost, each conflict is named once, no erasure is undone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+import pytest
+
+import worlddb
+from worlddb import Database, InputError, World
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", author="planner", embedder=None) as opened:
+        yield opened
+
+
+def _seen(db: Database, ref: str) -> World:
+    found = db.view().get(ref)
+    assert found is not None
+    return found
+
+
+def _refs(db: Database, world: str) -> dict[str, str]:
+    return {each.name: each.ref for each in db.view().find(world=world)}
+
+
+def _said(db: Database, world: str) -> dict[str, str]:
+    return {each.name: each.content for each in db.view().find(world=world)}
+
+
+def _world(db: Database, names: str) -> str:
+    world = str(db.create("Topic", "world").ref)
+    for name in names:
+        db.create("Note", name, content=f"{name} at first", world=world, resolve=False)
+    return world
+
+
+def test_a_conflict_is_open_until_it_is_decided_and_then_nothing_is_left(db: Database) -> None:
+    world = _world(db, "ab")
+    fork = db.fork(world).ref
+    db.revise(_refs(db, fork)["a"], content="theirs")
+    db.revise(_refs(db, fork)["b"], content="theirs alone")
+    db.revise(_refs(db, world)["a"], content="ours")
+    head = db.head().seq
+    found = db.merge(fork)
+    assert [(each.what, each.world) for each in found.undecided] == [("text", _refs(db, world)["a"])]
+    assert found.receipt is None and db.head().seq == head
+    done = db.merge(fork, decide={found.undecided[0].id: "theirs"})
+    assert done.receipt is not None and done.receipt.seq == head + 1
+    assert _said(db, world) == {"a": "theirs", "b": "theirs alone"}
+    assert "ours" in [each.content for each in db.view().history(_refs(db, world)["a"])]
+    again = db.merge(fork)
+    assert (again.changes, again.conflicts, again.receipt) == ((), (), None)
+
+
+def test_a_later_merge_brings_only_what_is_new_and_asks_nothing_twice(db: Database) -> None:
+    world = _world(db, "ab")
+    fork = db.fork(world).ref
+    db.revise(_refs(db, fork)["a"], content="theirs")
+    db.revise(_refs(db, world)["a"], content="ours")
+    assert db.merge(fork, on_conflict="ours").receipt is not None
+    assert db.merge(fork).conflicts == ()
+    db.create("Note", "c", content="new", world=fork)
+    assert [each.what for each in db.merge(fork).changes] == ["create"]
+    db.revise(_refs(db, fork)["c"], content="newer")
+    assert [each.what for each in db.merge(fork).changes] == ["say"]
+    assert _said(db, world) == {"a": "ours", "b": "b at first", "c": "newer"}
+    db.revise(_refs(db, fork)["a"], content="theirs again")
+    assert [each.what for each in db.merge(fork).conflicts] == ["text"]
+
+
+def test_what_one_side_took_out_and_the_other_went_on_with_is_a_conflict(db: Database) -> None:
+    world = _world(db, "ab")
+    other = db.create("Topic", "other").ref
+    fork = db.fork(world).ref
+    there, here = _refs(db, fork), _refs(db, world)
+    db.move(there["a"], to=other)
+    db.move(there["b"], to=other)
+    db.revise(here["a"], content="went on")
+    found = db.merge(fork)
+    assert [(each.what, each.world) for each in found.conflicts] == [("removed", here["a"])]
+    db.merge(fork, on_conflict="ours")
+    assert _said(db, world) == {"a": "went on"}
+
+
+def test_edges_names_and_marks_are_merged(db: Database) -> None:
+    world = _world(db, "abc")
+    here = _refs(db, world)
+    gone = db.link(here["a"], "causes", here["b"]).ref
+    fork = db.fork(world).ref
+    there = _refs(db, fork)
+    kept = next(each for each in db.view().edges(there["a"]) if each.type == "causes")
+    db.unlink(kept.ref)
+    db.link(there["b"], "causes", there["c"], properties={"how": "slowly"}, why="seen")
+    db.alias(there["a"], "first")
+    db.label(there["b"], "good")
+    db.pin(there["c"])
+    assert db.merge(fork).receipt is not None
+    view = db.view()
+    assert all(each.ref != gone for each in view.edges(here["a"]))
+    edge = next(each for each in view.edges(here["c"]) if each.type == "causes")
+    assert (edge.source, edge.properties, edge.why) == (here["b"], {"how": "slowly"}, "seen")
+    assert _seen(db, here["a"]).aliases == ("first",) and _seen(db, here["b"]).labels == ("good",)
+    assert _seen(db, here["c"]).pinned and db.merge(fork).changes == ()
+
+
+def test_no_merge_undoes_an_erasure(db: Database) -> None:
+    world = _world(db, "abc")
+    fork = db.fork(world).ref
+    there, here = _refs(db, fork), _refs(db, world)
+    db.revise(there["a"], content="secret one")
+    db.revise(there["b"], content="b theirs")
+    db.create("Note", "d", content="a at first", world=fork, resolve=False)
+    db.erase(here["a"], reason="asked for", forbid=True)
+    db.erase(there["b"], reason="asked for")
+    done = db.merge(fork, on_conflict="theirs")
+    assert {here["a"], here["b"]} <= set(done.erased)
+    assert _seen(db, here["a"]).erased
+    assert "a at first" not in _said(db, world).values()
+    assert _said(db, world)["b"] == "b at first"
+
+
+def test_what_is_no_fork_or_no_choice_is_a_typed_error(db: Database) -> None:
+    world = _world(db, "a")
+    fork = db.fork(world).ref
+    for wrong in ({"decide": {"00": "ours"}}, {"decide": {"00": "both"}}, {"on_conflict": "mine"}, {"decide": 3}):
+        with pytest.raises(InputError):
+            db.merge(fork, **wrong)
+    with pytest.raises(InputError):
+        db.merge(world)
+
+
+class Model:
+    """A plain model: what each side says by name, and what a merge of them says."""
+
+    def __init__(self, said: dict[str, str]) -> None:
+        self.base, self.ours, self.theirs = dict(said), dict(said), dict(said)
+        self.erased: set[str] = set()
+
+    def conflicts(self) -> set[str]:
+        """What both sides changed, and not alike."""
+        return {
+            name
+            for name in self.base.keys() - self.erased
+            if self.theirs[name] != self.base[name] != self.ours[name] != self.theirs[name]
+        }
+
+    def merge(self, choice: str) -> None:
+        """Bring the fork's changes over."""
+        for name in self.theirs.keys() - self.erased:
+            changed = name not in self.base or self.theirs[name] != self.base[name]
+            if changed and (name not in self.conflicts() or choice == "theirs"):
+                self.ours[name] = self.theirs[name]
+        self.base = dict(self.theirs)
+
+
+@pytest.mark.parametrize("turn", range(12))
+def test_random_pairs_of_edits_come_out_as_in_a_plain_model(db: Database, seed: int, turn: int) -> None:
+    _go_apart(db, Random(f"{seed} {turn}"), merges=8)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("turn", range(500))
+def test_ten_thousand_pairs_of_edits_come_out_as_in_a_plain_model(db: Database, seed: int, turn: int) -> None:
+    _go_apart(db, Random(f"{seed} {turn}"), merges=20)
+
+
+def _go_apart(db: Database, random: Random, merges: int) -> None:
+    model = Model({name: f"{name} at first" for name in "abcd"})
+    world = _world(db, "abcd")
+    fork = db.fork(world).ref
+    here, there = _refs(db, world), _refs(db, fork)
+    erased_here: set[str] = set()
+    for step in range(merges):
+        for count in range(random.randrange(5)):
+            side = random.choice(("ours", "theirs"))
+            said, refs = getattr(model, side), here if side == "ours" else there
+            kind = random.choice(("revise", "revise", "revise", "same", "create", "erase"))
+            name = random.choice(sorted(said.keys() - model.erased) or ["none"])
+            if kind == "create":
+                name = f"{side}{step}.{count}"
+                said[name] = f"{name} new"
+                made = db.create("Note", name, content=said[name], world=world if refs is here else fork)
+                refs[name] = made.ref
+            elif name == "none":
+                continue
+            elif kind == "erase" and random.random() < 0.3 and name in here.keys() & there.keys():
+                db.erase(refs[name], reason="asked for")
+                model.erased.add(name)
+                erased_here |= {name} if refs is here else set()
+            elif kind != "erase":
+                said[name] = "the same on both" if kind == "same" else f"{side} {step}.{count}"
+                db.revise(refs[name], content=said[name])
+        choice: Literal["ours", "theirs"] = "ours" if random.random() < 0.5 else "theirs"
+        planned = db.merge(fork, plan=True)
+        named = {ref: name for name, ref in here.items()}
+        assert sorted(named[each.world] for each in planned.conflicts) == sorted(model.conflicts())
+        db.merge(fork, on_conflict=choice)
+        model.merge(choice)
+        here |= _refs(db, world)
+        assert _said(db, world) == {name: said for name, said in model.ours.items() if name not in erased_here} | (
+            {"": ""} if erased_here else {}
+        )
+        assert all(_seen(db, here[name]).erased and _seen(db, there[name]).erased for name in erased_here)
+        assert db.merge(fork).changes == ()
+    assert db.verify(deep=True).ok

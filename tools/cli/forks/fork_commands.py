@@ -1,0 +1,111 @@
+"""``worlddb fork`` and ``worlddb merge``: let a world go on a second time, and bring back what came of it."""
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from worlddb import InputError, Merge
+from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+
+
+def _fork_arguments(parser: Parser) -> None:
+    parser.add_argument("world", metavar="WORLD", help="a reference or a name")
+    parser.add_argument("--name", metavar="NAME", help="a further name, for the fork")
+    parser.add_argument("--at", metavar="TIME", help="as the world was known at this time (default: now)")
+    parser.add_argument("--into", metavar="WORLD", help="where the fork is put (default: where the world lies)")
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
+    arguments.add_author(parser)
+
+
+def _fork(args: Namespace, out: Output) -> int:
+    with stores.existing(args, author=args.author) as db:
+        view = db.view()
+        world = stores.world_of(view, args.world)
+        into = None if args.into is None else stores.world_of(view, args.into)
+        receipt = db.fork(world, args.name, at=args.at, into=into, why=args.why)
+        receipt.raise_if_refused()
+        document = wire.receipt(receipt)
+        name = stores.name_of(db.view(), str(receipt.ref))
+
+    def write(page: Page) -> None:
+        page.line((wire.short(str(receipt.ref)), "ref"), f"  goes on from {args.world} as {args.name or name}")
+        for note in receipt.notes:
+            page.line(str(note))
+
+    out.answer(document, write)
+    return DONE
+
+
+def _merge_arguments(parser: Parser) -> None:
+    parser.add_argument("fork", metavar="FORK", help="a reference or a name of the fork")
+    parser.add_argument("--plan", action="store_true", help="write nothing, and say what would be done")
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--ours", action="store_true", help="leave what both sides changed as it is")
+    chosen.add_argument("--theirs", action="store_true", help="let what both sides changed be as in the fork")
+    parser.add_argument("--decide", metavar="FILE", help="JSON: conflicts by their ids, each ours or theirs")
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
+    arguments.add_author(parser)
+
+
+def _merge(args: Namespace, out: Output) -> int:
+    otherwise: Literal["ours", "theirs", "report"] = "ours" if args.ours else "theirs" if args.theirs else "report"
+    decide = None if args.decide is None else _decided(args.decide)
+    with stores.existing(args, author=args.author) as db:
+        fork = stores.world_of(db.view(), args.fork)
+        done: Merge = db.merge(fork, plan=args.plan, decide=decide, on_conflict=otherwise, why=args.why)
+        if done.receipt is not None:
+            done.receipt.raise_if_refused()
+        document = wire.record(done) | {"receipt": None if done.receipt is None else wire.receipt(done.receipt)}
+
+    def write(page: Page) -> None:
+        for change in done.changes:
+            page.line((wire.short(change.world), "ref"), f"  {change.what}  {wire.one_line(change.detail, 60)}")
+        for conflict in done.undecided:
+            page.line((f"conflict {conflict.id}", "bad"), f"  {conflict.what} of {wire.short(conflict.world)}")
+            for side in ("base", "ours", "theirs"):
+                page.line(f"  {side}: {wire.one_line(getattr(conflict, side), 90)}")
+        for world in done.erased:
+            page.line((wire.short(world), "ref"), "  takes no part: its text was erased, or may not be written")
+        if done.receipt is not None:
+            page.line(f"merged by commit {done.receipt.seq}")
+        elif done.undecided:
+            page.line("nothing was written: decide the conflicts with --decide FILE, --ours or --theirs")
+        elif not args.plan:
+            page.line("there was nothing to merge")
+
+    out.answer(document, write)
+    return NO if done.undecided and not args.plan else DONE
+
+
+def _decided(path: str) -> dict[str, Any]:
+    try:
+        found = json.loads(Path(path).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}", "Give a JSON object of ids with ours or theirs") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{path} is no JSON object", "Give a JSON object of ids with ours or theirs")
+    return found
+
+
+COMMANDS = (
+    Command(
+        "fork",
+        "let a world and all in it go on a second time, as it is or was",
+        _fork_arguments,
+        _fork,
+        (
+            ('fork "Search team" --name "Search team, what if"', "try something beside what is known"),
+            ('fork "Search team" --at 2026-03-01', "as it was known then"),
+        ),
+    ),
+    Command(
+        "merge",
+        "bring what a fork has come to back into the world that it was forked from",
+        _merge_arguments,
+        _merge,
+        (
+            ('merge "Search team, what if" --plan', "what it would do, and what both sides changed"),
+            ('merge "Search team, what if" --theirs', "where both changed something, the fork's counts"),
+        ),
+    ),
+)

@@ -1,0 +1,154 @@
+"""The commands that the steps of a merge come to, as one batch."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from worlddb.log.model import times
+from worlddb.query.forks.merge_plan import Plan, Said, Side, Step
+from worlddb.reconciler.commands import commands as cmd
+
+
+def commands_of(plan: Plan, ours: Side, fork: bytes, into: bytes, why: str) -> list[cmd.Command]:
+    """The commands of a merge; the last one records it."""
+    return _Batch(ours, why).of(plan, fork, into)
+
+
+class _Batch:
+    def __init__(self, ours: Side, why: str) -> None:
+        self._ours, self._why = ours, why
+        self._commands: list[cmd.Command] = []
+        self._made: dict[bytes, int] = {}
+
+    def of(self, plan: Plan, fork: bytes, into: bytes) -> list[cmd.Command]:
+        for step in plan.steps:
+            _DO[step.do](self, step)
+        copies = tuple(self._made)
+        origins = tuple(self._made.values())
+        self._commands.append(cmd.Merge(ref=fork, into=into, origins=origins, copies=copies, why=self._why))
+        return self._commands
+
+    def _ref(self, world: bytes) -> cmd.Ref:
+        return self._made.get(world, world)
+
+    def add(self, command: cmd.Command) -> None:
+        self._commands.append(command)
+
+    def create(self, step: Step) -> None:
+        said, span = step.values["said"], step.values["span"]
+        made = cmd.Create(
+            **_text(said),
+            aliases=step.values["aliases"],
+            world=self._ref(step.values["container"]),
+            valid_from=span.start,
+            valid_to=_end(span),
+            resolve=False,
+        )
+        self._made[step.world] = len(self._commands)
+        self.add(made)
+
+    def say(self, step: Step) -> None:
+        said, span = step.values["said"], step.values["span"]
+        ref, ends = self._ref(step.world), _end(span)
+        if step.values["is_empty"]:
+            self.add(cmd.Reassert(ref=ref, content=said.content, valid_from=span.start, valid_to=ends))
+        self.add(cmd.Revise(ref=ref, **_text(said), valid_from=span.start, valid_to=ends, replace_later=ends is None))
+
+    def end(self, step: Step) -> None:
+        span = step.values["span"]
+        self.add(cmd.Retire(ref=self._ref(step.world), at=span.start, until=_end(span)))
+
+    def expire(self, step: Step) -> None:
+        at = step.values["at"]
+        self.add(cmd.Expire(ref=self._ref(step.world), at=None if at == times.FOREVER else at))
+
+    def tag(self, step: Step) -> None:
+        """A tag of what holds now stands for that; else for the version here that says the same, if there is one."""
+        said, now = step.values["said"], step.values["now"]
+        version = None
+        if now is None or now.compared != said.compared:
+            version = self._version(step.world, said)
+            if version is None:
+                return
+        self.add(cmd.Tag(ref=self._ref(step.world), labels=(step.values["tag"],), version=version))
+
+    def _version(self, world: bytes, said: Said) -> int | None:
+        known = self._ours.worlds.get(world)
+        if known is None:
+            return None
+        numbers = (
+            number
+            for number, version in enumerate(known.group.versions, 1)
+            if (each := self._ours.said(version)) is not None and each.compared == said.compared
+        )
+        return next(numbers, None)
+
+    def member(self, step: Step) -> None:
+        edge = step.values["edge"].frame
+        ends = None if edge.valid_to == times.FOREVER else edge.valid_to
+        self.add(
+            cmd.Link(
+                source_ref=self._ref(step.world),
+                type="contains",
+                target_ref=self._ref(step.values["member"]),
+                valid_from=edge.valid_from,
+                valid_to=ends,
+            )
+        )
+
+    def link(self, step: Step) -> None:
+        values = step.values
+        edge = values["edge"]
+        ends = None if edge.frame.valid_to == times.FOREVER else edge.frame.valid_to
+        self.add(
+            cmd.Link(
+                source_ref=self._ref(values["source"]),
+                type=values["type"],
+                target_ref=self._ref(values["target"]),
+                home=self._ref(values["home"]),
+                properties=edge.properties,
+                valid_from=edge.frame.valid_from,
+                valid_to=ends,
+                why=edge.why,
+            )
+        )
+
+
+def _text(said: Said) -> dict[str, Any]:
+    return {
+        "type": said.type,
+        "name": said.name,
+        "content": said.content,
+        "properties": said.properties,
+        "source": said.source,
+    }
+
+
+def _end(span: times.Interval) -> int | None:
+    return None if span.end == times.FOREVER else span.end
+
+
+def _named(kind: type[Any], field: str) -> Callable[[_Batch, Step], None]:
+    return lambda batch, step: batch.add(kind(ref=batch._ref(step.world), **{field: (step.values["name"],)}))
+
+
+_DO: Final[dict[str, Callable[[_Batch, Step], None]]] = {
+    "create": _Batch.create,
+    "say": _Batch.say,
+    "end": _Batch.end,
+    "expire": _Batch.expire,
+    "tag": _Batch.tag,
+    "untag": lambda batch, step: batch.add(cmd.Untag(ref=batch._ref(step.world), labels=(step.values["tag"],))),
+    "member": _Batch.member,
+    "link": _Batch.link,
+    "leave": lambda batch, step: batch.add(cmd.Unlink(edge=step.values["edge"])),
+    "unlink": lambda batch, step: batch.add(cmd.Unlink(edge=step.values["edge"])),
+    "close": lambda batch, step: batch.add(cmd.Retire(ref=step.values["edge"], at=step.values["at"])),
+    "alias": _named(cmd.Alias, "aliases"),
+    "unalias": _named(cmd.Unalias, "aliases"),
+    "label": _named(cmd.Label, "labels"),
+    "unlabel": _named(cmd.Unlabel, "labels"),
+    "pin": lambda batch, step: batch.add(cmd.Pin(ref=batch._ref(step.world), is_pinned=step.values["is_set"])),
+    "deprecate": lambda batch, step: batch.add(
+        cmd.Deprecate(ref=batch._ref(step.world), is_deprecated=step.values["is_set"])
+    ),
+}

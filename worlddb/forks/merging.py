@@ -1,0 +1,182 @@
+"""Forks and merges: what is read for them, and the requests that it comes to."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
+
+import msgspec
+
+from worlddb.forks import merge_commands
+from worlddb.log.model import errors, hashing, ids
+from worlddb.log.store import bundle_contents
+from worlddb.projections.tables.apply import log_marks
+from worlddb.projections.tables.forks import fork_rows
+from worlddb.projections.tables.storage import schema
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.query.export import bundle_export
+from worlddb.query.forks import merge_plan
+from worlddb.query.snapshot.snapshot import SnapshotSource
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands.outcome import Receipt, Refused
+from worlddb.reconciler.pipeline import Writer, execute
+from worlddb.reconciler.transaction import inputs
+
+
+class Store(SnapshotSource, Protocol):
+    """What is read: a store, and which it is."""
+
+    @property
+    def store_id(self) -> bytes:
+        """The store's random id."""
+
+
+def fork(reader: Store, writer: Writer, command: cmd.Fork, seq: int, idempotency_key: str | None) -> Receipt:
+    """Read a world as it was as of a commit, and have it go on a second time."""
+    with reader.snapshot() as snapshot:
+        read_at = snapshot.log.head().seq
+    assert isinstance(command.ref, bytes), "looked up before"
+    contents = contents_of(reader, command.ref, seq)
+    arrival = inputs.Arrival(command, contents, None, read_at=read_at)
+    return execute(writer, arrival, idempotency_key)
+
+
+def contents_of(reader: Store, ref: bytes, seq: int) -> bundle_contents.Contents:
+    """A world with its interior as of a commit."""
+    return bundle_contents.gathered(bundle_export.bundle_frames(reader, ref, seq, reader.store_id))
+
+
+class Merge(msgspec.Struct, frozen=True, kw_only=True):
+    """What a merge comes to, and came to.
+
+    ``changes`` are what it does, ``conflicts`` what both sides changed and not alike, ``undecided`` those of them that
+    are open: then nothing was written. ``erased`` are worlds that take no part, since their texts were erased on one
+    side, or may not be written again. ``receipt`` is ``None`` where nothing was to be written, or nothing was asked.
+    """
+
+    fork: str
+    into: str
+    changes: tuple[merge_plan.MergeChange, ...]
+    conflicts: tuple[merge_plan.MergeConflict, ...]
+    undecided: tuple[merge_plan.MergeConflict, ...]
+    erased: tuple[str, ...] = ()
+    receipt: Receipt | None = None
+
+
+def checked_choices(decide: object, otherwise: object) -> dict[str, merge_plan.Choice]:
+    """What a caller decided about conflicts, by their ids.
+
+    Raises:
+        InputError: it is no such thing.
+    """
+    if otherwise not in ("report", *merge_plan.CHOICES):
+        raise errors.InputError(f"on_conflict is {errors.shown(otherwise)}", "Give report, ours or theirs")
+    if decide is None:
+        return {}
+    if not isinstance(decide, Mapping):
+        raise errors.InputError(f"decide is {errors.shown(decide)}", "Give the ids of conflicts with ours or theirs")
+    for name, choice in decide.items():
+        if not isinstance(name, str) or choice not in merge_plan.CHOICES:
+            raise errors.InputError(
+                f"decide has {errors.shown(choice)} for {errors.shown(name)}", "Give ours or theirs for its id"
+            )
+    return dict(decide)
+
+
+class _Sides(NamedTuple):
+    fork: bytes
+    into: bytes
+    seq: int
+    plan: merge_plan.Plan
+    ours: merge_plan.Side
+
+
+def planned(
+    reader: Store, fork: bytes, decide: Mapping[str, merge_plan.Choice], otherwise: merge_plan.Choice | None
+) -> _Sides:
+    """Compare a fork with the world that it was forked from.
+
+    Raises:
+        InputError: it is no fork; or a decision is about no conflict.
+    """
+    with reader.snapshot() as snapshot:
+        tables, seq = snapshot.tables, snapshot.log.head().seq
+        node = tables.node_of(ids.Lineage(fork))
+        row = None if node is None else fork_rows.top_of(tables, node, seq)
+        if node is None or row is None:
+            raise errors.InputError(f"{fork.hex()[:12]} is not a fork", "Look at view.forks(...)")
+        merges = fork_rows.merges_of(tables, node, seq)
+        since = merges[-1].as_of if merges else row.seq
+        into = tables.node(row.origin).lineage
+        names = dict(_pairs(tables, seq))
+        secret = log_marks.secret_of(snapshot.log)
+    base, theirs, ours = (
+        merge_plan.Side(contents_of(reader, ref, at), names) for ref, at in ((fork, since), (fork, seq), (into, seq))
+    )
+    with reader.snapshot() as snapshot:
+        tables = snapshot.tables
+
+        def is_forbidden(text: str) -> bool:
+            digest = hashing.keyed(secret, hashing.FORBIDDEN, text.encode())
+            return bool(text) and tables.forbidden.get(digest) is not None
+
+        def is_elsewhere(lineage: bytes) -> bool:
+            found = tables.node_of(ids.Lineage(lineage))
+            above = [] if found is None else [tables.node(each).lineage for each in tables.containers(found)]
+            return any(theirs.of(each) not in theirs.worlds for each in above)
+
+        planner = merge_plan.Planner(
+            base,
+            ours,
+            theirs,
+            decide=decide,
+            otherwise=otherwise,
+            is_forbidden=is_forbidden,
+            is_elsewhere=is_elsewhere,
+        )
+        plan = planner.plan()
+    unknown = decide.keys() - {each.id for each in plan.conflicts}
+    if unknown:
+        raise errors.InputError(f"There is no conflict {min(unknown)!r:.80}", "Look at merge(..., plan=True)")
+    return _Sides(fork, into, seq, plan, ours)
+
+
+def _pairs(tables: Tables, seq: int) -> Iterator[tuple[bytes, bytes]]:
+    """Every world of a fork, and the world that it goes on from."""
+    for key, value in tables.marks.scan(schema.FORKS):
+        _, copy, since = schema.MARK_KEY.unpack(key)
+        if since <= seq:
+            yield tables.node(copy).lineage, tables.node(schema.FORK.unpack(value)[0]).lineage
+
+
+MOST_PLANS: Final = 8
+"""How often a merge is planned again because others wrote meanwhile."""
+
+
+def merge(
+    reader: Store,
+    fork: bytes,
+    decide: Mapping[str, merge_plan.Choice],
+    otherwise: merge_plan.Choice | None,
+    why: str,
+    execute_all: Callable[[Sequence[cmd.Command], inputs.Look], Receipt] | None,
+) -> Merge:
+    """Plan a merge and, unless ``execute_all`` is ``None``, do it as one commit."""
+    for _ in range(MOST_PLANS):
+        sides = planned(reader, fork, decide, otherwise)
+        plan = sides.plan
+        told = Merge(
+            fork=fork.hex(),
+            into=sides.into.hex(),
+            changes=plan.changes,
+            conflicts=plan.conflicts,
+            undecided=plan.undecided,
+            erased=plan.erased,
+        )
+        if execute_all is None or plan.undecided or not plan.differs:
+            return told
+        commands = merge_commands.commands_of(plan, sides.ours, fork, sides.into, why)
+        look = inputs.Look(sides.seq, 0, only_these=True, whole=True)
+        receipt = execute_all(commands, look)
+        if isinstance(receipt.outcome, Refused) and receipt.outcome.code == "changed_meanwhile":
+            continue
+        return msgspec.structs.replace(told, receipt=receipt)
+    raise errors.UnavailableError("Others change what it is about, again and again", "Try again")
