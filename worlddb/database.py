@@ -196,7 +196,7 @@ class Database(WriteCalls):
         redactor: Redactor | None = None,
         record_accesses: bool = False,
     ) -> None:
-        self.path = folder
+        self.path, self._clock = folder, clock
         self.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False)
         resolving = Resolving(resolver)
         self._models = models_of(embedder)
