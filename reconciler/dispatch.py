@@ -19,6 +19,7 @@ from worlddb.reconciler.decisions import configuration, marking, worlds
 from worlddb.reconciler.embedding import spaces, vectors_of_texts
 from worlddb.reconciler.entity_resolution import equivalence, namesakes
 from worlddb.reconciler.erasure.erasure_plan import erase as erase_planned
+from worlddb.reconciler.statements import statement_changes
 from worlddb.reconciler.transaction import context, draft
 
 
@@ -288,4 +289,6 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[context.Context, Any, int], dra
     cmd.EndKey: account_changes.end_key,
     cmd.UseSpace: change_space,
     cmd.DropSpace: change_space,
+    cmd.State: statement_changes.state,
+    cmd.Unstate: statement_changes.unstate,
 }

@@ -77,6 +77,7 @@ else:
             "Version Vocabulary World"
         ),
         "query.snapshot.erasure_notes": "ErasedText ErasedWorld ErasureCheck ErasureReceipt",
+        "query.statements.statement_reads": "Statement",
         "query.view.view": "View",
         "reconciler.background.embedding_backfill": "Embedding Reembedding",
         "reconciler.background.reclustering": "Reclustering",

@@ -445,6 +445,12 @@ class Database(WriteCalls):
         self._reader.vector_indexes()
         return receipt
 
+    def _present(self) -> View:
+        return self.view()
+
+    def _drawn(self) -> bytes:
+        return self._entropy.bytes(ids.NONCE_BYTES)
+
     def _looked(self, look: Callable[[Desk], Found]) -> outcome.Receipt:
         """Have the commands decided that a look comes to, and look again if others came between."""
         from worlddb.beliefs.items import Desk

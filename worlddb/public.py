@@ -143,6 +143,7 @@ from worlddb.query.records.records import (
     World,
 )
 from worlddb.query.snapshot.erasure_notes import ErasedText, ErasedWorld, ErasureCheck, ErasureReceipt
+from worlddb.query.statements.statement_reads import Statement
 from worlddb.query.view.view import View
 from worlddb.reconciler.background.embedding_backfill import Embedding, Reembedding
 from worlddb.reconciler.background.reclustering import Reclustering
@@ -406,6 +407,7 @@ __all__ = [
     "Staged",
     "Stale",
     "State",
+    "Statement",
     "StaticEmbedder",
     "Step",
     "StoreClosed",

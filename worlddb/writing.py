@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from itertools import islice
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from worlddb.log.model import errors, ids, limits, times
+from worlddb.log.model import clock, errors, ids, limits, times
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import EDGE_CONTEXT
 from worlddb.reconciler.commands import commands as cmd
@@ -1030,6 +1030,104 @@ class WriteCalls(ABC):
         command = cmd.Guard(credentials=said[0], personal=said[1], world=self._ref_if_any(world), why=why)
         return self._execute([command], idempotency_key)
 
+    @abstractmethod
+    def _present(self) -> View:
+        """What holds now."""
+
+    @abstractmethod
+    def _drawn(self) -> bytes:
+        """Sixteen bytes that nobody can guess."""
+
+    def state(
+        self,
+        world: Any,
+        statements: Iterable[Any],
+        *,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
+        source: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """State RDF statements in a world, in a window (default: from now on). All of them are one commit.
+
+        A statement is a tuple (subject, predicate, object) or (subject, predicate, object, graph) of terms, or of their
+        N-Triples texts, or a :class:`worlddb.Statement`. What holds in the window already is not stated again. A blank
+        node that is not the store's gets a UUID, the same for one label throughout the call.
+
+        Raises:
+            InputError: something is no statement; the message names its place, and nothing is written.
+        """
+        commands = self._stated(world, statements, valid_from, valid_to, source)
+        return self._execute(commands, idempotency_key)
+
+    def unstate(
+        self,
+        world: Any,
+        statements: Iterable[Any] | None = None,
+        *,
+        subject: Any = None,
+        predicate: Any = None,
+        object: Any = None,
+        graph: Any = "any",
+        at: times.TimeLike | None = None,
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Take statements of a world back: the given ones, or those that hold now and match a pattern.
+
+        With ``at`` they hold until then; without, they never did. Views of earlier commits see them as before.
+
+        Raises:
+            InputError: something is no statement, or both statements and a pattern were given.
+        """
+        given = (subject, predicate, object)
+        if statements is None:
+            statements = self._present().statements(self._ref(world), *given, graph)
+        elif any(each is not None for each in given) or graph != "any":
+            raise errors.InputError("Both statements and a pattern were given", "Give one of them")
+        return self._execute(self._unstated(world, statements, at), idempotency_key)
+
+    def change_statements(
+        self,
+        world: Any,
+        *,
+        remove: Iterable[Any] = (),
+        add: Iterable[Any] = (),
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Take some statements of a world back and state others, as one commit.
+
+        Raises:
+            InputError: something is no statement.
+        """
+        removed = self._unstated(world, remove, None)
+        return self._execute([*removed, *self._stated(world, add, None, None, None)], idempotency_key)
+
+    def _stated(
+        self,
+        world: Any,
+        statements: Iterable[Any],
+        valid_from: times.TimeLike | None,
+        valid_to: times.TimeLike | None,
+        source: Mapping[str, Any] | None,
+    ) -> list[cmd.Command]:
+        from worlddb.statements import stating
+
+        ref, begins, ends = self._ref(world), _time(valid_from, "valid_from"), _time(valid_to, "valid_to")
+        said = {} if source is None else dict(source)
+
+        def make(terms: tuple[str, ...], quads: tuple[int, ...]) -> cmd.Command:
+            return cmd.State(ref=ref, aliases=terms, quads=quads, valid_from=begins, valid_to=ends, source=said)
+
+        return stating.commands(make, statements, self._drawn)
+
+    def _unstated(self, world: Any, statements: Iterable[Any], at: times.TimeLike | None) -> list[cmd.Command]:
+        from worlddb.statements import stating
+
+        ref, ends = self._ref(world), _time(at, "at")
+        return stating.commands(
+            lambda terms, quads: cmd.Unstate(ref=ref, aliases=terms, quads=quads, at=ends), statements, self._drawn
+        )
+
     def trust(
         self,
         level: str | None,
@@ -1206,6 +1304,12 @@ class Batch(WriteCalls):
         found = ids.as_ref(ref)
         self._has_texts |= type(found) is str
         return found
+
+    def _present(self) -> View:
+        return self._view()
+
+    def _drawn(self) -> bytes:
+        return clock.SystemEntropy().bytes(ids.NONCE_BYTES)
 
 
 def _deadline(expires_at: times.TimeLike | None, ttl: timedelta | float | None, why: str, ref: cmd.Ref) -> cmd.Expire:

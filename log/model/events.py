@@ -718,6 +718,34 @@ class Merged(Event, frozen=True, tag="merged"):
     details: int
 
 
+class Stated(Event, frozen=True, tag="stated"):
+    """Quads were stated in a world: each holds in the window, where it had not held before.
+
+    Terms have numbers within the world, in log order. ``terms`` are those of the texts that stand as aliases in
+    ``details``; one that is higher than all before is new. ``quads`` are the numbers of subject, predicate, object and
+    graph (0: the default graph), one quad behind the other.
+    """
+
+    lineage: bytes
+    details: int
+    terms: list[int]
+    quads: list[int]
+    valid_from: int
+    valid_to: int
+
+
+class Unstated(Event, frozen=True, tag="unstated"):
+    """Quads of a world hold no longer from ``at`` on: at no time if that is :data:`worlddb.log.model.times.ALWAYS`."""
+
+    lineage: bytes
+    details: int
+    quads: list[int]
+    at: int
+
+
+StatementEvent = Stated | Unstated
+"""What is said in worlds as RDF."""
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -771,4 +799,6 @@ AnyEvent = (
     | KeyEnded
     | Forked
     | Merged
+    | Stated
+    | Unstated
 )

@@ -53,6 +53,8 @@ RECALL: Final = _tag("worlddb/recall/1")
 RECALL_SEAL: Final = _tag("worlddb/recall-seal/1")
 ASKED: Final = _tag("worlddb/asked/1")
 MOMENT: Final = _tag("worlddb/moment/1")
+TERM: Final = _tag("worlddb/term/1")
+STATEMENT: Final = _tag("worlddb/statement/1")
 
 GENESIS: Final = bytes(HASH_BYTES)
 """What the first commit names as its predecessor."""

@@ -53,6 +53,8 @@ MAX_VOCABULARY: Final = 1_000
 """How many node types, and how many relations, a profile allows at most."""
 MAX_TRUSTED: Final = 1_000
 """Of how many sources a level of trust may be in force in one store."""
+MAX_QUADS: Final = 1_000
+"""How many statements one command holds; a call makes as many commands as it needs."""
 MAX_HANDLER_VERSION: Final = 65_535
 
 

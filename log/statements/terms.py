@@ -241,6 +241,11 @@ def node_of(value: str) -> Node:
     return Iri(value)
 
 
+def is_uuid(label: str) -> bool:
+    """Whether the id of a blank node is one that a store gives: the 32 digits of a UUID."""
+    return _UUID.fullmatch(label) is not None
+
+
 def skolem_iri(blank: BlankNode) -> Iri:
     """The IRI that a store keeps for a blank node.
 

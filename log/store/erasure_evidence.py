@@ -146,7 +146,9 @@ class _Stored(msgspec.Struct, frozen=True, array_like=True, tag="erasure"):
 
 _DECODER: Final = msgspec.msgpack.Decoder(_Stored)
 _MARKS: Final = ev.Expires | ev.Labelled | ev.Unlabelled | ev.Pinned | ev.Tagged | ev.Deprecated | ev.BeliefsSet
-_SETTINGS: Final = ev.Trusted | ev.Profiled | ev.Guarded | ev.Recalled | ev.Accessed | ev.AccountEvent
+_SETTINGS: Final = (
+    ev.Trusted | ev.Profiled | ev.Guarded | ev.Recalled | ev.Accessed | ev.AccountEvent | ev.StatementEvent
+)
 _FORKS: Final = ev.Forked | ev.Merged
 _NEWER: Final = _SETTINGS | _FORKS | ev.ErasedElsewhere | ev.Lost | ev.Voided | ev.EdgeLost | ev.Restated | _MARKS
 

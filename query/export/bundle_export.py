@@ -13,6 +13,7 @@ from worlddb.projections.tables.apply import mark_rows, settings
 from worlddb.projections.tables.beliefs import belief_rows
 from worlddb.projections.tables.names.canonical import name_digest, type_digest
 from worlddb.projections.tables.reads import asof, table_reads
+from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage import schema, timeline_rows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.query.export.interior_walk import Interior, interior_of
@@ -140,6 +141,8 @@ def bundle_frames(
     with reader.snapshot() as snapshot:
         node = table_reads.find_node(snapshot.tables, ref, seq)
         inside = interior_of(snapshot, node, seq)
+        if any(statement_rows.has_any(snapshot.tables, each) for each in inside.nodes):
+            raise errors.InputError("A world with statements is not exported yet", "Export its statements as N-Quads")
         header = snapshot.log.header(seq)
         heading = fr.Heading(
             fr.BUNDLE_FORMAT,

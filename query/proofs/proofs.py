@@ -7,6 +7,7 @@ from worlddb.log.model import bundle, checkpoint, codec, errors, ids, limits, me
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.apply import log_marks, rehash
 from worlddb.projections.tables.reads import asof, table_reads
+from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage import rows, schema, transaction
 from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
 
@@ -259,6 +260,7 @@ def _edges_then(tables: rows.Tables, home: int, seq: int) -> trie.NodeStore:
         for _, row in tables.interior_edges_ever(home):
             if asof.edge_known(row, seq):
                 yield row.edge, b""
+        yield from ((each, b"") for each in statement_rows.leaves(tables, home, seq))
 
     return _checked(trie.built(entries(), ids.HASH_BYTES, 0), edges, f"edges of node {home}", seq)
 

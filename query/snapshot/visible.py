@@ -158,6 +158,15 @@ class VisibleSnapshot:
         """The store itself, for what belongs to no world; ``None`` if only a part of it is visible."""
         return None if self.place.is_confined else self._snapshot
 
+    @property
+    def stored(self) -> Snapshot:
+        """All of the store, for rows of worlds of which :meth:`sees` says that they may be seen."""
+        return self._snapshot
+
+    def sees(self, node: int) -> bool:
+        """Whether a world is the outermost one, or lies inside it."""
+        return not self.place.is_confined or self._is_inside(node)
+
     def kept_world(
         self, worlds: kept_worlds.Worlds, generation: int, choice: valid_period.Choice
     ) -> world_index.At | None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from worlddb.query.graph_query.planner import BoundQuery
     from worlddb.query.history.lineage import Blame
     from worlddb.query.sparql.sparql_answer import SparqlAnswer
+    from worlddb.query.statements.statement_reads import Statement
 
 LARGEST: Final = 2**63 - 1
 """The largest number that a read is asked for."""
@@ -604,6 +605,49 @@ class View:
             if found is None:
                 raise errors.UnknownReference("Nothing had been committed yet", table_reads.NOTHING_YET)
             return found[1][: ids.HASH_BYTES].hex()
+
+    def statements(
+        self,
+        world: Any = None,
+        subject: Any = None,
+        predicate: Any = None,
+        object: Any = None,
+        graph: Any = "any",
+        *,
+        limit: int | None = None,
+    ) -> list[Statement]:
+        """The statements that match a pattern of terms, or of their N-Triples texts, in the order of the rows.
+
+        Args:
+            world: only those of this world; else of every one that the view sees.
+            subject, predicate, object: what the statement has there; ``None`` is anything.
+            graph: the name of its graph, ``None`` for the default graph, "any" for all.
+            limit: how many at most.
+
+        Raises:
+            InputError: one of them is no term.
+            UnknownReference: the view sees no such world.
+        """
+        from worlddb.query.statements import statement_reads
+
+        pattern = statement_reads.pattern_of(subject, predicate, object, graph)
+        most = None if limit is None else limits.checked_number(limit, "limit", 0, LARGEST)
+        with self._snapshot() as snapshot:
+            worlds = statement_reads.worlds(snapshot) if world is None else [self._named(snapshot, world)]
+            found = (each for node in worlds for each in statement_reads.found(snapshot, node, pattern))
+            return list(islice(found, most))
+
+    def count_statements(self, world: Any = None) -> int:
+        """How many statements hold in a world, or in all that the view sees.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        from worlddb.query.statements import statement_reads
+
+        with self._snapshot() as snapshot:
+            worlds = statement_reads.worlds(snapshot) if world is None else [self._named(snapshot, world)]
+            return sum(statement_reads.count(snapshot, node) for node in worlds)
 
     def conflicts(
         self, ref: Any, *, during: valid_period.Span | None = None, overlaps: valid_period.Span | None = None

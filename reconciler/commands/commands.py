@@ -626,6 +626,35 @@ class DropSpace(Command, frozen=True, kw_only=True):
     name: str
 
 
+class State(Command, frozen=True, kw_only=True):
+    """Say that quads hold in a world, in a window; what holds there already is not said again.
+
+    ``aliases`` are the texts of terms, each once; ``quads`` the positions of subject, predicate, object and graph among
+    them, one quad behind the other, with -1 for the default graph.
+    """
+
+    CODE: ClassVar[str] = "state"
+    ref: Ref
+    aliases: tuple[str, ...]
+    quads: tuple[int, ...]
+    valid_from: int | None = None
+    valid_to: int | None = None
+    source: dict[str, Any] = {}
+
+
+class Unstate(Command, frozen=True, kw_only=True):
+    """Say that quads of a world hold no longer from ``at`` on; without, that they never did.
+
+    ``aliases`` and ``quads`` as in :class:`State`.
+    """
+
+    CODE: ClassVar[str] = "unstate"
+    ref: Ref
+    aliases: tuple[str, ...]
+    quads: tuple[int, ...]
+    at: int | None = None
+
+
 ALL: tuple[type[Command], ...] = (
     Create,
     Revise,
@@ -677,4 +706,6 @@ ALL: tuple[type[Command], ...] = (
     EndKey,
     Fork,
     Merge,
+    State,
+    Unstate,
 )

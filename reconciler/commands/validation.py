@@ -495,6 +495,27 @@ def _random_id(given: object, what: str) -> None:
         raise errors.InputError(f"{errors.shown(given)} is no id of 16 bytes for the {what}", "Use db.accounts")
 
 
+def _statements(command: cmd.State | cmd.Unstate) -> None:
+    _ref(command.ref, "world")
+    terms, quads = command.aliases, command.quads
+    if not quads or len(quads) % 4 or len(quads) > 4 * limits.MAX_QUADS:
+        raise errors.LimitExceeded(
+            f"{len(quads) // 4} statements were given at once", f"Give 1 to {limits.MAX_QUADS} in one command"
+        )
+    for each in terms:
+        if not isinstance(each, str):
+            raise errors.InputError(f"A term is {type(each).__name__}, not its text", "Give it in N-Triples")
+    if len(set(terms)) != len(terms) or not all(type(at) is int and -1 <= at < len(terms) for at in quads):
+        raise errors.InputError("A statement names a term that was not given", "Give each term once")
+    if -1 in quads[::4] or -1 in quads[1::4] or -1 in quads[2::4]:
+        raise errors.InputError("A statement has no subject, predicate or object", "Give all three")
+    if isinstance(command, cmd.State):
+        _source(command.source)
+        _times(command.valid_from, command.valid_to)
+    else:
+        _times(command.at, None)
+
+
 def _embed(command: cmd.Embed) -> None:
     limits.checked_text(command.space, "space", limits.MAX_NAME_BYTES, empty=False)
     limits.checked_text(command.model, "model", limits.MAX_NAME_BYTES, empty=False)
@@ -577,6 +598,8 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.EndKey: _end_key,
     cmd.UseSpace: _space,
     cmd.DropSpace: _space,
+    cmd.State: _statements,
+    cmd.Unstate: _statements,
 }
 
 

@@ -377,6 +377,7 @@ def _owned(
 _OF_A_LINEAGE: Final = (
     *(ev.Created, ev.Revised, ev.Ended, ev.Voided, ev.Named, ev.Filled, ev.Embedded, ev.Restated),
     *(ev.Expires, ev.Labelled, ev.Unlabelled, ev.Pinned, ev.Tagged, ev.Deprecated),
+    *(ev.Stated, ev.Unstated),
 )
 """Events whose texts are those of the lineage that they name."""
 

@@ -19,7 +19,7 @@ from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.transaction import receipts, recorded_texts
 
 _BODY: Final = ("type", "name", "content")
-_ALIASED: Final = (cmd.Alias, cmd.Unalias, cmd.Believe, cmd.Contract)
+_ALIASED: Final = (cmd.Alias, cmd.Unalias, cmd.Believe, cmd.Contract, cmd.State, cmd.Unstate)
 
 
 class RestoredCommands(NamedTuple):
@@ -297,4 +297,6 @@ _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
     },
     cmd.Guard: {"world": table_reads.find_node},
     cmd.MakeKey: {"world": table_reads.find_node},
+    cmd.State: {"ref": table_reads.find_node},
+    cmd.Unstate: {"ref": table_reads.find_node},
 }

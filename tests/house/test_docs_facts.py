@@ -43,7 +43,7 @@ _PUBLIC = """
     Valid Verified Version View World WorldDBError WriterBusy checked_text diff format_time open parse_time
     Thresholds KeyPair Learned MAX_CHECKPOINT_BYTES MAX_PROOF_BYTES ProofCheck check_proof new_key sign_checkpoint
     group_hits
-    BlankNode Iri Literal Term Triple term_of
+    BlankNode Iri Literal Statement Term Triple term_of
     EntityExtractor MENTION_KINDS Mention ChatMessage read_message
     EXTRACTION_PROMPT EndpointExtractor ExtractedFact
     Consolidated EndpointSummarizer ExtractiveSummarizer Member SUMMARY_PROMPT Summarizer

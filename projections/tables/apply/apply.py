@@ -32,6 +32,10 @@ def erased(on: deferred_rows.DeferredRows, event: ev.Erased) -> None:
     blocks.forget_names(tables, node)
     log_marks.forget_bookmarks(tables, event.blobs)
     trust_levels.forget_named(tables, event.blobs)
+    if tables.has_rows("terms"):
+        from worlddb.projections.tables.statements import statement_rows
+
+        statement_rows.forget_terms(tables, node)
     tables.erasures.put(number, schema.ERASURE.pack(on.seq, event.details))
     _forbid(on, event.forbidden)
 
@@ -93,6 +97,18 @@ def merged(on: deferred_rows.DeferredRows, event: ev.Merged) -> None:
     from worlddb.projections.tables.forks import fork_rows
 
     fork_rows.put_merge(on, event)
+
+
+def stated(on: deferred_rows.DeferredRows, event: ev.Stated) -> None:
+    from worlddb.projections.tables.statements import statement_rows
+
+    statement_rows.apply_stated(on, event)
+
+
+def unstated(on: deferred_rows.DeferredRows, event: ev.Unstated) -> None:
+    from worlddb.projections.tables.statements import statement_rows
+
+    statement_rows.apply_unstated(on, event)
 
 
 def imported(on: deferred_rows.DeferredRows, event: ev.Imported) -> None:
@@ -507,4 +523,6 @@ _APPLY: Final[dict[type[ev.Event], Callable[[deferred_rows.DeferredRows, Any], N
     ev.KeyEnded: accounts_changed,
     ev.Forked: forked,
     ev.Merged: merged,
+    ev.Stated: stated,
+    ev.Unstated: unstated,
 }

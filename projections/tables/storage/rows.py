@@ -400,12 +400,18 @@ class Tables(transaction.WholeTables):
         """As :meth:`edges_at_home`, but for its members'."""
         for edge, _ in self.interior_edges(home).entries():
             place = self.place_of(edge)
+            if place is None and self._has_statements(home):
+                continue
             if place is None:
                 raise transaction.missing_row(f"edge {ids.short(edge)} of the interior of node {home}")
             yield place, self._edge_at_home(place, home)
         for _, stored in self.retracted.scan(schema.U64.pack(home)):
             place = schema.EdgePlace._make(schema.EDGE_PLACE.unpack(stored))
             yield place, self._edge_at_home(place, home)
+
+    def _has_statements(self, home: int) -> bool:
+        """Whether anything was ever stated in a world: then leaves of statements lie among its edges."""
+        return self.has_rows("term_places") and next(self.term_places.scan(schema.U64.pack(home)), None) is not None
 
     def _edge_at_home(self, place: schema.EdgePlace, home: int) -> schema.EdgeRow:
         row = self.edge(place)

@@ -56,6 +56,12 @@
 | | ``23``, u64 world of a fork, u64 seq | u64 what it goes on from, u64 as of commit, u8 how, see ``fork_rows.py`` |
 | | ``24``, u64 world, u64 what goes on from it | u64 seq |
 | | ``25``, u64 fork, u64 seq that merged it | u64 what into, u64 as of commit |
+| ``terms`` | u64 world, 16-byte digest of a term's text | u32 number of the term in that world |
+| ``term_places`` | u64 world, u32 term | u64 seq, i32 details, u32 index, digest, 32 bytes that stand for it |
+| ``by_subject`` | u64 world, u32 subject, predicate, object, graph, u64 since, i64 ``valid_from`` | u64 until, \
+i64 ``valid_to``, u64 origin, i32 details |
+| ``by_predicate`` | the same, as predicate, object, subject, graph | the same |
+| ``by_object`` | the same, as object, subject, predicate, graph | the same |
 """
 
 import struct
@@ -99,6 +105,11 @@ TABLES: Final = (
     "trusts",
     "restatements",
     "marks",
+    "terms",
+    "term_places",
+    "by_subject",
+    "by_predicate",
+    "by_object",
 )
 
 FIRST_TABLE_BYTE: Final = 0x40
@@ -123,6 +134,11 @@ PREFIX_BYTES: Final = {
     "trusts": 17,
     "restatements": 8,
     "marks": 9,
+    "terms": 8,
+    "term_places": 8,
+    "by_subject": 12,
+    "by_predicate": 12,
+    "by_object": 12,
 }
 """How much of a key names the group that is scanned together."""
 

@@ -320,4 +320,14 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         "93a96b65795f656e646564c410101112131415161718191a1b1c1d1e1fff",
         "feeb859ba9c55104a21ad32718d16bf009bc0537dc671712a8fdaa0efedc47a7",
     ),
+    "stated": (
+        ev.Stated(ONE, 1, [1, 2, 3], [1, 2, 3, 0], TIME, FOREVER),
+        "97a6737461746564c410000102030405060708090a0b0c0d0e0f01930102039401020300cf000660be0ab5c000cf7fffffffffffffff",
+        "446603e53d31fd3c88fc835e90abbc429857fc40d8b5e5a15fe7e96b070af700",
+    ),
+    "unstated": (
+        ev.Unstated(ONE, 2, [1, 2, 3, 0], TIME),
+        "95a8756e737461746564c410000102030405060708090a0b0c0d0e0f029401020300cf000660be0ab5c000",
+        "debbe249c5d798792a337eb75bdadcf83de6ca48f503ed7e16c2a0fb3b71c8d8",
+    ),
 }

@@ -1,0 +1,249 @@
+"""Read the statements of worlds as of a view's moment: records by a pattern, N-Quads, and what commits changed.
+
+A statement of which a text was erased is not there. A confined view sees the statements of its world and of those
+inside it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from worlddb.log.model import errors
+from worlddb.log.model import events as ev
+from worlddb.log.statements import terms
+from worlddb.projections.tables.statements import statement_rows
+from worlddb.projections.tables.statements.statement_rows import DEFAULT_GRAPH, Quad, Stating
+from worlddb.query.snapshot.snapshot import Snapshot
+from worlddb.query.snapshot.visible import VisibleSnapshot
+
+ANY: Final = "any"
+"""Statements of every graph; ``None`` is the default graph alone."""
+_KEPT_LISTS: Final = 512
+"""How many lists of terms one look keeps decoded."""
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True):
+    """A statement: ``subject predicate object`` in a graph (``None``: the default graph) of a world.
+
+    ``valid`` is the window in which it holds as of the view, ``ingested_at`` and ``seq`` the time and number of the
+    commit that said so. ``id`` stands for it in the hash of its world.
+    """
+
+    subject: terms.Node
+    predicate: terms.Iri
+    object: terms.Term
+    graph: terms.Node | None
+    world: str
+    valid_from: int
+    valid_to: int
+    ingested_at: int
+    seq: int
+    author: str
+    source: dict[str, Any]
+    id: str
+
+    def __str__(self) -> str:
+        graph = "" if self.graph is None else f" {self.graph}"
+        return f"{self.subject} {self.predicate} {self.object}{graph} ."
+
+
+class Texts:
+    """The texts of a world's terms, by their numbers."""
+
+    def __init__(self, snapshot: Snapshot, world: int) -> None:
+        self._snapshot = snapshot
+        self._world = world
+        self._lists: OrderedDict[tuple[int, int], list[str]] = OrderedDict()
+        self._found: dict[int, str | None] = {}
+
+    def text(self, number: int) -> str | None:
+        """The text of a term; ``None`` once erased."""
+        if number in self._found:
+            return self._found[number]
+        row = statement_rows.term(self._snapshot.tables, self._world, number)
+        found = None
+        if row is not None:
+            listed = self._listed(row.seq, row.position)
+            found = listed[row.index] if row.index < len(listed) else None
+        self._found[number] = found
+        return found
+
+    def _listed(self, seq: int, position: int) -> list[str]:
+        known = self._lists.get((seq, position))
+        if known is None:
+            known = self._lists[seq, position] = self._snapshot.details(seq, position).aliases
+            if len(self._lists) > _KEPT_LISTS:
+                self._lists.popitem(last=False)
+        return known
+
+    def quad(self, quad: Quad) -> tuple[str, str, str, str] | None:
+        """The texts of a quad, an empty one for the default graph; ``None`` if one was erased."""
+        subject, predicate, object_ = (self.text(number) for number in quad[:3])
+        graph = "" if quad[3] == DEFAULT_GRAPH else self.text(quad[3])
+        if subject is None or predicate is None or object_ is None or graph is None:
+            return None
+        return subject, predicate, object_, graph
+
+
+class Pattern(NamedTuple):
+    """What statements are looked for, as stored texts; ``None`` is any, an empty graph the default one."""
+
+    subject: str | None = None
+    predicate: str | None = None
+    object: str | None = None
+    graph: str | None = None
+
+
+def _numbers(snapshot: Snapshot, world: int, pattern: Pattern) -> tuple[int | None, ...] | None:
+    """The numbers of a pattern's terms in a world; ``None`` if nothing there was ever said with one of them."""
+    numbers: list[int | None] = []
+    for place, text in enumerate(pattern):
+        if text is None:
+            numbers.append(None)
+        elif not text and place == len(pattern) - 1:
+            numbers.append(DEFAULT_GRAPH)
+        else:
+            found = statement_rows.number_of(snapshot.tables, world, text)
+            if found is None:
+                return None
+            numbers.append(found)
+    return tuple(numbers)
+
+
+def statings(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[Stating]:
+    """What holds in a world at the moment of a snapshot, in the order of the rows."""
+    numbers = _numbers(snapshot.stored, world, pattern)
+    if numbers is None:
+        return
+    moment = snapshot.place.moment
+    for stating in statement_rows.matching(snapshot.stored.tables, world, numbers):  # type: ignore[arg-type]
+        if stating.holds(moment.seq, moment.valid):
+            yield stating
+
+
+def worlds(snapshot: VisibleSnapshot) -> Iterator[int]:
+    """The worlds of a view in which anything was ever stated, in log order."""
+    return (each for each in statement_rows.worlds(snapshot.stored.tables) if snapshot.sees(each))
+
+
+def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[Statement]:
+    """The statements of a world that hold at the moment of a snapshot."""
+    whole = snapshot.stored
+    texts, ref = Texts(whole, world), whole.tables.node(world).lineage.hex()
+    said: dict[tuple[int, int], tuple[int, str, dict[str, Any]]] = {}
+    for stating in statings(snapshot, world, pattern):
+        quad = texts.quad(stating.quad)
+        if quad is None:
+            continue
+        place = stating.origin, stating.details
+        if place not in said:
+            header = whole.log.header(stating.origin)
+            said[place] = header.ingest_time, header.author, whole.details(*place).source
+        ingested_at, author, source = said[place]
+        subject, predicate, object_ = map(terms.term_of, quad[:3])
+        yield Statement(
+            subject=subject,  # type: ignore[arg-type]
+            predicate=predicate,  # type: ignore[arg-type]
+            object=object_,
+            graph=terms.term_of(quad[3]) if quad[3] else None,  # type: ignore[arg-type]
+            world=ref,
+            valid_from=stating.valid_from,
+            valid_to=stating.valid_to,
+            ingested_at=ingested_at,
+            seq=stating.origin,
+            author=author,
+            source=source,
+            id=statement_rows.leaf_of(whole.tables, world, stating.quad).hex(),
+        )
+
+
+def count(snapshot: VisibleSnapshot, world: int) -> int:
+    """How many statements hold in a world at the moment of a snapshot."""
+    texts = Texts(snapshot.stored, world)
+    return sum(texts.quad(each.quad) is not None for each in statings(snapshot, world, Pattern()))
+
+
+def quads(snapshot: VisibleSnapshot, world: int) -> Iterator[bytes]:
+    """The statements of a world at the moment as lines of N-Quads, blank nodes as Skolem IRIs."""
+    texts = Texts(snapshot.stored, world)
+    return _lines(texts, (each.quad for each in statings(snapshot, world, Pattern())))
+
+
+def _lines(texts: Texts, quads: Iterator[Quad]) -> Iterator[bytes]:
+    for quad in quads:
+        found = texts.quad(quad)
+        if found is not None:
+            subject, predicate, object_, graph = found
+            yield f"{subject} {predicate} {object_}{' ' * bool(graph)}{graph} .\n".encode()
+
+
+def changes(
+    snapshot: VisibleSnapshot, world: int, before: tuple[int, int], after: tuple[int, int]
+) -> tuple[list[bytes], list[bytes]]:
+    """What a world lost and got from one moment to another (commit and valid time), as lines of :func:`quads`.
+
+    Only the rows of quads that commits in between named are read, and of those whose window begins or ends in between
+    if the valid times differ.
+    """
+    tables = snapshot.stored.tables
+    if before[1] == after[1] and abs(after[0] - before[0]) < _FEW_COMMITS:
+        asked = chain.from_iterable(
+            statement_rows.matching(tables, world, quad) for quad in _named(snapshot, world, before[0], after[0])
+        )
+    else:
+        asked = chain(statement_rows.matching(tables, world, (None, None, None, None)))
+    held: set[Quad] = set()
+    holds: set[Quad] = set()
+    for stating in asked:
+        if stating.holds(*before):
+            held.add(stating.quad)
+        if stating.holds(*after):
+            holds.add(stating.quad)
+    texts = Texts(snapshot.stored, world)
+    removed, added = sorted(held - holds), sorted(holds - held)
+    return list(_lines(texts, iter(removed))), list(_lines(texts, iter(added)))
+
+
+_FEW_COMMITS: Final = 1_000
+_KINDS: Final = frozenset({ev.Stated, ev.Unstated})
+
+
+def _named(snapshot: VisibleSnapshot, world: int, one: int, other: int) -> list[Quad]:
+    """The quads of a world that the commits between two are about."""
+    whole = snapshot.stored
+    lineage, named = whole.tables.node(world).lineage, dict[Quad, None]()
+    for seq in range(min(one, other) + 1, max(one, other) + 1):
+        for event in whole.log.some_events(seq, _KINDS):  # type: ignore[arg-type]
+            if isinstance(event, ev.Stated | ev.Unstated) and event.lineage == lineage:
+                named.update(dict.fromkeys(statement_rows.quads_of(event.quads)))
+    return list(named)
+
+
+def pattern_of(subject: Any, predicate: Any, object_: Any, graph: Any) -> Pattern:
+    """A pattern of terms, or of their texts.
+
+    Raises:
+        InputError: one of them is no term.
+    """
+    named = [None if each is None else text_of(each) for each in (subject, predicate, object_)]
+    return Pattern(*named, None if graph == ANY else "" if graph is None else text_of(graph))
+
+
+def text_of(given: Any) -> str:
+    """The stored text of a term that was given as a value or as its N-Triples text.
+
+    Raises:
+        InputError: it is no term.
+    """
+    if isinstance(given, str):
+        return given if terms.is_plain(given) and terms.SKOLEM not in given else terms.stored_text(terms.term_of(given))
+    if isinstance(given, terms.Iri | terms.Literal | terms.BlankNode | terms.Triple):
+        return terms.stored_text(given)
+    raise errors.InputError(
+        f"A term is {type(given).__name__}", "Give an Iri, a Literal, a BlankNode, or the text of one in N-Triples"
+    )
