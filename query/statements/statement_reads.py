@@ -69,7 +69,7 @@ class Texts:
         found = None
         if row is not None:
             listed = self._listed(row.seq, row.position)
-            found = listed[row.index] if row.index < len(listed) else None
+            found = listed[row.place] if row.place < len(listed) else None
         self._found[number] = found
         return found
 
@@ -230,8 +230,8 @@ def pattern_of(subject: Any, predicate: Any, object_: Any, graph: Any) -> Patter
     Raises:
         InputError: one of them is no term.
     """
-    named = [None if each is None else text_of(each) for each in (subject, predicate, object_)]
-    return Pattern(*named, None if graph == ANY else "" if graph is None else text_of(graph))
+    one, two, three = (None if each is None else text_of(each) for each in (subject, predicate, object_))
+    return Pattern(one, two, three, None if graph == ANY else "" if graph is None else text_of(graph))
 
 
 def text_of(given: Any) -> str:

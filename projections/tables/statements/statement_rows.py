@@ -44,7 +44,7 @@ class TermRow(NamedTuple):
 
     seq: int
     position: int
-    index: int
+    place: int
     digest: bytes
     identity: bytes
 
