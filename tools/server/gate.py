@@ -2,7 +2,8 @@
 
 from typing import Final, NamedTuple, Protocol
 
-from worlddb import WorldDBError
+from worlddb import Database, WorldDBError
+from worlddb.accounts.grant import Grant as AccountGrant
 from worlddb.tools.mcp import access_keys
 
 RIGHTS: Final = ("read", "write", "admin")
@@ -14,7 +15,7 @@ class Grant(NamedTuple):
 
     ``name`` is the author of what is written, ``world`` a full reference or ``None`` for the whole store, ``user``
     whose memory is meant where a call names no scope. ``secret`` is shared by all servers of one store, and seals
-    cursors.
+    cursors. ``account`` is what the key of an account opens under its plan.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Grant(NamedTuple):
     right: str
     user: str | None = None
     secret: bytes | None = None
+    account: AccountGrant | None = None
 
     def may(self, right: str) -> bool:
         """Return whether the grant includes a right."""
@@ -39,17 +41,26 @@ class Gate(Protocol):
 
 
 class KeyGate:
-    """The gate of a key file: an ended key opens nothing from the next request on."""
+    """The gate of a key file and of accounts: an ended key opens nothing from the next request on."""
 
-    def __init__(self, keys: access_keys.KeyFile, store: str, per_second: float = access_keys.PER_SECOND) -> None:
+    def __init__(self, keys: access_keys.KeyFile, db: Database, per_second: float = access_keys.PER_SECOND) -> None:
         self.per_second = per_second
-        self._keys, self._store = keys, store
+        self._keys, self._db, self._store = keys, db, db.head().store_id
         self._known: tuple[access_keys.KeyRing, dict[str, Grant | None]] | None = None
 
     def authenticate(self, token: str | None) -> Grant | None:
         """Return what a key opens by now; nobody is admitted while the keys cannot be read."""
         if token is None:
             return None
+        return self._of_file(token) or self._of_accounts(token)
+
+    def _of_accounts(self, token: str) -> Grant | None:
+        found = self._db.accounts.authenticate(token)
+        if found is None:
+            return None
+        return Grant(found.name, found.world, found.right, found.user or None, account=found)
+
+    def _of_file(self, token: str) -> Grant | None:
         try:
             ring = self._keys.ring(self._store)
         except (WorldDBError, OSError):

@@ -54,6 +54,8 @@ def remember(desk: Desk, asked: Asked) -> Reply:
 
 
 def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[str, Any]) -> Reply:
+    if desk.grant.account is not None:
+        desk.grant.account.require_room("recall_k", asked["k"])
     ref = None if world is None else desk.ref(view, world)
     found: Recall = view.recall(text, world=ref, **asked)
     told = {

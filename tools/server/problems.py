@@ -1,5 +1,6 @@
 """Errors as RFC 9457 has them: a status, a stable code, what was wrong and what to do next."""
 
+from math import ceil
 from typing import Any, Final
 
 import msgspec
@@ -10,6 +11,7 @@ from worlddb import (
     IdempotencyConflict,
     InputError,
     LimitExceeded,
+    PlanLimit,
     RefusedError,
     UnavailableError,
     UnknownReference,
@@ -62,6 +64,7 @@ _STATUSES: Final[tuple[tuple[type[WorldDBError], int], ...]] = (
     (RefusedError, 409),
     (LimitExceeded, 413),
     (InputError, 422),
+    (PlanLimit, 403),
     (UnavailableError, 503),
     (WorldDBError, 503),
 )
@@ -95,6 +98,9 @@ def of_error(error: WorldDBError, session: Session, *, conditional: bool) -> Req
     ``conditional``: the request said what it rests on, so that what changed meanwhile is a failed precondition.
     """
     status = next(status for kind, status in _STATUSES if isinstance(error, kind))
+    wait = 1 if status == 503 else 0
+    if isinstance(error, PlanLimit) and error.details.get("kind") == "rate":
+        status, wait = 429, ceil(error.details["retry_after"])
     reason = str(error.details.get("reason", "")) or None
     if conditional and reason in _MEANWHILE:
         return refusal(
@@ -105,7 +111,7 @@ def of_error(error: WorldDBError, session: Session, *, conditional: bool) -> Req
     problem = Problem(
         type=_TYPE, title=_TITLES[status], status=status, detail=detail, code=error.code, remedy=remedy, reason=reason
     )
-    return RequestError(problem, {"Retry-After": "1"} if status == 503 else None)
+    return RequestError(problem, {"Retry-After": str(wait)} if wait else None)
 
 
 def response(problem: Problem, **headers: Any) -> Response:

@@ -323,3 +323,39 @@ class Importing(Query, frozen=True, kw_only=True):
     into: Ref | None = None
     why: Short = ""
     allow_outside: bool = False
+
+
+class NewAccount(Body, frozen=True, kw_only=True):
+    """An account to make; without a plan it has no limits."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
+    plan: Short = ""
+
+
+class NewKeyAsked(Body, frozen=True, kw_only=True):
+    """A key to make, for one world or (``world`` null) for the whole store."""
+
+    name: Short
+    account: Short | None = None
+    world: Ref | None = None
+    right: Literal["read", "write", "admin"] = "read"
+    user: Short = ""
+    expires_at: When | None = None
+
+
+Most = Annotated[int, Meta(ge=0, le=2**53)] | None
+
+
+class PlanAsked(Body, frozen=True, kw_only=True):
+    """What accounts of a plan may do; null is without a limit."""
+
+    worlds: Most = None
+    requests_per_minute: Most = None
+    writes_per_minute: Most = None
+    bytes_stored: Most = None
+    bytes_per_request: Most = None
+    recall_k: Most = None
+    features: tuple[Short, ...] | None = None
+
+
+PLAN_LIMITS: Final = tuple(name for name in PlanAsked.__struct_fields__ if name != "features")

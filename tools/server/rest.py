@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from math import ceil
 from time import monotonic
-from typing import Any, Final, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -34,6 +35,7 @@ MAX_CLIENTS: Final = 1_000
 """Clients whose desks are kept; the one that asked longest ago makes room."""
 _LOG: Final = logging.getLogger("worlddb.server")
 _NOBODY: Final = Grant("", None, "read")
+_NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _TAG_BYTES: Final = 8
 _LINES_AT_ONCE: Final = 65_536
 _OF_A_WORLD: Final = "This key opens one world, and the store as a whole is asked here"
@@ -113,7 +115,7 @@ class Rest:
         )
         self._db, self._gate = served.db, served.gate
         self._table = Table((*served.routes, *own))
-        self._listed = {route: _lists(route.query) for route in self._table.routes}
+        self._fields = {route: _fields(route.query) for route in self._table.routes}
         self._decoders = {
             route: msgspec.json.Decoder(route.body)
             for route in self._table.routes
@@ -196,6 +198,11 @@ class Rest:
             raise refusal(403, f"This key may {grant.right}, and {route.right} is needed", "Use another key")
         if route.whole and grant.world is not None:
             raise refusal(403, _OF_A_WORLD, "Use a key of the whole store", code="beyond_key")
+        if grant.account is not None:
+            try:
+                self._db.accounts.admit(grant.account, write=route.right != "read")
+            except WorldDBError as error:
+                raise problems.of_error(error, client.desk.session, conditional=False) from None
         scope["worlddb.exchange"] = exchange
         await client.serve(scope, receive, exchange.send)
 
@@ -285,15 +292,16 @@ class Rest:
         except (ValueError, UnicodeDecodeError):
             raise refusal(400, "The parameters cannot be read", "Encode them as URLs have it, in UTF-8") from None
         given: dict[str, Any] = {}
-        for name, value in pairs:
-            if name in self._listed[route]:
-                given.setdefault(name, []).append(value)
+        for name, text in pairs:
+            kinds = self._fields[route].get(name, frozenset())
+            if tuple in kinds:
+                given.setdefault(name, []).append(text)
             elif name in given:
                 raise refusal(422, f"The parameter {name:.80} is given twice", "Give it once")
             else:
-                given[name] = value
+                given[name] = _value(text, kinds)
         try:
-            return msgspec.convert(given, route.query, strict=False)
+            return msgspec.convert(given, route.query)
         except msgspec.ValidationError as error:
             raise refusal(422, f"A parameter is not what it should be: {error}", "See /openapi.json") from None
 
@@ -390,14 +398,28 @@ def _token(exchange: _Exchange) -> str | None:
     return token.strip() if kind.casefold() == "bearer" else None
 
 
-def _lists(query: type[msgspec.Struct]) -> frozenset[str]:
-    """Return the parameters that may be given more than once."""
-    fields = msgspec.structs.fields(query)
-    return frozenset(each.encode_name for each in fields if _is_list(each.type))
+def _fields(query: type[msgspec.Struct]) -> dict[str, frozenset[Any]]:
+    """Return the parameters of a type, each with the kinds of values that it may have."""
+    return {each.encode_name: frozenset(_kinds(each.type)) for each in msgspec.structs.fields(query)}
 
 
-def _is_list(kind: Any) -> bool:
-    return get_origin(kind) is tuple or any(get_origin(each) is tuple for each in get_args(kind))
+def _kinds(declared: Any) -> Iterator[Any]:
+    """Yield the plain types of which a declared one is made; a list of any is a ``tuple``."""
+    origin = get_origin(declared)
+    if origin in (tuple, Literal) or origin is None:
+        yield declared if origin is None else origin
+        return
+    for each in get_args(declared)[:1] if origin is Annotated else get_args(declared):
+        yield from _kinds(each)
+
+
+def _value(text: str, kinds: frozenset[Any]) -> Any:
+    """Return the value of a parameter; a text that is none of its kind stays a text, which its type then refuses."""
+    if bool in kinds:
+        return {"true": True, "false": False}.get(text, text)
+    if int in kinds:
+        return int(text) if _NUMBER.fullmatch(text) else text
+    return text
 
 
 def _accepted(route: Route, accept: str) -> str:

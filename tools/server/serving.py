@@ -14,6 +14,7 @@ from worlddb import Database
 from worlddb.tools.mcp import access_keys, http_guards, http_server, listening
 from worlddb.tools.mcp.tenants import Offer, Tenants
 from worlddb.tools.server import (
+    account_routes,
     event_stream,
     job_routes,
     memory_routes,
@@ -34,6 +35,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *world_routes.ROUTES,
     *memory_routes.ROUTES,
     *store_routes.ROUTES,
+    *account_routes.ROUTES,
     *job_routes.ROUTES,
     *event_stream.ROUTES,
 )
@@ -77,7 +79,7 @@ def gate_of(db: Database, access: Access) -> Gate:
     """Return the gate of a server: that of its keys, or an open one."""
     if access.keys is None:
         return OpenGate(db.author, access.per_second)
-    return KeyGate(access.keys, db.head().store_id, access.per_second)
+    return KeyGate(access.keys, db, access.per_second)
 
 
 def guarded(rest: ASGIApp, at: listening.Address, access: Access) -> ASGIApp:

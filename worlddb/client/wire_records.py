@@ -419,6 +419,85 @@ class Health(_Record, frozen=True, kw_only=True):
     version: str
 
 
+class Account(_Record, frozen=True, kw_only=True):
+    """An account: whose keys these are, and under which plan."""
+
+    id: str
+    name: str
+    plan: str
+    is_open: bool
+    seq: int
+
+
+class Accounts(_Record, frozen=True, kw_only=True):
+    """The open accounts."""
+
+    accounts: tuple[Account, ...]
+
+
+class Key(_Record, frozen=True, kw_only=True):
+    """A key of an account, without its secret."""
+
+    id: str
+    name: str
+    account: str
+    world: str | None
+    right: str
+    user: str
+    expires_at: Time | None
+    seq: int
+    ended: int
+    usable: bool
+
+
+class Keys(_Record, frozen=True, kw_only=True):
+    """Keys of accounts."""
+
+    keys: tuple[Key, ...]
+
+
+class NewKey(Key, frozen=True, kw_only=True):
+    """A key that was made just now, with its secret, which is told this once."""
+
+    secret: str
+
+
+class PlanLimits(_Record, frozen=True, kw_only=True):
+    """What an account may do; null is without a limit."""
+
+    worlds: int | None
+    requests_per_minute: int | None
+    writes_per_minute: int | None
+    bytes_stored: int | None
+    bytes_per_request: int | None
+    recall_k: int | None
+    features: tuple[str, ...] | None
+
+
+class Plan(_Record, frozen=True, kw_only=True):
+    """A plan of accounts."""
+
+    name: str
+    limits: PlanLimits
+    seq: int
+
+
+class Plans(_Record, frozen=True, kw_only=True):
+    """Plans of accounts."""
+
+    plans: tuple[Plan, ...]
+
+
+class Allowed(_Record, frozen=True, kw_only=True):
+    """What a key may do: where, with which right, and under which limits (null: none)."""
+
+    name: str
+    world: str | None
+    right: str
+    plan: str
+    limits: PlanLimits | None
+
+
 class Problem(_Record, frozen=True, kw_only=True):
     """An error, by RFC 9457. ``code`` is stable; ``remedy`` says what to do next, ``reason`` why it was refused."""
 

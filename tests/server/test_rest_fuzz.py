@@ -1,0 +1,100 @@
+"""Requests drawn from the page of the interface, right and wrong ones: each is answered as the page says."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+import pytest
+
+from tests.support.rest import Caller, Running, running
+from worlddb.client import wire_records as wire
+
+REQUESTS = 400
+TEXTS = (
+    "",
+    "a",
+    "null",
+    "true",
+    "0",
+    "-1",
+    "1e99",
+    "2025-01-01",
+    "0001-01-01",
+    "\x00",
+    "é\u202e",
+    "../..",
+    "a" * 3_000,
+)
+VALUES: tuple[Any, ...] = (*TEXTS, None, True, -1, 0, 3, 2**70, 0.5, [], ["a"], [None], {}, {"a": {"$gte": 1}})
+SKIPPED = ("/v1/events", "/v1/verify", "/v1/bundles", "/v1/bundles/import")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("fuzz")) as found:
+        yield found
+
+
+def drawn(rng: random.Random, page: dict[str, Any], refs: list[str]) -> tuple[str, str, dict[str, Any], dict[str, Any]]:
+    """A method, a path, what is sent with it, and the answers that the page names."""
+    path = rng.choice([each for each in page["paths"] if each not in SKIPPED])
+    method = rng.choice(list(page["paths"][path]))
+    operation = page["paths"][path][method]
+    query, how = {}, {}
+    for parameter in operation["parameters"]:
+        value = rng.choice((*refs, *TEXTS[1:]))
+        if parameter["in"] == "path":
+            path = path.replace(f"{{{parameter['name']}}}", quote(value, safe=""))
+        elif parameter["in"] == "query" and (parameter["required"] or rng.random() < 0.3):
+            query[parameter["name"]] = value
+    if "requestBody" in operation:
+        how["content"] = json.dumps(body_of(rng, page, operation, refs)).encode()
+        if rng.random() < 0.1:
+            how["content"] = how["content"][: rng.randrange(len(how["content"]))]
+    return method.upper(), f"{path}?{urlencode(query)}" if query else path, how, operation["responses"]
+
+
+def body_of(rng: random.Random, page: dict[str, Any], operation: dict[str, Any], refs: list[str]) -> Any:
+    """A body with some of the fields that it may have, and values of all kinds."""
+    name = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    schema = page["components"]["schemas"][name]
+    found = {}
+    for field in schema["properties"]:
+        if field in schema.get("required", ()) or rng.random() < 0.15:
+            found[field] = rng.choice(refs) if rng.random() < 0.6 else rng.choice(VALUES)
+    return found
+
+
+@pytest.mark.parametrize("name", ["owner", "guest"])
+def test_whatever_is_asked_is_answered_as_the_page_says(served: Running, seed: int, name: str) -> None:
+    rng = random.Random(f"{seed} {name}")
+    owner = served.caller(f"maker-of-{name}")
+    home = owner.send("POST", "/v1/worlds", name=f"home of {name}")["refs"][0]
+    refs = [owner.send("POST", f"/v1/worlds/{home}/members", name=f"note {n}")["refs"][0] for n in range(4)]
+    caller: Caller = served.caller(name, home if name == "guest" else None)
+    page = owner.get("/openapi.json")
+    good = 0
+    for _ in range(REQUESTS // 2):
+        method, path, how, documented = drawn(rng, page, [home, *refs, "note 1"])
+        answer = caller(method, path, **how)
+        assert answer.status_code < 500, (method, path, how, answer.text)
+        if str(answer.status_code) in documented:
+            good += 1
+        else:
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert msgspec.json.decode(answer.content, type=wire.Problem).status == answer.status_code
+    assert good > REQUESTS // 20, "most of it never reached the store"
+
+
+def test_a_parameter_that_says_null_is_a_text(served: Running) -> None:
+    ana = served.caller("ana")
+    made = ana.send("POST", "/v1/worlds", name="null")["refs"]
+    assert [each["ref"] for each in ana.get("/v1/worlds", name="null")["worlds"]] == made
+    assert ana("GET", "/v1/worlds?seq=null").status_code == 422
+    assert ana("GET", "/v1/worlds?include_superseded=perhaps").status_code == 422
+    assert ana("GET", "/v1/worlds?include_superseded=true&limit=3").status_code == 200

@@ -1,0 +1,114 @@
+"""Routes of accounts, their keys and plans; and of what the key that asks is allowed."""
+
+from typing import Any, Final
+
+from worlddb.client import wire_records as wire
+from worlddb.tools.server import request_types as types
+from worlddb.tools.server import wire_values
+from worlddb.tools.server.client_desk import Desk
+from worlddb.tools.server.route import Asked, Reply, Route
+
+
+def list_accounts(desk: Desk, asked: Asked) -> Reply:
+    """The open accounts."""
+    return Reply({"accounts": desk.shown(desk.db.accounts.accounts())})
+
+
+def create_account(desk: Desk, asked: Asked) -> Reply:
+    """Make an account."""
+    body: types.NewAccount = asked.body
+    return Reply(desk.shown(desk.db.accounts.create_account(body.name, plan=body.plan)), 201)
+
+
+def end_account(desk: Desk, asked: Asked) -> Reply:
+    """Close an account for good, with all of its keys."""
+    return Reply(desk.shown(desk.db.accounts.end_account(asked.path["account"])))
+
+
+def _key(found: Any) -> dict[str, Any]:
+    told: dict[str, Any] = wire_values.shown(found, commits=True)
+    return told | {"expires_at": wire_values.time(found.expires_at)}
+
+
+def list_keys(desk: Desk, asked: Asked) -> Reply:
+    """The keys of accounts that have not ended, without their secrets."""
+    found = desk.db.accounts.keys()
+    return Reply({"keys": [_key(each) for each in found]})
+
+
+def create_key(desk: Desk, asked: Asked) -> Reply:
+    """Make a key; its secret is told this once."""
+    body: types.NewKeyAsked = asked.body
+    world = None if body.world is None else desk.ref(desk.session.view(), body.world)
+    how: Any = {"account": body.account, "right": body.right, "user": body.user, "expires_at": body.expires_at}
+    made = desk.db.accounts.create_key(body.name, world=world, **how)
+    return Reply(_key(made.key) | {"secret": made.secret}, 201)
+
+
+def end_key(desk: Desk, asked: Asked) -> Reply:
+    """End a key: it opens nothing from the next request on, and nothing brings it back."""
+    return Reply(_key(desk.db.accounts.end_key(asked.path["key"])))
+
+
+def list_plans(desk: Desk, asked: Asked) -> Reply:
+    """The plans, by name."""
+    return Reply({"plans": desk.shown(desk.db.accounts.plans())})
+
+
+def define_plan(desk: Desk, asked: Asked) -> Reply:
+    """Say what accounts of a plan may do, in place of what was said before."""
+    body: types.PlanAsked = asked.body
+    said = {name: getattr(body, name) for name in types.PLAN_LIMITS}
+    return Reply(desk.shown(desk.db.accounts.define_plan(asked.path["plan"], features=body.features, **said)))
+
+
+def limits(desk: Desk, asked: Asked) -> Reply:
+    """What the key that asks may do."""
+    grant, account = desk.grant, desk.grant.account
+    told = None if account is None else desk.shown(account.limits)
+    plan = "" if account is None else account.plan
+    return Reply({"name": grant.name, "world": grant.world, "right": grant.right, "plan": plan, "limits": told})
+
+
+_ADMIN: Final[Any] = {"right": "admin", "whole": True}
+
+ROUTES = (
+    Route("GET", "/v1/accounts", "list_accounts", list_accounts, "List accounts.", wire.Accounts, **_ADMIN),
+    Route(
+        "POST",
+        "/v1/accounts",
+        "create_account",
+        create_account,
+        "Make an account.",
+        wire.Account,
+        body=types.NewAccount,
+        statuses=(201,),
+        **_ADMIN,
+    ),
+    Route("DELETE", "/v1/accounts/{account}", "end_account", end_account, "Close an account.", wire.Account, **_ADMIN),
+    Route("GET", "/v1/keys", "list_keys", list_keys, "List keys.", wire.Keys, **_ADMIN),
+    Route(
+        "POST",
+        "/v1/keys",
+        "create_key",
+        create_key,
+        "Make a key.",
+        wire.NewKey,
+        body=types.NewKeyAsked,
+        statuses=(201,),
+        **_ADMIN,
+    ),
+    Route("DELETE", "/v1/keys/{key}", "end_key", end_key, "End a key.", wire.Key, **_ADMIN),
+    Route("GET", "/v1/plans", "list_plans", list_plans, "List plans.", wire.Plans, **_ADMIN),
+    Route(
+        "PUT",
+        "/v1/plans/{plan}",
+        "define_plan",
+        define_plan,
+        "Say what accounts of a plan may do.",
+        wire.Plan,
+        body=types.PlanAsked,
+        **_ADMIN,
+    ),
+    Route("GET", "/v1/limits", "limits", limits, "Read what this key may do.", wire.Allowed),
+)
