@@ -1904,24 +1904,18 @@ class Database(WriteCalls):
         Raises:
             InputError: it is no plan, or it changes nothing.
         """
-        from worlddb.query.beliefs import withdrawal
+        from worlddb.beliefs import withdrawal_orders
 
-        if not isinstance(plan, withdrawal.Withdrawal):
-            raise errors.InputError(f"plan is {errors.shown(plan)}", "Give what view.withdrawal(...) returned")
-        if not plan.changes:
-            raise errors.InputError("The plan changes nothing", "Name another source, or look at what it said")
+        found = withdrawal_orders.checked(plan)
 
         def look() -> list[str]:
-            given = {**plan.source, "how": plan.how, "dependents": plan.dependents}
-            again = self.view(valid=plan.valid, world=plan.inside or None).withdrawal(
-                **given, types=plan.types, depth=plan.depth
-            )
-            return [str(each) for each in (again.changes, again.withdrawn, again.rests_on_it)]
+            view = self.view(valid=found.valid, world=found.inside or None)
+            return withdrawal_orders.changed(withdrawal_orders.again(view, found))
 
-        planned = [str(each) for each in (plan.changes, plan.withdrawn, plan.rests_on_it)]
-        told = f"What is to be withdrawn was changed since commit {plan.seq}"
+        told = f"What is to be withdrawn was changed since commit {found.seq}"
         others = outcome.Refusal("changed_meanwhile", told, "Make the plan again, and look at it")
-        return self._execute(list(_orders(plan, why)), idempotency_key, _same(look, planned, others))
+        commands = list(withdrawal_orders.orders(found, why))
+        return self._execute(commands, idempotency_key, _same(look, withdrawal_orders.changed(found), others))
 
     # -- erasure; `erase` itself is in `WriteCalls`
 
@@ -2070,21 +2064,6 @@ class Database(WriteCalls):
         Needed only where ``verify`` says so: ``erase`` does it, and so do opening a store and writing to it.
         """
         return finish_erasures(self._env, wait_seconds=wait_seconds)
-
-
-def _orders(plan: Withdrawal, why: str) -> Iterator[cmd.Command]:
-    """The commands that a plan of a withdrawal comes to."""
-    from worlddb.query.beliefs.withdrawal import WITHDRAWN
-
-    for each in plan.changes:
-        ref = bytes.fromhex(each.ref)
-        if plan.how == "deprecate":
-            yield cmd.Deprecate(ref=ref, why=why)
-        elif plan.how == "flag":
-            yield cmd.Tag(ref=ref, labels=(WITHDRAWN,), version=each.number, why=why)
-        for span in each.spans:
-            until = None if span.end == times.FOREVER else span.end
-            yield cmd.Retire(ref=ref, at=span.start, until=until, why=why)
 
 
 class _FoundOthers(Exception):
