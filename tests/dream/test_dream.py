@@ -482,7 +482,10 @@ def test_a_schedule_says_when_a_thread_dreams_and_never_where_nothing_is_new() -
 @pytest.mark.parametrize("schedule", [DreamSchedule(every=0.02), DreamSchedule(idle=0.02)])
 def test_a_handle_with_a_schedule_dreams_without_being_asked_again(tmp_path: Path, schedule: DreamSchedule) -> None:
     with worlddb.open(tmp_path / "store", embedder=None, background=True, dream=schedule) as db:
-        facts(db, "The same thing, said over and over again.", "The same thing, said over and over again.")
+        # As one commit: of one memory alone nothing is deprecated, and the thread may look in between.
+        with db.batch() as tx:
+            for _ in range(2):
+                tx.create("Fact", "", content="The same thing, said over and over again.", resolve=False)
         for _ in range(100):
             if deprecated(db):
                 break
