@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import worlddb
+from tests.support.running import Here
 from worlddb import Consolidated, Database, InputError, LimitExceeded, ManualClock, Member, ModelUnavailable
 
 NOW = 1_800_000_000_000_000
@@ -184,6 +185,20 @@ def test_whatever_changes_inside_makes_a_summary_stale_and_the_next_run_revises_
     assert made in again.summaries and short(db, trip).refs == (made,)
     assert len(db.view().history(made)) == 2
     assert db.consolidate(min_age=0).events == 0
+
+
+def test_the_command_line_puts_summaries_in_the_place_of_hits_where_it_is_told_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Here(capsys, tmp_path / "store")
+    with worlddb.open(run.store, author="ada", embedder=None) as db:
+        trip, facts = topic(db)
+        db.consolidate(min_age=0)
+        (made,) = short(db, trip).refs
+        plain = [hit.ref for hit in db.view().recall("bridge", k=10)]
+    assert [hit["ref"] for hit in run.json("recall", "bridge")["hits"]] == plain and set(facts) & set(plain)
+    found = [hit["ref"] for hit in run.json("recall", "bridge", "--prefer-summaries")["hits"]]
+    assert made in found and not set(facts) & set(found)
 
 
 def test_a_summary_is_of_its_time_and_older_views_read_the_details(db: Database) -> None:

@@ -1,8 +1,9 @@
-"""What is pinned or tagged ``published`` is never touched by a consolidation, whatever was written before."""
+"""What is pinned or tagged ``published`` is never touched by consolidations and dreams, whatever was written before."""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,11 @@ def state_of(db: worlddb.Database, ref: str) -> Any:
     return said, labels, numbers, versions, sorted((each.ref, each.valid) for each in own)
 
 
+def condemning(memories: Sequence[worlddb.AssessedMemory], /) -> list[worlddb.Assessment]:
+    """Have all deprecated, labelled and changed."""
+    return [worlddb.Assessment(each.ref, 0.1, True, "gone", ("seen",), {"mood": "old"}) for each in memories]
+
+
 def _has(view: worlddb.View, ref: str, tag: str) -> bool:
     try:
         return view.get(ref, tag=tag, include_deprecated=True) is not None
@@ -45,7 +51,7 @@ def _is_made(view: worlddb.View, edge: worlddb.Edge) -> bool:
 
 
 class Untouched(RuleBasedStateMachine):
-    """Writes of all kinds, and consolidations among them."""
+    """Writes of all kinds, and consolidations and dreams among them."""
 
     topics: Bundle[str] = Bundle("topics")
     facts: Bundle[str] = Bundle("facts")
@@ -103,6 +109,15 @@ class Untouched(RuleBasedStateMachine):
         head = self.db.head()
         if limit is None:
             assert self.db.consolidate(min_age=0).events == 0 and self.db.head() == head
+
+    @rule(judge=st.sampled_from((None, condemning)), ratio=st.sampled_from((0.1, 0.5, 0.9)))
+    def dream(self, judge: Any, ratio: float) -> None:
+        before = {ref: state_of(self.db, ref) for ref in self.kept}
+        done = self.db.dream(judge, max_deprecation_ratio=ratio)
+        assert {ref: state_of(self.db, ref) for ref in self.kept} == before
+        assert not self.kept & {*done.deprecated, *done.labelled, *done.updated}
+        head = self.db.head()
+        assert self.db.dream(judge, max_deprecation_ratio=ratio).events == 0 and self.db.head() == head
 
     @invariant()
     def is_sound(self) -> None:
