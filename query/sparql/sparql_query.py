@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
+from typing import Any
 
 from worlddb.log.model import errors, limits
-from worlddb.query.sparql import sparql_answer
-from worlddb.query.sparql.memory_graph import Memory, memory_lines
-from worlddb.query.sparql.sparql_tokens import MEMORY, Sparql, read_sparql
-from worlddb.query.sparql.sparql_workers import Desk, Limits, Part, Workers
+from worlddb.query.sparql import datasets, sparql_answer
+from worlddb.query.sparql.sparql_tokens import read_sparql
+from worlddb.query.sparql.sparql_workers import Desk, Limits, Workers
 
 MOST_SECONDS = 600.0
-MOST_GRAPHS = 16
-"""Worlds at moments that one query may name."""
 
 
 def checked_limits(
@@ -41,9 +39,9 @@ def checked_limits(
 
 
 def evaluate(
-    seen: Memory, workers: Workers, text: str, world: str, allowed: Limits, *, format: str | None, stamp: str
+    seen: datasets.Asked, workers: Workers, text: str, world: Any, allowed: Limits, *, format: str | None
 ) -> sparql_answer.SparqlAnswer:
-    """Answer a query in a world as a view sees it; ``stamp`` changes with every erasure and with the view.
+    """Answer a query of a world's statements, or of all that a view sees (``None``).
 
     Raises:
         InvalidSparql, QueryLimit: the query breaks the grammar, asks for what is closed, or was ended at a limit.
@@ -51,21 +49,20 @@ def evaluate(
     """
     rows, triples = sparql_answer.formats_of(format)
     asked = read_sparql(text)
-    parts = list(_parts(seen, asked, world, stamp))
-    key = hashlib.sha256("\n".join(name for name, _ in parts).encode()).hexdigest()
+    parts = datasets.parts(seen, asked, world)
+    key = key_of(parts)
     with workers.desk(allowed, key) as desk:
-        hold(desk, key, [part for _, part in parts])
+        hold(desk, key, parts)
         found = desk.query(key, text, rows, triples)
     return sparql_answer.answer_of(found.head, found.body)
 
 
-def hold(desk: Desk, key: str, parts: Iterable[Callable[[], Part]]) -> None:
+def key_of(parts: Iterable[datasets.Named]) -> str:
+    """What a dataset of some parts is held under."""
+    return hashlib.sha256("\n".join(part.name for part in parts).encode()).hexdigest()
+
+
+def hold(desk: Desk, key: str, parts: Iterable[datasets.Named]) -> None:
     """Have a worker hold a dataset, which is read if it does not yet."""
     if key not in desk.keys:
-        desk.hydrate(key, (part() for part in parts))
-
-
-def _parts(seen: Memory, asked: Sparql, world: str, stamp: str) -> Iterator[tuple[str, Callable[[], Part]]]:
-    """What a query is asked of, each part with a name that tells it from all others."""
-    if asked.memory():
-        yield f"memory {stamp}", lambda: Part(memory_lines(seen), MEMORY)
+        desk.hydrate(key, (part.read() for part in parts))

@@ -73,12 +73,12 @@ class Sparql(NamedTuple):
         return None if begin is None else begin + re.sub(r"\\(.)", r"\1", local)
 
     def worlds(self) -> list[str]:
-        """The graphs that are worlds at a moment, each once, in order."""
+        """The graphs that are worlds, or worlds at a moment, each once, in order."""
         return list(dict.fromkeys(each for each in self.graphs if each.startswith(WORLD_URN)))
 
-    def memory(self) -> bool:
-        """True if the graph of the whole memory is named."""
-        return MEMORY in self.graphs
+    def memories(self) -> list[str]:
+        """The graphs that are the whole memory, or the memory at a moment, each once, in order."""
+        return list(dict.fromkeys(each for each in self.graphs if each.partition("?")[0] == MEMORY))
 
 
 def read_sparql(text: str) -> Sparql:

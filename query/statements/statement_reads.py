@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from worlddb.log.model import errors
+from worlddb.log.model import errors, times
 from worlddb.log.model import events as ev
 from worlddb.log.statements import terms
 from worlddb.projections.tables.statements import statement_rows
@@ -168,17 +168,53 @@ def count(snapshot: VisibleSnapshot, world: int) -> int:
     return sum(texts.quad(each.quad) is not None for each in statings(snapshot, world, Pattern()))
 
 
-def quads(snapshot: VisibleSnapshot, world: int) -> Iterator[bytes]:
-    """The statements of a world at the moment as lines of N-Quads, blank nodes as Skolem IRIs."""
+class Bounds:
+    """A stretch of valid time in which none of the statements that were looked at begins or ends."""
+
+    def __init__(self) -> None:
+        self.start, self.end = times.ALWAYS, times.FOREVER
+
+    def has(self, valid: int) -> bool:
+        """Whether a valid time lies in it."""
+        return self.start <= valid < self.end
+
+    def narrow(self, stating: Stating, valid: int) -> None:
+        """Leave out when a stating begins and ends, as far as that is not at ``valid``."""
+        for time in (stating.valid_from, stating.valid_to):
+            if time <= valid:
+                self.start = max(self.start, time)
+            else:
+                self.end = min(self.end, time)
+
+
+def quads(
+    snapshot: VisibleSnapshot, world: int, *, bounds: Bounds | None = None, flat: bool = False
+) -> Iterator[bytes]:
+    """The statements of a world at the moment as lines of N-Quads, blank nodes as Skolem IRIs.
+
+    ``flat``: without their graphs. ``bounds`` are narrowed to a stretch around the moment in which the same holds.
+    """
     texts = Texts(snapshot.stored, world)
-    return _lines(texts, (each.quad for each in statings(snapshot, world, Pattern())))
+    seq, valid = snapshot.place.moment
+
+    def holding() -> Iterator[Quad]:
+        for stating in statement_rows.matching(snapshot.stored.tables, world, (None, None, None, None)):
+            if stating.since <= seq < stating.until:
+                if bounds is not None:
+                    bounds.narrow(stating, valid)
+                if stating.valid_from <= valid < stating.valid_to:
+                    yield stating.quad
+
+    return _lines(texts, holding(), flat)
 
 
-def _lines(texts: Texts, quads: Iterator[Quad]) -> Iterator[bytes]:
+def _lines(texts: Texts, quads: Iterator[Quad], flat: bool = False) -> Iterator[bytes]:
     for quad in quads:
         found = texts.quad(quad)
         if found is not None:
             subject, predicate, object_, graph = found
+            if flat:
+                graph = ""
             yield f"{subject} {predicate} {object_}{' ' * bool(graph)}{graph} .\n".encode()
 
 
@@ -191,9 +227,9 @@ def changes(
     if the valid times differ.
     """
     tables = snapshot.stored.tables
-    if before[1] == after[1] and abs(after[0] - before[0]) < _FEW_COMMITS:
+    if before[1] == after[1] and abs(after[0] - before[0]) < FEW_COMMITS:
         asked = chain.from_iterable(
-            statement_rows.matching(tables, world, quad) for quad in _named(snapshot, world, before[0], after[0])
+            statement_rows.matching(tables, world, quad) for quad in named_quads(snapshot, world, before[0], after[0])
         )
     else:
         asked = chain(statement_rows.matching(tables, world, (None, None, None, None)))
@@ -209,11 +245,11 @@ def changes(
     return list(_lines(texts, iter(removed))), list(_lines(texts, iter(added)))
 
 
-_FEW_COMMITS: Final = 1_000
+FEW_COMMITS: Final = 1_000
 _KINDS: Final = frozenset({ev.Stated, ev.Unstated})
 
 
-def _named(snapshot: VisibleSnapshot, world: int, one: int, other: int) -> list[Quad]:
+def named_quads(snapshot: VisibleSnapshot, world: int, one: int, other: int) -> list[Quad]:
     """The quads of a world that the commits between two are about."""
     whole = snapshot.stored
     lineage, named = whole.tables.node(world).lineage, dict[Quad, None]()

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from worlddb.query.graph_query import query_value
     from worlddb.query.graph_query.planner import BoundQuery
     from worlddb.query.history.lineage import Blame
+    from worlddb.query.sparql.datasets import Asked
     from worlddb.query.sparql.sparql_answer import SparqlAnswer
     from worlddb.query.statements.statement_reads import Statement
 
@@ -1109,10 +1110,11 @@ class View:
     ) -> SparqlAnswer:
         """Answer a query in SPARQL 1.1 as of this view: SELECT, ASK, CONSTRUCT or DESCRIBE, with property paths.
 
-        It is asked of the statements of ``world`` (default: the outermost one that the view sees). The graph
-        ``wdb:memory`` is every world and edge that the view sees, by the vocabulary of docs/sparql.md. SERVICE is
-        closed. ``format`` (``json``, ``xml``, ``csv``, ``tsv``, ``turtle`` …, or a media type) chooses that of the
-        answer's ``body``.
+        It is asked of the dataset of ``world``: its statements and their graphs. Without one, those of all worlds that
+        the view sees are the default graph, and those of each one the graph ``urn:worlddb:world:REF``. The graph
+        ``wdb:memory`` is every world and edge that the view sees, by the vocabulary of docs/sparql.md. A graph of ours
+        with ``?ingested=TIME&valid=TIME`` is as it was at another moment. SERVICE is closed. ``format`` (``json``,
+        ``xml``, ``csv``, ``tsv``, ``turtle`` …, or a media type) chooses that of the answer's ``body``.
 
         A worker process evaluates it and is ended after ``timeout_seconds`` (10) or beyond ``max_memory_bytes``
         (2 GiB); an answer of more than ``max_rows`` (100,000) or ``max_bytes`` (64 MiB) is an error, too.
@@ -1125,12 +1127,28 @@ class View:
         from worlddb.query.sparql import sparql_query, sparql_workers
 
         allowed = sparql_query.checked_limits(timeout_seconds, max_rows, max_bytes, max_memory_bytes)
-        window = self._window
+        return sparql_query.evaluate(self._asked(), sparql_workers.workers(), query, world, allowed, format=format)
+
+    def _asked(self) -> Asked:
+        """The view as queries in SPARQL ask it."""
+        from worlddb.query.sparql.datasets import Asked
+
         with self._snapshot() as snapshot:
-            top = snapshot.tables.node(self._node(snapshot, world)).lineage.hex()
-            erasures = window.reader.generation, snapshot.erasure_due()
-        stamp = f"{window.reader.store_id.hex()} {erasures} {self!r} {self.valid} {self.world} {window.shows}"
-        return sparql_query.evaluate(self, sparql_workers.workers(), query, top, allowed, format=format, stamp=stamp)
+            erasures = self._window.reader.generation, snapshot.erasure_due()
+        return Asked(self, self._window, erasures, lambda *times: self._at(*times)._asked())
+
+    def _at(self, ingested: str | None, valid: str | None) -> View:
+        """The same view of another moment: of an earlier commit, or of another valid time."""
+        known = self.ingested if ingested is None else times.parse_time(ingested, "ingested")
+        if known > self.ingested:
+            raise errors.InputError(
+                f"The view knows of nothing after {times.format_time(self.ingested)}, and {ingested} is asked for",
+                "Ask a view of that time",
+            )
+        true_at = (self.valid if ingested is None else known) if valid is None else times.parse_time(valid, "valid")
+        with self._window.reader.snapshot() as snapshot:
+            seq = self.seq if ingested is None else min(self.seq, snapshot.log.seq_at(known))
+        return View(self._window.at(asof.Moment(seq, true_at)), known, self.world)
 
     def composed(self, ref: Any, *, pool: str = ATTENTION) -> records.Composed | None:
         """The composed embedding of a world: its own text and all that it contains (paper §5).

@@ -1,0 +1,183 @@
+"""What a query is asked of: the statements of worlds at moments, and the memory, as the parts of a dataset.
+
+The statements of a world stay as they are from a commit until the next one that names them, and from a valid time until
+the next at which one of them begins or ends. Such a *stand* is noted once it was read, so that views of other moments
+within it are answered from what a worker holds already.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+from urllib.parse import parse_qsl
+
+from worlddb.log.model import errors
+from worlddb.log.statements import terms
+from worlddb.log.statements.terms import WORLD_URN
+from worlddb.query.reads.window import Window
+from worlddb.query.reads.world_lookup import named_node
+from worlddb.query.snapshot.visible import VisibleSnapshot
+from worlddb.query.sparql.memory_graph import Memory, memory_lines
+from worlddb.query.sparql.sparql_tokens import MEMORY, Sparql
+from worlddb.query.sparql.sparql_workers import Part
+from worlddb.query.statements import statement_reads
+from worlddb.query.statements.statement_reads import Bounds
+
+MOST_GRAPHS: Final = 16
+"""Graphs at moments that one query may name."""
+_MOST_STANDS: Final = 256
+"""Of all worlds and stores together; the one that was asked longest ago goes first."""
+
+
+class Asked(NamedTuple):
+    """A view that is asked: what it reads, its window, and ``at``, the same of what was known and true at other times.
+
+    ``erasures`` changes with every erasure in the store.
+    """
+
+    memory: Memory
+    window: Window
+    erasures: Any
+    at: Callable[[str | None, str | None], Asked]
+
+    @property
+    def stamp(self) -> str:
+        """What tells the view from all others."""
+        window, memory = self.window, self.memory
+        place = f"{window.place.moment} {memory.world} {window.shows} {window.unify}"
+        return f"{window.reader.store_id.hex()} {self.erasures} {memory!r} {place}"
+
+
+class Stand(NamedTuple):
+    """The statements of a world from one commit to another and within a stretch of valid time.
+
+    ``chain`` is the hash of the log at the last of the commits: a copy of the store that went on otherwise has another.
+    """
+
+    name: str
+    first: int
+    last: int
+    chain: bytes
+    bounds: Bounds
+
+
+class Named(NamedTuple):
+    """A part of a dataset with a name that tells what it has from all others, and a way to read it."""
+
+    name: str
+    graph: str | None
+    read: Callable[[], Part]
+
+
+_Place = tuple[bytes, Any, int]
+"""A store, its erasures, and the node of a world."""
+_stands: OrderedDict[tuple[_Place, str], Stand] = OrderedDict()
+_lock = threading.Lock()
+
+
+def parts(asked: Asked, query: Sparql, world: Any) -> list[Named]:
+    """What a query is asked of: the dataset of a world, or of all that the view sees, and the graphs that it names.
+
+    Raises:
+        UnknownReference: a world is named that the view does not see.
+        LimitExceeded: too many graphs are named.
+        InputError: a graph is named at no moment.
+    """
+    found = list(_datasets(asked, world))
+    named = [each for each in query.memories() + query.worlds() if each not in {part.graph for part in found}]
+    if len(named) > MOST_GRAPHS:
+        raise errors.LimitExceeded(f"The query names {len(named)} graphs of the engine", f"Name at most {MOST_GRAPHS}")
+    for iri in named:
+        graph, _, moment = iri.partition("?")
+        there = asked.at(*moment_of(iri)) if moment else asked
+        if graph == MEMORY:
+            found.append(Named(f"{iri} {there.stamp}", iri, _memory(there.memory, iri)))
+            continue
+        with there.window.snapshot() as snapshot:
+            node = named_node(snapshot, there.window.spec, graph.removeprefix(WORLD_URN), unify=there.window.unify)
+            found.append(_statements(there, snapshot, node, iri))
+    return found
+
+
+def _datasets(asked: Asked, world: Any) -> Iterator[Named]:
+    with asked.window.snapshot() as snapshot:
+        if world is not None:
+            node = named_node(snapshot, asked.window.spec, world, unify=asked.window.unify)
+            yield _statements(asked, snapshot, node, None)
+            return
+        for node in statement_reads.worlds(snapshot):
+            yield _statements(asked, snapshot, node, "")
+            yield _statements(asked, snapshot, node, WORLD_URN + snapshot.stored.tables.node(node).lineage.hex())
+
+
+def moment_of(iri: str) -> tuple[str | None, str | None]:
+    """The times of ``…?ingested=TIME&valid=TIME``: what was known, and what was true.
+
+    Raises:
+        InputError: it says anything else.
+    """
+    given = dict(parse_qsl(iri.partition("?")[2], keep_blank_values=True))
+    if not given or set(given) - {"ingested", "valid"}:
+        raise errors.InputError(f"{iri[:200]} names no moment", "Write …?ingested=TIME&valid=TIME, or one of them")
+    return given.get("ingested"), given.get("valid")
+
+
+def _memory(memory: Memory, iri: str) -> Callable[[], Part]:
+    return lambda: Part(memory_lines(memory), iri)
+
+
+def _statements(asked: Asked, snapshot: VisibleSnapshot, node: int, graph: str | None) -> Named:
+    """The statements of a world: with its graphs, or all of them in one graph (empty: the default one)."""
+    window, moment = asked.window, snapshot.place.moment
+    place = window.reader.store_id, asked.erasures, node
+    stand = _stand(snapshot, place)
+    name = f"{window.reader.store_id.hex()} {asked.erasures} {node} {moment}" if stand is None else stand.name
+
+    def lines() -> Iterator[bytes]:
+        with window.snapshot() as inside:
+            bounds = Bounds()
+            for line in statement_reads.quads(inside, node, bounds=bounds, flat=graph is not None):
+                yield with_blank_nodes(line)
+            if stand is None:
+                _note(place, Stand(name, moment.seq, moment.seq, inside.stored.log.chain(moment.seq), bounds))
+
+    return Named(f"{name} {graph}", graph, lambda: Part(lines(), graph or None))
+
+
+def _stand(snapshot: VisibleSnapshot, place: _Place) -> Stand | None:
+    """The stand that a view is within, if one is noted."""
+    moment, log = snapshot.place.moment, snapshot.stored.log
+    with _lock:
+        known = [(key, stand) for key, stand in _stands.items() if key[0] == place]
+    for key, stand in reversed(known):
+        if not stand.first <= moment.seq or not stand.bounds.has(moment.valid) or log.head().seq < stand.last:
+            continue
+        if log.chain(stand.last) != stand.chain:
+            continue
+        if moment.seq > stand.last:
+            if moment.seq - stand.last > statement_reads.FEW_COMMITS:
+                continue
+            if statement_reads.named_quads(snapshot, place[2], stand.last, moment.seq):
+                continue
+            stand = stand._replace(last=moment.seq, chain=log.chain(moment.seq))
+        _note(key[0], stand)
+        return stand
+    return None
+
+
+def _note(place: _Place, stand: Stand) -> None:
+    with _lock:
+        _stands[place, stand.name] = stand
+        _stands.move_to_end((place, stand.name))
+        while len(_stands) > _MOST_STANDS:
+            _stands.popitem(last=False)
+
+
+def with_blank_nodes(line: bytes) -> bytes:
+    """A line of N-Quads with blank nodes in place of our Skolem IRIs."""
+    return terms.with_blank_nodes(line.decode()).encode() if _SKOLEM in line else line
+
+
+_SKOLEM: Final = terms.SKOLEM.encode()

@@ -1,0 +1,126 @@
+"""SPARQL over statements: datasets of worlds, moments, confinement, and what is held from one query to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from worlddb import Iri
+from worlddb.query.sparql import datasets, sparql_workers
+
+A, B, C, P, G = (Iri(f"urn:x:{name}") for name in "abcpg")
+ALL = "SELECT ?s ?o { ?s ?p ?o } ORDER BY ?s ?o"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[worlddb.Database]:
+    with worlddb.open(tmp_path / "store") as db:
+        yield db
+
+
+def pairs(view: worlddb.View, world: object = None, query: str = ALL) -> list[str]:
+    return [" ".join(term.value[-1] for term in row.values()) for row in view.sparql(query, world=world)]
+
+
+def test_a_world_is_a_dataset_with_its_graphs(db: worlddb.Database) -> None:
+    town, other = db.create("Place", "Town").ref, db.create("Place", "Pub").ref
+    db.state(town, [(A, P, B), (A, P, C, G)])
+    db.state(other, [(B, P, A)])
+    view = db.view()
+    assert pairs(view, town) == ["a b"]
+    assert pairs(view, town, "SELECT ?s ?o { GRAPH <urn:x:g> { ?s ?p ?o } }") == ["a c"]
+    # Without a world: all that the view sees, and each world as a graph.
+    assert pairs(view) == ["a b", "a c", "b a"]
+    assert pairs(view, None, f"SELECT ?s ?o {{ GRAPH <urn:worlddb:world:{other}> {{ ?s ?p ?o }} }}") == ["b a"]
+    assert pairs(view, town, f"SELECT ?s ?o FROM <urn:worlddb:world:{other}> {{ ?s ?p ?o }}") == ["b a"]
+    inside = db.view(world=town)
+    assert pairs(inside) == ["a b", "a c"]
+    for query in (f"ASK FROM <urn:worlddb:world:{other}> {{ ?s ?p ?o }}", "ASK {}"):
+        with pytest.raises(worlddb.UnknownReference):
+            inside.sparql(query, world=other)
+    with pytest.raises(worlddb.UnknownReference):
+        inside.sparql(f"ASK FROM <urn:worlddb:world:{other}> {{ ?s ?p ?o }}")
+
+
+def test_a_query_is_as_of_both_axes_and_compares_moments(db: worlddb.Database) -> None:
+    town = db.create("Place", "Town").ref
+    first = db.state(town, [(A, P, B)], valid_from="2020-01-01", valid_to="2022-01-01")
+    db.state(town, [(A, P, C)], valid_from="2021-01-01")
+    assert pairs(db.view(valid="2020-06-01"), town) == ["a b"]
+    assert pairs(db.view(valid="2021-06-01"), town) == ["a b", "a c"]
+    assert pairs(db.view(seq=first.seq, valid="2021-06-01"), town) == ["a b"]
+    assert pairs(db.view(), town) == ["a c"]
+    then = f"<urn:worlddb:world:{town}?ingested={worlddb.format_time(first.ingest_time)}&valid=2021-06-01>"
+    came = f"SELECT ?s ?o {{ ?s ?p ?o MINUS {{ GRAPH {then} {{ ?s ?p ?o }} }} }}"
+    assert pairs(db.view(), town, came) == ["a c"]
+    with pytest.raises(worlddb.InputError, match="knows of nothing after"):
+        db.view(seq=first.seq).sparql(f"ASK FROM <urn:worlddb:world:{town}?ingested=2100-01-01> {{}}")
+
+
+def test_blank_nodes_are_blank_and_join(db: worlddb.Database) -> None:
+    town = db.create("Place", "Town").ref
+    db.state(town, [("_:x", P, "_:y"), ("_:y", P, B)])
+    (row,) = db.view().sparql("SELECT ?y { ?x <urn:x:p> ?y . ?y <urn:x:p> ?z FILTER(isBlank(?y)) }", world=town)
+    assert [row["y"]] == [each.subject for each in db.view().statements(town, object=B)]
+
+
+def test_a_dataset_is_read_again_only_if_its_statements_changed(
+    db: worlddb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hydrated, hydrate = [], sparql_workers.Desk.hydrate
+
+    def counted(desk: sparql_workers.Desk, key: str, parts: Any) -> None:
+        hydrated.append(key)
+        hydrate(desk, key, parts)
+
+    monkeypatch.setattr(sparql_workers.Desk, "hydrate", counted)
+    town, other = db.create("Place", "Town").ref, db.create("Place", "Pub").ref
+    db.state(town, [(A, P, B)], valid_from="2020-01-01")
+    assert pairs(db.view(), town) == ["a b"]
+    db.state(other, [(A, P, C)])
+    assert pairs(db.view(), town) == pairs(db.view(valid="2021-01-01"), town) == ["a b"]
+    assert len(hydrated) == 1
+    assert pairs(db.view(valid="2019-01-01"), town) == []
+    db.unstate(town, [(A, P, B)], at="2022-01-01")
+    assert pairs(db.view(), town) == []
+    assert pairs(db.view(valid="2021-01-01"), town) == ["a b"]
+
+
+def test_an_erased_statement_leaves_what_is_held(db: worlddb.Database) -> None:
+    town = db.create("Place", "Town").ref
+    db.state(town, [(A, P, B)])
+    assert pairs(db.view()) == ["a b"]
+    db.erase(town, reason="asked for", members=False)
+    assert pairs(db.view()) == []
+
+
+def test_only_so_many_stands_are_noted(db: worlddb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets, "_MOST_STANDS", 2)
+    town = db.create("Place", "Town").ref
+    for year in range(2000, 2005):
+        db.state(town, [(A, P, B)], valid_from=f"{year}-01-01", valid_to=f"{year}-02-01")
+        assert pairs(db.view(valid=f"{year}-01-15"), town) == ["a b"]
+    assert len(datasets._stands) <= 2
+
+
+def test_the_memory_is_compared_with_itself_at_moments(db: worlddb.Database) -> None:
+    names = "SELECT ?name FROM <https://worlddb.dev/ns#memory?MOMENT> { ?a wdb:name ?name }"
+
+    def found(view: worlddb.View, moment: str) -> list[str]:
+        return sorted(row["name"].value for row in view.sparql(names.replace("MOMENT", moment)))
+
+    top = db.create("Topic", "New York", valid_from="2020-01-01").ref
+    db.create("Restaurant", "Mario", world=top, valid_from="2020-01-01")
+    db.create("Secret", "Elsewhere", valid_from="2020-01-01")
+    before = worlddb.format_time(db.view().ingested)
+    db.create("Restaurant", "Nino", world=top, valid_from="2021-01-01")
+    assert found(db.view(), f"ingested={before}&valid=2021-06-01") == ["Elsewhere", "Mario", "New York"]
+    assert found(db.view(), "valid=2020-06-01") == ["Elsewhere", "Mario", "New York"]
+    assert found(db.view(), "valid=2021-06-01") == ["Elsewhere", "Mario", "New York", "Nino"]
+    assert found(db.view(world=top), "valid=2020-06-01") == ["Mario", "New York"]
+    with pytest.raises(worlddb.InputError, match="names no moment"):
+        found(db.view(), "when=now")
