@@ -72,9 +72,9 @@ else:
         "query.recall.filters": "Conditions",
         "query.recall.retrieve": "HitGroup group_hits",
         "query.records.records": (
-            "Basis Bookmark Changes Competing Composed Edge EdgeType Erasure Group Guarded Held Hit Identity KnownFact "
-            "Learned Mark Preference Proposal Reach Reached Recall Restatement Shift Stale State Trusted Tuning Valid "
-            "Version Vocabulary World"
+            "Absence Basis Bookmark Changes Competing Composed Edge EdgeType Erasure Group Guarded Held Hit "
+            "Identity KnownFact Learned Mark Preference Proposal Reach Reached Recall Restatement Shift Stale "
+            "State Trusted Tuning Valid Version Vocabulary World"
         ),
         "query.snapshot.erasure_notes": "ErasedText ErasedWorld ErasureCheck ErasureReceipt",
         "query.statements.statement_reads": "Statement",

@@ -110,6 +110,7 @@ from worlddb.query.recall.near_claims import ON_NEAR, Near
 from worlddb.query.recall.reranking import Reranker, rerank
 from worlddb.query.recall.retrieve import HitGroup, group_hits
 from worlddb.query.records.records import (
+    Absence,
     Basis,
     Bookmark,
     Changes,
@@ -220,6 +221,7 @@ __all__ = [
     "POOLS",
     "SUMMARY_PROMPT",
     "TRUST_LEVELS",
+    "Absence",
     "AccessKey",
     "Account",
     "AccountPlan",

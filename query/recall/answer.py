@@ -183,6 +183,49 @@ def group_of(
     )
 
 
+MOST_ASKED: Final = 1_000
+"""So many hits are wanted where it is told why something is none."""
+
+
+def why_not(ref: str, k: int, found: records.Recall, wider: records.Recall, unfit: Sequence[str]) -> records.Absence:
+    """Why a world that the view shows is not among the ``k`` hits ``found``, by those of a ``wider`` recall.
+
+    ``unfit`` names what the recall is limited to, if that leaves it out.
+    """
+    least = min((hit.score for hit in found.hits), default=0.0)
+    rank, hit = next(((rank, hit) for rank, hit in enumerate(wider.hits, 1) if hit.ref == ref), (0, None))
+    shown = next((rank for rank, each in enumerate(found.hits, 1) if each.ref == ref), 0)
+
+    def told(step: str, reason: str) -> records.Absence:
+        if hit is None:
+            return records.Absence(
+                ref=ref, step=step, rank=0, score=0.0, least=least, lanes={}, scores={}, reason=reason
+            )
+        at = shown or rank
+        return records.Absence(
+            ref=ref, step=step, rank=at, score=hit.score, least=least, lanes=hit.lanes, scores=hit.scores, reason=reason
+        )
+
+    if shown:
+        return told("", f"it is hit {shown}")
+    if unfit:
+        return told("filters", f"what the search is limited to leaves it out: {', '.join(unfit)}")
+    if hit is None:
+        return told("lanes", f"no lane has it among the first that it proposes for {MOST_ASKED:,} hits")
+    depth, last = ranking.depth_for(k), found.hits[-1] if found.hits else None
+    ranks = ", ".join(f"{lane} rank {place}" for lane, place in hit.lanes.items())
+    if not any(place <= depth for place in hit.lanes.values()):
+        return told("lanes", f"no lane has it among its first {depth}" + (f" ({ranks})" if ranks else ""))
+    lacking = {} if last is None else {lane: part - hit.scores.get(lane, 0.0) for lane, part in last.scores.items()}
+    worst = sorted((-lack, lane) for lane, lack in lacking.items() if lack > 0)[:_LACKS_SHOWN]
+    lacks = ", ".join(f"{lane} by {-lack:.3f}" for lack, lane in worst)
+    reason = f"it comes at place {rank}, with {hit.score:.3f} where the last hit has {least:.3f}"
+    return told("score", reason + (f", and less of {lacks}" if lacks else "") + (f" ({ranks})" if ranks else ""))
+
+
+_LACKS_SHOWN: Final = 2
+
+
 def _reason(words: Sequence[str], found: ranking.Ranked) -> str:
     """In words why a hit was found: the words that it shares, and what else spoke for it."""
     shared = f"text: {', '.join(words)}" if words else "text"

@@ -668,6 +668,25 @@ class Competing(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class Absence(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a world is not among the hits of a recall.
+
+    ``step`` is where it was lost: ``view`` (the view does not show it), ``filters`` (it lies elsewhere than was
+    searched, or does not fit), ``lanes`` (no lane had it among its first), ``score`` (others have more); ``""`` if it
+    is a hit. ``rank``, ``score``, ``lanes`` and ``scores`` are those that it has where more hits are wanted; ``rank``
+    is 0 if it is none even there. ``least`` is the score of the last hit. ``reason`` says all that in words.
+    """
+
+    ref: str
+    step: str
+    rank: int
+    score: float
+    least: float
+    lanes: dict[str, int]
+    scores: dict[str, float]
+    reason: str
+
+
 class Recall(msgspec.Struct, frozen=True, kw_only=True):
     """The hits of a recall, best first, and what the answer rests on.
 

@@ -968,6 +968,40 @@ class View:
         window = self._showing(include_expired, include_deprecated)
         return _recalled(include_superseded, limited, window, request, with_receipt=receipt)
 
+    def why_not(self, ref: Any, text: str, *, k: int = 10, **options: Any) -> records.Absence:
+        """Why a world is not among the hits that :meth:`recall` gives for a text, by step and lane.
+
+        ``options`` are those of the recall, but for ``group`` and ``receipt``. It asks up to three times.
+
+        Raises:
+            UnknownReference: the view knows of no such world.
+            InputError: as of :meth:`recall`, or groups or a receipt are asked for.
+        """
+        from worlddb.query.recall import answer
+
+        for name in ("group", "receipt"):
+            if options.get(name):
+                raise errors.InputError(f"why_not is of single hits, and {name} was given", f"Leave {name} out")
+        lineage = self.reference_of(ref)
+        found = self.recall(text, k=k, **options)
+        shown = any(hit.ref == lineage for hit in found.hits)
+        ways = ("include_superseded", "include_expired", "include_deprecated", "during", "overlaps")
+        if not shown and not any(options.get(way) for way in ways) and self.get(lineage) is None:
+            reason = "the view does not show it: it ended, began later, is hidden, or has no text any more"
+            least = min((hit.score for hit in found.hits), default=0.0)
+            return records.Absence(
+                ref=lineage, step="view", rank=0, score=0.0, least=least, lanes={}, scores={}, reason=reason
+            )
+        most = max(k, answer.MOST_ASKED)
+        wider = self.recall(text, k=most, **options)
+        unfit = [name for name in options if name in _LIMITING and options[name]]
+        if unfit and all(hit.ref != lineage for hit in wider.hits):
+            free = self.recall(text, k=most, **{name: options[name] for name in options.keys() - unfit})
+            unfit = unfit if any(hit.ref == lineage for hit in free.hits) else []
+        else:
+            unfit = []
+        return answer.why_not(lineage, k, found, wider, unfit)
+
     def receipts_of(self, ref: Any) -> list[receipted_recall.KeptReceipt]:
         """The receipts of recalls that the log keeps and that name a world, oldest first.
 
@@ -1205,6 +1239,15 @@ class View:
     def _named(self, snapshot: visible.VisibleSnapshot, ref: Any) -> int:
         """The node of a world that is named by a reference or by its name."""
         return named_node(snapshot, self.spec, ref, unify=self.unify)
+
+
+_LIMITING: Final = frozenset(
+    (
+        *("world", "about", "speaker", "type", "author", "source", "since", "until", "label", "properties"),
+        *("min_trust", "min_confidence", "prefer_summaries"),
+    )
+)
+"""What a recall may be limited to."""
 
 
 def _pinned(ref: Any) -> Kref | None:

@@ -25,7 +25,7 @@ from worlddb.reconciler.transaction.receipts import REST_FIELDS
 
 _PUBLIC = """
     AccessKey Account AccountPlan Accounts Grant Limits NewKey PlanLimit
-    AnswerWithout KeptReceipt PlannedEnd Resting RestingPath Withdrawal Withdrawn
+    Absence AnswerWithout KeptReceipt PlannedEnd Resting RestingPath Withdrawal Withdrawn
     RecallCheck RecallProof RecallReceipt check_recall read_recall_receipt recall_receipt_text
     Artifact InvalidKref Kref parse_kref Competing Conditions Mark Near ON_NEAR Restatement
     Atom BeliefSettings Entrenched Plan PlannedChange

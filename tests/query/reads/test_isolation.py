@@ -191,7 +191,8 @@ LOOKED_THROUGH = {
         "tunings",
         *("deprecated", "expired", "marks", "pinned", "retention", "revealing", "tag_history", "tagged"),
         *("guards", "guards_at", "forks", "forked_from"),
-        *("impact", "provenance", "shortest_path", "states", "traverse", "profiles"),
+        *("impact", "provenance", "shortest_path", "states", "traverse", "profiles", "why_not"),
+        *("count_statements", "sparql", "statements"),
         *("artifacts", "kref_of", "preferences", "resolve_kref"),
         *("receipts_of", "withdrawal"),
         *("belief_base", "belief_settings", "contraction", "entrenchment", "retrieval_surface"),
@@ -200,7 +201,8 @@ LOOKED_THROUGH = {
 """Every read of a view. One that is new has to be asked in ``tests/support/isolation`` before its name is put here.
 
 ``edge_types`` is asked in ``test_registration_confined.py``, ``tunings`` in ``test_tuning.py``, ``trusts`` in
-``test_recall_trust.py``, marks, guards, beliefs, relations and items below."""
+``test_recall_trust.py``, statements and SPARQL in ``test_statements.py`` and ``test_sparql.py``; marks, guards,
+beliefs, relations and items below."""
 
 
 def test_every_read_of_a_view_is_looked_through() -> None:

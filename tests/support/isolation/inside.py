@@ -295,6 +295,10 @@ class Inside:
             assert {hit.ref for hit in every} <= everything and every.lanes == ("text", "entity")
             assert self.view.recall(query, exact=True) == every
             assert {hit.ref for hit in self.view.recall(query, neighbours=5)} <= everything
+        hits = [hit.ref for hit in every]
+        for number in sorted(self.inside)[::8]:
+            absence = self.view.why_not(refs[number], query)
+            assert absence.rank == hits.index(refs[number]) + 1 if refs[number] in hits else absence.step
         self.groups(QUERIES[0])
         self.spans(QUERIES[0])
         for number in self.inside - {self.top}:
@@ -360,6 +364,7 @@ def asked(view: View) -> Iterator[Callable[[str], Any]]:
     yield lambda ref: view.find(world=ref)
     yield lambda ref: view.log(ref=ref)
     yield lambda ref: view.recall(CONTENTS[1], world=ref)
+    yield lambda ref: view.why_not(ref, CONTENTS[1])
     yield lambda ref: view.recall(CONTENTS[1], world=ref, group=2)
     yield lambda ref: view.recall(CONTENTS[1], world=ref, neighbours=2)
     yield lambda ref: view.query(seeds=ref).run()

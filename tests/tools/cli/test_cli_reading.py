@@ -73,6 +73,14 @@ def test_a_recall_for_people_shows_conflicts_and_on_request_the_reasons(run, sma
     assert run("recall", "zebra", "--quiet").out == "Nothing in this view answers that.\n"
 
 
+def test_a_recall_tells_why_something_is_no_hit(run, small):
+    told = run("recall", "Lisbon", "--valid", "2024-06-01", "--limit", "1", "--why-not", small.porto).out
+    assert f"{small.porto[:12]} (view): the view does not show it" in told
+    document = run.json("recall", "Lisbon", "--valid", "2024-06-01", "--why-not", small.lisbon)
+    assert (document["why_not"]["step"], document["why_not"]["rank"]) == ("", 1)
+    assert "group" in run("recall", "Lisbon", "--why-not", small.lisbon, "--group", "1").err
+
+
 def test_show_gives_a_world_with_all_that_belongs_to_it(run, small):
     shown = run.json("show", small.sarah)
     assert shown["ref"] == small.sarah

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Final
 
-from worlddb import FUSIONS, LANES, TRUST_LEVELS, Database, Group, Hit, InputError, Recall, View
+from worlddb import FUSIONS, LANES, TRUST_LEVELS, Absence, Database, Group, Hit, InputError, Recall, View
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, output, stores, wire
 
@@ -68,6 +68,9 @@ def _arguments(parser: base.Parser) -> None:
     parser.add_argument("--until", metavar="TIME", help="only what began to hold before then")
     parser.add_argument("--explain", action="store_true", help="show why each hit was found, and where it came from")
     parser.add_argument(
+        "--why-not", metavar="REF", help="also why this world (reference or name) is not among the hits"
+    )
+    parser.add_argument(
         "--asked",
         metavar="TIME",
         help='when the question is asked, which dates its "last week" (default: --valid)',
@@ -120,8 +123,8 @@ def _views(db: Database, args: base.Namespace) -> list[View]:
     return [stores.view_of(db, base.Namespace(**vars(args) | {"ref": args.world}))]
 
 
-def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, Recall]:
-    """Ask the view that the options name, or the views of a user's several worlds as one."""
+def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, Recall, Absence | None]:
+    """Ask the view that the options name, or those of a user's several worlds as one, and why something is no hit."""
     views = _views(db, args)
     asked: dict[str, Any] = dict(
         world=None if args.world is None else stores.world_of(views[0], args.world),
@@ -146,6 +149,8 @@ def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, 
     )
     if args.receipt is not None and len(views) > 1:
         raise InputError("A receipt is of one view, and the user has several worlds", "Name one of them with --world")
+    if args.why_not is not None and len(views) > 1:
+        raise InputError("--why-not is of one view, and the user has several worlds", "Name one of them with --world")
     found, *others = (each.recall(question, **asked) for each in views)
     if others:
         from worlddb.agent_memory import joined
@@ -153,7 +158,9 @@ def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, 
         found = joined(found, others, args.limit)
     # Of several worlds, what is beside a hit is told as the store sees it: each hit is of one of them.
     view = views[0] if not others else db.view(seq=views[0].seq, valid=views[0].valid)
-    return view, found
+    if args.why_not is None:
+        return view, found, None
+    return view, found, view.why_not(stores.world_of(view, args.why_not), question, **asked)
 
 
 def _recall(args: base.Namespace, out: base.Output) -> int:
@@ -164,7 +171,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
         arguments.refuse_existing(args.receipt, overwrite=False)
     with stores.existing(args) as db:
         question = " ".join(args.text)
-        view, found = _answered(db, args, question)
+        view, found, absence = _answered(db, args, question)
         if found.receipt is not None:
             from worlddb import recall_receipt_text
 
@@ -191,6 +198,9 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
                 _write_basis(page, view, "exactly the view" if found.exact else f"index up to {found.indexed}")
                 if found.times:
                     page.line(("times in the question: " + ", ".join(map(wire.span, found.times)), "dim"))
+            if absence is not None:
+                step = f" ({absence.step})" if absence.step else ""
+                page.line((f"{wire.short(absence.ref)}{step}: ", "title"), absence.reason)
             _write_notes(out, args, found)
 
         document = {
@@ -210,6 +220,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             "confidence": found.confidence,
             "space": found.space,
             "view": wire.view(view),
+            **({} if absence is None else {"why_not": wire.record(absence)}),
             **({} if found.receipt is None else {"reference": found.receipt.reference}),
         }
         out.answer(document, write)
