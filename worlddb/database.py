@@ -448,8 +448,20 @@ class Database(WriteCalls):
     def _present(self) -> View:
         return self.view()
 
-    def _drawn(self) -> bytes:
-        return self._entropy.bytes(ids.NONCE_BYTES)
+    def _present_of(self, idempotency_key: str | None) -> View:
+        if idempotency_key is not None:
+            from worlddb.statements import retries
+
+            if (moment := retries.moment_of(self._reader, idempotency_key)) is not None:
+                return self.view(seq=moment[0], valid=moment[1])
+        return self.view()
+
+    def _drawing(self, idempotency_key: str | None) -> Callable[[], bytes]:
+        if idempotency_key is None:
+            return partial(self._entropy.bytes, ids.NONCE_BYTES)
+        from worlddb.statements import retries
+
+        return retries.drawn_under(self._reader, idempotency_key)
 
     def _looked(self, look: Callable[[Desk], Found]) -> outcome.Receipt:
         """Have the commands decided that a look comes to, and look again if others came between."""
@@ -649,7 +661,8 @@ class Database(WriteCalls):
             look = inputs.Look(seen.seq, seen.valid, tuple(ref for ref in refs if ref is not None))
         elif rests_on != ():
             raise errors.InputError("rests_on was given without a view", "Give seen=view, the one that showed it")
-        return Batch(partial(self._execute, progress=progress), self._ontology, idempotency_key, self.view, seen, look)
+        do, draw = partial(self._execute, progress=progress), partial(self._drawing, idempotency_key)
+        return Batch(do, self._ontology, idempotency_key, self.view, seen, look, to_draw=draw)
 
     def load(
         self,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from worlddb.log.model import clock, errors, ids, limits, times
+from worlddb.log.model import errors, ids, limits, times
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import EDGE_CONTEXT
 from worlddb.reconciler.commands import commands as cmd
@@ -1035,8 +1035,12 @@ class WriteCalls(ABC):
         """What holds now."""
 
     @abstractmethod
-    def _drawn(self) -> bytes:
-        """Sixteen bytes that nobody can guess."""
+    def _present_of(self, idempotency_key: str | None) -> View:
+        """What holds now, or what held when a commit was made under the key."""
+
+    @abstractmethod
+    def _drawing(self, idempotency_key: str | None) -> Callable[[], bytes]:
+        """What draws sixteen bytes that nobody can guess, the same ones again under the same key."""
 
     def state(
         self,
@@ -1057,7 +1061,8 @@ class WriteCalls(ABC):
         Raises:
             InputError: something is no statement; the message names its place, and nothing is written.
         """
-        commands = self._stated(world, statements, valid_from, valid_to, source)
+        drawn = self._drawing(idempotency_key)
+        commands = self._stated(world, statements, valid_from, valid_to, source, drawn)
         return self._execute(commands, idempotency_key)
 
     def unstate(
@@ -1081,10 +1086,10 @@ class WriteCalls(ABC):
         """
         given = (subject, predicate, object)
         if statements is None:
-            statements = self._present().statements(self._ref(world), *given, graph)
+            statements = self._present_of(idempotency_key).statements(self._ref(world), *given, graph)
         elif any(each is not None for each in given) or graph != "any":
             raise errors.InputError("Both statements and a pattern were given", "Give one of them")
-        return self._execute(self._unstated(world, statements, at), idempotency_key)
+        return self._execute(self._unstated(world, statements, at, self._drawing(idempotency_key)), idempotency_key)
 
     def change_statements(
         self,
@@ -1099,8 +1104,9 @@ class WriteCalls(ABC):
         Raises:
             InputError: something is no statement.
         """
-        removed = self._unstated(world, remove, None)
-        return self._execute([*removed, *self._stated(world, add, None, None, None)], idempotency_key)
+        drawn = self._drawing(idempotency_key)
+        removed = self._unstated(world, remove, None, drawn)
+        return self._execute([*removed, *self._stated(world, add, None, None, None, drawn)], idempotency_key)
 
     def _stated(
         self,
@@ -1109,6 +1115,7 @@ class WriteCalls(ABC):
         valid_from: times.TimeLike | None,
         valid_to: times.TimeLike | None,
         source: Mapping[str, Any] | None,
+        drawn: Callable[[], bytes],
     ) -> list[cmd.Command]:
         from worlddb.statements import stating
 
@@ -1118,14 +1125,16 @@ class WriteCalls(ABC):
         def make(terms: tuple[str, ...], quads: tuple[int, ...]) -> cmd.Command:
             return cmd.State(ref=ref, aliases=terms, quads=quads, valid_from=begins, valid_to=ends, source=said)
 
-        return stating.commands(make, statements, self._drawn)
+        return stating.commands(make, statements, drawn)
 
-    def _unstated(self, world: Any, statements: Iterable[Any], at: times.TimeLike | None) -> list[cmd.Command]:
+    def _unstated(
+        self, world: Any, statements: Iterable[Any], at: times.TimeLike | None, drawn: Callable[[], bytes]
+    ) -> list[cmd.Command]:
         from worlddb.statements import stating
 
         ref, ends = self._ref(world), _time(at, "at")
         return stating.commands(
-            lambda terms, quads: cmd.Unstate(ref=ref, aliases=terms, quads=quads, at=ends), statements, self._drawn
+            lambda terms, quads: cmd.Unstate(ref=ref, aliases=terms, quads=quads, at=ends), statements, drawn
         )
 
     def trust(
@@ -1217,8 +1226,15 @@ class Batch(WriteCalls):
         view: Callable[[], View],
         seen: View | None = None,
         look: inputs.Look | None = None,
+        *,
+        to_draw: Callable[[], Callable[[], bytes]],
     ) -> None:
-        """``view`` opens one, ``seen`` is what the caller had looked at, and ``look`` what rests on that."""
+        """``view`` opens one, ``seen`` is what the caller had looked at, and ``look`` what rests on that.
+
+        ``to_draw`` begins to draw the ids of blank nodes.
+        """
+        self._to_draw = to_draw
+        self._drawn: Callable[[], bytes] | None = None
         self._receipt: outcome.Receipt | None = None
         self._view = view
         self._seen = seen
@@ -1308,8 +1324,13 @@ class Batch(WriteCalls):
     def _present(self) -> View:
         return self._view()
 
-    def _drawn(self) -> bytes:
-        return clock.SystemEntropy().bytes(ids.NONCE_BYTES)
+    def _present_of(self, idempotency_key: str | None) -> View:
+        return self._view()
+
+    def _drawing(self, idempotency_key: str | None) -> Callable[[], bytes]:
+        if self._drawn is None:
+            self._drawn = self._to_draw()
+        return self._drawn
 
 
 def _deadline(expires_at: times.TimeLike | None, ttl: timedelta | float | None, why: str, ref: cmd.Ref) -> cmd.Expire:

@@ -3,8 +3,8 @@
 The bundle also takes the edge types and thresholds that hold for its worlds.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Literal, NamedTuple, TypeVar
 
 from worlddb.log.model import bundle as fr
 from worlddb.log.model import codec, errors, ids, times
@@ -126,8 +126,24 @@ T = TypeVar("T")
 Progress = Callable[[int, int], None]
 
 
+def _refuse_statements(snapshot: Snapshot, nodes: Sequence[int], seq: int) -> None:
+    for node in nodes:
+        if next(statement_rows.leaves(snapshot.tables, node, seq), None) is not None:
+            raise errors.InputError(
+                f"World {ids.short(snapshot.tables.node(node).lineage)} has statements as of commit {seq}, which a"
+                " bundle does not carry",
+                "Export a world without, or one as of a commit before them, or back the store up",
+            )
+
+
 def bundle_frames(
-    reader: SnapshotSource, ref: bytes | str, seq: int, store_id: bytes, progress: Progress | None = None
+    reader: SnapshotSource,
+    ref: bytes | str,
+    seq: int,
+    store_id: bytes,
+    progress: Progress | None = None,
+    *,
+    statements: Literal["refused", "left_out"] = "refused",
 ) -> Iterator[fr.AnyFrame]:
     """The frames of a world as of commit ``seq``, all but the last.
 
@@ -137,12 +153,13 @@ def bundle_frames(
 
     Raises:
         UnknownReference, AmbiguousReference: as :func:`find_node`.
+        InputError: a world inside has statements, which no frame holds, and they are ``refused``.
     """
     with reader.snapshot() as snapshot:
         node = table_reads.find_node(snapshot.tables, ref, seq)
         inside = interior_of(snapshot, node, seq)
-        if any(statement_rows.has_any(snapshot.tables, each) for each in inside.nodes):
-            raise errors.InputError("A world with statements is not exported yet", "Export its statements as N-Quads")
+        if statements == "refused":
+            _refuse_statements(snapshot, inside.nodes, seq)
         header = snapshot.log.header(seq)
         heading = fr.Heading(
             fr.BUNDLE_FORMAT,

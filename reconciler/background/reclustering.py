@@ -19,6 +19,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.vector_rows import whole_text
 from worlddb.projections.tables.apply.log_marks import reclustered_through
 from worlddb.projections.tables.consolidation.interior_witness import SUMMARY_TYPE
+from worlddb.projections.tables.forks.fork_rows import first_of
 from worlddb.projections.tables.names import blocks, canonical
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import rows, schema
@@ -308,12 +309,14 @@ def _looks(
         found = held.considered
         # Who are one by way of a world elsewhere are not one to whoever sees this world alone.
         one = equivalence.class_of(ctx, node, partial(_is_inside, ctx, candidate.world)) if found else {}
+        first = first_of(ctx.tables, node, ctx.draft.seq)
         settled = frozenset(
             each.node
             for each in found
             if each.node in one
             or equivalence.is_settled(ctx, node, each.node)
             or vectors_of_texts.is_label(ctx, each.node)
+            or first_of(ctx.tables, each.node, ctx.draft.seq) == first
         )
         yield ComparedWorld(ctx.lineage(node), held, setting, settled)
 

@@ -14,6 +14,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Cause, Details
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage import rows, schema
 from worlddb.reconciler.transaction.draft import Draft
 
@@ -32,6 +33,8 @@ def misfit(events: codec.Events, theirs: rows.Tables, ours: rows.Tables, seq: in
         if state(theirs, name, seq - 1) != state(ours, name, seq - 1):
             return f"{ids.short(name)} is not as it was"
     for event in events.events:
+        if isinstance(event, ev.Stated | ev.Unstated) and _other_terms(theirs, ours, event, seq):
+            return f"the terms of {ids.short(event.lineage)} are not as they were"
         if isinstance(event, ev.Linked):
             if event.keyed and ours.place_of_key(event.nonce) is not None:
                 return f"the key of the edge {ids.short(event.edge)} is another edge's"
@@ -117,6 +120,18 @@ def _leads_back(tables: rows.Tables, event: ev.Linked) -> bool:
         above = [each for each in tables.containers(here) if each not in seen]
         seen.update(above)
         pending.extend(above)
+    return False
+
+
+def _other_terms(theirs: rows.Tables, ours: rows.Tables, event: ev.Stated | ev.Unstated, seq: int) -> bool:
+    """True if a number of a term, which commit ``seq`` gives out or uses, stands for another one in ``ours``."""
+    there, here = theirs.node_of(event.lineage), ours.node_of(event.lineage)
+    assert there is not None and here is not None, "what it names is the same"
+    for number in set(event.quads) - {statement_rows.DEFAULT_GRAPH}:
+        was, row = statement_rows.term(theirs, there, number), statement_rows.term(ours, here, number)
+        known = None if was is None or was.seq >= seq else was.identity
+        if known != (None if row is None else row.identity):
+            return True
     return False
 
 

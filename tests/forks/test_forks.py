@@ -159,3 +159,20 @@ def test_forks_and_merges_stand_in_a_bundle_as_plain_worlds(db: Database, trip: 
         other.import_bundle(tmp_path / "fork.bundle", allow_outside=True)
         assert _said(other, fork) == _said(db, fork)
         assert other.view().forked_from(fork) is None
+
+
+def test_nobody_proposes_that_a_fork_is_one_with_its_original(db: Database, trip: str) -> None:
+    first, second = db.fork(trip).ref, db.fork(trip).ref
+    db.fork(first)
+    db.merge(second)
+    assert db.recluster().proposals == ()
+
+
+def test_a_fork_of_a_fork_of_a_past_commit_is_as_it_was(db: Database, trip: str) -> None:
+    seq, was = db.view().seq, _said(db, trip)
+    db.create("Plan", "boat", world=trip)
+    fork = db.fork(trip, seq=seq).ref
+    assert _said(db, fork) == was
+    again = db.fork(fork).ref
+    assert [name for name, _ in _said(db, again)] == [name for name, _ in was]
+    assert db.verify(deep=True).ok

@@ -103,6 +103,13 @@ def with_copies(tables: Tables, nodes: list[int]) -> list[int]:
     return [node for node in found if node not in nodes]
 
 
+def first_of(tables: Tables, node: int, seq: int) -> int:
+    """The world that a world goes on from at the furthest remove, or itself: what came of one world has one first."""
+    while rows := origins_of(tables, node, seq):
+        node = rows[0].origin
+    return node
+
+
 def top_of(tables: Tables, node: int, seq: int) -> ForkRow | None:
     """The row of a fork itself; ``None`` of any other world."""
     return next((row for row in origins_of(tables, node, seq) if row.how == TOP), None)

@@ -237,16 +237,17 @@ def apply_unstated(on: Applying, event: ev.Unstated) -> None:
     """Let the quads hold no longer from a valid time on; what they lose stays for views of earlier commits."""
     tables, world = on.tables, on.number(event.lineage)
     for quad in quads_of(event.quads):
-        left = False
+        left, ended = False, False
         for stating in live(tables, world, quad):
             if stating.valid_to <= event.at:
                 left = True
                 continue
+            ended = True
             _put(tables, world, stating._replace(until=on.seq))
             if stating.valid_from < event.at:
                 left = True
                 _put(tables, world, stating._replace(since=on.seq, valid_to=event.at))
-        if not left:
+        if ended and not left:
             on.pending_hashes.edge_changed(world, leaf_of(tables, world, quad), written=False)
 
 
