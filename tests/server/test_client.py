@@ -50,6 +50,25 @@ def test_the_client_has_the_librarys_names_and_records(remote: Client) -> None:
     assert remote.timeline(made).steps and not remote.conflicts().conflicts and not remote.proposals().proposals
 
 
+def test_statements_and_forks_have_the_librarys_calls(remote: Client) -> None:
+    cafe, serves = worlddb.Iri("https://a.example/luna"), worlddb.Iri("https://a.example/serves")
+    remote.state("cafes", [(cafe, serves, worlddb.Literal("thé", language="fr")), (cafe, serves, '"tea"', None)])
+    assert [each.object for each in remote.statements("cafes", object='"tea"').statements] == ['"tea"']
+    remote.unstate("cafes", [(cafe, serves, '"tea"')])
+    assert [each.object for each in remote.statements("cafes", subject=cafe, graph=None).statements] == ['"thé"@fr']
+    remote.unstate("cafes", subject=cafe)
+    assert not remote.statements("cafes").statements
+    remote.create("Trip", "Lisbon")
+    fork = remote.fork("Lisbon", "Lisbon, cheaper")
+    remote.add(fork, "Plan", "bus")
+    assert [each.detail for each in remote.merge(fork, plan=True).changes] == ["bus"]
+    assert remote.merge(fork).receipt and remote.merge(fork).receipt is None
+    told = remote.sparql("SELECT ?n FROM wdb:memory { ?x wdb:type 'Trip' ; wdb:name ?n }", format="text/csv")
+    assert b"Lisbon" in told
+    with pytest.raises(worlddb.InvalidSparql):
+        remote.sparql("SELECT", world=fork)
+
+
 def test_errors_are_those_that_the_library_raises(server: Server, remote: Client) -> None:
     with pytest.raises(worlddb.UnknownReference):
         remote.get("nobody")

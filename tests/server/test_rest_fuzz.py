@@ -31,6 +31,7 @@ TEXTS = (
     "a" * 3_000,
 )
 VALUES: tuple[Any, ...] = (*TEXTS, None, True, -1, 0, 3, 2**70, 0.5, [], ["a"], [None], {}, {"a": {"$gte": 1}})
+SENT = (b"ASK {}", b"query=ASK+%7B%7D", b"CLEAR ALL", b"<urn:a> <urn:b> <urn:c> .", b"{}", b"\xff", b"SELECT * {")
 SKIPPED = ("/v1/events", "/v1/verify", "/v1/bundles", "/v1/bundles/import")
 
 
@@ -45,7 +46,8 @@ def drawn(rng: random.Random, page: dict[str, Any], refs: list[str]) -> tuple[st
     path = rng.choice([each for each in page["paths"] if each not in SKIPPED])
     method = rng.choice(list(page["paths"][path]))
     operation = page["paths"][path][method]
-    query, how = {}, {}
+    query: dict[str, Any] = {}
+    how: dict[str, Any] = {}
     for parameter in operation["parameters"]:
         value = rng.choice((*refs, *TEXTS[1:]))
         if parameter["in"] == "path":
@@ -53,7 +55,10 @@ def drawn(rng: random.Random, page: dict[str, Any], refs: list[str]) -> tuple[st
         elif parameter["in"] == "query" and (parameter["required"] or rng.random() < 0.3):
             query[parameter["name"]] = value
     if "requestBody" in operation:
-        how["content"] = json.dumps(body_of(rng, page, operation, refs)).encode()
+        kind = rng.choice(list(operation["requestBody"]["content"]))
+        how["headers"] = {"Content-Type": kind}
+        is_json = kind == "application/json"
+        how["content"] = json.dumps(body_of(rng, page, operation, refs)).encode() if is_json else rng.choice(SENT)
         if rng.random() < 0.1:
             how["content"] = how["content"][: rng.randrange(len(how["content"]))]
     return method.upper(), f"{path}?{urlencode(query)}" if query else path, how, operation["responses"]
@@ -82,7 +87,7 @@ def test_whatever_is_asked_is_answered_as_the_page_says(served: Running, seed: i
     for _ in range(REQUESTS // 2):
         method, path, how, documented = drawn(rng, page, [home, *refs, "note 1"])
         answer = caller(method, path, **how)
-        assert answer.status_code < 500, (method, path, how, answer.text)
+        assert answer.status_code in range(500) or answer.status_code == 501, (method, path, how, answer.text)
         if str(answer.status_code) in documented:
             good += 1
         else:
@@ -93,8 +98,8 @@ def test_whatever_is_asked_is_answered_as_the_page_says(served: Running, seed: i
 
 def test_a_parameter_that_says_null_is_a_text(served: Running) -> None:
     ana = served.caller("ana")
-    made = ana.send("POST", "/v1/worlds", name="null")["refs"]
-    assert [each["ref"] for each in ana.get("/v1/worlds", name="null")["worlds"]] == made
+    made = ana.send("POST", "/v1/worlds", name="null", anew=True)["refs"][0]
+    assert made in [each["ref"] for each in ana.get("/v1/worlds", name="null")["worlds"]]
     assert ana("GET", "/v1/worlds?seq=null").status_code == 422
     assert ana("GET", "/v1/worlds?include_superseded=perhaps").status_code == 422
     assert ana("GET", "/v1/worlds?include_superseded=true&limit=3").status_code == 200

@@ -82,14 +82,18 @@ def _operation(route: Route) -> dict[str, Any]:
         "parameters": list(_parameters(route)),
         "responses": _responses(route),
     }
-    if route.body is bytes:
-        told["requestBody"] = {"required": True, "content": {BYTES: {"schema": {"type": "string", "format": "binary"}}}}
-    elif route.body is not None:
-        schema = {"$ref": _REF.format(name=route.body.__name__)}
-        told["requestBody"] = {"required": route.needs_body, "content": {JSON: {"schema": schema}}}
+    if route.body is not None:
+        told["requestBody"] = {"required": route.needs_body, "content": _bodies(route)}
     if not route.right:
         told["security"] = []
     return told
+
+
+def _bodies(route: Route) -> dict[str, Any]:
+    if route.body is bytes and not route.takes:
+        return {BYTES: {"schema": {"type": "string", "format": "binary"}}}
+    told = {} if route.body is bytes else {JSON: {"schema": {"$ref": _REF.format(name=route.body.__name__)}}}
+    return told | {each: {"schema": {"type": "string"}} for each in route.takes}
 
 
 def _parameters(route: Route) -> Iterator[dict[str, Any]]:

@@ -10,8 +10,10 @@ from worlddb import (
     AmbiguousReference,
     IdempotencyConflict,
     InputError,
+    InvalidSparql,
     LimitExceeded,
     PlanLimit,
+    QueryLimit,
     RefusedError,
     UnavailableError,
     UnknownReference,
@@ -38,6 +40,7 @@ _TITLES: Final = {
     422: "Invalid",
     429: "Too many requests",
     500: "Unexpected",
+    501: "Not implemented",
     503: "Unavailable",
 }
 _CODES: Final = {
@@ -55,6 +58,7 @@ _CODES: Final = {
     422: "invalid",
     429: "too_many_requests",
     500: "unexpected",
+    501: "not_implemented",
 }
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 _STATUSES: Final[tuple[tuple[type[WorldDBError], int], ...]] = (
@@ -62,6 +66,8 @@ _STATUSES: Final[tuple[tuple[type[WorldDBError], int], ...]] = (
     (AmbiguousReference, 409),
     (IdempotencyConflict, 409),
     (RefusedError, 409),
+    (InvalidSparql, 400),
+    (QueryLimit, 422),
     (LimitExceeded, 413),
     (InputError, 422),
     (PlanLimit, 403),
@@ -101,7 +107,7 @@ def of_error(error: WorldDBError, session: Session, *, conditional: bool) -> Req
     wait = 1 if status == 503 else 0
     if isinstance(error, PlanLimit) and error.details.get("kind") == "rate":
         status, wait = 429, ceil(error.details["retry_after"])
-    reason = str(error.details.get("reason", "")) or None
+    reason = str(error.details.get("reason" if not isinstance(error, QueryLimit) else "limit", "")) or None
     if conditional and reason in _MEANWHILE:
         return refusal(
             412, "The world changed meanwhile", "Read it again, and send its new ETag", code="precondition_failed"

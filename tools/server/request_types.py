@@ -8,6 +8,8 @@ from msgspec import Meta
 MAX_PAGE: Final = 200
 MAX_HITS: Final = 1_000
 MAX_REFS: Final = 1_000
+MAX_STATEMENTS: Final = 50_000
+MAX_QUERY_SECONDS: Final = 30
 
 Text = Annotated[str, Meta(max_length=200_000)]
 Short = Annotated[str, Meta(max_length=2_000)]
@@ -323,6 +325,83 @@ class Importing(Query, frozen=True, kw_only=True):
     into: Ref | None = None
     why: Short = ""
     allow_outside: bool = False
+
+
+Node = Annotated[
+    str, Meta(min_length=1, max_length=20_000, description='A term in N-Triples: <https://a.example/x>, "tea", _:b0.')
+]
+Graph = Annotated[str, Meta(description="The name of a graph in N-Triples, or any, or default.")]
+Term = Annotated[str, Meta(min_length=1, max_length=1_048_576, description="A term in N-Triples.")]
+
+
+class FindStatements(Page, frozen=True, kw_only=True):
+    """Which statements of a world are listed."""
+
+    subject: Node | None = None
+    predicate: Node | None = None
+    object: Node | None = None
+    graph: Graph = "any"
+
+
+class TakenBack(Query, frozen=True, kw_only=True):
+    """Which statements are taken back, and until when they hold (default: they never did)."""
+
+    subject: Node | None = None
+    predicate: Node | None = None
+    object: Node | None = None
+    graph: Graph = "any"
+    at: When | None = None
+
+
+class Stated(Query, frozen=True, kw_only=True):
+    """When statements in a format of RDF hold (default: from now on), and what their relative IRIs begin at."""
+
+    valid_from: When | None = None
+    valid_to: When | None = None
+    base: Short | None = None
+
+
+class ListedStatements(Body, frozen=True, kw_only=True):
+    """Statements: each is subject, predicate, object and, if it has one, its graph."""
+
+    statements: Annotated[list[list[Term | None]], Meta(max_length=MAX_STATEMENTS)] | None = None
+
+
+class NewStatements(Body, frozen=True, kw_only=True):
+    """Statements to make: each is subject, predicate, object and, if it has one, its graph."""
+
+    statements: Annotated[list[list[Term | None]], Meta(max_length=MAX_STATEMENTS)]
+    valid_from: When | None = None
+    valid_to: When | None = None
+    source: dict[str, Any] = {}
+
+
+class SparqlAsked(AsOf, frozen=True, kw_only=True):
+    """A query in SPARQL and its limits. A form has an update in its place, which has no moment."""
+
+    query: Text | None = None
+    update: Text | None = None
+    timeout_seconds: Annotated[int, Meta(ge=1, le=MAX_QUERY_SECONDS)] | None = None
+    max_rows: Annotated[int, Meta(ge=1, le=100_000)] | None = None
+
+
+class Forking(Body, frozen=True, kw_only=True):
+    """A fork of a world as it is, or as it was known ``at`` a time, or in commit ``seq``."""
+
+    name: Short | None = None
+    at: When | None = None
+    seq: Commit | None = None
+    into: Ref | None = None
+    why: Short = ""
+
+
+class Merging(Body, frozen=True, kw_only=True):
+    """How a fork is merged: by a plan alone, and who is right in a conflict of an id."""
+
+    plan: bool = False
+    decide: dict[str, Literal["ours", "theirs"]] = {}
+    on_conflict: Literal["report", "ours", "theirs"] = "report"
+    why: Short = ""
 
 
 class NewAccount(Body, frozen=True, kw_only=True):

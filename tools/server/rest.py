@@ -248,7 +248,8 @@ class Rest:
         exchange: _Exchange = scope["worlddb.exchange"]
         route, client = exchange.route, exchange.client
         assert route is not None and client is not None, "an admitted request has both"
-        most = MAX_FILE_BYTES if route.body is bytes else MAX_BODY_BYTES if route.body is not None else 0
+        is_file = route.body is bytes and not route.takes
+        most = MAX_FILE_BYTES if is_file else MAX_BODY_BYTES if route.body is not None else 0
         body = await self._body(receive, most)
         await self._answered(exchange, client.desk, self._asked(exchange, body))
 
@@ -273,13 +274,15 @@ class Rest:
         key = headers.get("idempotency-key")
         if key is not None and not 1 <= len(key) <= 200:
             raise refusal(400, "Idempotency-Key has no or more than 200 characters", "Send a shorter one")
+        media_type = headers.get("content-type", "").partition(";")[0].strip().casefold()
         return Asked(
             exchange.path,
             self._query(route, exchange.scope["query_string"]),
-            self._parsed(route, body, headers.get("content-type", "")),
+            self._parsed(route, body, media_type),
             _accepted(route, headers.get("accept", "")),
             headers.get("if-match"),
             key,
+            media_type,
         )
 
     def _query(self, route: Route, query_string: bytes) -> Any:
@@ -306,11 +309,11 @@ class Rest:
             raise refusal(422, f"A parameter is not what it should be: {error}", "See /openapi.json") from None
 
     def _parsed(self, route: Route, body: bytes, media_type: str) -> Any:
-        if route.body is None or route.body is bytes:
+        if route.body is None or media_type in route.takes or (route.body is bytes and not route.takes):
             return body
-        kind = media_type.partition(";")[0].strip().casefold()
-        if kind not in ("", JSON) and not kind.endswith("+json"):
-            raise refusal(415, "The body is of a type that is not read here", f"Send {JSON}")
+        if route.body is bytes or (media_type not in ("", JSON) and not media_type.endswith("+json")):
+            taken = " or ".join((*([] if route.body is bytes else [JSON]), *route.takes))
+            raise refusal(415, "The body is of a type that is not read here", f"Send {taken}")
         if not body and not route.needs_body:
             body = b"{}"
         try:

@@ -28,6 +28,7 @@ class Asked(NamedTuple):
     accepts: str = JSON
     if_match: str | None = None
     idempotency_key: str | None = None
+    media_type: str = ""
 
 
 class Reply(NamedTuple):
@@ -48,7 +49,7 @@ class Route(NamedTuple):
 
     ``right`` is what a key must include, ``""`` for what needs none. ``whole``: only for a key of the whole store.
     ``quick``: it reads a few rows, and is answered without a thread. ``stream``: the answer goes on for as long as it
-    is read. ``body`` is bytes for what is taken as it comes.
+    is read. ``body`` is bytes for what is taken as it comes; ``takes`` are types of bodies that are taken so, too.
     """
 
     method: str
@@ -66,6 +67,7 @@ class Route(NamedTuple):
     statuses: tuple[int, ...] = (200,)
     produces: tuple[str, ...] = (JSON,)
     needs_body: bool = True
+    takes: tuple[str, ...] = ()
 
 
 class _Node:

@@ -16,10 +16,12 @@ from worlddb.tools.mcp.tenants import Offer, Tenants
 from worlddb.tools.server import (
     account_routes,
     event_stream,
+    fork_routes,
     job_routes,
     memory_routes,
     problems,
     request_log,
+    statement_routes,
     store_routes,
     world_routes,
 )
@@ -34,6 +36,8 @@ SWITCH_SECONDS: Final = 0.001
 ROUTES: Final[tuple[Route, ...]] = (
     *world_routes.ROUTES,
     *memory_routes.ROUTES,
+    *statement_routes.ROUTES,
+    *fork_routes.ROUTES,
     *store_routes.ROUTES,
     *account_routes.ROUTES,
     *job_routes.ROUTES,

@@ -13,7 +13,7 @@ from worlddb.tools.server.route import LINES, Asked, Reply, Route
 WORLD = "/v1/worlds/{world}"
 
 
-def _precondition(desk: Desk, asked: Asked, view: View, ref: str) -> tuple[View, str] | None:
+def precondition(desk: Desk, asked: Asked, view: View, ref: str) -> tuple[View, str] | None:
     """Return what a write rests on, if it says so, and that is still so."""
     if asked.if_match is None:
         return None
@@ -24,7 +24,8 @@ def _precondition(desk: Desk, asked: Asked, view: View, ref: str) -> tuple[View,
     return view, ref
 
 
-def _answer(desk: Desk, receipt: Any, status: int = 200, *, location: bool = False) -> Reply:
+def written(desk: Desk, receipt: Any, status: int = 200, *, location: bool = False) -> Reply:
+    """Return a receipt as an answer; with ``location``, where to find what was made."""
     told = desk.receipt(receipt)
     headers = {"Location": f"/v1/worlds/{told['refs'][0]}"} if location and told["refs"] else {}
     return Reply(told, status, headers=headers)
@@ -90,9 +91,9 @@ def _made(desk: Desk, asked: Asked, within: str | None) -> Reply:
             **key,
         )
 
-    rests_on = _precondition(desk, asked, view, home) if home is not None else None
+    rests_on = precondition(desk, asked, view, home) if home is not None else None
     receipt = desk.written(write, key=asked.idempotency_key, rests_on=rests_on)
-    return _answer(desk, receipt, 201 if receipt.events else 200, location=True)
+    return written(desk, receipt, 201 if receipt.events else 200, location=True)
 
 
 def get_world(desk: Desk, asked: Asked) -> Reply:
@@ -130,8 +131,8 @@ def revise_world(desk: Desk, asked: Asked) -> Reply:
             **key,
         )
 
-    rests_on = _precondition(desk, asked, view, ref)
-    return _answer(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+    rests_on = precondition(desk, asked, view, ref)
+    return written(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
 
 
 def retire_world(desk: Desk, asked: Asked) -> Reply:
@@ -144,8 +145,8 @@ def retire_world(desk: Desk, asked: Asked) -> Reply:
         ends = {"valid_from": query.valid_from, "valid_to": query.valid_to, "members": query.members}
         return target.retire(ref, why=query.why, **ends, **key)
 
-    rests_on = _precondition(desk, asked, view, ref)
-    return _answer(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+    rests_on = precondition(desk, asked, view, ref)
+    return written(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
 
 
 def reassert_world(desk: Desk, asked: Asked) -> Reply:
@@ -158,8 +159,8 @@ def reassert_world(desk: Desk, asked: Asked) -> Reply:
         window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
         return target.reassert(ref, content=body.content, why=body.why, **window, **key)
 
-    rests_on = _precondition(desk, asked, view, ref)
-    return _answer(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+    rests_on = precondition(desk, asked, view, ref)
+    return written(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
 
 
 def move_world(desk: Desk, asked: Asked) -> Reply:
@@ -168,13 +169,13 @@ def move_world(desk: Desk, asked: Asked) -> Reply:
     view = desk.session.view()
     ref, to = desk.ref(view, asked.path["world"]), desk.ref(view, body.to)
     out_of = None if body.out_of is None else desk.ref(view, body.out_of)
-    rests_on = _precondition(desk, asked, view, ref)
+    rests_on = precondition(desk, asked, view, ref)
 
     def write(target: Any, **key: Any) -> Any:
         window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
         return target.move(ref, to, out_of=out_of, why=body.why, **window, **key)
 
-    return _answer(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+    return written(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
 
 
 def add_aliases(desk: Desk, asked: Asked) -> Reply:
@@ -184,7 +185,7 @@ def add_aliases(desk: Desk, asked: Asked) -> Reply:
     def write(target: Any, **key: Any) -> Any:
         return target.alias(ref, *asked.body.aliases, why=asked.body.why, **key)
 
-    return _answer(desk, desk.written(write, key=asked.idempotency_key))
+    return written(desk, desk.written(write, key=asked.idempotency_key))
 
 
 def list_members(desk: Desk, asked: Asked) -> Reply:
@@ -204,7 +205,7 @@ def add_member(desk: Desk, asked: Asked) -> Reply:
     def write(target: Any, **key: Any) -> Any:
         return target.move(ref, home, why=body.why, **window, **key)
 
-    return _answer(desk, desk.written(write, key=asked.idempotency_key))
+    return written(desk, desk.written(write, key=asked.idempotency_key))
 
 
 def list_edges(desk: Desk, asked: Asked) -> Reply:
@@ -232,7 +233,7 @@ def link(desk: Desk, asked: Asked) -> Reply:
         return to.link(source, body.type, target, **how, **window, **key_within, **key)
 
     receipt = desk.written(write, key=asked.idempotency_key)
-    return _answer(desk, receipt, 201 if receipt.events else 200)
+    return written(desk, receipt, 201 if receipt.events else 200)
 
 
 def get_edge(desk: Desk, asked: Asked) -> Reply:
@@ -247,7 +248,7 @@ def unlink(desk: Desk, asked: Asked) -> Reply:
     def write(target: Any, **key: Any) -> Any:
         return target.unlink(ref, why=asked.query.why, **key)
 
-    return _answer(desk, desk.written(write, key=asked.idempotency_key))
+    return written(desk, desk.written(write, key=asked.idempotency_key))
 
 
 def history(desk: Desk, asked: Asked) -> Reply:

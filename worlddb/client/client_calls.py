@@ -1,7 +1,7 @@
 """Every call as the request that it is, and the errors that answers are."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -107,7 +107,9 @@ def _kept(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _plain(name, value) for name, value in values.items() if value is not None}
 
 
-_TIMES: Final = frozenset(("ingested", "valid", "valid_from", "valid_to", "asked", "since", "until", "expires_at"))
+_TIMES: Final = frozenset(
+    ("ingested", "valid", "valid_from", "valid_to", "asked", "since", "until", "expires_at", "at")
+)
 _SPANS: Final = frozenset(("during", "overlaps"))
 
 
@@ -133,6 +135,24 @@ def _place(name: str, ref: Any) -> str:
     return f"/v1/{name}/" + quote(str(getattr(ref, "ref", ref)), safe="")
 
 
+def _conditions(given: dict[str, Any]) -> dict[str, str]:
+    """Take what are headers out of the arguments of a write, and return them."""
+    named = {"Idempotency-Key": given.pop("idempotency_key", None), "If-Match": given.pop("if_match", None)}
+    return {name: f'"{value}"' if name == "If-Match" else value for name, value in named.items() if value}
+
+
+def _listed(statements: Iterable[Any]) -> dict[str, Any]:
+    """Return statements as the body that has them, with their terms in N-Triples."""
+    return {"statements": [[None if term is None else str(term) for term in each] for each in statements]}
+
+
+def _terms(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a pattern, with its terms in N-Triples; ``graph=None`` is the default graph."""
+    told = {name: "default" if name == "graph" and value is None else value for name, value in asked.items()}
+    named = ("subject", "predicate", "object", "graph")
+    return {name: str(value) if name in named and value is not None else value for name, value in told.items()}
+
+
 class Calls(ABC):
     """What can be asked of a server. A world is a reference, a name, or a record or receipt with a ``ref``.
 
@@ -150,8 +170,7 @@ class Calls(ABC):
 
     def _write(self, method: str, path: str, answer: Any, asked: Mapping[str, Any], *, as_params: bool = False) -> Any:
         given = dict(asked)
-        named = {"Idempotency-Key": given.pop("idempotency_key", None), "If-Match": given.pop("if_match", None)}
-        headers = {name: f'"{value}"' if name == "If-Match" else value for name, value in named.items() if value}
+        headers = _conditions(given)
         if as_params:
             return self._send(Request(method, path, answer, _params(given), headers=headers))
         return self._send(Request(method, path, answer, body=_kept(given), headers=headers))
@@ -242,6 +261,41 @@ class Calls(ABC):
     def context(self, world: Any, text: str, **asked: Any) -> Any:
         """What is known in a world for a question, as a text for a prompt."""
         return self._read(f"{_world(world)}/context", wire.Context, {"text": text, **asked})
+
+    # -- statements, and forks
+
+    def statements(self, world: Any, **asked: Any) -> Any:
+        """A page of the statements of a world: by ``subject``, ``predicate``, ``object``, ``graph``."""
+        return self._read(f"{_world(world)}/statements", wire.Statements, _terms(asked))
+
+    def state(self, world: Any, statements: Iterable[Any], **said: Any) -> Any:
+        """State something in a world, which is made if there is none of that name; returns a receipt.
+
+        A statement is (subject, predicate, object) or (subject, predicate, object, graph), of terms or their texts.
+        """
+        return self._write("POST", f"{_world(world)}/statements", wire.Receipt, _listed(statements) | said)
+
+    def unstate(self, world: Any, statements: Iterable[Any] | None = None, **said: Any) -> Any:
+        """Take statements of a world back: the given ones, or those that match a pattern; returns a receipt."""
+        body = None if statements is None else _listed(statements)
+        given = _terms(said)
+        headers = _conditions(given)
+        path = f"{_world(world)}/statements"
+        return self._send(Request("DELETE", path, wire.Receipt, _params(given), body, headers))
+
+    def sparql(self, query: str, *, world: Any = None, format: str = "", **asked: Any) -> Any:
+        """The bytes of what a query in SPARQL answers, in a ``format`` that is a media type."""
+        path = "/v1/sparql" if world is None else f"{_world(world)}/sparql"
+        headers = {"Content-Type": "application/sparql-query"} | ({"Accept": format} if format else {})
+        return self._send(Request("POST", path, bytes, _params(asked), query.encode(), headers))
+
+    def fork(self, world: Any, name: str | None = None, **said: Any) -> Any:
+        """Let a world go on a second time; returns a receipt, whose ``ref`` is the fork."""
+        return self._write("POST", f"{_world(world)}/fork", wire.Receipt, {"name": name, **said})
+
+    def merge(self, fork: Any, **said: Any) -> Any:
+        """Bring what a fork has come to into the world that it was forked from, or say what that would be."""
+        return self._write("POST", f"{_world(fork)}/merge", wire.Merged, said)
 
     # -- decisions, and the store as a whole
 

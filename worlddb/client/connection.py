@@ -40,7 +40,7 @@ def _sent(request: Request) -> dict[str, Any]:
     told: dict[str, Any] = {"params": dict(request.params), "headers": dict(request.headers)}
     if isinstance(request.body, bytes):
         told["content"] = request.body
-        told["headers"]["Content-Type"] = "application/octet-stream"
+        told["headers"].setdefault("Content-Type", "application/octet-stream")
     elif request.body is not None:
         told["content"] = msgspec.json.encode(request.body)
         told["headers"]["Content-Type"] = "application/json"

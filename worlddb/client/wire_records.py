@@ -498,6 +498,63 @@ class Allowed(_Record, frozen=True, kw_only=True):
     limits: PlanLimits | None
 
 
+class Statement(_Record, frozen=True, kw_only=True):
+    """A statement of a world, with its terms in N-Triples; ``graph`` is null for the default graph."""
+
+    subject: str
+    predicate: str
+    object: str
+    graph: str | None
+    world: str
+    valid: Period
+    ingested_at: Time
+    seq: int | None
+    author: str
+    source: dict[str, Any]
+    id: str
+
+
+class Statements(_Record, frozen=True, kw_only=True):
+    """A page of statements."""
+
+    statements: tuple[Statement, ...]
+    moment: Moment
+    next_cursor: str | None
+
+
+class MergeConflict(_Record, frozen=True, kw_only=True):
+    """What both sides of a fork changed, and not alike; ``id`` stands for it in ``decide``."""
+
+    id: str
+    world: str
+    what: str
+    where: str
+    base: str
+    ours: str
+    theirs: str
+    choices: tuple[str, ...]
+
+
+class MergeChange(_Record, frozen=True, kw_only=True):
+    """What a merge does to a world."""
+
+    world: str
+    what: str
+    detail: str
+
+
+class Merged(_Record, frozen=True, kw_only=True):
+    """What a merge comes to; without a receipt nothing was written. ``undecided`` are the conflicts that are open."""
+
+    fork: str
+    into: str
+    changes: tuple[MergeChange, ...]
+    conflicts: tuple[MergeConflict, ...]
+    undecided: tuple[MergeConflict, ...]
+    erased: tuple[str, ...]
+    receipt: Receipt | None
+
+
 class Problem(_Record, frozen=True, kw_only=True):
     """An error, by RFC 9457. ``code`` is stable; ``remedy`` says what to do next, ``reason`` why it was refused."""
 

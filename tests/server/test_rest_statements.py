@@ -1,0 +1,192 @@
+"""Statements, SPARQL, forks and merges over REST, and through the client's calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.support.rest import Caller, Running, checked, running
+from worlddb.client import wire_records as wire
+
+A, SERVES = "<https://a.example/luna>", "<https://a.example/serves>"
+TURTLE = b'@prefix : <https://a.example/> . :luna :serves "tea", "cake" . [] :near :luna .'
+NAMES = "SELECT ?name FROM wdb:memory { ?x wdb:name ?name } ORDER BY ?name"
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Running]:
+    with running(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def ana(served: Running) -> Caller:
+    return served.caller("ana")
+
+
+def _objects(caller: Caller, world: str, **params: Any) -> list[str]:
+    page = caller.get(f"/v1/worlds/{world}/statements", **params)
+    return [each.object for each in checked(page, wire.Statements).statements]
+
+
+def test_statements_are_stated_listed_by_pattern_and_page_and_taken_back(ana: Caller) -> None:
+    made = ana.send("POST", "/v1/worlds/cafes/statements", statements=[[A, SERVES, f'"{n}"'] for n in range(5)])
+    assert checked(made, wire.Receipt).events
+    again = ana("POST", "/v1/worlds/cafes/statements", json={"statements": [[A, SERVES, '"1"']]})
+    assert again.status_code == 200 and again.json()["outcome"] == "unchanged"
+    first = ana.get("/v1/worlds/cafes/statements", limit=3, subject=A)
+    rest = ana.get("/v1/worlds/cafes/statements", limit=3, subject=A, cursor=first["next_cursor"])
+    assert [len(first["statements"]), len(rest["statements"]), rest["next_cursor"]] == [3, 2, None]
+    assert _objects(ana, "cafes", object='"2"') == ['"2"'] and _objects(ana, "cafes", predicate=A) == []
+    ana.send("DELETE", "/v1/worlds/cafes/statements", statements=[[A, SERVES, '"2"']])
+    assert len(_objects(ana, "cafes")) == 4
+    assert ana("DELETE", f"/v1/worlds/cafes/statements?object={quote(chr(34) + '3' + chr(34))}").status_code == 200
+    assert sorted(_objects(ana, "cafes")) == ['"0"', '"1"', '"4"']
+    assert len(_objects(ana, "cafes", seq=made["seq"])) == 5
+
+
+def test_a_window_a_graph_and_a_tag_hold_as_for_worlds(ana: Caller) -> None:
+    body = {"statements": [[A, SERVES, '"tea"', "<urn:g>"]], "valid_from": "2020-01-01", "valid_to": "2021-01-01"}
+    ana.send("POST", "/v1/worlds/cafes/statements", **body)
+    assert _objects(ana, "cafes") == [] and _objects(ana, "cafes", valid="2020-06-01") == ['"tea"']
+    assert _objects(ana, "cafes", valid="2020-06-01", graph="default") == []
+    assert _objects(ana, "cafes", valid="2020-06-01", graph="<urn:g>") == ['"tea"']
+    stale = ana("POST", "/v1/worlds/cafes/statements", json=body, headers={"If-Match": '"' + "0" * 64 + '"'})
+    assert stale.status_code == 412
+    twice = ana("POST", "/v1/worlds/cafes/statements?valid_from=2019-01-01", json=body)
+    assert twice.status_code == 422
+
+
+@pytest.mark.parametrize("statement", [[A, SERVES], [A, "tea", "tea"], ['"x"', SERVES, A], [None, SERVES, A]])
+def test_what_is_no_statement_is_refused_and_makes_no_world(ana: Caller, statement: list[Any]) -> None:
+    answer = ana("POST", "/v1/worlds/nothing/statements", json={"statements": [[A, SERVES, A], statement]})
+    assert answer.status_code == 422, answer.text
+    assert ana("GET", "/v1/worlds/nothing/statements").status_code == 404
+
+
+def test_turtle_comes_in_and_a_broken_one_says_where(ana: Caller) -> None:
+    pytest.importorskip("pyoxigraph")
+    path = "/v1/worlds/cafes/statements?valid_from=2020-01-01"
+    sent = ana("POST", path, content=TURTLE, headers={"Content-Type": "text/turtle; charset=utf-8"})
+    assert sent.status_code == 201 and len(_objects(ana, "cafes")) == 3
+    broken = ana("POST", path, content=b"luna", headers={"Content-Type": "text/turtle"})
+    assert (broken.status_code, broken.json()["code"]) == (422, "malformed_file")
+
+
+def test_sparql_answers_in_every_format_as_of_any_moment(ana: Caller) -> None:
+    pytest.importorskip("pyoxigraph")
+    for name in ("cafes", "tea"):
+        ana.send("POST", "/v1/worlds", name=name, valid_from="2020-01-01")
+    for accept, part in (
+        ("*/*", b'"cafes"'),
+        ("application/json", b'"bindings"'),
+        ("application/sparql-results+xml", b"<sparql"),
+        ("text/csv", b"name\r\ncafes"),
+        ("text/tab-separated-values", b'"tea"'),
+    ):
+        found = ana("GET", f"/v1/worlds/cafes/sparql?query={quote(NAMES)}", headers={"Accept": accept})
+        assert found.status_code == 200 and part in found.content, (accept, found.text)
+    for media_type, told in (
+        ("application/sparql-query", {"content": NAMES}),
+        ("application/x-www-form-urlencoded", {"data": {"query": NAMES, "max_rows": "5"}}),
+    ):
+        asked: dict[str, Any] = {"headers": {"Content-Type": media_type}, **told}
+        found = ana("POST", "/v1/worlds/cafes/sparql", **asked)
+        assert len(found.json()["results"]["bindings"]) == 2, found.text
+    asked = {"query": "CONSTRUCT { ?s wdb:name ?o } FROM wdb:memory { ?s wdb:name ?o }", "valid": "2020-06-01"}
+    graph = ana("GET", "/v1/worlds/cafes/sparql", params=asked, headers={"Accept": "text/turtle"})
+    assert graph.headers["content-type"] == "text/turtle" and b"urn:worlddb:world:" in graph.content
+    before = ana.get("/v1/sparql", query=NAMES, valid="2019-01-01")
+    assert before["results"]["bindings"] == []
+
+
+def test_what_sparql_refuses_has_its_own_code(ana: Caller) -> None:
+    pytest.importorskip("pyoxigraph")
+    for name in ("cafes", "tea", "cake"):
+        ana.send("POST", "/v1/worlds", name=name)
+    wrong = ana("GET", "/v1/sparql?query=SELECT")
+    assert (wrong.status_code, wrong.json()["code"]) == (400, "invalid_sparql")
+    closed = ana("GET", f"/v1/sparql?query={quote('SELECT * { SERVICE <http://127.0.0.1/> { ?s ?p ?o } }')}")
+    assert (closed.status_code, closed.json()["code"]) == (400, "invalid_sparql")
+    over = ana("GET", f"/v1/worlds/cafes/sparql?max_rows=2&query={quote(NAMES)}")
+    assert (over.status_code, over.json()["code"], over.json()["reason"]) == (422, "query_limit", "rows")
+    assert ana("GET", "/v1/sparql").status_code == 422
+    assert ana("POST", "/v1/sparql", content=NAMES, headers={"Content-Type": "text/plain"}).status_code == 415
+    assert ana("GET", "/v1/sparql?update=CLEAR%20ALL").status_code == 422
+
+
+def test_only_a_key_that_writes_sends_updates(served: Running, ana: Caller) -> None:
+    reader = served.caller("reader", write=False)
+    how: Any = {"content": "INSERT DATA { <urn:a> <urn:b> <urn:c> }"}
+    how["headers"] = {"Content-Type": "application/sparql-update"}
+    assert reader("POST", "/v1/worlds/cafes/sparql", **how).status_code == 403
+    assert ana("POST", "/v1/worlds/cafes/sparql", **how).status_code == (
+        200 if hasattr(served.db, "sparql_update") else 501
+    )
+
+
+def test_a_plan_without_sparql_is_not_answered(served: Running) -> None:
+    served.db.accounts.define_plan("plain", features=[])
+    served.db.accounts.create_account("jon", plan="plain")
+    jon = Caller(served.rest, served.db.accounts.create_key("phone", account="jon").secret)
+    answer = jon("GET", f"/v1/sparql?query={quote(NAMES)}")
+    assert (answer.status_code, answer.json()["code"]) == (403, "plan_limit")
+
+
+def test_a_fork_goes_on_and_is_merged(ana: Caller) -> None:
+    trip = ana.send("POST", "/v1/worlds", name="trip")["refs"][0]
+    hotel = ana.send("POST", f"/v1/worlds/{trip}/members", name="hotel", content="By the sea.")["refs"][0]
+    fork = checked(ana.send("POST", f"/v1/worlds/{trip}/fork", name="cheaper"), wire.Receipt).refs[0]
+    inside = ana.get(f"/v1/worlds/{fork}/members")["worlds"][0]["ref"]
+    ana.send("PATCH", f"/v1/worlds/{inside}", content="A hostel.")
+    ana.send("PATCH", f"/v1/worlds/{hotel}", content="In town.")
+    plan = checked(ana.send("POST", f"/v1/worlds/{fork}/merge", plan=True), wire.Merged)
+    assert [each.world for each in plan.undecided] == [hotel] and plan.receipt is None
+    assert ana.send("POST", f"/v1/worlds/{fork}/merge")["receipt"] is None
+    done = ana.send("POST", f"/v1/worlds/{fork}/merge", decide={plan.conflicts[0].id: "theirs"})
+    assert checked(done, wire.Merged).receipt and ana.get(f"/v1/worlds/{hotel}")["content"] == "A hostel."
+    assert ana.send("POST", f"/v1/worlds/{fork}/merge")["receipt"] is None
+    assert ana("POST", f"/v1/worlds/{trip}/merge").status_code == 422
+
+
+def test_a_key_of_one_world_has_its_own_statements_and_forks(served: Running, ana: Caller) -> None:
+    home = ana.send("POST", "/v1/worlds", name="home")["refs"][0]
+    other = ana.send("POST", "/v1/worlds", name="other")["refs"][0]
+    ana.send("POST", f"/v1/worlds/{home}/members", name="trip")
+    assert served.caller("host", home)("POST", f"/v1/worlds/{home}/fork").status_code == 409
+    menu = ana.send("POST", f"/v1/worlds/{home}/members", name="menu")["refs"][0]
+    board = ana.send("POST", "/v1/worlds", name="board")["refs"][0]
+    for world in (menu, board):
+        ana.send("POST", f"/v1/worlds/{world}/statements", statements=[[A, SERVES, '"tea"']])
+    guest = served.caller("guest", home)
+    (seen,) = checked(guest.get("/v1/worlds/menu/statements"), wire.Statements).statements
+    assert (seen.world, seen.seq) == (menu, None)
+    assert guest("GET", f"/v1/worlds/{board}/statements").status_code == 404
+    for method, path in (("GET", "statements"), ("POST", "fork"), ("POST", "merge"), ("DELETE", "statements")):
+        assert guest(method, f"/v1/worlds/{other}/{path}").status_code == 404, path
+    fork = guest.send("POST", "/v1/worlds/trip/fork")["refs"][0]
+    assert served.db.view().containers(fork) == [home]
+    guest.send("POST", f"/v1/worlds/{fork}/members", name="bus")
+    assert guest.send("POST", f"/v1/worlds/{fork}/merge")["receipt"]["seq"] is None
+    lent = str(served.db.fork(other, into=home).ref)
+    served.db.create("Note", "more", world=lent)
+    refused = guest("POST", f"/v1/worlds/{lent}/merge", json={"plan": True})
+    assert refused.status_code == 404 and other not in refused.text
+
+
+def test_sparql_of_a_key_of_one_world_ends_at_it(served: Running, ana: Caller) -> None:
+    pytest.importorskip("pyoxigraph")
+    home = ana.send("POST", "/v1/worlds", name="home", content="inside")["refs"][0]
+    other = ana.send("POST", "/v1/worlds", name="other", content="outside")["refs"][0]
+    ana.send("POST", f"/v1/worlds/{other}/statements", statements=[[A, SERVES, '"outside"']])
+    guest = served.caller("guest", home)
+    rows = guest.get("/v1/sparql", query=NAMES)["results"]["bindings"]
+    assert [row["name"]["value"] for row in rows] == ["home"]
+    memory = guest("GET", f"/v1/sparql?query={quote('SELECT * FROM wdb:memory { ?s ?p ?o }')}")
+    assert "inside" in memory.text and "outside" not in memory.text and other not in memory.text
+    named = f"SELECT * FROM <urn:worlddb:world:{other}> {{ ?s ?p ?o }}"
+    assert "outside" not in guest("GET", f"/v1/sparql?query={quote(named)}").text

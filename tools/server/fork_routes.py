@@ -1,0 +1,96 @@
+"""Routes of forks: a world goes on a second time, and what came of it is brought back."""
+
+from typing import Any
+
+from worlddb import InputError, Merge, UnknownReference
+from worlddb.client import wire_records as wire
+from worlddb.tools.server import request_types as types
+from worlddb.tools.server.client_desk import Desk
+from worlddb.tools.server.route import Asked, Reply, Route
+from worlddb.tools.server.world_routes import WORLD, precondition, written
+
+
+def fork(desk: Desk, asked: Asked) -> Reply:
+    """Let a world go on a second time, beside itself or in another world."""
+    body: types.Forking = asked.body
+    view = desk.session.view()
+    if body.at is not None and body.seq is not None:
+        raise InputError("Both at and seq were given", "Give one of them")
+    then = desk.session.view(known=body.at if body.seq is None else body.seq)
+    ref = desk.ref(then, asked.path["world"])
+    into = None if body.into is None else desk.ref(view, body.into)
+    if into is None and desk.home() is not None:
+        # The first container of all could lie outside of what the key opens.
+        into = next(iter(view.containers(ref)), desk.home())
+    # The number of the commit is that of the view: a time could be read again as another one.
+    seq = None if (body.at, body.seq) == (None, None) else then.seq
+    precondition(desk, asked, view, ref)
+
+    def write(target: Any, **key: Any) -> Any:
+        return target.fork(ref, body.name, seq=seq, into=into, why=body.why, **key)
+
+    return written(desk, desk.written(write, key=asked.idempotency_key), 201, location=True)
+
+
+def merge(desk: Desk, asked: Asked) -> Reply:
+    """Bring what a fork has come to into the world that it was forked from; or say what that would be."""
+    body: types.Merging = asked.body
+    view = desk.session.view()
+    ref = desk.ref(view, asked.path["world"])
+    precondition(desk, asked, view, ref)
+    if desk.home() is not None:
+        _see_all(desk, ref)
+    how: Any = {"decide": body.decide, "on_conflict": body.on_conflict, "why": body.why}
+    found: Merge = desk.db.merge(ref, plan=body.plan, **how)
+    if found.receipt is not None:
+        found.receipt.raise_if_refused()
+    told: dict[str, Any] = {name: getattr(found, name) for name in ("fork", "into", "erased")}
+    told |= {name: desk.shown(getattr(found, name)) for name in ("changes", "conflicts", "undecided")}
+    return Reply(told | {"receipt": None if found.receipt is None else desk.receipt(found.receipt)})
+
+
+def _see_all(desk: Desk, ref: str) -> None:
+    """See that a merge reaches nothing outside of what the key opens.
+
+    Raises:
+        UnknownReference: it would.
+    """
+    view = desk.session.view()
+    found = view.forked_from(ref)
+    unseen = UnknownReference("This key does not see all that the merge is about", "Use a key of the whole store")
+    if found is None:
+        raise unseen
+    plan = desk.db.merge(ref, plan=True)
+    told = [plan.into, *plan.erased, *(each.world for each in plan.changes), *(each.world for each in plan.conflicts)]
+    for each in dict.fromkeys(told):
+        try:
+            desk.ref(view, each)
+        except UnknownReference:
+            raise unseen from None
+
+
+ROUTES = (
+    Route(
+        "POST",
+        f"{WORLD}/fork",
+        "fork",
+        fork,
+        "Let a world go on a second time.",
+        wire.Receipt,
+        body=types.Forking,
+        right="write",
+        statuses=(201,),
+        needs_body=False,
+    ),
+    Route(
+        "POST",
+        f"{WORLD}/merge",
+        "merge",
+        merge,
+        "Bring what a fork has come to into the world that it was forked from.",
+        wire.Merged,
+        body=types.Merging,
+        right="write",
+        needs_body=False,
+    ),
+)

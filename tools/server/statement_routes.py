@@ -1,0 +1,239 @@
+"""Routes of statements of RDF: what a world states, what is stated and taken back, and SPARQL over all of it."""
+
+import itertools
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+import msgspec
+
+import worlddb
+from worlddb import InputError, Statement, UnknownReference
+from worlddb.client import wire_records as wire
+from worlddb.query.sparql import rdf_formats, sparql_answer
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.statements import stating
+from worlddb.tools.server import request_types as types
+from worlddb.tools.server.client_desk import Desk
+from worlddb.tools.server.problems import refusal
+from worlddb.tools.server.route import JSON, Asked, Reply, Route
+from worlddb.tools.server.world_routes import WORLD, precondition, written
+
+_STATEMENTS: Final = f"{WORLD}/statements"
+_PATTERN: Final = ("subject", "predicate", "object")
+_FEATURE: Final = "sparql"
+"""What a plan calls the right to ask in SPARQL."""
+_QUERY: Final = "application/sparql-query"
+_UPDATE: Final = "application/sparql-update"
+_FORM: Final = "application/x-www-form-urlencoded"
+_ROWS: Final = sparql_answer.RESULT_TYPES
+_RDF: Final = tuple(each.media_type for each in rdf_formats.FORMATS)
+_ANSWERS: Final = (*_ROWS.values(), *_RDF, JSON)
+
+
+def _pattern(query: types.FindStatements | types.TakenBack) -> dict[str, Any]:
+    graph = None if query.graph == "default" else query.graph
+    return {name: getattr(query, name) for name in _PATTERN} | {"graph": graph}
+
+
+def _shown(desk: Desk, found: Statement) -> dict[str, Any]:
+    """Return a statement as the client is told it, with its terms as N-Triples has them."""
+    told: dict[str, Any] = {name: str(getattr(found, name)) for name in _PATTERN}
+    return told | {
+        "graph": None if found.graph is None else str(found.graph),
+        "world": found.world,
+        "valid": desk.shown(worlddb.Valid(found.valid_from, found.valid_to)),
+        "ingested_at": worlddb.format_time(found.ingested_at),
+        "seq": found.seq if desk.commits else None,
+        "author": found.author,
+        "source": found.source,
+        "id": found.id,
+    }
+
+
+def list_statements(desk: Desk, asked: Asked) -> Reply:
+    """The statements of a world that match a pattern."""
+    query: types.FindStatements = asked.query
+    resumed = desk.resumed(query.cursor, query)
+    view = resumed.view
+    ref = desk.ref(view, asked.path["world"])
+    found = view.statements(ref, **_pattern(query), limit=resumed.offset + query.limit + 1)
+    page, cursor = resumed.page(found, query.limit)
+    told = {"statements": [_shown(desk, each) for each in page], "moment": desk.moment(view), "next_cursor": cursor}
+    return Reply(told, tag=view.hash(ref))
+
+
+def state(desk: Desk, asked: Asked) -> Reply:
+    """State something in a world, which is made if there is none of that name."""
+    query: types.Stated = asked.query
+    window = {"valid_from": query.valid_from, "valid_to": query.valid_to}
+    if isinstance(asked.body, types.NewStatements):
+        body: types.NewStatements = asked.body
+        if (body.valid_from or body.valid_to) and any(window.values()):
+            raise InputError("The window is given twice", "Give it in the body alone")
+        if body.valid_from or body.valid_to:
+            window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
+        statements: list[Any] = list(body.statements)
+        source = body.source
+    else:
+        labels = itertools.count()
+        statements = list(
+            rdf_formats.read_rows(asked.body, lambda: f"n{next(labels)}", asked.media_type, base=query.base)
+        )
+        source = {}
+    ref = _home(desk, asked.path["world"], statements)
+
+    def write(target: Any, **key: Any) -> Any:
+        return target.state(ref, statements, **window, source=source, **key)
+
+    rests_on = precondition(desk, asked, desk.session.view(), ref)
+    receipt = desk.written(write, key=asked.idempotency_key, rests_on=rests_on)
+    return written(desk, receipt, 201 if receipt.events else 200)
+
+
+def _home(desk: Desk, name: str, statements: list[Any]) -> str:
+    """Return the reference of the world that states something; it is made only if all of it can be stated."""
+    try:
+        return desk.ref(desk.session.view(), name)
+    except UnknownReference:
+        stating.commands(
+            lambda terms, quads: cmd.State(ref=0, aliases=terms, quads=quads), statements, lambda: bytes(16)
+        )
+        return desk.claimed(name)
+
+
+def unstate(desk: Desk, asked: Asked) -> Reply:
+    """Take statements back: those of the body, or else those that hold and match a pattern."""
+    query: types.TakenBack = asked.query
+    view = desk.session.view()
+    ref = desk.ref(view, asked.path["world"])
+
+    def write(target: Any, **key: Any) -> Any:
+        return target.unstate(ref, asked.body.statements, **_pattern(query), at=query.at, **key)
+
+    rests_on = precondition(desk, asked, view, ref)
+    return written(desk, desk.written(write, key=asked.idempotency_key, rests_on=rests_on))
+
+
+def sparql(desk: Desk, asked: Asked) -> Reply:
+    """What a query in SPARQL answers, as of a moment; an update changes the statements of the world."""
+    query: types.SparqlAsked = asked.query
+    if asked.media_type == _FORM:
+        query = _form(asked.body, query)
+    elif asked.body:
+        query = _with(query, "update" if asked.media_type == _UPDATE else "query", asked.body)
+    if desk.grant.account is not None:
+        desk.grant.account.require_feature(_FEATURE)
+    if query.update is not None:
+        return _updated(desk, asked, query)
+    if query.query is None:
+        raise InputError("There is no query", "Give it as the parameter query, or as the body")
+    view = desk.view(query)
+    world = asked.path.get("world")
+    ref = None if world is None else desk.ref(view, world)
+    # Without a format there is JSON for rows, and N-Triples for what has none.
+    format = None if asked.accepts in (JSON, _ROWS["json"]) else asked.accepts
+    answer = view.sparql(
+        query.query, world=ref, format=format, timeout_seconds=query.timeout_seconds, max_rows=query.max_rows
+    )
+    return Reply(answer.body, media_type=answer.media_type)
+
+
+def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
+    if query.query is not None:
+        raise InputError("Both a query and an update were given", "Give one of them")
+    if not desk.grant.may("write"):
+        raise refusal(403, f"This key may {desk.grant.right}, and write is needed", "Use another key")
+    update = getattr(desk.db, "sparql_update", None)
+    if update is None:
+        raise refusal(501, "SPARQL Update is not answered here yet", f"Change {_STATEMENTS} instead")
+    if (query.ingested, query.valid, query.seq) != (None, None, None):
+        raise InputError("An update has no moment", "Leave out ingested, valid and seq")
+    world = asked.path.get("world")
+    ref = desk.home() if world is None else desk.claimed(world)
+
+    def write(target: Any, **key: Any) -> Any:
+        return update(query.update, world=ref, **key)
+
+    return written(desk, desk.written(write, key=asked.idempotency_key))
+
+
+def _with(query: types.SparqlAsked, name: str, body: bytes) -> types.SparqlAsked:
+    if query.query is not None or query.update is not None:
+        raise InputError("Both a parameter and the body have a query", "Give one of them")
+    try:
+        return msgspec.structs.replace(query, **{name: body.decode()})
+    except UnicodeDecodeError:
+        raise InputError("The query is not UTF-8", "Encode it as UTF-8") from None
+
+
+def _form(body: bytes, query: types.SparqlAsked) -> types.SparqlAsked:
+    """Return what a form says, which has all that the parameters may have."""
+    try:
+        pairs = parse_qsl(body.decode("ascii"), True, errors="strict", max_num_fields=20)
+        given = dict(pairs)
+        if len(given) < len(pairs):
+            raise InputError("The form gives something twice", "Give it once")
+        read = msgspec.convert(given, types.SparqlAsked, strict=False)
+    except msgspec.ValidationError as error:
+        raise InputError(f"The form is not what it should be: {error}", "See /openapi.json") from None
+    except ValueError:
+        raise InputError("The form cannot be read", "Encode it as URLs have it, in UTF-8") from None
+    if query != types.SparqlAsked():
+        raise InputError("There are parameters beside the form", "Give all of it in the form")
+    return read
+
+
+def _sparql(method: str, path: str, name: str, summary: str) -> Route:
+    how: Any = {"body": bytes, "takes": (_QUERY, _FORM, _UPDATE)} if method == "POST" else {}
+    return Route(method, path, name, sparql, summary, None, types.SparqlAsked, produces=_ANSWERS, **how)
+
+
+def sparql_get(desk: Desk, asked: Asked) -> Reply:
+    """As :func:`sparql`; what is fetched changes nothing."""
+    if asked.query.update is not None:
+        raise InputError("An update came by GET", "Send it by POST")
+    return sparql(desk, asked)
+
+
+ROUTES = (
+    Route(
+        "GET",
+        _STATEMENTS,
+        "list_statements",
+        list_statements,
+        "List the statements of a world that match a pattern.",
+        wire.Statements,
+        types.FindStatements,
+    ),
+    Route(
+        "POST",
+        _STATEMENTS,
+        "state",
+        state,
+        "State something in a world: as JSON, or in a format of RDF.",
+        wire.Receipt,
+        types.Stated,
+        types.NewStatements,
+        right="write",
+        statuses=(201, 200),
+        takes=_RDF,
+    ),
+    Route(
+        "DELETE",
+        _STATEMENTS,
+        "unstate",
+        unstate,
+        "Take statements back: those of the body, or those of a pattern.",
+        wire.Receipt,
+        types.TakenBack,
+        types.ListedStatements,
+        right="write",
+        needs_body=False,
+    ),
+    _sparql("GET", f"{WORLD}/sparql", "query_world", "Ask the statements of a world in SPARQL.")._replace(
+        call=sparql_get
+    ),
+    _sparql("POST", f"{WORLD}/sparql", "sparql_world", "Ask or change the statements of a world in SPARQL."),
+    _sparql("GET", "/v1/sparql", "query", "Ask all that the key opens in SPARQL.")._replace(call=sparql_get),
+    _sparql("POST", "/v1/sparql", "sparql", "Ask or change the outermost world of the key in SPARQL."),
+)
