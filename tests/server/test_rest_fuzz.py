@@ -98,7 +98,7 @@ def test_whatever_is_asked_is_answered_as_the_page_says(served: Running, seed: i
 
 def test_a_parameter_that_says_null_is_a_text(served: Running) -> None:
     ana = served.caller("ana")
-    made = ana.send("POST", "/v1/worlds", name="null", anew=True)["refs"][0]
+    made = ana.send("POST", "/v1/worlds", name="null")["refs"][0]
     assert made in [each["ref"] for each in ana.get("/v1/worlds", name="null")["worlds"]]
     assert ana("GET", "/v1/worlds?seq=null").status_code == 422
     assert ana("GET", "/v1/worlds?include_superseded=perhaps").status_code == 422

@@ -1,6 +1,5 @@
 """Routes of statements of RDF: what a world states, what is stated and taken back, and SPARQL over all of it."""
 
-import itertools
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -9,9 +8,7 @@ import msgspec
 import worlddb
 from worlddb import InputError, Statement, UnknownReference
 from worlddb.client import wire_records as wire
-from worlddb.query.sparql import rdf_formats, sparql_answer
-from worlddb.reconciler.commands import commands as cmd
-from worlddb.statements import stating
+from worlddb.statements import sent_statements
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_desk import Desk
 from worlddb.tools.server.problems import refusal
@@ -25,9 +22,7 @@ _FEATURE: Final = "sparql"
 _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
 _FORM: Final = "application/x-www-form-urlencoded"
-_ROWS: Final = sparql_answer.RESULT_TYPES
-_RDF: Final = tuple(each.media_type for each in rdf_formats.FORMATS)
-_ANSWERS: Final = (*_ROWS.values(), *_RDF, JSON)
+_ANSWERS: Final = (*sent_statements.ROW_TYPES, *sent_statements.RDF_TYPES, JSON)
 
 
 def _pattern(query: types.FindStatements | types.TakenBack) -> dict[str, Any]:
@@ -75,10 +70,7 @@ def state(desk: Desk, asked: Asked) -> Reply:
         statements: list[Any] = list(body.statements)
         source = body.source
     else:
-        labels = itertools.count()
-        statements = list(
-            rdf_formats.read_rows(asked.body, lambda: f"n{next(labels)}", asked.media_type, base=query.base)
-        )
+        statements = list(sent_statements.read(asked.body, asked.media_type, query.base))
         source = {}
     ref = _home(desk, asked.path["world"], statements)
 
@@ -95,9 +87,7 @@ def _home(desk: Desk, name: str, statements: list[Any]) -> str:
     try:
         return desk.ref(desk.session.view(), name)
     except UnknownReference:
-        stating.commands(
-            lambda terms, quads: cmd.State(ref=0, aliases=terms, quads=quads), statements, lambda: bytes(16)
-        )
+        sent_statements.check(statements)
         return desk.claimed(name)
 
 
@@ -131,7 +121,7 @@ def sparql(desk: Desk, asked: Asked) -> Reply:
     world = asked.path.get("world")
     ref = None if world is None else desk.ref(view, world)
     # Without a format there is JSON for rows, and N-Triples for what has none.
-    format = None if asked.accepts in (JSON, _ROWS["json"]) else asked.accepts
+    format = None if asked.accepts in (JSON, sent_statements.ROW_TYPES[0]) else asked.accepts
     answer = view.sparql(
         query.query, world=ref, format=format, timeout_seconds=query.timeout_seconds, max_rows=query.max_rows
     )
@@ -216,7 +206,7 @@ ROUTES = (
         types.NewStatements,
         right="write",
         statuses=(201, 200),
-        takes=_RDF,
+        takes=sent_statements.RDF_TYPES,
     ),
     Route(
         "DELETE",
