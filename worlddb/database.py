@@ -490,6 +490,44 @@ class Database(WriteCalls):
                 return receipt
         raise errors.UnavailableError("Others change what it is about, again and again", "Try again")
 
+    def sparql_update(
+        self,
+        update: str,
+        *,
+        world: Any,
+        timeout_seconds: float | None = None,
+        max_bytes: int | None = None,
+        max_memory_bytes: int | None = None,
+    ) -> outcome.Receipt:
+        """Change the statements of a world by an update in SPARQL 1.1, as one commit.
+
+        It is evaluated on what holds now, as :meth:`View.sparql` evaluates a query, with the same limits; ``max_bytes``
+        is of what changes. What it deletes holds until now, and what it inserts from now on: views of earlier times see
+        what they saw. If others write meanwhile it is evaluated again. SERVICE and LOAD are closed.
+
+        Raises:
+            InvalidSparql, QueryLimit: it breaks the grammar or asks for what is closed; it was ended at a limit.
+            UnknownReference: there is no such world.
+            InputError: it writes into a graph of the engine.
+            UnavailableError: others wrote during every look; nothing was written.
+        """
+        from worlddb.query.sparql import sparql_query, sparql_workers
+        from worlddb.reconciler.transaction import inputs
+        from worlddb.statements import updating
+
+        allowed = sparql_query.checked_limits(timeout_seconds, None, max_bytes, max_memory_bytes)
+        for _ in range(MOST_LOOKS):
+            view = self.view()
+            ref = view.reference_of(world)
+            change = updating.change_of(view._asked(), sparql_workers.workers(), update, ref, allowed)
+            commands = self._unstated(ref, change.removed, view.valid)
+            commands += self._stated(ref, change.added, None, None, None)
+            seen = inputs.Look(view.seq, view.valid, whole=True)
+            receipt = self._execute(commands, None, look=seen)
+            if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):
+                return receipt
+        raise errors.UnavailableError("Others write again and again", "Try again")
+
     def ingest_memory(
         self,
         at: Any = None,

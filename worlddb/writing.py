@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -1107,6 +1108,37 @@ class WriteCalls(ABC):
         drawn = self._drawing(idempotency_key)
         removed = self._unstated(world, remove, None, drawn)
         return self._execute([*removed, *self._stated(world, add, None, None, None, drawn)], idempotency_key)
+
+    def read_rdf(
+        self,
+        world: Any,
+        file: str | Path | bytes | IO[bytes],
+        format: str | None = None,
+        *,
+        base: str | None = None,
+        valid_from: times.TimeLike | None = None,
+        valid_to: times.TimeLike | None = None,
+        source: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """State what a file of RDF says in a world, as one commit; a blank node of a file is that file's alone.
+
+        Args:
+            file: its path, its bytes, or a stream of them.
+            format: ``turtle``, ``trig``, ``ntriples``, ``nquads``, ``jsonld`` or ``rdfxml``, or a media type; by
+                default what the file's name ends with.
+            base: the IRI that relative ones are taken from.
+            valid_from, valid_to, source, idempotency_key: as :meth:`state` takes them.
+
+        Raises:
+            MalformedFile: the file breaks its format; line and column are named, and nothing is written.
+            InputError: nothing says the format, or the file cannot be read.
+        """
+        from worlddb.query.sparql import rdf_formats
+
+        rows = rdf_formats.read_rows(file, lambda: self._drawn().hex(), format, base)
+        commands = self._stated(world, rows, valid_from, valid_to, source)
+        return self._execute(commands, idempotency_key)
 
     def _stated(
         self,

@@ -63,9 +63,12 @@ def format_of(named: str) -> RdfFormat:
 
 
 def read_rows(
-    source: str | Path | bytes | IO[bytes], fresh: Callable[[], str], format: str | None = None, base: str | None = None
+    source: str | Path | bytes | IO[bytes],
+    fresh: Callable[[], str] | None,
+    format: str | None = None,
+    base: str | None = None,
 ) -> Iterator[Row]:
-    """The statements of a file, one after another; ``fresh`` gives a new blank node its id.
+    """The statements of a file, one after another; ``fresh`` gives a blank node its new id (else it keeps its own).
 
     A path stands for its file, whose name says the format unless one is given.
 
@@ -89,7 +92,9 @@ def read_rows(
         yield from _rows(stream, kind, fresh, str(named), base)
 
 
-def _rows(file: IO[bytes], kind: RdfFormat, fresh: Callable[[], str], name: str, base: str | None) -> Iterator[Row]:
+def _rows(
+    file: IO[bytes], kind: RdfFormat, fresh: Callable[[], str] | None, name: str, base: str | None
+) -> Iterator[Row]:
     blanks: dict[str, str] = {}
 
     def renamed(found: re.Match[str]) -> str:
@@ -97,12 +102,13 @@ def _rows(file: IO[bytes], kind: RdfFormat, fresh: Callable[[], str], name: str,
         if label is None:
             return found[0]
         if label not in blanks:
+            assert fresh is not None
             blanks[label] = fresh()
         return f"_:{blanks[label]}"
 
     def text(term: Any) -> str:
         shown = str(term)
-        return _BLANK.sub(renamed, shown) if "_:" in shown else shown
+        return shown if fresh is None or "_:" not in shown else _BLANK.sub(renamed, shown)
 
     try:
         for quad in _engine().parse(file, _engine_format(kind), base_iri=base):
@@ -141,6 +147,8 @@ def write_lines(lines: Iterable[bytes], file: IO[bytes], format: str) -> None:
     """
     kind = format_of(format)
     engine = _engine()
+    if kind.name == "rdfxml":  # An id of a node there is a name of XML, which begins with no digit.
+        lines = (_BLANK.sub(_named, line.decode()).encode() if b"_:" in line else line for line in lines)
     quads: Iterator[pyoxigraph.Quad] = (
         quad for line in lines for quad in engine.parse(line, engine.RdfFormat.N_QUADS, lenient=True)
     )
@@ -151,6 +159,10 @@ def write_lines(lines: Iterable[bytes], file: IO[bytes], format: str) -> None:
         )
     except ValueError as error:
         raise errors.InputError(f"{kind.name} cannot write this: {error}", "Choose nquads") from None
+
+
+def _named(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else f"_:b{found[1]}"
 
 
 def _triple(quad: pyoxigraph.Quad, kind: RdfFormat) -> pyoxigraph.Triple:

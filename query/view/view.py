@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from io import BytesIO
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.projections.indexes.composition import ATTENTION
@@ -649,6 +650,24 @@ class View:
         with self._snapshot() as snapshot:
             worlds = statement_reads.worlds(snapshot) if world is None else [self._named(snapshot, world)]
             return sum(statement_reads.count(snapshot, node) for node in worlds)
+
+    def write_rdf(self, world: Any, format: str = "turtle", file: IO[bytes] | None = None) -> bytes:
+        """The statements of a world in a format of RDF, as bytes, or written to a stream (then none are returned).
+
+        ``format`` is ``turtle``, ``trig``, ``ntriples``, ``nquads``, ``jsonld`` or ``rdfxml``, or a media type.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+            InputError: there is no such format, or it has no graphs and a statement lies in one.
+        """
+        from worlddb.query.sparql import datasets, rdf_formats
+        from worlddb.query.statements import statement_reads
+
+        out = BytesIO() if file is None else file
+        with self._snapshot() as snapshot:
+            lines = statement_reads.quads(snapshot, self._named(snapshot, world))
+            rdf_formats.write_lines(map(datasets.with_blank_nodes, lines), out, format)
+        return out.getvalue() if isinstance(out, BytesIO) and file is None else b""
 
     def conflicts(
         self, ref: Any, *, during: valid_period.Span | None = None, overlaps: valid_period.Span | None = None

@@ -11,12 +11,24 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument("text", metavar="QUERY", help="the query; FROM wdb:memory asks every world and edge")
     parser.add_argument("--world", metavar="WORLD", help="ask the statements of this world (default: the outermost)")
     parser.add_argument("--format", default="tsv", metavar="NAME", help="json, xml, csv, tsv, turtle ... (tsv)")
+    parser.add_argument("--update", action="store_true", help="the text is an update of the statements of --world")
     parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="end it after this time (10)")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
 
 
+def _update(args: Namespace, out: Output) -> int:
+    if args.world is None:
+        raise worlddb.InputError("An update needs a world", "Name it with --world")
+    with stores.existing(args) as db:
+        world = stores.world_of(db.view(), args.world)
+        receipt = db.sparql_update(args.text, world=world, timeout_seconds=args.timeout)
+    return out.receipt(receipt)
+
+
 def _sparql(args: Namespace, out: Output) -> int:
+    if args.update:
+        return _update(args, out)
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
         world = None if args.world is None else stores.world_of(view, args.world)

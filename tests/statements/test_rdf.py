@@ -1,0 +1,134 @@
+"""RDF comes in and goes out, and updates in SPARQL do to a world what they do to a store of another engine."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyoxigraph
+import pytest
+
+import worlddb
+from worlddb import Iri, Literal
+
+A, B, C, P, G = (Iri(f"urn:x:{name}") for name in "abcpg")
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[worlddb.Database]:
+    with worlddb.open(tmp_path / "store") as db:
+        yield db
+
+
+@pytest.mark.parametrize("format", ["turtle", "trig", "ntriples", "nquads", "jsonld", "rdfxml"])
+def test_what_is_written_in_a_format_is_read_again(db: worlddb.Database, tmp_path: Path, format: str) -> None:
+    town, copy = db.create("Place", "Town").ref, db.create("Place", "Copy").ref
+    db.state(town, [(A, P, Literal("thé\n", language="fr")), (A, P, "_:x"), ("_:x", P, '"1"'), (B, P, C)])
+    if format in ("trig", "nquads", "jsonld"):
+        db.state(town, [(A, P, B, G)])
+    written = db.view().write_rdf(town, format)
+    streamed = io.BytesIO()
+    assert db.view().write_rdf(town, format, streamed) == b"" and streamed.getvalue() == written
+    db.read_rdf(copy, written, format)
+    told = [
+        {
+            pyoxigraph.Quad(*quad)
+            for quad in pyoxigraph.parse(db.view().write_rdf(each, "nquads"), pyoxigraph.RdfFormat.N_QUADS)
+        }
+        for each in (town, copy)
+    ]
+    one, other = (pyoxigraph.Dataset(each) for each in told)
+    one.canonicalize(pyoxigraph.CanonicalizationAlgorithm.UNSTABLE)
+    other.canonicalize(pyoxigraph.CanonicalizationAlgorithm.UNSTABLE)
+    assert one == other and len(one) >= 4
+
+
+def test_a_file_is_one_commit_and_a_bad_line_writes_nothing(db: worlddb.Database, tmp_path: Path) -> None:
+    town, file = db.create("Place", "Town").ref, tmp_path / "a.nt"
+    file.write_text("".join(f"<urn:x:{n}> <urn:x:p> <urn:x:{n + 1}> .\n" for n in range(1_200)))
+    receipt = db.read_rdf(town, file, valid_from="2020-01-01", source={"file": "a.nt"})
+    assert receipt.events >= 3 and db.view(valid="2021-01-01").count_statements(town) == 1_200
+    assert db.view().statements(town, limit=1)[0].source == {"file": "a.nt"}
+    head = db.head().seq
+    file.write_text(file.read_text().replace("1200", "other") + "<urn:x:a> nonsense\n")
+    with pytest.raises(worlddb.MalformedFile) as caught:
+        db.read_rdf(town, file)
+    assert caught.value.details["line"] == 1_201 and db.head().seq == head
+    for given, format in ((b"<urn:a> <urn:b> <urn:c> .", None), (b"", "docx"), (tmp_path / "none.ttl", None)):
+        with pytest.raises(worlddb.InputError):
+            db.read_rdf(town, given, format)
+    db.state(town, [(A, P, B, G)])
+    with pytest.raises(worlddb.InputError, match="no graphs"):
+        db.view().write_rdf(town, "turtle")
+
+
+def test_an_update_changes_the_present_and_leaves_the_past(db: worlddb.Database) -> None:
+    town, other = db.create("Place", "Town").ref, db.create("Place", "Pub").ref
+    db.state(town, [(A, P, B), ("_:x", P, B)], valid_from="2020-01-01")
+    db.state(other, [(C, P, A)])
+    receipt = db.sparql_update("DELETE { ?s ?p <urn:x:b> } INSERT { ?s ?p <urn:x:c> } WHERE { ?s ?p ?o }", world=town)
+    assert receipt and receipt.seq == db.head().seq
+    assert {each.object for each in db.view().statements(town)} == {C}
+    assert db.view().count_statements(town) == 2 and db.view().count_statements(other) == 1
+    assert {each.object for each in db.view(valid="2021-01-01").statements(town)} == {B}
+    # What another world says may be read.
+    db.sparql_update(f"INSERT {{ ?s ?p ?o }} WHERE {{ GRAPH <urn:worlddb:world:{other}> {{ ?s ?p ?o }} }}", world=town)
+    assert db.view().statements(town, subject=C)
+    head = db.head().seq
+    for wrong in (
+        f"INSERT DATA {{ GRAPH <urn:worlddb:world:{other}> {{ <urn:a> <urn:b> <urn:c> }} }}",
+        f"CLEAR GRAPH <urn:worlddb:world:{other}>",
+        "INSERT DATA { GRAPH wdb:memory { <urn:a> <urn:b> <urn:c> } }",
+        "DELETE WHERE { ?s }",
+        "LOAD <file:///etc/hosts>",
+    ):
+        with pytest.raises(worlddb.InputError):
+            db.sparql_update(wrong, world=town)
+    with pytest.raises(worlddb.UnknownReference):
+        db.sparql_update("CLEAR ALL", world="nowhere")
+    assert db.head().seq == head
+
+
+def test_an_update_is_evaluated_again_if_others_wrote(db: worlddb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    from worlddb.statements import updating
+
+    town, change_of, others = db.create("Place", "Town").ref, updating.change_of, [B]
+
+    def slowly(*given: object) -> updating.Change:
+        found = change_of(*given)  # type: ignore[arg-type]
+        if others:
+            db.state(town, [(A, P, others.pop())])
+        return found
+
+    monkeypatch.setattr(updating, "change_of", slowly)
+    db.sparql_update("INSERT { ?s <urn:x:q> ?o } WHERE { ?s <urn:x:p> ?o }", world=town)
+    assert db.view().count_statements(town) == 2
+
+
+def test_random_updates_equal_those_of_a_bare_store(db: worlddb.Database, root_seed: int) -> None:
+    rng, town, bare = random.Random(root_seed), db.create("Place", "Town").ref, pyoxigraph.Store()
+    seen = []
+    for _ in range(12):
+        one, two, three = (f"<urn:x:{rng.choice('abc')}>" for _ in range(3))
+        update = rng.choice(
+            [
+                f"INSERT DATA {{ {one} {two} {three} . GRAPH {three} {{ {one} {two} {one} }} }}",
+                f"DELETE WHERE {{ {one} ?p ?o }}",
+                f"DELETE {{ ?s ?p ?o }} INSERT {{ ?o ?p ?s }} WHERE {{ ?s ?p ?o FILTER(?s != {one}) }}",
+                f"COPY {one} TO DEFAULT",
+                f"DROP SILENT GRAPH {two}",
+            ]
+        )
+        receipt = db.sparql_update(update, world=town)
+        bare.update(update)
+        expected = sorted((bare.dump(format=pyoxigraph.RdfFormat.N_QUADS) or b"").splitlines())
+        assert sorted(db.view().write_rdf(town, "nquads").splitlines()) == expected, update
+        seen.append((receipt.seq if receipt.events else db.head().seq, db.view().valid, expected))
+    for seq, valid, expected in seen:
+        told = db.view(seq=seq, valid=valid)
+        assert sorted(told.write_rdf(town, "nquads").splitlines()) == expected
+        assert len(list(told.sparql("SELECT * { ?s ?p ?o } LIMIT 100", world=town))) == sum(
+            b" " in x and x.count(b"<") == 3 for x in expected
+        )

@@ -1,0 +1,46 @@
+"""What an update in SPARQL comes to: a worker says what it takes away and adds, and that is one write."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from worlddb.log.model import errors
+from worlddb.log.statements.terms import WORLD_URN
+from worlddb.query.sparql import datasets, rdf_formats, sparql_query
+from worlddb.query.sparql.rdf_formats import Row
+from worlddb.query.sparql.sparql_tokens import MEMORY, read_sparql
+from worlddb.query.sparql.sparql_workers import Limits, Workers
+
+
+class Change(NamedTuple):
+    """The statements that an update takes away, and those that it adds."""
+
+    removed: list[Row]
+    added: list[Row]
+
+
+def change_of(asked: datasets.Asked, workers: Workers, update: str, world: str, allowed: Limits) -> Change:
+    """What an update does to the dataset of a world as a view sees it.
+
+    Raises:
+        InvalidSparql, QueryLimit: it breaks the grammar, asks for what is closed, or was ended at a limit.
+        InputError: it writes into a graph of the engine, which is there to be read.
+    """
+    parts = datasets.parts(asked, read_sparql(update), world)
+    key = sparql_query.key_of(parts)
+    with workers.desk(allowed, key) as desk:
+        sparql_query.hold(desk, key, parts)
+        removed, added = desk.update(key, update)
+    return Change(_rows(removed), _rows(added))
+
+
+def _rows(lines: bytes) -> list[Row]:
+    found = list(rdf_formats.read_rows(lines, None, "nquads"))
+    for row in found:
+        graph = (row[3] or "")[1:-1].partition("?")[0]
+        if graph == MEMORY or graph.startswith(WORLD_URN):
+            raise errors.InputError(
+                f"The update writes into <{graph}>, which is there to be read",
+                "Write into the default graph or another one, and into another world by its own update",
+            )
+    return found
