@@ -520,8 +520,9 @@ class Database(WriteCalls):
             view = self.view()
             ref = view.reference_of(world)
             change = updating.change_of(view._asked(), sparql_workers.workers(), update, ref, allowed)
-            commands = self._unstated(ref, change.removed, view.valid)
-            commands += self._stated(ref, change.added, None, None, None)
+            drawn = self._drawing(None)
+            commands = self._unstated(ref, change.removed, view.valid, drawn)
+            commands += self._stated(ref, change.added, None, None, None, drawn)
             seen = inputs.Look(view.seq, view.valid, whole=True)
             receipt = self._execute(commands, None, look=seen)
             if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):

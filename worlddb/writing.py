@@ -1136,8 +1136,9 @@ class WriteCalls(ABC):
         """
         from worlddb.query.sparql import rdf_formats
 
-        rows = rdf_formats.read_rows(file, lambda: self._drawn().hex(), format, base)
-        commands = self._stated(world, rows, valid_from, valid_to, source)
+        drawn = self._drawing(idempotency_key)
+        rows = rdf_formats.read_rows(file, lambda: drawn().hex(), format, base)
+        commands = self._stated(world, rows, valid_from, valid_to, source, drawn)
         return self._execute(commands, idempotency_key)
 
     def _stated(

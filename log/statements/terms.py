@@ -8,6 +8,7 @@ A blank node is kept as the Skolem IRI of a UUID (RDF 1.1 Concepts, section 3.5)
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -185,6 +186,15 @@ def term_of(text: str) -> Term:
     if end != len(text):
         raise _no_term(text)
     return term
+
+
+def said(term: Term) -> Iterator[str]:
+    """What a term says, without the signs around it; of a triple, what its parts do."""
+    if isinstance(term, Triple):
+        for part in (term.subject, term.predicate, term.object):
+            yield from said(part)
+    else:
+        yield term.id if isinstance(term, BlankNode) else term.value
 
 
 def _no_term(text: str) -> errors.InputError:

@@ -53,7 +53,9 @@ def format_of(named: str) -> RdfFormat:
     Raises:
         InputError: none is called so.
     """
-    asked = str(named).partition(";")[0].strip().lower()
+    if not isinstance(named, str):
+        raise errors.InputError(f"{errors.shown(named)} is no format of RDF", "Give its name, or a media type")
+    asked = named.partition(";")[0].strip().lower()
     suffix = asked.rpartition(".")[2]
     for each in FORMATS:
         if asked == each.name or asked in each.media_types or suffix in each.suffixes:

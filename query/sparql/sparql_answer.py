@@ -78,7 +78,9 @@ def formats_of(format: str | None) -> tuple[str, str]:
     """
     if format is None:
         return "json", "nt"
-    asked = str(format).partition(";")[0].strip().lower()
+    if not isinstance(format, str):
+        raise errors.InputError(f"{errors.shown(format)} is no format", "Give its name, or a media type")
+    asked = format.partition(";")[0].strip().lower()
     for name, media_type in RESULT_TYPES.items():
         if asked in (name, media_type):
             return name, "jsonld" if name == "json" else "rdf" if name == "xml" else "nt"

@@ -663,6 +663,8 @@ class View:
         from worlddb.query.sparql import datasets, rdf_formats
         from worlddb.query.statements import statement_reads
 
+        if not (file is None or callable(getattr(file, "write", None))):
+            raise errors.InputError(f"{errors.shown(file)} is no file that can be written", "Open one in binary mode")
         out = BytesIO() if file is None else file
         with self._snapshot() as snapshot:
             lines = statement_reads.quads(snapshot, self._named(snapshot, world))

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from worlddb.log.model import blobs, hashing
 from worlddb.log.model import events as ev
+from worlddb.log.statements import terms
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.transaction import context, recorded_texts
 
@@ -73,6 +74,11 @@ def _beside(command: cmd.Command) -> Iterator[str]:
         yield key
     if isinstance(command, _NAMES_A_TYPE):
         yield command.type
+    if isinstance(command, cmd.State):
+        # A literal stands in the log in its canonical form, and is forbidden by what it says.
+        yield from (text for term in command.aliases for text in terms.said(terms.term_of(term)))
+    if isinstance(command, cmd.SetPlan):
+        yield from (command.plan, *(command.features or ()))
     if isinstance(command, cmd.SetBeliefs):
         yield command.named
     if isinstance(command, cmd.SetProfile):

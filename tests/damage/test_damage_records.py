@@ -435,6 +435,8 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
         db.expire(own, ttl=60)
         db.label(own, "draft")
         db.pin(own)
+        iri = worlddb.Iri("https://a.example/it")
+        db.state(own, [(iri, iri, worlddb.Literal("said")), (iri, iri, iri)])
         db.embed()
         assert db.verify(deep=True).findings == ()
     return folder / "store"

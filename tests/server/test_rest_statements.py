@@ -124,9 +124,12 @@ def test_only_a_key_that_writes_sends_updates(served: Running, ana: Caller) -> N
     how: Any = {"content": "INSERT DATA { <urn:a> <urn:b> <urn:c> }"}
     how["headers"] = {"Content-Type": "application/sparql-update"}
     assert reader("POST", "/v1/worlds/cafes/sparql", **how).status_code == 403
-    assert ana("POST", "/v1/worlds/cafes/sparql", **how).status_code == (
-        200 if hasattr(served.db, "sparql_update") else 501
-    )
+    assert ana("POST", "/v1/worlds/cafes/sparql", **how).status_code == 200
+    asked = ana("GET", f"/v1/worlds/cafes/sparql?query={quote('ASK { <urn:a> <urn:b> <urn:c> }')}")
+    assert asked.json()["boolean"] is True
+    how["headers"]["Idempotency-Key"] = "once"
+    refused = ana("POST", "/v1/worlds/cafes/sparql", **how)
+    assert refused.status_code == 422 and "Idempotency-Key" in refused.json()["title"] + refused.json()["detail"]
 
 
 def test_a_plan_without_sparql_is_not_answered(served: Running) -> None:

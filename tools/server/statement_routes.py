@@ -133,18 +133,15 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
         raise InputError("Both a query and an update were given", "Give one of them")
     if not desk.grant.may("write"):
         raise refusal(403, f"This key may {desk.grant.right}, and write is needed", "Use another key")
-    update = getattr(desk.db, "sparql_update", None)
-    if update is None:
-        raise refusal(501, "SPARQL Update is not answered here yet", f"Change {_STATEMENTS} instead")
+    if asked.idempotency_key is not None:
+        raise InputError("An update takes no Idempotency-Key", f"Leave it out, or change {_STATEMENTS} instead")
     if (query.ingested, query.valid, query.seq) != (None, None, None):
         raise InputError("An update has no moment", "Leave out ingested, valid and seq")
     world = asked.path.get("world")
     ref = desk.home() if world is None else desk.claimed(world)
-
-    def write(target: Any, **key: Any) -> Any:
-        return update(query.update, world=ref, **key)
-
-    return written(desk, desk.written(write, key=asked.idempotency_key))
+    receipt = desk.db.sparql_update(str(query.update), world=ref)
+    receipt.raise_if_refused()
+    return written(desk, receipt)
 
 
 def _with(query: types.SparqlAsked, name: str, body: bytes) -> types.SparqlAsked:

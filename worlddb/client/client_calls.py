@@ -289,6 +289,11 @@ class Calls(ABC):
         headers = {"Content-Type": "application/sparql-query"} | ({"Accept": format} if format else {})
         return self._send(Request("POST", path, bytes, _params(asked), query.encode(), headers))
 
+    def sparql_update(self, update: str, *, world: Any) -> Any:
+        """Change the statements of a world by an update in SPARQL 1.1; returns a receipt."""
+        headers = {"Content-Type": "application/sparql-update"}
+        return self._send(Request("POST", f"{_world(world)}/sparql", wire.Receipt, {}, update.encode(), headers))
+
     def fork(self, world: Any, name: str | None = None, **said: Any) -> Any:
         """Let a world go on a second time; returns a receipt, whose ``ref`` is the fork."""
         return self._write("POST", f"{_world(world)}/fork", wire.Receipt, {"name": name, **said})

@@ -52,6 +52,24 @@ def held(on: Small) -> worlddb.Atom:
     return worlddb.Atom(on.one, "fact", "x")
 
 
+IRI: Final = worlddb.Iri("https://a.example/it")
+
+
+def stated(on: Small, text: str, **more: Any) -> Any:
+    return on.db.state(on.one, [(IRI, IRI, worlddb.Literal(text))], **more)
+
+
+class _Said(NamedTuple):
+    outcome: Any
+
+
+def kept(change: Callable[[], object]) -> _Said:
+    """What accounts raise, as the outcome of a command."""
+    with pytest.raises(RefusedError) as refused:
+        change()
+    return _Said(Refused(refused.value.details["reason"], str(refused.value)))
+
+
 def named(name: str) -> PlainHandler:
     handler = PlainHandler()
     handler.name = name
@@ -134,6 +152,16 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
     "trust.name": lambda on: on.db.trust("low", author=SAID),
     "trust.type": lambda on: on.db.trust("low", source={SAID: "x"}),
     "trust.why": lambda on: on.db.trust("low", author="ada", why=SAID),
+    "state.aliases": lambda on: stated(on, SAID),
+    "state.source": lambda on: stated(on, "x", source={"a": SAID}),
+    "set_plan.plan": lambda on: kept(lambda: on.db.accounts.define_plan(SAID)),
+    "set_plan.features": lambda on: kept(lambda: on.db.accounts.define_plan("p", features=[SAID])),
+    "set_plan.why": lambda on: kept(lambda: on.db.accounts.define_plan("p", why=SAID)),
+    "set_account.name": lambda on: kept(lambda: on.db.accounts.create_account(SAID)),
+    "set_account.why": lambda on: kept(lambda: on.db.accounts.create_account("a", why=SAID)),
+    "make_key.content": lambda on: kept(lambda: on.db.accounts.create_key("k", user=SAID)),
+    "make_key.why": lambda on: kept(lambda: on.db.accounts.create_key("k", why=SAID)),
+    "end_key.why": lambda on: kept(lambda: on.db.accounts.end_key(on.db.accounts.create_key("k").key.id, why=SAID)),
     "ingest, another speaker": lambda on: on.db.ingest([{"speaker": "Bob", "text": SAID}], conversation="c"),
     "ingest, nobody": lambda on: on.db.ingest([{"text": SAID}], conversation="c"),
     "ingest, a speaker's name": lambda on: on.db.ingest([{"speaker": SAID, "text": "hello"}], conversation="c"),
@@ -146,7 +174,7 @@ DOORS: Final[dict[str, Callable[[Small], Any]]] = {
 
 TEXTS: Final = {
     *("type", "name", "content", "aliases", "labels", "why", "source", "properties", "key", "named"),
-    *("profile", "node_types", "relations"),
+    *("profile", "node_types", "relations", "plan", "features"),
 }
 NO_TEXTS: Final = {
     *("ref", "refs", "edge", "proposal", "source_ref", "target_ref", "home", "world", "scope", "to", "out_of", "into"),
@@ -156,6 +184,7 @@ NO_TEXTS: Final = {
     *("functional", "fuzzy", "phonetic", "embedding", "margin", "most", "model", "mean", "dimension", "after"),
     *("through", "items", "space", "lasts", "is_pinned", "version", "versions", "is_deprecated"),
     *("what", "how", "whole", "among", "expects", "commit", "credentials", "personal", "origins", "copies"),
+    *("quads", "account", "key_id", "right", "is_open", "expires_at", "limits"),
 }
 ELSEWHERE: Final = {
     "link.type": "only a type that is registered can be linked by",
@@ -177,6 +206,11 @@ ELSEWHERE: Final = {
     "fork.aliases": "see the tests of forks",
     "fork.why": "see the tests of forks",
     "merge.why": "see the tests of forks",
+    "state.why": "nobody is asked for a reason",
+    "unstate.why": "nobody is asked for a reason",
+    "unstate.aliases": "takes back what stands here, as unalias does",
+    "make_key.name": "a name of letters, digits, dots, underscores and hyphens",
+    "set_account.plan": "only a plan that is there can be had",
     "access.why": "nobody is asked for a reason",
     "embed.why": "the engine's own",
     "recluster.why": "the engine's own",

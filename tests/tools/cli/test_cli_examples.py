@@ -56,6 +56,8 @@ MADE_ANEW = {
 """What an example wants to make, and an earlier one, or the folder, has already."""
 ELSEWHERE = {
     "create": (),
+    "fork": (STORE,),
+    "merge": (STORE,),
     "check-recall": (STORE,),
     "restore": ("backups", "old"),
     "diff": ("memory", "copy-of-memory", "copy", "suspect", "mine", "theirs"),
@@ -115,6 +117,7 @@ class Workshop:
             self.head = db.head().seq
         self.refs = {
             **dict.fromkeys(("show", "history", "children", "blame", "log", "prove", "tag"), made["Sarah Chen"]),
+            "fork": made["Search team"],
             **{"retire": facts[1], "reassert": facts[4], "link": facts[2], "unlink": edge, "erase": facts[0]},
             **dict.fromkeys(("believe", "expand", "contract", "rollback"), facts[6]),
             **{"path": facts[3], **dict.fromkeys(("impact", "provenance", "artifact"), facts[2])},
@@ -221,6 +224,8 @@ def test_the_examples_of_a_command_do_what_they_say_and_print_json_if_asked(
         for name in ELSEWHERE[command.name]:
             shutil.copytree(bench.untouched / name, tmp_path / name)
         monkeypatch.chdir(tmp_path)
+    if command.name == "merge":
+        assert run(["fork", "Search team", "--name", "Search team, what if"], monkeypatch, capsys)[0] == 0
     if command.name == "at":
         monkeypatch.setenv("WORLDDB_STORE", "old")
     for line, _ in command.examples:

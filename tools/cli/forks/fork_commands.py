@@ -97,7 +97,7 @@ COMMANDS = (
         _fork,
         (
             ('fork "Search team" --name "Search team, what if"', "try something beside what is known"),
-            ('fork "Search team" --at 2026-03-01', "as it was known then"),
+            ("fork 3fa9c2d1 --at 2026-03-01", "as it was known then"),
         ),
     ),
     Command(

@@ -4,7 +4,8 @@ from typing import Any
 
 import msgspec
 
-from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Parser, arguments, stores
+from worlddb import InputError
+from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Parser, arguments, stores, wire
 
 
 def _arguments(parser: Parser) -> None:
@@ -19,11 +20,14 @@ def _arguments(parser: Parser) -> None:
 
 def _update(args: Namespace, out: Output) -> int:
     if args.world is None:
-        raise worlddb.InputError("An update needs a world", "Name it with --world")
+        raise InputError("An update needs a world", "Name it with --world")
     with stores.existing(args) as db:
         world = stores.world_of(db.view(), args.world)
         receipt = db.sparql_update(args.text, world=world, timeout_seconds=args.timeout)
-    return out.receipt(receipt)
+    receipt.raise_if_refused()
+    done = f"changed by commit {receipt.seq}" if receipt.events else "nothing was to be changed"
+    out.answer(wire.receipt(receipt), lambda page: page.line(done))
+    return DONE
 
 
 def _sparql(args: Namespace, out: Output) -> int:
