@@ -317,8 +317,9 @@ def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
     spaced, runs = prepare(text[:MAX_MATCH_CHARACTERS])
     if spaced.isascii():
         # Most texts. Stemming changes the ends of words, so that most need not be stemmed to be told apart.
-        every = dict.fromkeys(spaced.encode().translate(_LOWER_WORDS).decode("latin-1").split())
-        words = [word for word in every if word[:2] in sought.beginnings and len(word) < MAX_TOKEN_BYTES]
+        lowered = spaced.encode().translate(_LOWER_WORDS).decode("latin-1")
+        every = dict.fromkeys(sought.like_them.findall(f" {lowered}"))
+        words = [word for word in every if len(word) < MAX_TOKEN_BYTES]
         matched = sought.among(words)
     else:
         told = zip(*_words(spaced), strict=True)
@@ -338,14 +339,14 @@ _MOST_TOLD: Final = 4_096
 class _Sought(NamedTuple):
     """The words, stems and grams that a query looks for.
 
-    ``beginnings`` is what words begin with that it may find, ``told`` which words it does find: the hits of one recall
-    share most of those that are looked at.
+    ``like_them`` finds words behind a space that begin as those do that it may find, ``told`` which words it does find:
+    the hits of one recall share most of those that are looked at.
     """
 
     words: frozenset[str]
     stems: frozenset[str]
     grams: frozenset[str]
-    beginnings: frozenset[str]
+    like_them: re.Pattern[str]
     told: dict[str, bool]
 
     def among(self, words: list[str]) -> list[str]:
@@ -370,7 +371,9 @@ def _sought(terms: tuple[Term, ...]) -> _Sought:
     # The first two letters of a word are those of its stem, but for "dying" (die) and "oing" (o) and their like.
     beginnings = {word[:2] for word in words | stems}
     beginnings |= {stem + vowel for stem in stems if len(stem) == 1 for vowel in "ei"}
-    return _Sought(words, stems, some, frozenset(beginnings | {two.replace("i", "y") for two in beginnings}), {})
+    beginnings |= {two.replace("i", "y") for two in beginnings}
+    ways = (re.escape(each) + ("[^ ]*" if len(each) == 2 else "(?![^ ])") for each in sorted(beginnings))
+    return _Sought(words, stems, some, re.compile(f" ({'|'.join(ways) or '(?!)'})"), {})
 
 
 @cache
