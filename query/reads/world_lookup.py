@@ -284,8 +284,9 @@ def named_node(snapshot: VisibleSnapshot, spec: edge_rules.Spec, ref: Any, *, un
     """The node of a world by a reference, a prefix of one, or its exact name or an alias.
 
     What could be a reference is looked up as one first, and a kref of an item is one. Names are compared as
-    :func:`normalised` has them; worlds that are valid in the view come before those that are not, and the outermost
-    world that is seen after all others. With ``unify``, several worlds of one identity are the first of them.
+    :func:`normalised` has them; worlds that are valid in the view come before those that are not, a world before its
+    forks, and the outermost world that is seen after all others. With ``unify``, several worlds of one identity are the
+    first of them.
 
     Raises:
         UnknownReference: nothing that is seen is called so.
@@ -327,7 +328,24 @@ def _called(
 ) -> list[records.World]:
     wanted = Wanted(name, None, snapshot.place.top)
     found = find(snapshot, spec, wanted, include_superseded=include_superseded, period=None, unify=unify)
-    return list(islice(found, _SHOWN + 1))
+    return list(islice(_no_forks(snapshot, found), _SHOWN + 1))
+
+
+def _no_forks(snapshot: VisibleSnapshot, found: Iterator[records.World]) -> Iterator[records.World]:
+    """Worlds in log order without those that go on from an earlier one of them."""
+    seen: set[int] = set()
+    for world in found:
+        node = _node(snapshot, world)
+        if not seen or seen.isdisjoint(_origins(snapshot, node)):
+            yield world
+        seen.add(node)
+
+
+def _origins(snapshot: VisibleSnapshot, node: int) -> Iterator[int]:
+    from worlddb.projections.tables.forks import fork_rows
+
+    rows = fork_rows.origins_of(snapshot.every_row, node, snapshot.place.moment.seq)
+    return (row.origin for row in rows if row.how != fork_rows.BROUGHT)
 
 
 _MOST_PASSED_OVER: Final = 8

@@ -176,3 +176,23 @@ def test_a_fork_of_a_fork_of_a_past_commit_is_as_it_was(db: Database, trip: str)
     again = db.fork(fork).ref
     assert [name for name, _ in _said(db, again)] == [name for name, _ in was]
     assert db.verify(deep=True).ok
+
+
+def test_a_name_means_the_world_before_its_forks(db: Database, trip: str) -> None:
+    [inner] = [each.ref for each in db.view().find(world=trip)][:1]
+    name = _seen(db, inner).name
+    forks = [str(db.fork(trip, "what if").ref), str(db.fork(trip, "what else").ref)]
+    forks.append(str(db.fork(forks[0]).ref))
+    view = db.view()
+    assert (view.reference_of("Lisbon"), view.reference_of(name)) == (trip, inner)
+    assert view.reference_of("what else") == forks[1]
+    assert view.reference_of("what if") == forks[0], "a fork of a fork has its names, too"
+    assert view.confined(forks[1]).reference_of(name) in _inside(db, forks[1]).values()
+    other = str(db.create("Trip", "Lisbon").ref)
+    with pytest.raises(worlddb.AmbiguousReference) as refused:
+        db.view().reference_of("Lisbon")
+    assert refused.value.details["candidates"] == [trip, other]
+    db.retire(trip)
+    db.retire(other)
+    with pytest.raises(worlddb.AmbiguousReference):
+        db.view().reference_of("Lisbon")

@@ -75,7 +75,7 @@ class Access(NamedTuple):
     keys: access_keys.KeyFile | None
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
-    per_second: float = access_keys.PER_SECOND
+    per_second: float = access_keys.REST_PER_SECOND
     proxies: Sequence[str] = ()
 
 

@@ -167,7 +167,7 @@ def _arguments(parser: Parser) -> None:
     add_web_options(http)
 
 
-def add_web_options(parser: _ActionsContainer) -> None:
+def add_web_options(parser: _ActionsContainer, per_second: int = access_keys.PER_SECOND) -> None:
     """Add what a server over HTTP is told of names, pages, proxies and rates."""
     parser.add_argument(
         "--allow-host", metavar="NAME", action="append", default=[], help="another host name by which clients reach it"
@@ -186,7 +186,7 @@ def add_web_options(parser: _ActionsContainer) -> None:
         "--rate",
         metavar="N",
         type=arguments.count,
-        help=f"requests a second that each key may send (default: {access_keys.PER_SECOND})",
+        help=f"requests a second that each key may send (default: {per_second:,})",
     )
 
 

@@ -25,7 +25,7 @@ def _arguments(parser: Parser) -> None:
     who = parser.add_mutually_exclusive_group()
     mcp_command.add_key_file(who)
     who.add_argument("--no-keys", action="store_true", help="admit every program on this machine, without a key")
-    mcp_command.add_web_options(parser)
+    mcp_command.add_web_options(parser, access_keys.REST_PER_SECOND)
     arguments.add_embedder(parser)
     arguments.add_author(parser)
 
@@ -50,7 +50,7 @@ def _serve(args: Namespace, out: Output) -> int:
             else:
                 _tell(out, url, secret, at)
 
-        rate = args.rate or access_keys.PER_SECOND
+        rate = args.rate or access_keys.REST_PER_SECOND
         access = serving.Access(keys, args.allow_host, args.allow_origin, rate, proxies)
         serving.serve(db, listener, access, ready)
     out.warn("worlddb serve: stopped")
