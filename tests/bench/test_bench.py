@@ -83,6 +83,10 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         ("--runs", "1", "--memories", "20", "--programs", "bare", "version"),
         {"bare_cached_ms", "version_cached_ms", "version_cold_ms"},
     ),
+    "statements": (
+        ("--statements", "200", "--samples", "4", "--repeat", "1", "--updates", "1"),
+        {"load_per_s", "pattern_p95_ms", "hydrate_100k_s", "sparql_ratio", "update_ms", "bytes_per_statement"},
+    ),
     "diff": (
         (*SMALL, "--changes", "2", "--repeat", "1"),
         {"ms", "worlds_visited", "trie_nodes_visited"},
