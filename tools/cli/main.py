@@ -59,6 +59,10 @@ _HOMES: Final = (
     _Home("relation states vocabulary", lambda: import_module("worlddb.tools.cli.beliefs.relation_commands").COMMANDS),
     _Home("types", lambda: import_module("worlddb.tools.cli.identity.rule_commands").TYPE_COMMANDS),
     _Home("tune untune tunings", lambda: import_module("worlddb.tools.cli.identity.rule_commands").COMMANDS),
+    _Home(
+        "state unstate statements",
+        lambda: import_module("worlddb.tools.cli.sparql.statement_commands").COMMANDS,
+    ),
     _Home("sparql", lambda: import_module("worlddb.tools.cli.sparql.sparql_command").COMMANDS),
     _Home("working", lambda: import_module("worlddb.tools.cli.working.working_command").COMMANDS),
     _Home("guard", lambda: import_module("worlddb.tools.cli.redaction.guard_command").COMMANDS),

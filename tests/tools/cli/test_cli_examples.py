@@ -133,6 +133,7 @@ class Workshop:
         chats = [{"uuid": "c", "chat_messages": [{"uuid": "m", "sender": "human", "text": "Herons?"}]}]
         with zipfile.ZipFile(self.bench / "claude-export.zip", "w") as file:
             file.writestr("conversations.json", json.dumps(chats))
+        (self.bench / "cafes.ttl").write_text("<https://a.example/luna> <https://a.example/serves> 'tea', 'cake' .\n")
         (self.bench / "notes.md").write_text("# Herons\n\nThey stand still.\n")
         (self.bench / "locomo10.json.xz").write_bytes(lzma.compress(json.dumps([record()]).encode()))
         keys = {name: worlddb.new_key(f"example.com/{name}") for name in ("ada", "audit", "witness")}

@@ -53,6 +53,10 @@ COMMANDS = (
         _sparql,
         (
             ("sparql 'SELECT ?name FROM wdb:memory { ?world wdb:name ?name }'", "the name of every world"),
+            (
+                "sparql --world 'Search team' --update 'DELETE WHERE { ?cafe ?serves \"cake\" }'",
+                "change its statements; what it deletes holds until now",
+            ),
             ("sparql 'ASK FROM wdb:memory { ?world wdb:type \"Topic\" }'", "is there a topic?"),
         ),
     ),

@@ -1,0 +1,44 @@
+"""Statements at the command line: files of RDF go in and come out, and an update changes the present."""
+
+import io
+import sys
+
+import pytest
+
+from tests.support.running import Here
+
+pytest.importorskip("pyoxigraph")
+
+CAKE = "<https://a.example/luna> <https://a.example/serves> 'cake' ."
+
+
+def test_a_file_goes_in_and_comes_out_as_of_any_moment(writing: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    writing("create", "Topic", "cafes")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CAKE.encode())))
+    assert writing("state", "cafes", "-").code == 2, "nothing says the format"
+    assert writing("state", "cafes", "-", "--format", "turtle", "--valid-from", "2026-01-01").code == 0
+    update = """DELETE { ?c ?p 'cake' } INSERT { ?c ?p 'tea'@en } WHERE { ?c ?p 'cake' }"""
+    assert writing("sparql", "--update", update).code == 2, "an update needs a world"
+    assert writing.json("sparql", "--world", "cafes", "--update", update)["outcome"] == "committed"
+    told = writing.json("statements", "cafes")
+    assert [(each["object"], each["graph"]) for each in told["statements"]] == [('"tea"@en', None)]
+    assert writing.json("statements", "--valid", "2026-02-01")["statements"][0]["object"] == '"cake"'
+    assert writing.json("statements", "--limit", "1")["more"] is False
+    then = writing("statements", "cafes", "--format", "ntriples", "--valid", "2026-02-01").out
+    assert then == '<https://a.example/luna> <https://a.example/serves> "cake" .\n'
+    assert writing("statements", "--format", "turtle").code == 2, "of which world?"
+    assert writing("unstate", "cafes").code == 2
+    assert writing("unstate", "cafes", "--object", '"tea"@en', "--at", "2090-01-01").code == 0
+    assert "tea" in writing("statements", "cafes").out
+    assert writing("unstate", "cafes", "--all").code == 0
+    assert "no statements" in writing("statements", "cafes").out
+    assert "nothing was to be changed" in writing("unstate", "cafes", "--all").out
+
+
+def test_a_wrong_line_is_named_and_writes_nothing(writing: Here) -> None:
+    writing("create", "Topic", "cafes")
+    before = writing.json("head")
+    (writing.store.parent / "wrong.ttl").write_text(f"{CAKE}\n<https://a.example/luna> serves 'tea' .\n")
+    wrong = writing("state", "cafes", str(writing.store.parent / "wrong.ttl"))
+    assert wrong.code != 0 and "wrong.ttl, line 2" in wrong.err
+    assert writing.json("head") == before
