@@ -34,6 +34,7 @@ CAPABILITIES: Final = (
     "beliefs",
     "client",
     "consolidation",
+    "coverage",
     "dream",
     "forks",
     "intake",

@@ -26,7 +26,7 @@ from worlddb.query.snapshot.snapshot import Scope
 
 MAX_OTHERS: Final = 20
 """How many other versions of a world a hit shows."""
-_REASON_FROM: Final = {VECTOR: 0.1, "when": 0.1 * scoring.WHEN_WEIGHT}
+_REASON_FROM: Final = {VECTOR: 0.1, scoring.EXCHANGE: 1e-6, "when": 0.1 * scoring.WHEN_WEIGHT}
 """What these have to add to a score to be named as a reason: the cosines of unrelated texts scatter by 0.1, and every
 text is a little near every time."""
 
@@ -97,9 +97,13 @@ def likely(
     return left, tuple(group for group in cut if group.hits), len(hits) - len(left)
 
 
+_NOT_BARE: Final = ("home", "governs", scoring.EXCHANGE)
+
+
 def bare(found: ranking.Ranked) -> float:
-    """A score without what tells strangers apart, and without what an instruction has for being one."""
-    return found.score - found.parts.get("home", 0.0) - found.parts.get("governs", 0.0)
+    """A score without what tells strangers apart, what an instruction has for being one, and what the other turn of an
+    exchange adds."""
+    return found.score - sum(found.parts.get(part, 0.0) for part in _NOT_BARE)
 
 
 def hit_of(
@@ -241,6 +245,7 @@ _REASONS: Final = {
     "when": "near the time that it names",
     "before": "after a turn that fits",
     "governs": "the standing instruction that comes nearest",
+    scoring.EXCHANGE: "in an exchange that fits",
     retrieve.NEWER: "newer than a hit that it contradicts",
     retrieve.SUPERSEDED: "superseded by the hit before it",
     retrieve.LATER: "later than a hit about the same subject that it competes with",

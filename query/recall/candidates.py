@@ -272,13 +272,13 @@ def entities_named(snapshot: visible.VisibleSnapshot, question: Question, spec: 
     found: set[int] = set()
     names: list[str] = []
     for name in question.names:
-        called = _called(snapshot, name)
+        called = nodes_called(snapshot, name)
         if called:
             found |= called
             names.append(name)
         if len(found) > MAX_ENTITIES:
             break
-    asked = {node for side in question.sides for node in _called(snapshot, side)}
+    asked = {node for side in question.sides for node in nodes_called(snapshot, side)}
     known = [(name, tables.type_code(name)) for name in sorted(spec.identity_types)]
     codes = [(name, code) for name, code in known if code is not None]
     pending = list(found)
@@ -295,7 +295,7 @@ def entities_named(snapshot: visible.VisibleSnapshot, question: Question, spec: 
     return Named(frozenset(filter(partial(_is_referred_to, snapshot), found)), frozenset(asked), tuple(names))
 
 
-def _called(snapshot: visible.VisibleSnapshot, name: str) -> set[int]:
+def nodes_called(snapshot: visible.VisibleSnapshot, name: str) -> set[int]:
     """The worlds of a name that something refers to."""
     digest = name_digest(name)
     named = () if digest == NO_NAME else snapshot.tables.named(digest)
@@ -476,6 +476,11 @@ def _after(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[int]:
     for place in snapshot.placings(node):
         ahead = islice(tables.outgoing(place.source, CONTAINS_CODE, place.edge), _LOOK_AHEAD)
         yield from (each.target for at, each in ahead if edge_seen(tables, at, each, moment))
+
+
+def turn_after(snapshot: visible.VisibleSnapshot, node: int) -> int | None:
+    """What joined the session of a turn next after it; ``None`` if nothing did."""
+    return next(_after(snapshot, node), None)
 
 
 LENT_BY_EDGE: Final = 0.5

@@ -539,7 +539,7 @@ def _ranked(
         return Found(_as_ranked(VECTOR, islice(gate.passing(near, of_one), of_one)), (VECTOR,))
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
     best = ranking.fused(snapshot, gate, lanes, request, about)
-    if request.fusion != CONVEX:
+    if request.fusion != CONVEX or request.covers is not None:
         return Found(list(best if request.group is not None else islice(best, k)), names, find=best.find)
     if request.group is not None:
         return Found(ranking.rescore_all(snapshot, request.question, best, k), names)

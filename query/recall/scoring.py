@@ -28,6 +28,9 @@ WORDS_BESIDE: Final[Mapping[str, float]] = {"multilingual-e5-small/q4+use-multil
 That weight is for the default model: its cosines of a question with texts that do not answer it scatter by 0.07. Those
 of this one scatter by 0.05 (``bench.languages``), so that as much of a difference tells more."""
 
+EXCHANGE: Final = "exchange"
+"""What a turn gains or loses by being judged with its answer, or with what it answers."""
+
 VECTOR_CALIBRATION: Final = 0.85
 """What a cosine is worth beside a score by words where the greater of the two counts (Kumiho, equation 6)."""
 

@@ -1,0 +1,81 @@
+"""The hits of a question that asks for all of something: exchanges, judged as a whole.
+
+An exchange is what the asker said and the answer to it. What belongs to a topic is said in few words and answered in
+many, or the other way round; so both have the mean of their scores. Where the question asks for what its asker
+brought up, only that is shown.
+"""
+
+from collections.abc import Iterator, Mapping, Set
+from typing import Final
+
+from worlddb.query.coverage.covering import Covering
+from worlddb.query.question.question import ASKERS, MAX_K, Request
+from worlddb.query.reads.window import Window
+from worlddb.query.recall import candidates, ranking, scoring
+from worlddb.query.recall.retrieve import Found, retrieve
+from worlddb.query.snapshot import visible
+
+WIDE: Final = 128
+"""How many hits are ranked at least, or :data:`TIMES` as many as are wanted."""
+TIMES: Final = 4
+_NOTE: Final = (
+    'the question asks for all of "{topic}" ("{words}"), so {shown}; {found:,} such hits were found, and k says how'
+    " many are shown"
+)
+_OWN: Final = "only what the asker said is shown, judged with the answer to it"
+_BOTH: Final = "what the asker said and the answer to it are judged together"
+
+
+def covers(window: Window, request: Request) -> Covering | None:
+    """What a request asks for all of; ``None`` where nobody is known as its asker, or it is not ranked by several
+    lanes added up, hit by hit."""
+    covering = request.question.covers
+    if covering is None or not request.may_cover:
+        return None
+    with window.snapshot() as snapshot:
+        return covering if _askers(snapshot) else None
+
+
+def retrieve_all(
+    window: Window,
+    snapshot: visible.VisibleSnapshot,
+    request: Request,
+    covering: Covering,
+    about: candidates.Named,
+    lanes: ranking.Lanes,
+) -> tuple[Found, str]:
+    """The best exchanges, and a note that says so; up to 32 wanted hits are the beginning of the answer to more."""
+    wide = request._replace(k=min(MAX_K, max(WIDE, TIMES * request.k)))
+    found = retrieve(window, snapshot, wide, about, lanes)
+    hits = {each.passed.node: each for each in found.ranked}
+    said = {node for node, _ in candidates.references(snapshot, hits, _askers(snapshot))}
+    judged = [hit for hit in _judged(snapshot, hits, said) if hit.passed.node in said or not covering.own]
+    judged.sort(key=lambda each: each.order)
+    ranked = judged[: request.k]
+    nodes = {each.passed.node for each in ranked}
+    note = _NOTE.format(
+        topic=covering.topic, words=covering.words, shown=_OWN if covering.own else _BOTH, found=len(judged)
+    )
+    return found._replace(ranked=ranked, rivals=tuple(each for each in found.rivals if each.later in nodes)), note
+
+
+def _judged(
+    snapshot: visible.VisibleSnapshot, hits: Mapping[int, ranking.Ranked], said: Set[int]
+) -> Iterator[ranking.Ranked]:
+    """The hits with the scores of their exchanges; a turn that was not found counts as the last that was.
+
+    What the asker ``said`` and nobody answered keeps its own score.
+    """
+    least = min((hit.score for hit in hits.values()), default=0.0)
+    after = ((node, candidates.turn_after(snapshot, node)) for node in said)
+    other = {node: answer for node, answer in after if answer is not None and answer not in said}
+    other |= {answer: node for node, answer in other.items()}
+    for node, hit in hits.items():
+        beside = hits.get(other[node]) if node in other else hit if node in said else None
+        score = (hit.score + (least if beside is None else beside.score)) / 2
+        yield hit._replace(score=score, parts=hit.parts | {scoring.EXCHANGE: score - hit.score})
+
+
+def _askers(snapshot: visible.VisibleSnapshot) -> Set[int]:
+    """The entities that stand for whoever asks a machine."""
+    return {node for name in ASKERS for node in candidates.nodes_called(snapshot, name)}
