@@ -65,7 +65,7 @@ _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
     "without where names are at home": partial(patch.object, candidates, "at_home", _nobody_at_home),
     "without standing instructions": partial(patch.object, ranking, "_standing", _nothing_governs),
     "without tastes": partial(patch.object, scoring, "TASTE_WEIGHT", 0.0),
-    "without exchanges": partial(patch.object, Question, "covers", None),
+    "without exchanges": partial(patch.object, Question, "may_ask_for_all", False),
     "without remarks": partial(patch.object, ranking, "proposed_by_meaning", _by_cosine),
     "without the newest first": partial(patch.object, retrieve, "newest_first", _as_ranked),
 }

@@ -35,7 +35,7 @@ from worlddb.tools.importers.input_files import Place, decoded
 
 ABSTENTION: Final = "abstention"
 COVERING: Final = ("event_ordering", "summarization")
-"""Kinds that ask for all of something."""
+"""Kinds that ask for all of something; the variants are told of them apart, too."""
 KS: Final = (10, 20)
 
 
@@ -175,7 +175,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                 for variant, options in variants(arguments).items():
                     with asked_as(variant):
                         hits = view.recall(asked.question, k=max(KS), asked=last, **options).hits
-                    scores[f"all, {variant}"].append(_shares([str(hit.source.get("id")) for hit in hits], gold))
+                    shares = _shares([str(hit.source.get("id")) for hit in hits], gold)
+                    for name in ("all", asked.kind) if asked.kind in COVERING else ("all",):
+                        scores[f"{name}, {variant}"].append(shares)
                 for name, peer in peers.items():
                     scores[f"all, {name}"].append(_shares(peer.search(asked.question, max(KS)), gold))
     sizes = {each.size for each in chosen} | {"all"}

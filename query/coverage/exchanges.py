@@ -6,10 +6,11 @@ brought up, only that is shown.
 """
 
 from collections.abc import Iterator, Mapping, Set
-from typing import Final
+from typing import Final, NamedTuple
 
 from worlddb.query.coverage.covering import Covering
-from worlddb.query.question.question import ASKERS, MAX_K, Request
+from worlddb.query.coverage.covering import covering as asked_for
+from worlddb.query.question.question import ASKERS, CONVEX, MAX_K, Request
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import candidates, ranking, scoring
 from worlddb.query.recall.retrieve import Found, retrieve
@@ -26,37 +27,58 @@ _OWN: Final = "only what the asker said is shown, judged with the answer to it"
 _BOTH: Final = "what the asker said and the answer to it are judged together"
 
 
-def covers(window: Window, request: Request) -> Covering | None:
-    """What a request asks for all of; ``None`` where nobody is known as its asker, or it is not ranked by several
-    lanes added up, hit by hit."""
-    covering = request.question.covers
-    if covering is None or not request.may_cover:
-        return None
+def covering_all(window: Window, request: Request) -> Request:
+    """The request, answered by exchanges if its question asks for all of something.
+
+    It stays as it is where nobody is known as its asker, and where it wants groups, summaries, or not the evidence of
+    several lanes added up.
+
+    Raises:
+        InputError: the request cannot be answered.
+    """
+    request.check()
+    covering = asked_for(request.question.text)
+    is_plain = request.group is None and not request.prefer_summaries
+    if covering is None or not is_plain or request.fusion != CONVEX or len(set(request.lanes)) == 1:
+        return request
     with window.snapshot() as snapshot:
-        return covering if _askers(snapshot) else None
+        return request._replace(covers=Coverage(covering)) if _askers(snapshot) else request
 
 
-def retrieve_all(
-    window: Window,
-    snapshot: visible.VisibleSnapshot,
-    request: Request,
-    covering: Covering,
-    about: candidates.Named,
-    lanes: ranking.Lanes,
-) -> tuple[Found, str]:
-    """The best exchanges, and a note that says so; up to 32 wanted hits are the beginning of the answer to more."""
-    wide = request._replace(k=min(MAX_K, max(WIDE, TIMES * request.k)))
-    found = retrieve(window, snapshot, wide, about, lanes)
-    hits = {each.passed.node: each for each in found.ranked}
-    said = {node for node, _ in candidates.references(snapshot, hits, _askers(snapshot))}
-    judged = [hit for hit in _judged(snapshot, hits, said) if hit.passed.node in said or not covering.own]
-    judged.sort(key=lambda each: each.order)
-    ranked = judged[: request.k]
-    nodes = {each.passed.node for each in ranked}
-    note = _NOTE.format(
-        topic=covering.topic, words=covering.words, shown=_OWN if covering.own else _BOTH, found=len(judged)
-    )
-    return found._replace(ranked=ranked, rivals=tuple(each for each in found.rivals if each.later in nodes)), note
+class Coverage(NamedTuple):
+    """How a request for all of something is answered."""
+
+    covering: Covering
+
+    @property
+    def topic(self) -> str:
+        """What is compared by words and by meaning."""
+        return self.covering.topic
+
+    def retrieved(
+        self,
+        window: Window,
+        snapshot: visible.VisibleSnapshot,
+        request: Request,
+        about: candidates.Named,
+        lanes: ranking.Lanes,
+    ) -> tuple[Found, str]:
+        """The best exchanges, and a note that says so; up to 32 wanted hits are the beginning of the answer to more."""
+        wide = request._replace(k=min(MAX_K, max(WIDE, TIMES * request.k)))
+        found = retrieve(window, snapshot, wide, about, lanes)
+        hits = {each.passed.node: each for each in found.ranked}
+        said = {node for node, _ in candidates.references(snapshot, hits, _askers(snapshot))}
+        judged = [hit for hit in _judged(snapshot, hits, said) if hit.passed.node in said or not self.covering.own]
+        judged.sort(key=lambda each: each.order)
+        ranked = judged[: request.k]
+        nodes = {each.passed.node for each in ranked}
+        note = _NOTE.format(
+            topic=self.covering.topic,
+            words=self.covering.words,
+            shown=_OWN if self.covering.own else _BOTH,
+            found=len(judged),
+        )
+        return found._replace(ranked=ranked, rivals=tuple(each for each in found.rivals if each.later in nodes)), note
 
 
 def _judged(

@@ -8,7 +8,7 @@ by those of nine other languages too.
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, limits
 from worlddb.log.model.times import DAYS, MONTHS
@@ -17,9 +17,6 @@ from worlddb.projections.tables.apply.trust_levels import LEVELS
 from worlddb.query.question.english_times import late
 from worlddb.query.question.question_dates import Span, Time, Times, parse_times
 from worlddb.query.snapshot.valid_period import Choice
-
-if TYPE_CHECKING:
-    from worlddb.query.coverage.covering import Covering
 
 ASKERS: Final = ("user", "human", "me")
 ASKED: Final = ("assistant", "ai", "agent", "bot")
@@ -398,13 +395,9 @@ class Question:
         return "" if found is None else " ".join(found[0].split())
 
     @cached_property
-    def covers(self) -> "Covering | None":
-        """What it asks for all of (:func:`worlddb.query.coverage.covering.covering`); ``None`` for most questions."""
-        if _COVERING_BY.isdisjoint(_WORD_ALONE.findall(self.text.lower())):
-            return None
-        from worlddb.query.coverage.covering import covering
-
-        return covering(self.text)
+    def may_ask_for_all(self) -> bool:
+        """True if it has a word by which questions ask for all of something."""
+        return not _ALL_BY.isdisjoint(_WORD_ALONE.findall(self.text.lower()))
 
     @cached_property
     def is_remark(self) -> bool:
@@ -422,7 +415,7 @@ class Question:
         return ANY_FORM if self.is_remark else answer_form(self.text)
 
 
-_COVERING_BY: Final = frozenset(("order", "summary", "summarise", "summarize", "overview", "recap"))
+_ALL_BY: Final = frozenset(("order", "summary", "summarise", "summarize", "overview", "recap"))
 """One of these is in every question that asks for all of something."""
 
 MAX_K: Final = 10_000
@@ -479,14 +472,8 @@ class Request(NamedTuple):
     in_order: bool = True
     """False if only which hits there are is asked for."""
 
-    covers: "Covering | None" = None
-    """What it asks for all of, if it is answered so."""
-
-    @property
-    def may_cover(self) -> bool:
-        """True if it wants single hits, by several lanes whose evidence is added up."""
-        is_plain = self.group is None and not self.prefer_summaries
-        return is_plain and self.fusion == CONVEX and len(set(self.lanes)) > 1
+    covers: Any = None
+    """What it asks for all of (:class:`~worlddb.query.coverage.exchanges.Coverage`), if it is answered so."""
 
     @property
     def least_trust(self) -> int:
@@ -502,7 +489,8 @@ class Request(NamedTuple):
         of something it is what it is about.
         """
         if self.covers is not None:
-            return self.covers.topic
+            topic: str = self.covers.topic
+            return topic
         by_several = len(set(self.lanes)) > 1 and self.fusion == CONVEX
         return self.question.without_times if self.group is not None and by_several else self.question.text
 

@@ -70,12 +70,6 @@ def recall(window: Window, request: Request) -> records.Recall:
     Raises:
         InputError: ``k``, ``group`` or ``neighbours`` is out of bounds, or there is no such lane or fusion.
     """
-    request.check()
-    if request.question.covers is not None:
-        # Loaded by who asks for it; a recall from the shell waits for what it loads.
-        from worlddb.query.coverage.exchanges import covers
-
-        request = request._replace(covers=covers(window, request))
     answered = _asked(window, request, _answer)
     return answer.nothing_asked(window.place.moment.seq) if answered is None else answered
 
@@ -201,9 +195,8 @@ def _retrieved(
     """The best candidates; where summaries are preferred those in the place of what they sum up, where all of something
     is asked for the best exchanges, and a note of that."""
     if request.covers is not None:
-        from worlddb.query.coverage.exchanges import retrieve_all
-
-        return retrieve_all(window, snapshot, request, request.covers, subject.about, indexes.lanes)
+        covered: tuple[Found, str] = request.covers.retrieved(window, snapshot, request, subject.about, indexes.lanes)
+        return covered
     if not request.prefer_summaries:
         return retrieve(window, snapshot, request, subject.about, indexes.lanes), ""
     if request.group is not None or request.choice != valid_period.Choice():

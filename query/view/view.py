@@ -1285,6 +1285,11 @@ def _pinned(ref: Any) -> Kref | None:
 def _recalled(
     include_superseded: bool | None, limited: tuple[Any, ...], window: Window, request: Request, *, with_receipt: bool
 ) -> records.Recall:
+    if request.question.may_ask_for_all:
+        # Loaded by who asks for it; a recall from the shell waits for what it loads.
+        from worlddb.query.coverage.exchanges import covering_all
+
+        request = covering_all(window, request)
     found = _receipted(include_superseded, limited, window, request) if with_receipt else recall(window, request)
     window.reader.told_of_hits(found)
     return found

@@ -54,7 +54,7 @@ def speakers(found: Recall) -> list[str]:
 )
 def test_a_question_for_all_of_something_is_known_by_its_words(text: str, topic: str, own: bool) -> None:
     found = covering(text)
-    assert found is not None and found == Question(text, 0).covers
+    assert found is not None and Question(text, 0).may_ask_for_all
     assert (found.topic, found.own) == (topic, own)
     assert found.words.casefold() in text.casefold()
 
@@ -73,7 +73,7 @@ def test_a_question_for_all_of_something_is_known_by_its_words(text: str, topic:
     ],
 )
 def test_other_questions_ask_for_less(text: str) -> None:
-    assert covering(text) is None and Question(text, 0).covers is None
+    assert covering(text) is None
 
 
 def test_an_order_is_answered_by_what_the_asker_said(db: Database) -> None:
@@ -120,7 +120,7 @@ def test_where_nobody_is_known_as_the_asker_hits_are_those_of_any_question(
 ) -> None:
     talk(db, "Leah", "Bryan")
     found = db.view().recall(SUMMARY, k=6)
-    monkeypatch.setattr(Question, "covers", None)
+    monkeypatch.setattr(Question, "may_ask_for_all", False)
     assert found == db.view().recall(SUMMARY, k=6)
     assert "asks for all of" not in found.note and found.hits
 
