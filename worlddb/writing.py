@@ -1116,6 +1116,7 @@ class WriteCalls(ABC):
         format: str | None = None,
         *,
         base: str | None = None,
+        graph: Any = None,
         valid_from: times.TimeLike | None = None,
         valid_to: times.TimeLike | None = None,
         source: Mapping[str, Any] | None = None,
@@ -1128,16 +1129,21 @@ class WriteCalls(ABC):
             format: ``turtle``, ``trig``, ``ntriples``, ``nquads``, ``jsonld`` or ``rdfxml``, or a media type; by
                 default what the file's name ends with.
             base: the IRI that relative ones are taken from.
+            graph: the name of the graph for what the file puts into none.
             valid_from, valid_to, source, idempotency_key: as :meth:`state` takes them.
 
         Raises:
             MalformedFile: the file breaks its format; line and column are named, and nothing is written.
-            InputError: nothing says the format, or the file cannot be read.
+            InputError: nothing says the format, the file cannot be read, or ``graph`` is no name of one.
         """
         from worlddb.query.sparql import rdf_formats
+        from worlddb.query.statements import statement_reads
 
         drawn = self._drawing(idempotency_key)
         rows = rdf_formats.read_rows(file, lambda: drawn().hex(), format, base)
+        if graph is not None:
+            name = statement_reads.text_of(graph)
+            rows = (row if row[3] is not None else (*row[:3], name) for row in rows)
         commands = self._stated(world, rows, valid_from, valid_to, source, drawn)
         return self._execute(commands, idempotency_key)
 

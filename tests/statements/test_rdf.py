@@ -50,6 +50,19 @@ def test_what_is_written_in_a_format_is_read_again(db: worlddb.Database, tmp_pat
     assert one == other and len(one) >= 12
 
 
+def test_a_file_goes_into_a_named_graph(db: worlddb.Database) -> None:
+    world = str(db.create("Topic", "graphs").ref)
+    db.read_rdf(world, b"<urn:a> <urn:b> 'c' .", "turtle", graph="<urn:g>")
+    db.read_rdf(world, b"<urn:a> <urn:b> 'd' . <urn:h> { <urn:a> <urn:b> 'e' }", "trig", graph=worlddb.Iri("urn:g"))
+    lines = db.view().write_rdf(world, "nquads").decode().splitlines()
+    assert sorted(line.partition(" <urn:b> ")[2] for line in lines) == [
+        *('"c" <urn:g> .', '"d" <urn:g> .', '"e" <urn:h> .'),
+    ]
+    for wrong in ("any", "urn:g", 3):
+        with pytest.raises(worlddb.InputError):
+            db.read_rdf(world, b"", "turtle", graph=wrong)
+
+
 def test_a_file_is_one_commit_and_a_bad_line_writes_nothing(db: worlddb.Database, tmp_path: Path) -> None:
     town, file = db.create("Place", "Town").ref, tmp_path / "a.nt"
     file.write_text("".join(f"<urn:x:{n}> <urn:x:p> <urn:x:{n + 1}> .\n" for n in range(1_200)))

@@ -20,6 +20,7 @@ def _state_arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="a file of RDF (-: standard input)")
     _add_format(parser, "the format of the file (default: by its name)")
     parser.add_argument("--base", metavar="IRI", help="what relative IRIs are taken from")
+    parser.add_argument("--graph", metavar="TERM", help=f"the graph for what the file puts into none, {_TERM}")
     parser.add_argument("--valid-from", metavar="TIME", help="they hold from this time on (default: from now on)")
     parser.add_argument("--valid-to", metavar="TIME", help="they hold until this time")
     _add_writing(parser)
@@ -42,7 +43,7 @@ def _state(args: Namespace, out: Output) -> int:
         world = stores.world_of(db.view(), args.world)
         window = {"valid_from": args.valid_from, "valid_to": args.valid_to}
         receipt = db.read_rdf(
-            world, source, args.format, base=args.base, **window, idempotency_key=args.idempotency_key
+            world, source, args.format, base=args.base, graph=args.graph, **window, idempotency_key=args.idempotency_key
         )
     return _written(receipt, out, f"stated in {args.world}")
 
