@@ -171,6 +171,28 @@ class DeprecatedFrame(Frame, frozen=True, tag="deprecated"):
     seq: int
 
 
+class TermsFrame(Frame, frozen=True, tag="terms"):
+    """The next terms of the world: those at ``places`` among the names in ``details``, counted from 1 on."""
+
+    details: bytes
+    seq: int
+    places: list[int]
+
+
+class StatedFrame(Frame, frozen=True, tag="stated"):
+    """Quads hold in the world from ``valid_from`` to ``valid_to``.
+
+    ``quads`` are the numbers of subject, predicate, object and graph (0: the default graph), one quad behind the other.
+    Commit ``seq`` said so; the source stands in ``details``.
+    """
+
+    quads: list[int]
+    valid_from: int
+    valid_to: int
+    details: bytes
+    seq: int
+
+
 class EndedFrame(Frame, frozen=True, tag="ended"):
     """The world was retired or superseded, and not resumed.
 
@@ -355,6 +377,8 @@ AnyFrame = (
     | PinFrame
     | TagFrame
     | DeprecatedFrame
+    | TermsFrame
+    | StatedFrame
     | EndedFrame
     | VoidedFrame
     | ProposalFrame

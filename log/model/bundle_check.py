@@ -240,6 +240,18 @@ class BundleCheck:
         self._given.details(frame.details)
         self._given.commit(frame.seq)
 
+    def terms(self, frame: fr.TermsFrame) -> None:
+        known = self._given.aliases_in(frame.details)
+        self._open_group().add_terms(frame, bundle_values.MOST_TERMS if known == bundle_values.ERASED else known)
+        self._given.details(frame.details)
+        self._given.commit(frame.seq)
+
+    def stated(self, frame: fr.StatedFrame) -> None:
+        bundle_values.check_interval(frame.valid_from, frame.valid_to, frame.valid_to)
+        self._open_group().add_quads(frame)
+        self._given.details(frame.details)
+        self._given.commit(frame.seq)
+
     def ended(self, frame: fr.EndedFrame) -> None:
         group = self._open_group()
         group.end()
@@ -402,6 +414,8 @@ _TAKE: Final[dict[type[fr.Frame], Callable[[BundleCheck, Any], None]]] = {
     fr.PinFrame: BundleCheck.pin,
     fr.TagFrame: BundleCheck.tag,
     fr.DeprecatedFrame: BundleCheck.deprecated,
+    fr.TermsFrame: BundleCheck.terms,
+    fr.StatedFrame: BundleCheck.stated,
     fr.EndedFrame: BundleCheck.ended,
     fr.VoidedFrame: BundleCheck.voided,
     fr.ProposalFrame: BundleCheck.proposal,

@@ -7,6 +7,7 @@ once, and that all of it gives the world's hash.
 
 from collections import Counter
 from collections.abc import Collection, Iterator
+from itertools import pairwise
 from typing import Final, NoReturn
 
 from worlddb.log.model import blobs, codec, errors, hashing, ids, limits, times, trie
@@ -21,6 +22,8 @@ _MAX_NUMBER: Final = 2**63 - 1
 _MAX_VERSION: Final = 2**32 - 1
 _MAX_HANDLER_VERSION: Final = 2**16 - 1
 _MAX_MOST: Final = 2**32 - 1
+MOST_TERMS: Final = 2**32 - 1
+"""How many terms a world may have."""
 _HISTORIES: Final[tuple[list[str], ...]] = ([], ["accepted"], ["rejected"], ["accepted", "undone"])
 """What can have been decided about a proposal."""
 
@@ -389,6 +392,8 @@ class Group:
         self._tuned: set[str] = set()
         self._believed: set[tuple[str, str]] = set()
         self._profiled = False
+        self._terms = [b""]
+        self._quads: dict[ev.Quad, list[tuple[int, int]]] = {}
 
     @property
     def lineage(self) -> bytes:
@@ -407,6 +412,31 @@ class Group:
         most = {fr.LabelFrame: limits.MAX_LABELS, fr.TagFrame: limits.MAX_TAGS}.get(kind, 1)
         if self._marks[kind] > most:
             refuse(f"{ids.short(self.lineage)} has more than {most} marks of one kind")
+
+    def add_terms(self, frame: fr.TermsFrame, known: int) -> None:
+        """More terms, each at another place of so many."""
+        if not frame.places or frame.places != sorted(set(frame.places)):
+            refuse(f"the terms in {ids.short(frame.details)} are none, or not in order")
+        for place in (frame.places[0], frame.places[-1]):
+            if not 0 <= place < known:
+                refuse(f"there is no term {place} in {ids.short(frame.details)}")
+        self._terms += (hashing.term_identity(frame.details, place) for place in frame.places)
+
+    def add_quads(self, frame: fr.StatedFrame) -> None:
+        """More statements."""
+        if not frame.quads or len(frame.quads) % 4 or frame.valid_from == frame.valid_to:
+            refuse(f"statements of {ids.short(self.lineage)} are none, cut short, or hold at no time")
+        for quad in ev.quads_of(frame.quads):
+            if min(quad[:3]) < 1 or quad[3] < 0 or max(quad) >= len(self._terms):
+                refuse(f"a statement of {ids.short(self.lineage)} names a term that is not told before it")
+            self._quads.setdefault(quad, []).append((frame.valid_from, frame.valid_to))
+
+    def _statement_leaves(self) -> Iterator[bytes]:
+        for quad, windows in self._quads.items():
+            windows.sort()
+            if any(before[1] > after[0] for before, after in pairwise(windows)):
+                refuse(f"a statement of {ids.short(self.lineage)} is told twice of one time")
+            yield hashing.statement_leaf([self._terms[number] for number in quad])
 
     def end(self) -> None:
         """The world's end."""
@@ -475,6 +505,7 @@ class Group:
             if self._members
             else trie.EMPTY_ROOT
         )
+        self._edges.update(dict.fromkeys(self._statement_leaves(), b""))
         edges = trie.Trie(trie.MemoryNodes(), ids.HASH_BYTES, 0).update(self._edges) if self._edges else trie.EMPTY_ROOT
         if hashing.world_hash(newest, members, edges, self.frame.t_create) != self.frame.world_hash:
             refuse(f"the world {ids.short(self.lineage)} states another hash than what it holds has")

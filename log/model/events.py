@@ -8,6 +8,7 @@ microseconds; ``valid_to`` is :data:`worlddb.log.model.times.FOREVER` while open
 Encoded as tagged msgpack arrays. A new field goes at the end with a default; a new event gets a new tag.
 """
 
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -744,6 +745,15 @@ class Unstated(Event, frozen=True, tag="unstated"):
 
 
 StatementEvent = Stated | Unstated
+Quad = tuple[int, int, int, int]
+"""The numbers of subject, predicate, object and graph (0: the default graph)."""
+
+
+def quads_of(flat: Sequence[int]) -> list[Quad]:
+    """Quads of numbers that stand one behind the other."""
+    return list(zip(flat[::4], flat[1::4], flat[2::4], flat[3::4], strict=True))
+
+
 """What is said in worlds as RDF."""
 
 AnyEvent = (

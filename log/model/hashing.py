@@ -8,6 +8,7 @@ The log's Merkle tree alone is of SHA-256, as RFC 6962 has it; see :mod:`worlddb
 """
 
 import struct
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import Final
@@ -22,6 +23,8 @@ _LEN_LINEAGE: Final = _U32.pack(LINEAGE_BYTES)
 _LEN_TIME: Final = _U32.pack(8)
 _TIME = struct.Struct(">q")
 _EDGE_BEGINS = struct.Struct(">IqI")
+_SUBJECT_BYTES: Final = 4
+"""The leaves of one subject lie together, so that a change of a few subjects changes few nodes of the trie."""
 
 
 def _tag(name: str) -> bytes:
@@ -145,6 +148,16 @@ def edge_id_of_ends(
 def _edge_type(type_name: str) -> bytes:
     name = type_name.encode()
     return EDGE + _U32.pack(len(name)) + name
+
+
+def term_identity(blob: bytes, place: int) -> bytes:
+    """What stands for a term in hashes: a place in a blob. Nobody without the blob can guess the text."""
+    return digest(TERM, blob, _U32.pack(place))
+
+
+def statement_leaf(identities: Sequence[bytes]) -> bytes:
+    """The 32 bytes that stand for a quad in hashes, of what stands for its terms (empty: the default graph)."""
+    return identities[0][:_SUBJECT_BYTES] + digest(STATEMENT, *identities)[_SUBJECT_BYTES:]
 
 
 def log_leaf_hash(chain: bytes) -> bytes:

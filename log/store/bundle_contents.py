@@ -196,6 +196,8 @@ class BundledWorld(NamedTuple):
     pins: list[fr.PinFrame]
     tags: list[fr.TagFrame]
     deprecated: list[fr.DeprecatedFrame]
+    terms: list[fr.TermsFrame]
+    stated: list[fr.StatedFrame]
 
 
 class Contents(NamedTuple):
@@ -262,6 +264,10 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
                 worlds[-1].tags.append(frame)
             case fr.DeprecatedFrame():
                 worlds[-1].deprecated.append(frame)
+            case fr.TermsFrame():
+                worlds[-1].terms.append(frame)
+            case fr.StatedFrame():
+                worlds[-1].stated.append(frame)
             case fr.EndedFrame():
                 worlds[-1].ended.append(frame)
             case fr.VoidedFrame():

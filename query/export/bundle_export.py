@@ -3,8 +3,8 @@
 The bundle also takes the edge types and thresholds that hold for its worlds.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Literal, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple, TypeVar
 
 from worlddb.log.model import bundle as fr
 from worlddb.log.model import codec, errors, ids, times
@@ -13,11 +13,11 @@ from worlddb.projections.tables.apply import mark_rows, settings
 from worlddb.projections.tables.beliefs import belief_rows
 from worlddb.projections.tables.names.canonical import name_digest, type_digest
 from worlddb.projections.tables.reads import asof, table_reads
-from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage import schema, timeline_rows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.query.export.interior_walk import Interior, interior_of
 from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
+from worlddb.query.statements import statement_frames
 
 
 def registrations_of(tables: Tables, top: int, inside: Interior, seq: int) -> dict[int, list[settings.Registration]]:
@@ -126,24 +126,12 @@ T = TypeVar("T")
 Progress = Callable[[int, int], None]
 
 
-def _refuse_statements(snapshot: Snapshot, nodes: Sequence[int], seq: int) -> None:
-    for node in nodes:
-        if next(statement_rows.leaves(snapshot.tables, node, seq), None) is not None:
-            raise errors.InputError(
-                f"World {ids.short(snapshot.tables.node(node).lineage)} has statements as of commit {seq}, which a"
-                " bundle does not carry",
-                "Export a world without, or one as of a commit before them, or back the store up",
-            )
-
-
 def bundle_frames(
     reader: SnapshotSource,
     ref: bytes | str,
     seq: int,
     store_id: bytes,
     progress: Progress | None = None,
-    *,
-    statements: Literal["refused", "left_out"] = "refused",
 ) -> Iterator[fr.AnyFrame]:
     """The frames of a world as of commit ``seq``, all but the last.
 
@@ -153,13 +141,10 @@ def bundle_frames(
 
     Raises:
         UnknownReference, AmbiguousReference: as :func:`find_node`.
-        InputError: a world inside has statements, which no frame holds, and they are ``refused``.
     """
     with reader.snapshot() as snapshot:
         node = table_reads.find_node(snapshot.tables, ref, seq)
         inside = interior_of(snapshot, node, seq)
-        if statements == "refused":
-            _refuse_statements(snapshot, inside.nodes, seq)
         header = snapshot.log.header(seq)
         heading = fr.Heading(
             fr.BUNDLE_FORMAT,
@@ -323,6 +308,7 @@ class _Group:
                 details = b"" if again.details == ev.NONE else self._blob(again.seq, again.details)
                 self._said.append(fr.RestatedFrame(again.version, details, self._commit(again.seq)))
         self._marks(node)
+        self._said += statement_frames.frames(self._tables, node, self._seq, self._blob, self._commit)
         self._holes(told, asof.ended_by(tables, node, row, self._seq) != 0)
         for order, identifier, proposal in inside.proposals.get(node, ()):
             self._proposal(order, identifier, proposal)

@@ -13,6 +13,8 @@ import msgspec
 
 from worlddb.log.model import blobs, codec, hashing, times
 from worlddb.log.model import bundle as fr
+from worlddb.log.statements import bundled_statements
+from worlddb.log.statements.bundled_statements import Texts, Windows
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
 from worlddb.projections.tables.storage.schema import CONTAINS
 
@@ -25,8 +27,8 @@ class MergeConflict(msgspec.Struct, frozen=True, kw_only=True):
     """Something that both sides changed since the fork, and not alike.
 
     ``id`` stands for it in ``decide``. ``world`` is the world on the side that is merged into, ``what`` is ``text``,
-    ``deadline``, ``tag``, ``edge`` or ``removed``; ``where`` says which tag or edge. ``base``, ``ours`` and ``theirs``
-    say what each has, in words.
+    ``deadline``, ``tag``, ``edge``, ``statement`` or ``removed``; ``where`` says which tag, edge or statement.
+    ``base``, ``ours`` and ``theirs`` say what each has, in words.
     """
 
     id: str
@@ -99,6 +101,7 @@ class _World(NamedTuple):
     deadline: tuple[int, int] | None
     is_pinned: bool
     is_deprecated: bool
+    statements: dict[Texts, Windows]
     is_erased: bool
 
     def at(self, moment: int) -> Said | None:
@@ -109,7 +112,7 @@ class _World(NamedTuple):
     def marks(self) -> tuple[Any, ...]:
         """All but the text, for telling whether anything changed."""
         tags = tuple(sorted((name, said.compared) for name, said in self.tags.items()))
-        return self.aliases, self.labels, tags, self.deadline, self.is_pinned, self.is_deprecated
+        return self.aliases, self.labels, tags, self.deadline, self.is_pinned, self.is_deprecated, self.statements
 
     def differs(self, other: "_World") -> bool:
         """Whether anything of the world itself is otherwise."""
@@ -179,6 +182,7 @@ class Side:
             None if deadline is None else (deadline.at, deadline.lasts),
             bool(group.pins),
             bool(group.deprecated),
+            bundled_statements.held(group, self.contents),
             any(each is None for each in said),
         )
 
@@ -352,6 +356,7 @@ class Planner:
         self._marks(world, its._replace(labels=nothing, is_pinned=False, is_deprecated=False, deadline=None), its)
         for tag in its.tags:
             self._do("tag", world, tag, tag=tag, said=its.tags[tag], now=its.text[-1][1])
+        self._statements(world, {}, {}, its.statements)
 
     def _is_barred(self, said: Said) -> bool:
         return any(self._is_forbidden(each) for each in (said.type, said.name, said.content) if each)
@@ -381,6 +386,24 @@ class Planner:
             merged = merged._replace(deadline=theirs.deadline)
         self._marks(world, ours, merged._replace(labels=ours.labels))
         self._tags(world, base, ours, theirs)
+        self._statements(world, base.statements, ours.statements, theirs.statements)
+
+    def _statements(
+        self,
+        world: bytes,
+        base: Mapping[Texts, Windows],
+        ours: Mapping[Texts, Windows],
+        theirs: Mapping[Texts, Windows],
+    ) -> None:
+        """Statements one by one: in which windows each holds."""
+        for texts in sorted(base.keys() | theirs.keys()):
+            was, here, now = (each.get(texts, ()) for each in (base, ours, theirs))
+            if now in (was, here) or any(map(self._is_forbidden, texts)):
+                continue
+            line = bundled_statements.shown(texts)
+            sides = map(bundled_statements.in_words, (was, here, now))
+            if here == was or self._conflict(world, "statement", line, *sides) == "theirs":
+                self._do("state" if now else "unstate", world, line, texts=texts, windows=now, here=here)
 
     def _text(self, world: bytes, base: _World, ours: _World, theirs: _World) -> None:
         bounds = sorted({bound for each in (base, ours, theirs) for span, _ in each.text for bound in span})

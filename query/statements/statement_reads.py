@@ -256,7 +256,7 @@ def named_quads(snapshot: VisibleSnapshot, world: int, one: int, other: int) -> 
     for seq in range(min(one, other) + 1, max(one, other) + 1):
         for event in whole.log.some_events(seq, _KINDS):  # type: ignore[arg-type]
             if isinstance(event, ev.Stated | ev.Unstated) and event.lineage == lineage:
-                named.update(dict.fromkeys(statement_rows.quads_of(event.quads)))
+                named.update(dict.fromkeys(ev.quads_of(event.quads)))
     return list(named)
 
 

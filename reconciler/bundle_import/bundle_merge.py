@@ -25,6 +25,7 @@ from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import proposal_rows, schema, timeline_rows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.bundle_import.import_blobs import IncomingBlobs
+from worlddb.reconciler.statements import arriving_statements
 from worlddb.reconciler.transaction import windows
 from worlddb.reconciler.transaction.draft import Draft
 
@@ -303,6 +304,7 @@ class BundleMerge:
         later.extend(self._aliases(world, node))
         later.extend(self._restated(world, node))
         later.extend(self._marks(world, node))
+        later.extend(arriving_statements.events(self._tables, node, world, self.blobs))
 
     def _stated(self, version: fr.VersionFrame) -> int:
         """Which ends of a version were stated.

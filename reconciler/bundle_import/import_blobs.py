@@ -21,6 +21,7 @@ class IncomingBlobs:
         self._contents = contents
         self._as_they_are: dict[bytes, int] = {}
         self._told: dict[bytes, int] = {}
+        self._of_statements: dict[tuple[bytes, int], int] = {}
         self.absent: list[int] = []
 
     def position(self, blob: bytes) -> int:
@@ -64,6 +65,19 @@ class IncomingBlobs:
         )
         if details:
             self._told.setdefault(details, made)
+        return made
+
+    def of_statements(self, details: bytes, seq: int) -> int:
+        """As :meth:`of_version`, of statements: without the texts of their terms."""
+        made = self._of_statements.get((details, seq))
+        if made is None:
+            stored = self._contents.blobs.get(details)
+            found = codec.decode_blob(stored, seq) if stored is not None else None
+            given = found if isinstance(found, blobs.Details) else blobs.Details(b"", [], "", {}, {})
+            told = self._with_origin(given, self.origin(seq))
+            made = self._of_statements[details, seq] = self._draft.add_details(
+                why=given.why, source=told["source"], properties=told["properties"]
+            )
         return made
 
     def _with_origin(self, given: blobs.Details, origin: dict[str, Any]) -> dict[str, dict[str, Any]]:

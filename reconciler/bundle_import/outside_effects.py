@@ -31,9 +31,9 @@ _REACHING: Final = frozenset({"contains", "supersedes", "contradicts", "same_as"
 class OutsideEffect(msgspec.Struct, frozen=True):
     """One thing that an import does to a world outside of its bundle.
 
-    ``kind`` is a verb (``ends``, ``loses``, ``revises``, ``names``, ``registers``, ``tunes``, ``proposes``,
-    ``decides``, ``unlinks``, ``closes``), or the type of an edge that is written. ``by`` is what does it: the world
-    that takes its place, the edge or the proposal; or the name of what is set.
+    ``kind`` is a verb (``ends``, ``loses``, ``revises``, ``names``, ``states``, ``registers``, ``tunes``,
+    ``proposes``, ``decides``, ``unlinks``, ``closes``), or the type of an edge that is written. ``by`` is what does it:
+    the world that takes its place, the edge or the proposal; or the name of what is set.
     """
 
     kind: str
@@ -52,6 +52,7 @@ _SAID: Final = {
     "loses": "holds no more for a while",
     "revises": "gets another version",
     "names": "gets or loses a name",
+    "states": "is told to state something",
     "registers": "gets an edge type",
     "tunes": "gets thresholds of the resolver",
     "closes_to": "has its vocabulary closed to a profile",
@@ -156,6 +157,8 @@ def _effects(ctx: Context, outside: OutsideWorlds, event: ev.AnyEvent, where: in
                 yield OutsideEffect("ends", event.lineage.hex(), event.by.hex(), event.at)
             else:
                 yield OutsideEffect("revises" if isinstance(event, ev.Revised) else "names", event.lineage.hex())
+    elif isinstance(event, ev.Stated) and outside.is_outside(_node(ctx, event.lineage)):
+        yield OutsideEffect("states", event.lineage.hex())
     elif isinstance(event, ev.Profiled) and outside.is_outside(_node(ctx, event.world)):
         yield OutsideEffect("closes_to", event.world.hex(), event.profile)
     elif isinstance(event, ev.Registered | ev.Tuned) and outside.is_outside(_node(ctx, event.world)):

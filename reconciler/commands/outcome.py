@@ -50,7 +50,6 @@ NOTES = {
     "edges_left_behind": "the edges {} stay where they were: not both of their ends moved",
     "edges_carried": "the edges {} moved along",
     "edges_not_forked": "the edges {} lead out of the world, and the fork has them not: their type does not lead out",
-    "statements_not_forked": "{} has statements, and the fork has them not: state them there",
     "already_closed": "{} was already closed earlier and stays as it was",
     "never_valid": "{} ends at or before its beginning: it is valid at no time. Reassert it if that was a slip",
     "revision_never_valid": "the new version of {} is valid at no time: its window has no instant",

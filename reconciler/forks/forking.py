@@ -11,9 +11,7 @@ from worlddb.log.model import ids
 from worlddb.projections.tables.apply import settings
 from worlddb.projections.tables.apply.apply import erasure_of
 from worlddb.projections.tables.forks import fork_rows
-from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage import schema
-from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.bundle_import import bundle_merge, import_settings
 from worlddb.reconciler.commands.commands import Fork, Merge
 from worlddb.reconciler.forks import renaming
@@ -55,16 +53,7 @@ def fork(ctx: context.Context, command: Fork, details: int) -> bytes:
     _guard(ctx, names)
     if left:
         ctx.note("edges_not_forked", *left[:_NAMED])
-    if stated := _with_statements(tables, origins, contents.heading.seq):
-        ctx.note("statements_not_forked", *stated[:_NAMED])
     return lineage
-
-
-def _with_statements(tables: Tables, lineages: list[bytes], seq: int) -> list[bytes]:
-    """The worlds that had statements as of a commit."""
-    nodes = {lineage: tables.node_of(ids.Lineage(lineage)) for lineage in lineages}
-    known = ((lineage, node) for lineage, node in nodes.items() if node is not None)
-    return [each for each, node in known if next(statement_rows.leaves(tables, node, seq), None) is not None]
 
 
 def _place(ctx: context.Context, node: int, command: Fork) -> int:

@@ -4,6 +4,7 @@ A quad that holds in the window already is not stated again, and one that holds 
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 from worlddb.log.model import errors, ids, times
 from worlddb.log.model import events as ev
@@ -23,15 +24,15 @@ def state(ctx: context.Context, command: cmd.State, details: int) -> draft.Decis
     window = times.checked_interval(begins, until)
     terms, first_new = _numbered(ctx, node, command.aliases)
     named = [*terms, statement_rows.DEFAULT_GRAPH]  # Position -1 is the default graph's.
-    quads = dict.fromkeys(statement_rows.quads_of([named[at] for at in command.quads]))
-    missing: dict[times.Interval, list[statement_rows.Quad]] = defaultdict(list)
+    quads = dict.fromkeys(ev.quads_of([named[at] for at in command.quads]))
+    lacking: dict[times.Interval, list[statement_rows.Quad]] = defaultdict(list)
     for quad in quads:
         if max(quad) >= first_new:
-            missing[window].append(quad)
+            lacking[window].append(quad)
             continue
-        for piece in _missing(ctx, node, quad, window):
-            missing[piece].append(quad)
-    for piece, stated in missing.items() if window.start < window.end else ():
+        for piece in missing(statement_rows.live(ctx.tables, node, quad), window):
+            lacking[piece].append(quad)
+    for piece, stated in lacking.items() if window.start < window.end else ():
         event = ev.Stated(lineage, details, terms, statement_rows.flat(stated), piece.start, piece.end)
         ctx.draft.emit(event)
     return draft.Decision(lineage)
@@ -51,13 +52,10 @@ def _numbered(ctx: context.Context, node: int, texts: tuple[str, ...]) -> tuple[
     return numbers, first_new
 
 
-def _missing(
-    ctx: context.Context, node: int, quad: statement_rows.Quad, window: times.Interval
-) -> list[times.Interval]:
+def missing(held: Iterable[statement_rows.Stating], window: times.Interval) -> list[times.Interval]:
     """The parts of a window in which a quad does not hold."""
     left, at = [], window.start
-    held = [(each.valid_from, each.valid_to) for each in statement_rows.live(ctx.tables, node, quad)]
-    for start, end in sorted(held):
+    for start, end in sorted((each.valid_from, each.valid_to) for each in held):
         if end <= at or start >= window.end:
             continue
         if start > at:

@@ -1,4 +1,4 @@
-"""Statements keep the laws of the store: replay, retries, erasure, proofs, backups and forks."""
+"""Statements keep the laws of the store: replay, retries, erasure, proofs, and backups."""
 
 import pytest
 
@@ -148,28 +148,3 @@ def test_a_backup_and_a_move_keep_statements(db, tmp_path):
         other.state(world, [(C, Q, C)])
     found = worlddb.diff(tmp_path / "store", tmp_path / "restored")
     assert world in {change.ref for change in found.worlds}
-
-
-def test_a_world_with_statements_is_not_exported_unless_it_had_none_then(db, tmp_path):
-    world = db.create("Place", "Bar").ref
-    before = db.view().seq
-    db.state(world, [(A, P, B)])
-    with pytest.raises(worlddb.InputError, match=f"{world[:8]}.* has statements as of commit 3"):
-        db.export(world, tmp_path / "bar.bundle")
-    assert not (tmp_path / "bar.bundle").exists()
-    db.export(world, tmp_path / "bar.bundle", seq=before)
-
-
-def test_a_fork_and_a_merge_say_which_statements_they_leave(db):
-    world = db.create("Place", "Bar").ref
-    db.state(world, [(A, P, B)])
-    made = db.fork(world)
-    assert [(note.code, note.refs) for note in made.notes] == [("statements_not_forked", (world,))]
-    assert db.view().count_statements(made.ref) == 0
-    assert db.merge(made.ref).statements == ()
-    db.state(made.ref, [(A, P, C)])
-    db.revise(made.ref, content="quiet")
-    done = db.merge(made.ref)
-    assert (done.statements, len(done.changes)) == ((made.ref,), 1)
-    assert texts(db.view().statements(world)) == texts([f"{A} {P} {B} ."])
-    assert db.verify(deep=True).ok

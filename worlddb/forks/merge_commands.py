@@ -1,11 +1,14 @@
 """The commands that the steps of a merge come to, as one batch."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from worlddb.log.model import times
+from worlddb.log.statements.bundled_statements import Texts, Windows
 from worlddb.query.forks.merge_plan import Plan, Said, Side, Step
 from worlddb.reconciler.commands import commands as cmd
+from worlddb.statements import stating
 
 
 def commands_of(plan: Plan, ours: Side, fork: bytes, into: bytes, why: str) -> list[cmd.Command]:
@@ -18,10 +21,13 @@ class _Batch:
         self._ours, self._why = ours, why
         self._commands: list[cmd.Command] = []
         self._made: dict[bytes, int] = {}
+        self._stated: dict[tuple[bytes, times.Interval], list[Texts]] = {}
+        self._unstated: dict[tuple[bytes, int], list[Texts]] = {}
 
     def of(self, plan: Plan, fork: bytes, into: bytes) -> list[cmd.Command]:
         for step in plan.steps:
             _DO[step.do](self, step)
+        self._say_statements()
         copies = tuple(self._made)
         origins = tuple(self._made.values())
         self._commands.append(cmd.Merge(ref=fork, into=into, origins=origins, copies=copies, why=self._why))
@@ -82,6 +88,28 @@ class _Batch:
         )
         return next(numbers, None)
 
+    def state(self, step: Step) -> None:
+        """Let a statement hold in other windows: it ends where it is not to hold first, and is stated from there."""
+        texts, (here, windows) = step.values["texts"], (step.values[name] for name in ("here", "windows"))
+        ends = first_lost(here, windows)
+        if ends is not None:
+            self._unstated.setdefault((step.world, ends), []).append(texts)
+        for window in windows:
+            self._stated.setdefault((step.world, window), []).append(texts)
+
+    def _say_statements(self) -> None:
+        """What was collected, many to a command; what ends comes first."""
+        for (world, at), ending in self._unstated.items():
+            self._statements(ending, partial(_unstate, self._ref(world), None if at == times.ALWAYS else at))
+        for (world, window), stated in self._stated.items():
+            self._statements(stated, partial(_state, self._ref(world), window))
+
+    def _statements(
+        self, statements: list[Texts], make: Callable[[tuple[str, ...], tuple[int, ...]], cmd.Command]
+    ) -> None:
+        given = ((*texts[:3], texts[3] or None) for texts in statements)
+        self._commands += stating.commands(make, given, lambda: b"")
+
     def member(self, step: Step) -> None:
         edge = step.values["edge"].frame
         ends = None if edge.valid_to == times.FOREVER else edge.valid_to
@@ -113,6 +141,26 @@ class _Batch:
         )
 
 
+def first_lost(here: Windows, windows: Windows) -> int | None:
+    """The first time at which something holds here and is not to; ``None`` if there is no such time."""
+    for held in here:
+        at = held.start
+        for window in windows:
+            if window.start <= at < window.end:
+                at = window.end
+        if at < held.end:
+            return at
+    return None
+
+
+def _state(ref: cmd.Ref, window: times.Interval, terms: tuple[str, ...], quads: tuple[int, ...]) -> cmd.Command:
+    return cmd.State(ref=ref, aliases=terms, quads=quads, valid_from=window.start, valid_to=_end(window))
+
+
+def _unstate(ref: cmd.Ref, at: int | None, terms: tuple[str, ...], quads: tuple[int, ...]) -> cmd.Command:
+    return cmd.Unstate(ref=ref, aliases=terms, quads=quads, at=at)
+
+
 def _text(said: Said) -> dict[str, Any]:
     return {
         "type": said.type,
@@ -138,6 +186,8 @@ _DO: Final[dict[str, Callable[[_Batch, Step], None]]] = {
     "expire": _Batch.expire,
     "tag": _Batch.tag,
     "untag": lambda batch, step: batch.add(cmd.Untag(ref=batch._ref(step.world), labels=(step.values["tag"],))),
+    "state": _Batch.state,
+    "unstate": _Batch.state,
     "member": _Batch.member,
     "link": _Batch.link,
     "leave": lambda batch, step: batch.add(cmd.Unlink(edge=step.values["edge"])),

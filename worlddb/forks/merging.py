@@ -10,7 +10,6 @@ from worlddb.log.model import errors, hashing, ids
 from worlddb.log.store import bundle_contents
 from worlddb.projections.tables.apply import log_marks
 from worlddb.projections.tables.forks import fork_rows
-from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.query.export import bundle_export
@@ -41,9 +40,8 @@ def fork(reader: Store, writer: Writer, command: cmd.Fork, seq: int, idempotency
 
 
 def contents_of(reader: Store, ref: bytes, seq: int) -> bundle_contents.Contents:
-    """A world with its interior as of a commit, without statements."""
-    frames = bundle_export.bundle_frames(reader, ref, seq, reader.store_id, statements="left_out")
-    return bundle_contents.gathered(frames)
+    """A world with its interior as of a commit."""
+    return bundle_contents.gathered(bundle_export.bundle_frames(reader, ref, seq, reader.store_id))
 
 
 class Merge(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,8 +49,7 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
 
     ``changes`` are what it does, ``conflicts`` what both sides changed and not alike, ``undecided`` those of them that
     are open: then nothing was written. ``erased`` are worlds that take no part, since their texts were erased on one
-    side, or may not be written again. ``statements`` are worlds of the fork with statements, which are not brought:
-    state them in the other world. ``receipt`` is ``None`` where nothing was to be written, or nothing was asked.
+    side, or may not be written again. ``receipt`` is ``None`` where nothing was to be written, or nothing was asked.
     """
 
     fork: str
@@ -61,7 +58,6 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: tuple[merge_plan.MergeConflict, ...]
     undecided: tuple[merge_plan.MergeConflict, ...]
     erased: tuple[str, ...] = ()
-    statements: tuple[str, ...] = ()
     receipt: Receipt | None = None
 
 
@@ -91,7 +87,6 @@ class _Sides(NamedTuple):
     seq: int
     plan: merge_plan.Plan
     ours: merge_plan.Side
-    statements: tuple[str, ...]
 
 
 def planned(
@@ -137,17 +132,10 @@ def planned(
             is_elsewhere=is_elsewhere,
         )
         plan = planner.plan()
-        inside = (world.frame.lineage for world in now.worlds)
-        held = tuple(each.hex() for each in inside if _has_statements(tables, each, seq))
     unknown = decide.keys() - {each.id for each in plan.conflicts}
     if unknown:
         raise errors.InputError(f"There is no conflict {min(unknown)!r:.80}", "Look at merge(..., plan=True)")
-    return _Sides(fork, into, seq, plan, ours, held)
-
-
-def _has_statements(tables: Tables, lineage: bytes, seq: int) -> bool:
-    node = tables.node_of(ids.Lineage(lineage))
-    return node is not None and next(statement_rows.leaves(tables, node, seq), None) is not None
+    return _Sides(fork, into, seq, plan, ours)
 
 
 def _pairs(tables: Tables, seq: int) -> Iterator[tuple[bytes, bytes]]:
@@ -181,7 +169,6 @@ def merge(
             conflicts=plan.conflicts,
             undecided=plan.undecided,
             erased=plan.erased,
-            statements=sides.statements,
         )
         if execute_all is None or plan.undecided or not plan.differs:
             return told

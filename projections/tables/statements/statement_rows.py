@@ -9,7 +9,7 @@ In the hash of the world a quad is a leaf of the trie of its interior edges, as 
 """
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, repeat
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -32,10 +32,8 @@ _VALUE = struct.Struct(">QqQi")
 _TERM_KEY = struct.Struct(">QI")
 _TERM = struct.Struct(">QiI16s32s")
 _U32 = schema.U32
-_SUBJECT_BYTES: Final = 4
-"""The leaves of one subject lie together, so that a change of a few subjects changes few nodes of the trie."""
 
-Quad = tuple[int, int, int, int]
+Quad = ev.Quad
 """The numbers of subject, predicate, object and graph in one world."""
 
 
@@ -104,19 +102,9 @@ def last_term(tables: Tables, world: int) -> int:
     return 0 if found is None else int(_TERM_KEY.unpack(found[0])[1])
 
 
-def leaf(identities: Sequence[bytes]) -> bytes:
-    """The 32 bytes that stand for a quad in hashes, of what stands for its terms (empty: the default graph)."""
-    return identities[0][:_SUBJECT_BYTES] + hashing.digest(hashing.STATEMENT, *identities)[_SUBJECT_BYTES:]
-
-
-def identity_of(blob: bytes, index: int) -> bytes:
-    """What stands for a term in hashes: nobody without the blob can guess the text."""
-    return hashing.digest(hashing.TERM, blob, _U32.pack(index))
-
-
 def leaf_of(tables: Tables, world: int, quad: Quad) -> bytes:
     """The leaf of a quad of a world."""
-    return leaf([_identity(tables, world, number) for number in quad])
+    return hashing.statement_leaf([_identity(tables, world, number) for number in quad])
 
 
 def _identity(tables: Tables, world: int, number: int) -> bytes:
@@ -175,6 +163,19 @@ def _stating(quad: Quad, since: int, valid_from: int, value: bytes) -> Stating:
     return Stating(quad, since, until, valid_from, valid_to, origin, details)
 
 
+def terms_of(tables: Tables, world: int) -> Iterator[tuple[int, TermRow]]:
+    """Every term of a world, by its number."""
+    for key, value in tables.term_places.scan(schema.U64.pack(world)):
+        yield int(_TERM_KEY.unpack(key)[1]), TermRow._make(_TERM.unpack(value))
+
+
+def known_at(tables: Tables, world: int, seq: int) -> list[Stating]:
+    """What a world states at any valid time, as known at a commit, in the order of its subjects."""
+    if not has_any(tables, world):
+        return []
+    return [each for each in matching(tables, world, (None,) * 4) if each.since <= seq < each.until]
+
+
 def live(tables: Tables, world: int, quad: Quad) -> list[Stating]:
     """The statings of a quad that were not taken back."""
     return [each for each in matching(tables, world, quad) if each.until == schema.LIVE]
@@ -182,26 +183,22 @@ def live(tables: Tables, world: int, quad: Quad) -> list[Stating]:
 
 def leaves(tables: Tables, world: int, seq: int) -> Iterator[bytes]:
     """The leaves of a world's statements as known at a commit."""
-    if not has_any(tables, world):
-        return
-    known = (each.quad for each in matching(tables, world, (None,) * 4) if each.since <= seq < each.until)
-    for quad in dict.fromkeys(known):
+    for quad in dict.fromkeys(each.quad for each in known_at(tables, world, seq)):
         yield leaf_of(tables, world, quad)
 
 
 # -- applying events
 
 
-def quads_of(flat: Sequence[int]) -> list[Quad]:
-    """Quads of numbers that stand one behind the other."""
-    return list(zip(flat[::4], flat[1::4], flat[2::4], flat[3::4], strict=True))
-
-
 def apply_stated(on: Applying, event: ev.Stated) -> None:
     """Number the terms that are new, and put a stating of each quad."""
     tables, world = on.tables, on.number(event.lineage)
     identities = _put_terms(on, world, event)
-    quads = quads_of(event.quads)
+    quads = ev.quads_of(event.quads)
+    if not quads:
+        return
+    for number in set(event.quads) - identities.keys():
+        identities[number] = _identity(tables, world, number)
     value = _VALUE.pack(schema.LIVE, event.valid_to, on.seq, event.details)
     subjects, predicates, objects, graphs = zip(*quads, strict=True)
     columns = {0: subjects, 1: predicates, 2: objects, 3: graphs}
@@ -210,7 +207,9 @@ def apply_stated(on: Applying, event: ev.Stated) -> None:
         keys = map(_KEY.pack, repeat(world), *ordered, repeat(on.seq), repeat(event.valid_from))
         tables.table(order).put_new(list(keys), repeat(value, len(quads)))
     for quad in quads:
-        on.pending_hashes.edge_changed(world, leaf([identities[number] for number in quad]), written=True)
+        on.pending_hashes.edge_changed(
+            world, hashing.statement_leaf([identities[number] for number in quad]), written=True
+        )
 
 
 def _put_terms(on: Applying, world: int, event: ev.Stated) -> dict[int, bytes]:
@@ -222,7 +221,7 @@ def _put_terms(on: Applying, world: int, event: ev.Stated) -> dict[int, bytes]:
         if number <= last:
             identities[number] = _identity(tables, world, number)
             continue
-        last, identity = number, identity_of(blob, index)
+        last, identity = number, hashing.term_identity(blob, index)
         identities[number] = identity
         digest = bytes(16)
         if details is not None:
@@ -236,7 +235,7 @@ def _put_terms(on: Applying, world: int, event: ev.Stated) -> dict[int, bytes]:
 def apply_unstated(on: Applying, event: ev.Unstated) -> None:
     """Let the quads hold no longer from a valid time on; what they lose stays for views of earlier commits."""
     tables, world = on.tables, on.number(event.lineage)
-    for quad in quads_of(event.quads):
+    for quad in ev.quads_of(event.quads):
         left, ended = False, False
         for stating in live(tables, world, quad):
             if stating.valid_to <= event.at:

@@ -66,8 +66,6 @@ def _merge(args: Namespace, out: Output) -> int:
                 page.line(f"  {side}: {wire.one_line(getattr(conflict, side), 90)}")
         for world in done.erased:
             page.line((wire.short(world), "ref"), "  takes no part: its text was erased, or may not be written")
-        for world in done.statements:
-            page.line((wire.short(world), "ref"), "  has statements, which a merge does not bring")
         if done.receipt is not None:
             page.line(f"merged by commit {done.receipt.seq}")
         elif done.undecided:
