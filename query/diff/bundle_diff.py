@@ -79,6 +79,7 @@ def apart(sides: bundle_side.BundleSides) -> Apart:
         details[lineage].extend(_types_apart(sides, lineage))
         details[lineage].extend(_tunings_apart(sides, lineage))
         details[lineage].extend(_rules_apart(sides, lineage))
+        details[lineage].extend(field_diff.statement_details(*sides, lineage))
     found = {lineage: differing for lineage, differing in details.items() if differing}
     return Apart(later, [*_silent(sides), *found], found)
 

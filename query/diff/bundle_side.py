@@ -1,11 +1,13 @@
 """One side of a comparison that reads a bundle, or what a store's export would hold."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from worlddb.log.model import blobs, codec, ids
 from worlddb.log.model import bundle as fr
+from worlddb.log.statements import bundled_statements
+from worlddb.log.statements.bundled_statements import Windows
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
 from worlddb.projections.tables.storage.schema import CONTAINS
 from worlddb.query.diff import diff_side, world_diff
@@ -63,6 +65,10 @@ class BundleSide(diff_side.Side):
     def type(self, lineage: bytes) -> str:
         state = self.state(lineage)
         return state.type if state else ""
+
+    def statements(self, lineage: bytes) -> Mapping[str, Windows]:
+        group = self.groups.get(lineage)
+        return {} if group is None else bundled_statements.told(group, self.contents)
 
     def edge(self, edge: bytes) -> diff_side.EdgeState | None:
         found = self._edges.get(edge)

@@ -176,6 +176,7 @@ SHOWN_EVENTS: Final = frozenset(
         *("store", "created", "revised", "closed", "ended", "named", "unnamed"),
         *("lost", "voided", "edge_lost"),
         *("linked", "unlinked", "edge_closed", "proposed", "decided"),
+        *("stated", "unstated"),
         *("supposed", "left_out", "taken_over"),
     }
 )

@@ -210,6 +210,9 @@ class Content:
             if ref is not None
         ]
         yield from _counted("edges", "edge", edges[0], edges[1])
+        if match.a is not None and match.b is not None:
+            stated = [side.statements(ref) for side, ref in zip(self._sides, (match.a, match.b), strict=True)]
+            yield from _counted("statements", "statement", stated[0], stated[1])
 
     def _validity(self, one: diff_side.State, other: diff_side.State) -> Iterator[diff_records.Detail]:
         """The given times of a validity; those of a commit differ between any two stores."""

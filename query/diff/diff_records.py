@@ -13,6 +13,7 @@ CHANGE_KINDS: Final = {
     "moved": "other worlds contain it",
     "members": "worlds inside it differ, joined or left",
     "edges": "the edges of its interior differ",
+    "statements": "what it states differs",
     "validity": "it is true for another time",
     "names": "its aliases differ",
     "identity": "whom it may be the same as was proposed or decided differently",

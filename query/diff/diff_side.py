@@ -5,10 +5,11 @@
 (:mod:`worlddb.query.diff.store_side`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from worlddb.log.model import codec, times, trie
+from worlddb.log.statements.bundled_statements import Windows
 from worlddb.query.history.journal import Entry
 
 Pair = tuple[bytes, bytes]
@@ -103,6 +104,9 @@ class Side(Protocol):
 
     def type(self, lineage: bytes) -> str:
         """The type of a world; empty if it cannot be read."""
+
+    def statements(self, lineage: bytes) -> Mapping[str, Windows]:
+        """When each statement of a world holds, by its line of N-Quads, or what stands for one that was erased."""
 
     def edge(self, edge: bytes) -> EdgeState | None:
         """An edge; ``None`` if it was never written."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from worlddb.log.model import ids, times
+from worlddb.log.statements import bundled_statements
 from worlddb.projections.tables.storage.schema import CONTAINS
 from worlddb.query.diff import common_past, diff_records, diff_side
 from worlddb.query.history.journal import Entry
@@ -123,6 +124,16 @@ def whole(state: diff_side.State, side: str) -> Iterator[diff_records.Detail]:
     if state.lacks:
         texts = (state.lacks, "") if side == "a" else ("", state.lacks)
         yield diff_records.Detail(kind=kind, field="content", a=texts[0], b=texts[1])
+
+
+def statement_details(one: diff_side.Side, other: diff_side.Side, lineage: bytes) -> Iterator[diff_records.Detail]:
+    """The statements of a world that one side has not, or for another time."""
+    mine, theirs = one.statements(lineage), other.statements(lineage)
+    for line in sorted(mine.keys() | theirs.keys()):
+        windows = mine.get(line, ()), theirs.get(line, ())
+        if windows[0] != windows[1]:
+            told = [f"{line} ({bundled_statements.in_words(each)})" if each else "" for each in windows]
+            yield diff_records.Detail(kind="statements", field="statement", a=told[0], b=told[1])
 
 
 def edge_validity(one: diff_side.EdgeState, other: diff_side.EdgeState) -> Iterator[diff_records.Detail]:

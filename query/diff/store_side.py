@@ -5,7 +5,7 @@ it, and says why a store has no text of a world: the text was erased, it has not
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from worlddb.log.model import codec, errors, ids, times, trie
@@ -13,6 +13,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.events import Forked, Imported
 from worlddb.log.model.hashing import world_hash
+from worlddb.log.statements.bundled_statements import Windows
 from worlddb.projections.tables.apply import apply, log_marks
 from worlddb.projections.tables.apply.log_marks import described as described_supposition
 from worlddb.projections.tables.names.blocks import form_in, holders
@@ -21,6 +22,7 @@ from worlddb.projections.tables.storage import rows, schema, timeline_rows
 from worlddb.query.diff import diff_side
 from worlddb.query.history.journal import Entry, commit_entries
 from worlddb.query.snapshot.snapshot import Snapshot
+from worlddb.query.statements import statement_reads
 
 _LAYOUTS: Final[dict[str, tuple[Any, struct.Struct]]] = {
     "nodes": (schema.NodeRow, schema.NODE),
@@ -238,6 +240,13 @@ class StoreSide(diff_side.LogSide):
             return b"" if node is None else self._row(node).body
         seen = self._newest(lineage)
         return b"" if seen is None else seen.row.body
+
+    def statements(self, lineage: bytes) -> Mapping[str, Windows]:
+        node = self._number(lineage)
+        try:
+            return {} if node is None else statement_reads.told(self._snapshot, node, self.seq)
+        except errors.WorldDBError:  # Others report what is damaged.
+            return {}
 
     def edge(self, edge: bytes) -> diff_side.EdgeState | None:
         place = self._tables.place_of(edge)

@@ -160,6 +160,7 @@ class Walk:
         self._above: dict[bytes, list[bytes]] = {}
         self._inside: dict[bytes, list[diff_records.Detail]] = {}
         self._moved: dict[bytes, None] = {}
+        self._states_otherwise: set[bytes] = set()
         self.visited = 0
 
     def descend(self, start: bytes) -> None:
@@ -233,6 +234,9 @@ class Walk:
 
     def _edge_details(self, lineage: bytes) -> Iterator[diff_records.Detail]:
         for edge in self._descent.edges(lineage):
+            if all(side.edge(edge.key) is None for side in self._sides):
+                self._states_otherwise.add(lineage)  # What is no edge stands for a statement.
+                continue
             texts = []
             for side, has in zip(self._sides, (edge.in_a, edge.in_b), strict=True):
                 state = side.edge(edge.key) if has else None
@@ -244,9 +248,20 @@ class Walk:
     def _details(self, lineage: bytes) -> tuple[diff_records.Detail, ...]:
         return tuple(
             dict.fromkeys(
-                (*self._own(lineage), *self._inside.get(lineage, ()), *self._outside.get(lineage, ())),
+                (
+                    *self._own(lineage),
+                    *self._inside.get(lineage, ()),
+                    *self._statements(lineage),
+                    *self._outside.get(lineage, ()),
+                ),
             )
         )
+
+    def _statements(self, lineage: bytes) -> Iterator[diff_records.Detail]:
+        """What a world states on one side only, where its hash or an event says that there may be something."""
+        named = any(later.entry.event in ("stated", "unstated") for later in self._since.naming(lineage))
+        if named or lineage in self._states_otherwise:
+            yield from field_diff.statement_details(*self._sides, lineage)
 
     def _own(self, lineage: bytes) -> list[diff_records.Detail]:
         """The differences of a world itself, none if no event names it and its text is the same."""

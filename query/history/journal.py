@@ -8,6 +8,7 @@ import msgspec
 from worlddb.log.model import clock, codec, ids
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details, Evidence
+from worlddb.log.statements.terms import with_blank_nodes
 from worlddb.log.store.erasure_evidence import from_blob
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import LoggedBlobs
@@ -203,10 +204,21 @@ def _entry(
         event=str(type(event).__struct_config__.tag),
         refs=refs,
         name=_named(event, body, details),
-        text=body.content if isinstance(body, Body) else "",
+        text=body.content if isinstance(body, Body) else _lines(event, details),
         why=details.why if isinstance(details, Details) else "",
         data=data,
     )
+
+
+def _lines(event: Any, details: Any) -> str:
+    """What an event states, as lines of N-Quads; nothing if a text of it stands elsewhere, or was erased."""
+    if not isinstance(event, ev.Stated) or not isinstance(details, Details):
+        return ""
+    texts = {0: "", **dict(zip(event.terms, details.aliases, strict=False))}
+    if not texts.keys() >= set(event.quads):
+        return ""
+    lines = (" ".join(filter(None, (*(texts[number] for number in quad), "."))) for quad in ev.quads_of(event.quads))
+    return "\n".join(map(with_blank_nodes, lines))
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,7 @@ each edge what it is, with its author, time and reason.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
@@ -297,7 +297,8 @@ TEXT_FIELDS: Final = ("type", "name", "content")
 class BlamedField(msgspec.Struct, frozen=True, kw_only=True):
     """A field with its value, and the commit that gave it this value: who, when and why.
 
-    ``field`` is ``type``, ``name``, ``content``, ``alias``, ``valid_from``, ``valid_to``, ``ended`` or ``container``;
+    ``field`` is ``type``, ``name``, ``content``, ``alias``, ``valid_from``, ``valid_to``, ``ended``, ``container``
+    or ``statements``, of which the value is how many of those that hold the commit stated;
     ``ref`` is the container's reference, and empty for the others. ``version`` is the number of the version that first
     had the value, 0 for what belongs to no version.
     """
@@ -356,7 +357,7 @@ def blame(snapshot: visible.VisibleSnapshot, node: int, moment: asof.Moment) -> 
     return Blame(
         ref=snapshot.tables.node(node).lineage.hex(),
         number=seen.number,
-        fields=(*found.texts(seen), *found.aliases(), *found.validity(seen), *found.containers()),
+        fields=(*found.texts(seen), *found.aliases(), *found.validity(seen), *found.containers(), *found.statements()),
         edges=tuple(found.edges()),
     )
 
@@ -410,6 +411,15 @@ class _Blaming:
         ended = asof.ended_by(self._tables, self._node, row, self._moment.seq)
         if ended:
             yield self._field("ended", "yes", ended, _Told(self._snapshot, self._node).why_closed(ended))
+
+    def statements(self) -> Iterator[BlamedField]:
+        """The commits that stated what holds, each with how much of it that is."""
+        from worlddb.projections.tables.statements import statement_rows
+
+        known = statement_rows.known_at(self._tables, self._node, self._moment.seq)
+        holding = (each for each in known if each.holds(*self._moment))
+        for (seq, details), count in sorted(Counter((each.origin, each.details) for each in holding).items()):
+            yield self._field("statements", f"{count:,}", seq, self._snapshot.details(seq, details).why)
 
     def containers(self) -> Iterator[BlamedField]:
         for place, row in self._tables.incoming(self._node, schema.CONTAINS_CODE, known_by=self._moment.seq):

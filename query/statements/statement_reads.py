@@ -15,7 +15,8 @@ import msgspec
 
 from worlddb.log.model import errors, times
 from worlddb.log.model import events as ev
-from worlddb.log.statements import terms
+from worlddb.log.statements import bundled_statements, terms
+from worlddb.log.statements.bundled_statements import Windows
 from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.statements.statement_rows import DEFAULT_GRAPH, Quad, Stating
 from worlddb.query.snapshot.snapshot import Snapshot
@@ -88,6 +89,19 @@ class Texts:
         if subject is None or predicate is None or object_ is None or graph is None:
             return None
         return subject, predicate, object_, graph
+
+
+def told(snapshot: Snapshot, world: int, seq: int) -> dict[str, Windows]:
+    """When each statement of a world holds as known at a commit, by its line, or what stands for it once erased."""
+    texts, held = Texts(snapshot, world), dict[Quad, list[times.Interval]]()
+    for each in statement_rows.known_at(snapshot.tables, world, seq):
+        held.setdefault(each.quad, []).append(times.Interval(each.valid_from, each.valid_to))
+    return {
+        bundled_statements.shown(texts.quad(quad), statement_rows.leaf_of(snapshot.tables, world, quad)): (
+            bundled_statements.joined(windows)
+        )
+        for quad, windows in held.items()
+    }
 
 
 class Pattern(NamedTuple):
