@@ -416,7 +416,7 @@ class _Blaming:
         """The commits that stated what holds, each with how much of it that is."""
         from worlddb.projections.tables.statements import statement_rows
 
-        known = statement_rows.known_at(self._tables, self._node, self._moment.seq)
+        known = statement_rows.known_at(self._snapshot.stored.tables, self._node, self._moment.seq)
         holding = (each for each in known if each.holds(*self._moment))
         for (seq, details), count in sorted(Counter((each.origin, each.details) for each in holding).items()):
             yield self._field("statements", f"{count:,}", seq, self._snapshot.details(seq, details).why)
