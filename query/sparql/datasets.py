@@ -63,12 +63,23 @@ class Stand(NamedTuple):
     bounds: Bounds
 
 
+class Behind(NamedTuple):
+    """What was read of a world at an earlier commit, by its name, and ``change``: what it lost and got since then."""
+
+    name: str
+    change: Callable[[], tuple[bytes, bytes]]
+
+
 class Named(NamedTuple):
-    """A part of a dataset with a name that tells what it has from all others, and a way to read it."""
+    """A part of a dataset with a name that tells what it has from all others, and a way to read it.
+
+    ``behind`` is what a worker may hold in its place, and how to bring that up to it.
+    """
 
     name: str
     graph: str | None
     read: Callable[[], Part]
+    behind: Behind | None = None
 
 
 _Place = tuple[bytes, Any, int]
@@ -134,6 +145,7 @@ def _statements(asked: Asked, snapshot: VisibleSnapshot, node: int, graph: str |
     place = window.reader.store_id, asked.erasures, node
     stand = _stand(snapshot, place)
     name = f"{window.reader.store_id.hex()} {asked.erasures} {node} {moment}" if stand is None else stand.name
+    behind = _behind(asked, snapshot, place, name) if stand is None and graph is None else None
 
     def lines() -> Iterator[bytes]:
         with window.snapshot() as inside:
@@ -143,26 +155,54 @@ def _statements(asked: Asked, snapshot: VisibleSnapshot, node: int, graph: str |
             if stand is None:
                 _note(place, Stand(name, moment.seq, moment.seq, inside.stored.log.chain(moment.seq), bounds))
 
-    return Named(f"{name} {graph}", graph, lambda: Part(lines(), graph or None))
+    return Named(f"{name} {graph}", graph, lambda: Part(lines(), graph or None), behind)
+
+
+def _behind(asked: Asked, snapshot: VisibleSnapshot, place: _Place, name: str) -> Behind | None:
+    """The last stand that a view is past by commits alone, and the change from there to what is called ``name``."""
+    moment, log = snapshot.place.moment, snapshot.stored.log
+    known = [stand for stand in _of(place) if stand.bounds.has(moment.valid) and stand.last < moment.seq]
+    stand = max(known, key=lambda each: each.last, default=None)
+    if stand is None or moment.seq - stand.last >= statement_reads.FEW_COMMITS:
+        return None
+    if log.chain(stand.last) != stand.chain:
+        return None
+
+    def change() -> tuple[bytes, bytes]:
+        with asked.window.snapshot() as inside:
+            bounds = Bounds()
+            bounds.start, bounds.end = stand.bounds.start, stand.bounds.end
+            before = stand.last, moment.valid
+            removed, added = statement_reads.changes(inside, place[2], before, moment, bounds=bounds)
+            _note(place, Stand(name, moment.seq, moment.seq, inside.stored.log.chain(moment.seq), bounds))
+        return b"".join(map(with_blank_nodes, removed)), b"".join(map(with_blank_nodes, added))
+
+    return Behind(f"{stand.name} None", change)
+
+
+def _of(place: _Place) -> list[Stand]:
+    """The stands of a place, the one that was asked last first."""
+    with _lock:
+        return [stand for key, stand in reversed(_stands.items()) if key[0] == place]
 
 
 def _stand(snapshot: VisibleSnapshot, place: _Place) -> Stand | None:
     """The stand that a view is within, if one is noted."""
     moment, log = snapshot.place.moment, snapshot.stored.log
-    with _lock:
-        known = [(key, stand) for key, stand in _stands.items() if key[0] == place]
-    for key, stand in reversed(known):
+    changed_after = -1
+    for stand in _of(place):
         if not stand.first <= moment.seq or not stand.bounds.has(moment.valid) or log.head().seq < stand.last:
             continue
         if log.chain(stand.last) != stand.chain:
             continue
         if moment.seq > stand.last:
-            if moment.seq - stand.last > statement_reads.FEW_COMMITS:
+            if moment.seq - stand.last > statement_reads.FEW_COMMITS or stand.last <= changed_after:
                 continue
             if statement_reads.named_quads(snapshot, place[2], stand.last, moment.seq):
+                changed_after = stand.last  # What stood still earlier was changed by the same commits.
                 continue
             stand = stand._replace(last=moment.seq, chain=log.chain(moment.seq))
-        _note(key[0], stand)
+        _note(place, stand)
         return stand
     return None
 

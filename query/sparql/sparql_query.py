@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from worlddb.log.model import errors, limits
@@ -51,7 +51,7 @@ def evaluate(
     asked = read_sparql(text)
     parts = datasets.parts(seen, asked, world)
     key = key_of(parts)
-    with workers.desk(allowed, key) as desk:
+    with workers.desk(allowed, *keys_of(parts)) as desk:
         hold(desk, key, parts)
         found = desk.query(key, text, rows, triples)
     return sparql_answer.answer_of(found.head, found.body)
@@ -59,10 +59,26 @@ def evaluate(
 
 def key_of(parts: Iterable[datasets.Named]) -> str:
     """What a dataset of some parts is held under."""
-    return hashlib.sha256("\n".join(part.name for part in parts).encode()).hexdigest()
+    return _key_of(part.name for part in parts)
 
 
-def hold(desk: Desk, key: str, parts: Iterable[datasets.Named]) -> None:
-    """Have a worker hold a dataset, which is read if it does not yet."""
-    if key not in desk.keys:
+def _key_of(names: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()
+
+
+def keys_of(parts: Sequence[datasets.Named]) -> list[str]:
+    """The keys of what a worker should hold to be asked: of the dataset, and of what it is behind that by a change."""
+    behind = parts[0].behind if len(parts) == 1 else None
+    return [key_of(parts)] + ([] if behind is None else [_key_of([behind.name])])
+
+
+def hold(desk: Desk, key: str, parts: Sequence[datasets.Named]) -> None:
+    """Have a worker hold a dataset: it is brought up to it by what changed if it can be, else it is read."""
+    if key in desk.keys:
+        return
+    known = [each for each in keys_of(parts)[1:] if each in desk.keys]
+    behind = parts[0].behind if known else None
+    if behind is not None:
+        desk.follow(known[0], key, *behind.change())
+    else:
         desk.hydrate(key, (part.read() for part in parts))

@@ -233,12 +233,17 @@ def _lines(texts: Texts, quads: Iterator[Quad], flat: bool = False) -> Iterator[
 
 
 def changes(
-    snapshot: VisibleSnapshot, world: int, before: tuple[int, int], after: tuple[int, int]
+    snapshot: VisibleSnapshot,
+    world: int,
+    before: tuple[int, int],
+    after: tuple[int, int],
+    *,
+    bounds: Bounds | None = None,
 ) -> tuple[list[bytes], list[bytes]]:
     """What a world lost and got from one moment to another (commit and valid time), as lines of :func:`quads`.
 
     Only the rows of quads that commits in between named are read, and of those whose window begins or ends in between
-    if the valid times differ.
+    if the valid times differ. ``bounds`` are narrowed to a stretch around ``after`` by what these quads come to.
     """
     tables = snapshot.stored.tables
     if before[1] == after[1] and abs(after[0] - before[0]) < FEW_COMMITS:
@@ -254,6 +259,8 @@ def changes(
             held.add(stating.quad)
         if stating.holds(*after):
             holds.add(stating.quad)
+        if bounds is not None and stating.since <= after[0] < stating.until:
+            bounds.narrow(stating, after[1])
     texts = Texts(snapshot.stored, world)
     removed, added = sorted(held - holds), sorted(holds - held)
     return list(_lines(texts, iter(removed))), list(_lines(texts, iter(added)))

@@ -182,6 +182,12 @@ class History:
             self._known(lambda world: self.db.erase(world, reason="asked for", members=self.rng.random() < 0.5))
 
 
+def follow(history: History) -> bool:
+    """Ask of the present, or of a year of it, which the workers come to by what changed."""
+    rng, view = history.rng, history.db.view(valid=history.rng.choice([None, YEARS[1]]))
+    return _compared(view, view, rng.choice(QUERIES[:9]), history.worlds[0])
+
+
 def compare(history: History, moments: int, queries: int) -> int:
     """Compare at some moments; how many of the answers had anything in them."""
     db, rng, told = history.db, history.rng, 0
@@ -223,6 +229,7 @@ def test_any_query_as_of_a_moment_equals_that_of_a_store_replayed_to_it(
         with history.db:
             for _ in range(14):
                 history.change()
+                told += follow(history)
             try:
                 told += compare(history, moments=2, queries=4)
             except AssertionError:

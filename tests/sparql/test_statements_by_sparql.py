@@ -23,7 +23,7 @@ def db(tmp_path: Path) -> Iterator[worlddb.Database]:
 
 
 def pairs(view: worlddb.View, world: object = None, query: str = ALL) -> list[str]:
-    return [" ".join(term.value[-1] for term in row.values()) for row in view.sparql(query, world=world)]
+    return [" ".join(str(term).rstrip(">")[-1] for term in row.values()) for row in view.sparql(query, world=world)]
 
 
 def test_a_world_is_a_dataset_with_its_graphs(db: worlddb.Database) -> None:
@@ -88,6 +88,31 @@ def test_a_dataset_is_read_again_only_if_its_statements_changed(
     db.unstate(town, [(A, P, B)], at="2022-01-01")
     assert pairs(db.view(), town) == []
     assert pairs(db.view(valid="2021-01-01"), town) == ["a b"]
+
+
+def test_a_worker_follows_what_commits_changed(db: worlddb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    town, followed, follow = db.create("Place", "Town").ref, [], sparql_workers.Desk.follow
+
+    def counted(desk: sparql_workers.Desk, *given: Any) -> None:
+        followed.append(given)
+        follow(desk, *given)
+
+    monkeypatch.setattr(sparql_workers.Desk, "follow", counted)
+    both = "SELECT ?s ?o { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } } ORDER BY ?s ?o"
+    db.state(town, [(A, P, B), (A, P, C, G), (B, P, "_:x"), (C, P, A)], valid_from="2020-01-01", valid_to="2090-01-01")
+    held = len(pairs(db.view(), town, both))
+    before = db.view()
+    db.unstate(town, [(A, P, C, G)])
+    assert len(pairs(db.view(), town, both)) == held - 1
+    assert not db.view().sparql("ASK { GRAPH ?g {} }", world=town), "an emptied graph is gone"
+    db.change_statements(town, remove=db.view().statements(town, subject=B), add=[(B, P, B)])
+    db.state(town, [(C, P, C)], valid_from="2021-01-01", valid_to="2022-01-01")
+    assert pairs(db.view(), town) == ["a b", "b b", "c a"]
+    assert len(followed) == 2
+    # What ends within the stretch that was looked at is seen there, and the past is as it was.
+    assert pairs(db.view(valid="2021-06-01"), town) == ["a b", "c a", "c c"]
+    assert pairs(db.view(valid="2095-01-01"), town) == ["b b"]
+    assert len(pairs(before, town, both)) == held
 
 
 def test_an_erased_statement_leaves_what_is_held(db: worlddb.Database) -> None:

@@ -28,7 +28,7 @@ def change_of(asked: datasets.Asked, workers: Workers, update: str, world: str, 
     """
     parts = datasets.parts(asked, read_sparql(update), world)
     key = sparql_query.key_of(parts)
-    with workers.desk(allowed, key) as desk:
+    with workers.desk(allowed, *sparql_query.keys_of(parts)) as desk:
         sparql_query.hold(desk, key, parts)
         removed, added = desk.update(key, update)
     return Change(_rows(removed), _rows(added))
