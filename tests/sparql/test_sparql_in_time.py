@@ -209,16 +209,16 @@ def compare(history: History, moments: int, queries: int) -> int:
 
 def _compared(here: worlddb.View, there: worlddb.View, query: str, world: str | None) -> bool:
     try:
-        expected = answer_anew(there, query, world)
+        found = answer_as_of(here, query, world)  # First: what is read for the other one is noted too.
     except worlddb.UnknownReference:
         with pytest.raises(worlddb.UnknownReference):
-            here.sparql(query, world=world)
+            answer_anew(there, query, world)
         return False
-    assert answer_as_of(here, query, world) == expected, (query, world, here.seq, here.valid)
-    return bool(expected)
+    assert found == answer_anew(there, query, world), (query, world, here.seq, here.valid)
+    return bool(found)
 
 
-@pytest.mark.parametrize("histories", [5, pytest.param(1_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("histories", [4, pytest.param(1_000, marks=pytest.mark.soak)])
 def test_any_query_as_of_a_moment_equals_that_of_a_store_replayed_to_it(
     tmp_path: Path, root_seed: int, histories: int
 ) -> None:
@@ -231,7 +231,7 @@ def test_any_query_as_of_a_moment_equals_that_of_a_store_replayed_to_it(
                 history.change()
                 told += follow(history)
             try:
-                told += compare(history, moments=2, queries=4)
+                told += compare(history, moments=2, queries=3)
             except AssertionError:
                 print(f"history of seed {seed}", file=sys.stderr)
                 raise
