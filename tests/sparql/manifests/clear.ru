@@ -1,0 +1,2 @@
+PREFIX : <urn:x:>
+CLEAR ALL

@@ -1,0 +1,2 @@
+PREFIX : <urn:x:>
+DELETE WHERE { :b ?p ?o }

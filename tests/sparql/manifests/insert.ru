@@ -1,0 +1,2 @@
+PREFIX : <urn:x:>
+INSERT DATA { :z :p 1 }

@@ -1,0 +1,2 @@
+PREFIX : <urn:x:>
+DELETE { ?s :likes ?o } INSERT { ?o :likedBy ?s } WHERE { ?s :likes ?o }
