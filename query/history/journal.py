@@ -8,7 +8,6 @@ import msgspec
 from worlddb.log.model import clock, codec, ids
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details, Evidence
-from worlddb.log.statements.terms import with_blank_nodes
 from worlddb.log.store.erasure_evidence import from_blob
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import LoggedBlobs
@@ -214,6 +213,8 @@ def _lines(event: Any, details: Any) -> str:
     """What an event states, as lines of N-Quads; nothing if a text of it stands elsewhere, or was erased."""
     if not isinstance(event, ev.Stated) or not isinstance(details, Details):
         return ""
+    from worlddb.log.statements.terms import with_blank_nodes
+
     texts = {0: "", **dict(zip(event.terms, details.aliases, strict=False))}
     if not texts.keys() >= set(event.quads):
         return ""

@@ -7,13 +7,13 @@ inside it.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from worlddb.log.model import errors, times
+from worlddb.log.model import blobs, errors, times
 from worlddb.log.model import events as ev
 from worlddb.log.statements import bundled_statements, terms
 from worlddb.log.statements.bundled_statements import Windows
@@ -59,8 +59,12 @@ class Texts:
     def __init__(self, snapshot: Snapshot, world: int) -> None:
         self._snapshot = snapshot
         self._world = world
-        self._lists: OrderedDict[tuple[int, int], list[str]] = OrderedDict()
+        self._said: OrderedDict[tuple[int, int], blobs.Details] = OrderedDict()
         self._found: dict[int, str | None] = {}
+
+    def know(self, numbers: Iterable[int | None], texts: Iterable[str | None]) -> None:
+        """Take the texts of terms that were found by them."""
+        self._found.update((number, text) for number, text in zip(numbers, texts, strict=True) if number and text)
 
     def text(self, number: int) -> str | None:
         """The text of a term; ``None`` once erased."""
@@ -69,17 +73,18 @@ class Texts:
         row = statement_rows.term(self._snapshot.tables, self._world, number)
         found = None
         if row is not None:
-            listed = self._listed(row.seq, row.position)
+            listed = self.said(row.seq, row.position).aliases
             found = listed[row.place] if row.place < len(listed) else None
         self._found[number] = found
         return found
 
-    def _listed(self, seq: int, position: int) -> list[str]:
-        known = self._lists.get((seq, position))
+    def said(self, seq: int, position: int) -> blobs.Details:
+        """The details that a command left in a commit."""
+        known = self._said.get((seq, position))
         if known is None:
-            known = self._lists[seq, position] = self._snapshot.details(seq, position).aliases
-            if len(self._lists) > _KEPT_LISTS:
-                self._lists.popitem(last=False)
+            known = self._said[seq, position] = self._snapshot.details(seq, position)
+            if len(self._said) > _KEPT_LISTS:
+                self._said.popitem(last=False)
         return known
 
     def quad(self, quad: Quad) -> tuple[str, str, str, str] | None:
@@ -113,7 +118,12 @@ class Pattern(NamedTuple):
     graph: str | None = None
 
 
-def _numbers(snapshot: Snapshot, world: int, pattern: Pattern) -> tuple[int | None, ...] | None:
+Numbers = tuple[int | None, int | None, int | None, int | None]
+"""The numbers of a pattern's terms in a world; ``None`` is any."""
+_ANY: Final[Numbers] = (None, None, None, None)
+
+
+def _numbers(snapshot: Snapshot, world: int, pattern: Pattern) -> Numbers | None:
     """The numbers of a pattern's terms in a world; ``None`` if nothing there was ever said with one of them."""
     numbers: list[int | None] = []
     for place, text in enumerate(pattern):
@@ -126,16 +136,13 @@ def _numbers(snapshot: Snapshot, world: int, pattern: Pattern) -> tuple[int | No
             if found is None:
                 return None
             numbers.append(found)
-    return tuple(numbers)
+    return tuple(numbers)  # type: ignore[return-value]
 
 
-def statings(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[Stating]:
+def _holding(snapshot: VisibleSnapshot, world: int, numbers: Numbers) -> Iterator[Stating]:
     """What holds in a world at the moment of a snapshot, in the order of the rows."""
-    numbers = _numbers(snapshot.stored, world, pattern)
-    if numbers is None:
-        return
     moment = snapshot.place.moment
-    for stating in statement_rows.matching(snapshot.stored.tables, world, numbers):  # type: ignore[arg-type]
+    for stating in statement_rows.matching(snapshot.stored.tables, world, numbers):
         if stating.holds(moment.seq, moment.valid):
             yield stating
 
@@ -149,15 +156,19 @@ def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[S
     """The statements of a world that hold at the moment of a snapshot."""
     whole = snapshot.stored
     texts, ref = Texts(whole, world), whole.tables.node(world).lineage.hex()
+    numbers = _numbers(whole, world, pattern)
+    if numbers is None:
+        return
+    texts.know(numbers, pattern)
     said: dict[tuple[int, int], tuple[int, str, dict[str, Any]]] = {}
-    for stating in statings(snapshot, world, pattern):
+    for stating in _holding(snapshot, world, numbers):
         quad = texts.quad(stating.quad)
         if quad is None:
             continue
         place = stating.origin, stating.details
         if place not in said:
             header = whole.log.header(stating.origin)
-            said[place] = header.ingest_time, header.author, whole.details(*place).source
+            said[place] = header.ingest_time, header.author, texts.said(*place).source
         ingested_at, author, source = said[place]
         subject, predicate, object_ = map(terms.term_of, quad[:3])
         yield Statement(
@@ -179,7 +190,7 @@ def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[S
 def count(snapshot: VisibleSnapshot, world: int) -> int:
     """How many statements hold in a world at the moment of a snapshot."""
     texts = Texts(snapshot.stored, world)
-    return sum(texts.quad(each.quad) is not None for each in statings(snapshot, world, Pattern()))
+    return sum(texts.quad(each.quad) is not None for each in _holding(snapshot, world, _ANY))
 
 
 class Bounds:
@@ -212,7 +223,7 @@ def quads(
     seq, valid = snapshot.place.moment
 
     def holding() -> Iterator[Quad]:
-        for stating in statement_rows.matching(snapshot.stored.tables, world, (None, None, None, None)):
+        for stating in statement_rows.matching(snapshot.stored.tables, world, _ANY):
             if stating.since <= seq < stating.until:
                 if bounds is not None:
                     bounds.narrow(stating, valid)
@@ -251,7 +262,7 @@ def changes(
             statement_rows.matching(tables, world, quad) for quad in named_quads(snapshot, world, before[0], after[0])
         )
     else:
-        asked = chain(statement_rows.matching(tables, world, (None, None, None, None)))
+        asked = chain(statement_rows.matching(tables, world, _ANY))
     held: set[Quad] = set()
     holds: set[Quad] = set()
     for stating in asked:
