@@ -222,6 +222,7 @@ def default_key_file(store: Path) -> Path:
 
 
 PER_SECOND: Final = 100
+"""Requests that a key may send, unless told otherwise: to the tools of a model, and to REST."""
 REST_PER_SECOND: Final = 5_000
 SECONDS_AT_ONCE: Final = 2
 """A burst after a pause may hold as many requests as the rate allows in this time."""
