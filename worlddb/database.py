@@ -495,6 +495,7 @@ class Database(WriteCalls):
         update: str,
         *,
         world: Any,
+        within: Any = None,
         timeout_seconds: float | None = None,
         max_bytes: int | None = None,
         max_memory_bytes: int | None = None,
@@ -503,7 +504,8 @@ class Database(WriteCalls):
 
         It is evaluated on what holds now, as :meth:`View.sparql` evaluates a query, with the same limits; ``max_bytes``
         is of what changes. What it deletes holds until now, and what it inserts from now on: views of earlier times see
-        what they saw. If others write meanwhile it is evaluated again. SERVICE and LOAD are closed.
+        what they saw. ``within`` is a world outside of which it sees nothing. If others write meanwhile it is evaluated
+        again. SERVICE and LOAD are closed.
 
         Raises:
             InvalidSparql, QueryLimit: it breaks the grammar or asks for what is closed; it was ended at a limit.
@@ -517,7 +519,7 @@ class Database(WriteCalls):
 
         allowed = sparql_query.checked_limits(timeout_seconds, None, max_bytes, max_memory_bytes)
         for _ in range(MOST_LOOKS):
-            view = self.view()
+            view = self.view(world=within)
             ref = view.reference_of(world)
             change = updating.change_of(view._asked(), sparql_workers.workers(), update, ref, allowed)
             drawn = self._drawing(None)

@@ -193,3 +193,19 @@ def test_sparql_of_a_key_of_one_world_ends_at_it(served: Running, ana: Caller) -
     assert "inside" in memory.text and "outside" not in memory.text and other not in memory.text
     named = f"SELECT * FROM <urn:worlddb:world:{other}> {{ ?s ?p ?o }}"
     assert "outside" not in guest("GET", f"/v1/sparql?query={quote(named)}").text
+
+
+def test_an_update_with_a_confined_key_reads_nothing_from_outside(served: Running, ana: Caller) -> None:
+    pytest.importorskip("pyoxigraph")
+    secret = ana.send("POST", "/v1/worlds", name="secret")["refs"][0]
+    home = ana.send("POST", "/v1/worlds", name="home")["refs"][0]
+    ana.send("POST", "/v1/worlds/secret/statements", statements=[[A, SERVES, '"hidden"']])
+    inside, how = served.caller("inside", home), {"Content-Type": "application/sparql-update"}
+    for graph in (f"urn:worlddb:world:{secret}", "https://worlddb.dev/ns#memory"):
+        taken = f"INSERT {{ ?s ?p ?o }} WHERE {{ GRAPH <{graph}> {{ ?s ?p ?o FILTER(CONTAINS(STR(?o), 'hidden')) }} }}"
+        inside("POST", f"/v1/worlds/{home}/sparql", content=taken, headers=how)
+        inside("POST", "/v1/sparql", content=taken, headers=how)
+    assert _objects(ana, "home") == []
+    mine = inside("POST", "/v1/sparql", content="INSERT DATA { <urn:a> <urn:b> 'own' }", headers=how)
+    assert mine.status_code == 200 and _objects(ana, "home") == ['"own"']
+    assert ana("POST", "/v1/sparql", content="CLEAR ALL", headers=how).status_code == 422

@@ -139,7 +139,9 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
         raise InputError("An update has no moment", "Leave out ingested, valid and seq")
     world = asked.path.get("world")
     ref = desk.home() if world is None else desk.claimed(world)
-    receipt = desk.db.sparql_update(str(query.update), world=ref)
+    if ref is None:
+        raise InputError("An update changes one world", f"Send it to {WORLD}/sparql")
+    receipt = desk.db.sparql_update(str(query.update), world=ref, within=desk.grant.world)
     receipt.raise_if_refused()
     return written(desk, receipt)
 
