@@ -445,9 +445,6 @@ class Database(WriteCalls):
         self._reader.vector_indexes()
         return receipt
 
-    def _present(self) -> View:
-        return self.view()
-
     def _present_of(self, idempotency_key: str | None) -> View:
         if idempotency_key is not None:
             from worlddb.statements import retries

@@ -1032,10 +1032,6 @@ class WriteCalls(ABC):
         return self._execute([command], idempotency_key)
 
     @abstractmethod
-    def _present(self) -> View:
-        """What holds now."""
-
-    @abstractmethod
     def _present_of(self, idempotency_key: str | None) -> View:
         """What holds now, or what held when a commit was made under the key."""
 
@@ -1359,9 +1355,6 @@ class Batch(WriteCalls):
         found = ids.as_ref(ref)
         self._has_texts |= type(found) is str
         return found
-
-    def _present(self) -> View:
-        return self._view()
 
     def _present_of(self, idempotency_key: str | None) -> View:
         return self._view()
