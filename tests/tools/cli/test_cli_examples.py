@@ -56,6 +56,7 @@ MADE_ANEW = {
 """What an example wants to make, and an earlier one, or the folder, has already."""
 ELSEWHERE = {
     "create": (),
+    **dict.fromkeys(("accounts", "keys", "plans"), (STORE,)),
     "fork": (STORE,),
     "merge": (STORE,),
     "check-recall": (STORE,),
@@ -227,6 +228,8 @@ def test_the_examples_of_a_command_do_what_they_say_and_print_json_if_asked(
         monkeypatch.chdir(tmp_path)
     if command.name == "merge":
         assert run(["fork", "Search team", "--name", "Search team, what if"], monkeypatch, capsys)[0] == 0
+    if command.name == "accounts":
+        assert run(["plans", "set", "free"], monkeypatch, capsys)[0] == 0
     if command.name == "at":
         monkeypatch.setenv("WORLDDB_STORE", "old")
     for line, _ in command.examples:

@@ -99,7 +99,7 @@ def _told(key: access_keys.Key) -> dict[str, str | None]:
 KEY_COMMANDS = (
     Command(
         "key",
-        "create, list and remove the keys with which clients reach the MCP server over HTTP",
+        "create, list and remove keys of a file beside the store, for MCP over HTTP and REST (not `keys`, of accounts)",
         _key_arguments,
         _key,
         (
