@@ -121,6 +121,17 @@ async def writes(port: int, count: int, connections: int) -> Answers:
         return Answers(latencies, perf_counter() - begun)
 
 
+def counted_us(count: int) -> float:
+    """Microseconds that it takes to count one request for its key, in the process of the server."""
+    with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder, worlddb.open(Path(folder, "store")) as db:
+        meter = db.accounts.meter
+        keys = [f"{number:032x}" for number in range(64)]
+        begun = perf_counter()
+        for number in range(count):
+            meter.count(keys[number % 64], bytes_in=100, bytes_out=1_000)
+        return (perf_counter() - begun) / count * 1_000_000
+
+
 def _request(port: int, method: str, path: str, body: bytes = b"") -> bytes:
     head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
     told = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if body else ""
@@ -154,11 +165,13 @@ def main() -> None:
         "writes_per_s": rounded(written.per_second),
         "write_p50_ms": rounded(percentile(written.latencies, 50) * 1000),
         "write_p99_ms": rounded(percentile(written.latencies, 99) * 1000),
+        "counted_us": rounded(counted_us(arguments.reads)),
     }
     rows = [
         (f"reads, {arguments.rate} a second offered", *(result[name] for name in ("reads_per_s", "p50_ms", "p99_ms"))),
         ("durable writes", *(result[name] for name in ("writes_per_s", "write_p50_ms", "write_p99_ms"))),
     ]
+    rows.append(("to count a request for its key, in microseconds", "", result["counted_us"], ""))
     report(arguments, "server", result, ("", "a second", "p50 ms", "p99 ms"), rows)
 
 

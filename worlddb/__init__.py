@@ -21,6 +21,7 @@ else:
     _HOMES = {
         "accounts.account_book": "Accounts NewKey",
         "accounts.grant": "Grant",
+        "accounts.usage_meter": "Usage UsageMeter UsageReport",
         "agent_memory": "Added Memory Profile memory",
         "database": "Database Head Rebuilt Step Verified open",
         "log.accounts.plan_limits": "Limits",

@@ -400,6 +400,7 @@ class Database(WriteCalls):
         if not self._keyring:
             told = (self._reader.snapshot, lambda: self._env.generation, self._clock, self._entropy)
             self._keyring.append(Keyring(Store(self.path, self._reader.store_id, *told)))
+            self._at_close.append(self._keyring[0].meter.close)
         return Accounts(self._keyring[0], self._execute)
 
     def _message_kept(self, world: Any, text: str, named: Mapping[str, str]) -> str:

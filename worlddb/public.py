@@ -2,6 +2,7 @@
 
 from worlddb.accounts.account_book import Accounts, NewKey
 from worlddb.accounts.grant import Grant
+from worlddb.accounts.usage_meter import Usage, UsageMeter, UsageReport
 from worlddb.agent_memory import Added, Memory, Profile, memory
 from worlddb.database import Database, Head, Rebuilt, Step, Verified, open
 from worlddb.forks.merging import Merge
@@ -432,6 +433,9 @@ __all__ = [
     "UnknownReference",
     "UnprovedBundle",
     "Upgraded",
+    "Usage",
+    "UsageMeter",
+    "UsageReport",
     "Valid",
     "Verified",
     "Version",

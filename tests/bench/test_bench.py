@@ -48,7 +48,8 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "commits": (("--nodes", "40", "--commits", "4"), {"p50_ms", "p95_ms", "floor_p50_ms", "ratio"}),
     "server": (
         ("--reads", "40", "--writes", "10", "--rate", "100", "--connections", "4"),
-        {"reads_per_s", "p50_ms", "p99_ms", "offered_per_s", "writes_per_s", "write_p50_ms", "write_p99_ms"},
+        {"reads_per_s", "p50_ms", "p99_ms", "offered_per_s", "writes_per_s", "write_p50_ms", "write_p99_ms"}
+        | {"counted_us"},
     ),
     "dream": (("--memories", "20", "--planted", "4"), {"precision", "recall", "ms_per_memory"}),
     "consolidation": (

@@ -24,7 +24,7 @@ from worlddb.reconciler.edge_types.builtin_types import DEFAULT_ONTOLOGY
 from worlddb.reconciler.transaction.receipts import REST_FIELDS
 
 _PUBLIC = """
-    AccessKey Account AccountPlan Accounts Grant Limits NewKey PlanLimit
+    AccessKey Account AccountPlan Accounts Grant Limits NewKey PlanLimit Usage UsageMeter UsageReport
     Absence AnswerWithout KeptReceipt PlannedEnd Resting RestingPath Withdrawal Withdrawn
     RecallCheck RecallProof RecallReceipt check_recall read_recall_receipt recall_receipt_text
     Artifact InvalidKref Kref parse_kref Competing Conditions Mark Near ON_NEAR Restatement

@@ -102,6 +102,7 @@ _HOMES: Final = (
     _Home("mcp", lambda: import_module("worlddb.tools.cli.serve.mcp_command").COMMANDS),
     _Home("key", lambda: import_module("worlddb.tools.cli.serve.mcp_command").KEY_COMMANDS),
     _Home("accounts keys plans", lambda: import_module("worlddb.tools.cli.accounts.account_commands").COMMANDS),
+    _Home("usage", lambda: import_module("worlddb.tools.cli.accounts.usage_command").COMMANDS),
     _Home("completion", lambda: (import_module("worlddb.tools.cli.completion").completion(commands),)),
 )
 """Where every command is, in the order of the help."""

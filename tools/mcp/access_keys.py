@@ -24,6 +24,7 @@ FORMAT: Final = 1
 PREFIX: Final = "worlddb_"
 """Prefix of every key, by which secret scanners recognise one."""
 SECRET_BYTES: Final = 32
+ID_DIGITS: Final = 32
 LOCK_SECONDS: Final = 10.0
 MAX_KEYS: Final = 1_000
 MAX_USER: Final = 200
@@ -43,6 +44,11 @@ class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     write: bool
     digest: str
     user: str | None = None
+
+    @property
+    def id(self) -> str:
+        """By what its usage is counted: a part of its hash, of which nothing can be guessed."""
+        return self.digest[:ID_DIGITS]
 
     @property
     def right(self) -> str:

@@ -2,10 +2,12 @@
 
 from typing import Any, Final
 
+from worlddb import UnknownReference
 from worlddb.client import wire_records as wire
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server import wire_values
 from worlddb.tools.server.client_desk import Desk
+from worlddb.tools.server.gate import Gate
 from worlddb.tools.server.route import Asked, Reply, Route
 
 
@@ -68,6 +70,27 @@ def limits(desk: Desk, asked: Asked) -> Reply:
     told = None if account is None else desk.shown(account.limits)
     plan = "" if account is None else account.plan
     return Reply({"name": grant.name, "world": grant.world, "right": grant.right, "plan": plan, "limits": told})
+
+
+def usage_route(gate: Gate) -> Route:
+    """Return the route of usage, which names the keys of a gate."""
+
+    def usage(desk: Desk, asked: Asked) -> Reply:
+        """What keys asked for: an admin of the store sees all of them, every other key itself alone."""
+        query: types.UsageAsked = asked.query
+        grant = desk.grant
+        sees_all = grant.right == "admin" and grant.world is None
+        named = {grant.id: grant.name} | (gate.names() if sees_all else {})
+        wanted = query.key if sees_all else grant.id
+        if not sees_all and query.key not in (None, grant.id, grant.name):
+            raise UnknownReference(f"There is no key {query.key!r:.80}", "Leave it out: it is the key that asks")
+        book = desk.db.accounts
+        found = book.usage(wanted, since=query.since, until=query.until, by=query.by, names=named)
+        rows = [desk.shown(each) | {"at": wire_values.time(each.at)} for each in found.usage]
+        return Reply({"usage": rows, "by": query.by, "trouble": found.trouble if sees_all else ""})
+
+    summary = "Read what keys asked for, by time."
+    return Route("GET", "/v1/usage", "usage", usage, summary, wire.UsageFigures, types.UsageAsked)
 
 
 _ADMIN: Final[Any] = {"right": "admin", "whole": True}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -98,27 +99,58 @@ class Desk:
 
     # -- writing
 
+    def room(self, **amounts: int) -> AbstractContextManager[None]:
+        """Use up some of what the plan of the account allows, by its limits; given back if the block raises.
+
+        Raises:
+            PlanLimit: there is not as much left.
+        """
+        account = self.grant.account
+        return nullcontext() if account is None else self.db.accounts.meter.room(account, **amounts)
+
+    def beginning(self, worlds: int, call: Callable[[], Receipt]) -> Receipt:
+        """Have so many worlds begun, and return the receipt; they count if anything was written.
+
+        Raises:
+            PlanLimit: the account has no room for them.
+            RefusedError: the reconciler said no.
+        """
+        with self.room(worlds=worlds):
+            receipt = call()
+            receipt.raise_if_refused()
+        if self.grant.account is not None and not receipt.events:
+            self.db.accounts.meter.give_back(self.grant.account, worlds=worlds)
+        return receipt
+
     def written(
-        self, call: Callable[..., Any], *, key: str | None, rests_on: tuple[View, str] | None = None
+        self,
+        call: Callable[..., Any],
+        *,
+        key: str | None,
+        rests_on: tuple[View, str] | None = None,
+        begins: int = 0,
     ) -> Receipt:
         """Have something written, and return its receipt.
 
         ``call`` gets what takes commands, and perhaps an idempotency key. With ``rests_on`` it is refused if that world
-        is not as the view shows it by then.
+        is not as the view shows it by then. ``begins`` is how many worlds it makes.
 
         Raises:
+            PlanLimit: the account has no room for so many worlds.
             RefusedError: the reconciler said no.
         """
         told = self.session.idempotency_key(key)
-        if rests_on is None:
-            receipt: Receipt = call(self.db, idempotency_key=told)
-        else:
+
+        def write() -> Receipt:
+            if rests_on is None:
+                receipt: Receipt = call(self.db, idempotency_key=told)
+                return receipt
             view, ref = rests_on
             with self.db.batch(idempotency_key=told, seen=view, rests_on=[ref]) as tx:
                 call(tx)
-            receipt = tx.receipt
-        receipt.raise_if_refused()
-        return receipt
+            return tx.receipt
+
+        return self.beginning(begins, write)
 
     def home(self) -> str | None:
         """Return the world in which something is made that was put nowhere else; ``None`` for the root."""
@@ -138,8 +170,8 @@ class Desk:
                 raise
         key, home = f"world {name}", self.home()
         within: dict[str, Any] = {} if home is None else {"key_within": home, "world": home}
-        receipt = self.db.create(CLAIMED_TYPE, name, key=key, anew=True, **within)
-        return str(receipt.ref)
+        how: dict[str, Any] = {"key": key, "anew": True, **within}
+        return str(self.beginning(1, lambda: self.db.create(CLAIMED_TYPE, name, **how)).ref)
 
     def receipt(self, given: Receipt) -> dict[str, Any]:
         """Return a receipt as the client is told it: of a world, without anything from outside."""

@@ -15,7 +15,8 @@ class Grant(NamedTuple):
 
     ``name`` is the author of what is written, ``world`` a full reference or ``None`` for the whole store, ``user``
     whose memory is meant where a call names no scope. ``secret`` is shared by all servers of one store, and seals
-    cursors. ``account`` is what the key of an account opens under its plan.
+    cursors. ``account`` is what the key of an account opens under its plan. ``id`` is by what its usage is counted,
+    empty where there are no keys.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Grant(NamedTuple):
     user: str | None = None
     secret: bytes | None = None
     account: AccountGrant | None = None
+    id: str = ""
 
     def may(self, right: str) -> bool:
         """Return whether the grant includes a right."""
@@ -38,6 +40,9 @@ class Gate(Protocol):
 
     def authenticate(self, token: str | None) -> Grant | None:
         """Return what a token opens by now; ``None`` if it opens nothing."""
+
+    def names(self) -> dict[str, str]:
+        """Return the names of keys that belong to no account, by their ids."""
 
 
 class KeyGate:
@@ -54,11 +59,19 @@ class KeyGate:
             return None
         return self._of_file(token) or self._of_accounts(token)
 
+    def names(self) -> dict[str, str]:
+        """Return the names of the keys in the file, by their ids; of none while it cannot be read."""
+        try:
+            ring = self._keys.ring(self._store)
+        except (WorldDBError, OSError):
+            ring = None
+        return {} if ring is None else {each.id: each.name for each in ring.keys}
+
     def _of_accounts(self, token: str) -> Grant | None:
         found = self._db.accounts.authenticate(token)
         if found is None:
             return None
-        return Grant(found.name, found.world, found.right, found.user or None, account=found)
+        return Grant(found.name, found.world, found.right, found.user or None, account=found, id=found.key)
 
     def _of_file(self, token: str) -> Grant | None:
         try:
@@ -82,7 +95,7 @@ class KeyGate:
 def _granted(key: access_keys.Key, ring: access_keys.KeyRing) -> Grant:
     """A key of today's file is an admin's if it writes to the whole store."""
     right = "admin" if key.write and key.world is None else key.right
-    return Grant(key.name, key.world, right, key.user, ring.secret("cursors"))
+    return Grant(key.name, key.world, right, key.user, ring.secret("cursors"), id=key.id)
 
 
 class OpenGate:
@@ -95,3 +108,7 @@ class OpenGate:
     def authenticate(self, token: str | None) -> Grant | None:
         """Return the one grant."""
         return self._grant
+
+    def names(self) -> dict[str, str]:
+        """Return nothing: there are no keys."""
+        return {}

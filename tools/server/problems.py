@@ -107,7 +107,10 @@ def of_error(error: WorldDBError, session: Session, *, conditional: bool) -> Req
     wait = 1 if status == 503 else 0
     if isinstance(error, PlanLimit) and error.details.get("kind") == "rate":
         status, wait = 429, ceil(error.details["retry_after"])
-    reason = str(error.details.get("reason" if not isinstance(error, QueryLimit) else "limit", "")) or None
+    if isinstance(error, PlanLimit) and error.details.get("limit") == "bytes_per_request":
+        status = 413
+    named = "limit" if isinstance(error, QueryLimit | PlanLimit) else "reason"
+    reason = str(error.details.get(named, "")) or None
     if conditional and reason in _MEANWHILE:
         return refusal(
             412, "The world changed meanwhile", "Read it again, and send its new ETag", code="precondition_failed"

@@ -437,4 +437,13 @@ class PlanAsked(Body, frozen=True, kw_only=True):
     features: tuple[Short, ...] | None = None
 
 
+class UsageAsked(Query, frozen=True, kw_only=True):
+    """Whose usage, from when to when, and in what spans of time."""
+
+    key: Short | None = None
+    since: When | None = None
+    until: When | None = None
+    by: Literal["minute", "hour", "day", "total"] = "day"
+
+
 PLAN_LIMITS: Final = tuple(name for name in PlanAsked.__struct_fields__ if name != "features")

@@ -17,7 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 from worlddb import Database, SystemEntropy, UnknownReference, WorldDBError
 from worlddb.client.wire_records import Problem
 from worlddb.tools.mcp import access_keys, http_guards
-from worlddb.tools.server import interface_page, problems, request_metrics
+from worlddb.tools.server import account_routes, interface_page, problems, request_metrics
 from worlddb.tools.server.client_desk import Desk
 from worlddb.tools.server.gate import Gate, Grant
 from worlddb.tools.server.jobs import Workshop
@@ -61,6 +61,8 @@ class _Exchange:
         self.path: dict[str, str] = {}
         self.client: Client | None = None
         self.status = 0
+        self.received, self.sent = len(scope["query_string"]), 0
+        """Bytes of the query and the body, and of the body of the answer."""
 
     async def send(self, message: Message) -> None:
         """Send a part of the answer, which carries the id of the request."""
@@ -68,6 +70,8 @@ class _Exchange:
             self.status = message["status"]
             named = (b"x-request-id", self.id.encode())
             message = {**message, "headers": [*message.get("headers", ()), named]}
+        else:
+            self.sent += len(message.get("body", b""))
         await self._send(message)
 
     async def answer(self, status: int, body: bytes, media_type: str, headers: Iterable[tuple[str, str]] = ()) -> None:
@@ -112,8 +116,10 @@ class Rest:
                 quick=True,
                 produces=(TEXT,),
             ),
+            account_routes.usage_route(served.gate),
         )
-        self._db, self._gate = served.db, served.gate
+        self._db, self._gate, self._meter = served.db, served.gate, served.db.accounts.meter
+        self._meter.load()
         self._table = Table((*served.routes, *own))
         self._fields = {route: _fields(route.query) for route in self._table.routes}
         self._decoders = {
@@ -134,9 +140,10 @@ class Rest:
         self._workshop.stopping.set()
 
     def close(self) -> None:
-        """Wait for the calls that run."""
+        """Wait for the calls that run, and write down what was counted."""
         self._workshop.close()
         self._threads.shutdown()
+        self._meter.flush()
 
     # -- what the application answers itself
 
@@ -166,6 +173,15 @@ class Rest:
 
     def _note(self, exchange: _Exchange, seconds: float) -> None:
         """Count and log an answer."""
+        client, route = exchange.client, exchange.route
+        if client is not None and route is not None:
+            self._meter.count(
+                client.desk.grant.id,
+                write=route.right != "read",
+                bytes_in=exchange.received,
+                bytes_out=exchange.sent,
+                failed=exchange.status >= 400 or not exchange.status,
+            )
         path = "none" if exchange.route is None else exchange.route.path
         method = exchange.scope["method"] if exchange.route is not None else "none"
         self.metrics.count(path, method, exchange.status, seconds)
@@ -186,7 +202,7 @@ class Rest:
         scope = exchange.scope
         route = exchange.route = self._routed(exchange)
         if not route.right:
-            await self._body(receive, 0)
+            await self._body(exchange, receive, 0)
             await self._answered(exchange, self._nobody, self._asked(exchange, b""))
             return
         client = exchange.client = await self._client(exchange)
@@ -250,10 +266,10 @@ class Rest:
         assert route is not None and client is not None, "an admitted request has both"
         is_file = route.body is bytes and not route.takes
         most = MAX_FILE_BYTES if is_file else MAX_BODY_BYTES if route.body is not None else 0
-        body = await self._body(receive, most)
+        body = await self._body(exchange, receive, most)
         await self._answered(exchange, client.desk, self._asked(exchange, body))
 
-    async def _body(self, receive: Receive, most: int) -> bytes:
+    async def _body(self, exchange: _Exchange, receive: Receive, most: int) -> bytes:
         """Return the whole body; what comes unasked for is read and passed over, as long as it is short."""
         parts, size = [], 0
         while True:
@@ -262,6 +278,9 @@ class Rest:
                 raise refusal(400, "The request ended before its body did", "Send all of it")
             parts.append(message.get("body", b""))
             size += len(parts[-1])
+            exchange.received += len(parts[-1])
+            if exchange.client is not None:
+                _see_that_it_fits(exchange.client.desk, exchange.received)
             if size > max(most, MAX_QUERY_BYTES):
                 raise refusal(413, f"The body is larger than {max(most, MAX_QUERY_BYTES)} bytes", "Send less")
             if not message.get("more_body", False):
@@ -283,6 +302,7 @@ class Rest:
             headers.get("if-match"),
             key,
             media_type,
+            exchange.received,
         )
 
     def _query(self, route: Route, query_string: bytes) -> Any:
@@ -331,10 +351,10 @@ class Rest:
         assert route is not None
         try:
             if route.quick:
-                reply = route.call(desk, asked)
+                reply = _called(route, desk, asked)
             else:
                 loop = asyncio.get_running_loop()
-                reply = await loop.run_in_executor(self._threads, route.call, desk, asked)
+                reply = await loop.run_in_executor(self._threads, _called, route, desk, asked)
         except WorldDBError as error:
             raise problems.of_error(error, desk.session, conditional=asked.if_match is not None) from None
         except RequestError:
@@ -394,6 +414,24 @@ class Rest:
         loop = asyncio.get_running_loop()
         while part := await loop.run_in_executor(self._threads, some):
             yield part
+
+
+def _called(route: Route, desk: Desk, asked: Asked) -> Reply:
+    """Answer a request; what a write sends counts for its account, unless it fails, or takes something away."""
+    if route.right in ("", "read") or route.method == "DELETE":
+        return route.call(desk, asked)
+    with desk.room(bytes_stored=asked.size):
+        return route.call(desk, asked)
+
+
+def _see_that_it_fits(desk: Desk, size: int) -> None:
+    """See that a request has no more bytes than the plan allows; the rest of it is not read."""
+    account = desk.grant.account
+    if account is not None and account.limits.bytes_per_request is not None:
+        try:
+            account.require_room("bytes_per_request", size)
+        except WorldDBError as error:
+            raise problems.of_error(error, desk.session, conditional=False) from None
 
 
 def _token(exchange: _Exchange) -> str | None:

@@ -20,7 +20,10 @@ class Nothing(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Asked(NamedTuple):
-    """A request as a handler sees it: checked, and of the types that its route names."""
+    """A request as a handler sees it: checked, and of the types that its route names.
+
+    ``size`` is how many bytes its query and its body have.
+    """
 
     path: Mapping[str, str]
     query: Any
@@ -29,6 +32,7 @@ class Asked(NamedTuple):
     if_match: str | None = None
     idempotency_key: str | None = None
     media_type: str = ""
+    size: int = 0
 
 
 class Reply(NamedTuple):

@@ -8,9 +8,9 @@ from types import FrameType
 from typing import Any, Final, NamedTuple, cast
 
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from worlddb import Database
+from worlddb import Database, UsageMeter
 from worlddb.tools.mcp import access_keys, http_guards, http_server, listening
 from worlddb.tools.mcp.tenants import Offer, Tenants
 from worlddb.tools.server import (
@@ -58,6 +58,42 @@ class Application:
         await (self._mcp if is_mcp else self._rest)(scope, receive, send)
 
 
+class Metered:
+    """Counts the requests to MCP by the keys that sent them; which of them write, only their tools know."""
+
+    def __init__(self, app: ASGIApp, meter: UsageMeter, *, keys: bool) -> None:
+        self._app, self._meter, self._keys = app, meter, keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, then count it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        received = sent = status = 0
+
+        async def taken() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            return message
+
+        async def given(message: Message) -> None:
+            nonlocal sent, status
+            status = message.get("status", status)
+            sent += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app(scope, taken, given)
+        finally:
+            # Authentication has put the key into the scope by now.
+            token = getattr(scope.get("user"), "access_token", None)
+            if token is not None or not self._keys:
+                key = "" if token is None else token.claims["digest"][: access_keys.ID_DIGITS]
+                failed = status >= 400 or not status
+                self._meter.count(key, bytes_in=received, bytes_out=sent, failed=failed)
+
+
 class _Server(http_server.QuietServer):
     """A server that ends what would go on by itself as soon as it is told to end."""
 
@@ -102,9 +138,10 @@ def serve(db: Database, listener: socket.socket, access: Access, ready: Callable
     rest = Rest(Served(db, gate_of(db, access), ROUTES))
     rules = http_server.AccessRules(*access)
     mcp = http_server.application(Tenants(db, Offer(), access.keys, access.per_second), listener, rules)
+    metered = Metered(mcp, db.accounts.meter, keys=access.keys is not None)
     crowd = http_server.Crowd(http_server.open_connections())
     config = uvicorn.Config(
-        cast(Any, Application(guarded(rest, listening.bound(listener), access), mcp)),
+        cast(Any, Application(guarded(rest, listening.bound(listener), access), metered)),
         http=cast(Any, partial(http_server.Connection, crowd=crowd)),
         ws="none",
         lifespan="on",

@@ -141,8 +141,9 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
     ref = desk.home() if world is None else desk.claimed(world)
     if ref is None:
         raise InputError("An update changes one world", f"Send it to {WORLD}/sparql")
-    receipt = desk.db.sparql_update(str(query.update), world=ref, within=desk.grant.world)
-    receipt.raise_if_refused()
+    with desk.room(bytes_stored=asked.size):
+        receipt = desk.db.sparql_update(str(query.update), world=ref, within=desk.grant.world)
+        receipt.raise_if_refused()
     return written(desk, receipt)
 
 

@@ -92,7 +92,7 @@ def _made(desk: Desk, asked: Asked, within: str | None) -> Reply:
         )
 
     rests_on = precondition(desk, asked, view, home) if home is not None else None
-    receipt = desk.written(write, key=asked.idempotency_key, rests_on=rests_on)
+    receipt = desk.written(write, key=asked.idempotency_key, rests_on=rests_on, begins=1)
     return written(desk, receipt, 201 if receipt.events else 200, location=True)
 
 

@@ -12,9 +12,10 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from worlddb.accounts import usage_meter
 from worlddb.accounts.admission import Admission
 from worlddb.accounts.grant import Grant
-from worlddb.log.accounts import secrets_file
+from worlddb.log.accounts import secrets_file, usage_file
 from worlddb.log.model import clock, errors, ids, limits, times
 from worlddb.log.model.events import KeyRight
 from worlddb.query.accounts import account_records
@@ -67,6 +68,9 @@ class Keyring:
         self.store = store
         self.file = secrets_file.SecretsFile(secrets_file.beside(store.folder), store.id)
         self.admission = Admission()
+        self.meter = usage_meter.UsageMeter(
+            usage_file.UsageFile(usage_file.beside(store.folder), store.id), store.clock
+        )
         self._lock = threading.Lock()
         self._state: _State | None = None
 
@@ -166,6 +170,40 @@ class Accounts:
             PlanLimit: there were as many in this minute as the plan allows; ``details["retry_after"]`` has seconds.
         """
         self._keyring.admission.admit(grant, write=write)
+
+    @property
+    def meter(self) -> usage_meter.UsageMeter:
+        """What counts the requests of keys, for whoever serves the store."""
+        return self._keyring.meter
+
+    def usage(
+        self,
+        key: str | None = None,
+        *,
+        since: times.TimeLike | None = None,
+        until: times.TimeLike | None = None,
+        by: usage_meter.Span = "day",
+        names: Mapping[str, str] | None = None,
+    ) -> usage_meter.UsageReport:
+        """What keys asked for, by key and span of time (``minute``, ``hour``, ``day`` in UTC, ``total``).
+
+        ``key`` is the id of one, or its name; ``since`` and ``until`` are times, down to the minute. ``names`` are
+        those of keys that belong to no account, by id.
+
+        Raises:
+            UnknownReference: there is no such key.
+            LimitExceeded: it is more than :data:`~worlddb.accounts.usage_meter.MAX_ROWS` rows.
+        """
+        if by not in (*usage_meter.SPANS, "total"):
+            raise errors.InputError(f"by is {errors.shown(by)}", "Give minute, hour, day or total")
+        known = {each.id: each.name for each in self.keys(ended=True)} | dict(names or {})
+        if key is not None and key not in known:
+            # Of keys of one name the last one, which alone can be in force.
+            key = next((each for each in reversed(known) if known[each] == key), None) or self.key(key).id
+        begins = 0 if since is None else times.parse_time(since, "since") // usage_meter.MINUTE
+        ends = usage_meter.NEVER if until is None else times.parse_time(until, "until") // usage_meter.MINUTE
+        rows, trouble = self.meter.minutes(begins, ends, key)
+        return usage_meter.UsageReport(usage=usage_meter.summed(rows, by, known), trouble=trouble)
 
     @property
     def trouble(self) -> str:

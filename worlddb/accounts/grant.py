@@ -74,5 +74,11 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _reached(kind: str, limit: str, message: str, **details: Any) -> errors.PlanLimit:
-    remedies = {"right": "Use a key with that right", "quota": "Remove what is not needed, or choose another plan"}
-    return errors.PlanLimit(message, remedies.get(kind, "Choose another plan"), kind=kind, limit=limit, **details)
+    remedies = {
+        "right": "Use a key with that right",
+        "worlds": "Write to worlds that are there, or choose another plan",
+        "bytes_per_request": "Send less at once, or choose another plan",
+        "recall_k": "Ask for fewer hits, or choose another plan",
+    }
+    remedy = remedies.get(kind) or remedies.get(limit, "Choose another plan")
+    return errors.PlanLimit(message, remedy, kind=kind, limit=limit, **details)

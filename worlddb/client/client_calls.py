@@ -340,6 +340,10 @@ class Calls(ABC):
         """The receipt of the erasure in a commit."""
         return self._read(f"/v1/erasures/{seq}", wire.ErasureReceipt, {})
 
+    def usage(self, key: str | None = None, **asked: Any) -> Any:
+        """What the key asked for, or for an admin of the store every key: ``since``, ``until``, ``by``."""
+        return self._read("/v1/usage", wire.UsageFigures, {"key": key, **asked})
+
     # -- jobs; `wait` gives what came of one
 
     def begin_verify(self, **asked: Any) -> Any:

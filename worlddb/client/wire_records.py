@@ -498,6 +498,27 @@ class Allowed(_Record, frozen=True, kw_only=True):
     limits: PlanLimits | None
 
 
+class KeyUsage(_Record, frozen=True, kw_only=True):
+    """What a key asked for in a span of time that begins ``at``; bytes are of bodies and queries."""
+
+    key: str
+    name: str
+    at: Time
+    requests: int
+    writes: int
+    bytes_in: int
+    bytes_out: int
+    errors: int
+
+
+class UsageFigures(_Record, frozen=True, kw_only=True):
+    """What keys asked for, in spans of a minute, hour, day or all of the time; ``trouble`` says what is missing."""
+
+    usage: tuple[KeyUsage, ...]
+    by: str
+    trouble: str
+
+
 class Statement(_Record, frozen=True, kw_only=True):
     """A statement of a world, with its terms in N-Triples; ``graph`` is null for the default graph."""
 

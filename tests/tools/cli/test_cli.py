@@ -111,7 +111,7 @@ def test_the_commands_are_those_that_are_promised():
         *("check-recall", "prove-recall", "withdraw", "receipts"),
         *("diff", "proposals", "recluster", "accept", "reject", "undo"),
         *("consolidate", "dream", "fork", "merge", "export", "import", "serve", "mcp", "key", "accounts", "keys"),
-        *("plans", "completion"),
+        *("plans", "usage", "completion"),
     )
     assert tuple(command.name for command in COMMANDS) == promised
 

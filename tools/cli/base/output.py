@@ -136,6 +136,8 @@ _PHRASES: Final = (
     ("List them with proposals()", "List them with `worlddb proposals --status all`"),
     ("List them with `worlddb bookmark` or bookmarks()", "List them with `worlddb bookmark`"),
     ("The edges of a world are listed with it", "`worlddb show WORLD` lists the edges of a world"),
+    ("See db.accounts.accounts()", "`worlddb accounts list` has them"),
+    ("See db.accounts.keys()", "`worlddb keys list` has them"),
     ("See what is set where with view.tunings()", "`worlddb tunings` lists what is set where"),
     ("See what is registered where with view.edge_types()", "`worlddb types` lists what is registered where"),
     (

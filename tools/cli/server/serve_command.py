@@ -11,6 +11,7 @@ from worlddb.tools.mcp import access_keys, listening
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8767
+DAYS: Final = 90
 FIRST_KEY: Final = "owner"
 """The name of the key that is made where there is none."""
 
@@ -26,6 +27,13 @@ def _arguments(parser: Parser) -> None:
     mcp_command.add_key_file(who)
     who.add_argument("--no-keys", action="store_true", help="admit every program on this machine, without a key")
     mcp_command.add_web_options(parser, access_keys.REST_PER_SECOND)
+    parser.add_argument(
+        "--usage-days",
+        metavar="N",
+        type=arguments.count,
+        default=DAYS,
+        help=f"how many days of usage are kept (default: {DAYS})",
+    )
     arguments.add_embedder(parser)
     arguments.add_author(parser)
 
@@ -52,6 +60,7 @@ def _serve(args: Namespace, out: Output) -> int:
 
         rate = args.rate or access_keys.REST_PER_SECOND
         access = serving.Access(keys, args.allow_host, args.allow_origin, rate, proxies)
+        db.accounts.meter.days = args.usage_days
         serving.serve(db, listener, access, ready)
     out.warn("worlddb serve: stopped")
     return DONE

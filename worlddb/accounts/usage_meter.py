@@ -1,0 +1,242 @@
+"""What the keys of a store asked for, counted in memory and written to a file every few seconds."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Final, Literal, TypeVar
+
+import msgspec
+
+from worlddb.accounts.grant import Grant
+from worlddb.log.accounts import usage_file
+from worlddb.log.model import clock, errors
+
+FLUSH_SECONDS: Final = 5.0
+"""How long counts wait in memory: what a crash may lose."""
+DAYS: Final = 90
+"""How long minutes are kept, unless told otherwise."""
+MOST_WAITING: Final = 100_000
+"""So many buckets wait while the file cannot be written; what comes for others is not counted."""
+MAX_ROWS: Final = 10_000
+MINUTE: Final = 60_000_000
+NEVER: Final = 2**62
+Span = Literal["minute", "hour", "day", "total"]
+SPANS: Final[Mapping[str, int]] = {"minute": 1, "hour": 60, "day": 1_440}
+"""How many minutes a row may be of; ``total`` is one row for all of them."""
+_DAY_MINUTES: Final = 1_440
+Place = TypeVar("Place", str, tuple[int, str])
+_ZERO: Final = (0,) * len(usage_file.COUNTS)
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """What a key asked for in a span of time that begins ``at`` (microseconds).
+
+    ``key`` is its id, empty for requests to a server without keys. ``writes`` are the requests that need the right to
+    write, ``errors`` those that were refused or failed; bytes are of bodies and queries.
+    """
+
+    key: str
+    name: str
+    at: int
+    requests: int
+    writes: int
+    bytes_in: int
+    bytes_out: int
+    errors: int
+
+
+class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What keys asked for; ``trouble`` says what is missing of it and why, else it is empty."""
+
+    usage: tuple[Usage, ...]
+    trouble: str
+
+
+class UsageMeter:
+    """Counts requests by key and minute, and what accounts have used up for good.
+
+    To count adds to numbers in memory. A thread writes them every :data:`FLUSH_SECONDS`, from the first request on; a
+    crash loses what waits. The minutes of the last ``days`` are kept.
+    """
+
+    def __init__(self, file: usage_file.UsageFile, time: clock.Clock) -> None:
+        self.days = DAYS
+        self.trouble = ""
+        self._file, self._clock = file, time
+        self._lock, self._flushing = threading.Lock(), threading.Lock()
+        self._minutes: dict[tuple[int, str], list[int]] = {}
+        self._waiting: dict[str, list[int]] = {}
+        self._totals: dict[str, list[int]] | None = None
+        self._lost = 0
+        self._thread: threading.Thread | None = None
+        self._ending = threading.Event()
+
+    # -- counting
+
+    def count(
+        self, key: str, *, write: bool = False, bytes_in: int = 0, bytes_out: int = 0, failed: bool = False
+    ) -> None:
+        """Count a request of a key, by its id; this writes nothing and waits for nothing."""
+        place = (self._clock.now() // MINUTE, key)
+        with self._lock:
+            counts = self._minutes.get(place)
+            if counts is None:
+                counts = self._begun(place)
+            counts[0] += 1
+            counts[1] += write
+            counts[2] += bytes_in
+            counts[3] += bytes_out
+            counts[4] += failed
+
+    @contextmanager
+    def room(self, grant: Grant, **amounts: int) -> Iterator[None]:
+        """Use up some of what a plan allows for good (``worlds``, ``bytes_stored``); given back if the block raises.
+
+        Raises:
+            PlanLimit: there is not as much left; nothing is used up, and the block does not run.
+        """
+        with self._lock:
+            for limit, amount in amounts.items():
+                if amount and getattr(grant.limits, limit) is not None:
+                    at = usage_file.TOTALS.index(limit)
+                    grant.require_room(limit, self._used(grant.account)[at] + amount)
+            self._use(grant.account, amounts, 1)
+        try:
+            yield
+        except BaseException:
+            self.give_back(grant, **amounts)
+            raise
+
+    def give_back(self, grant: Grant, **amounts: int) -> None:
+        """Say that something was not used after all."""
+        with self._lock:
+            self._use(grant.account, amounts, -1)
+
+    def load(self) -> None:
+        """Read what accounts have used up, so that no request waits for it."""
+        with self._lock:
+            self._used("")
+
+    # -- keeping, and telling
+
+    def flush(self) -> None:
+        """Write what waits; what is in the way stands in ``trouble``, and what could not be written goes on to wait."""
+        with self._flushing:
+            with self._lock:
+                minutes, self._minutes = self._minutes, {}
+                waiting, self._waiting = self._waiting, {}
+            if not minutes and not waiting:
+                return
+            oldest = self._clock.now() // MINUTE - self.days * _DAY_MINUTES
+            found: dict[str, list[int]] | None = None
+            try:
+                found, self.trouble = self._file.add(minutes, waiting, oldest), ""
+            except errors.WorldDBError as error:
+                self.trouble = str(error)
+            with self._lock:
+                if found is None:
+                    _merge(self._minutes, minutes)
+                    _merge(self._waiting, waiting)
+                else:
+                    _merge(found, self._waiting)
+                    self._totals = found
+
+    def minutes(self, since: int, until: int, key: str | None) -> tuple[list[usage_file.Row], str]:
+        """The minutes that are known, written or not, in order, and what is wrong with them."""
+        self.flush()
+        told = [self.trouble] if self.trouble else []
+        found: dict[tuple[int, str], list[int]] = {}
+        try:
+            read = self._file.read(since, until, key)
+        except errors.WorldDBError as error:
+            told.append(str(error))
+        else:
+            found = {(row.minute, row.key): list(row.numbers) for row in read.rows}
+            told += [f"{read.damaged} minutes are damaged in {self._file.path}, and left out"] if read.damaged else []
+        if self._file.put_aside.exists():
+            told.append(f"A damaged file was put aside: {self._file.put_aside} has what was counted before")
+        with self._lock:
+            waiting = {place: list(counts) for place, counts in self._minutes.items()}
+            told += [f"{self._lost} requests were not counted: too many waited"] if self._lost else []
+        _merge(found, {at: counts for at, counts in waiting.items() if since <= at[0] < until and key in (None, at[1])})
+        rows = [usage_file.Row(*place, numbers) for place, numbers in sorted(found.items())]
+        return rows, "; ".join(dict.fromkeys(told))
+
+    def close(self) -> None:
+        """Write what waits, and end."""
+        self._ending.set()
+        if self._thread is not None:
+            self._thread.join()
+        self.flush()
+
+    # -- how it is done
+
+    def _begun(self, place: tuple[int, str]) -> list[int]:
+        """Begin a bucket; the lock is held."""
+        if len(self._minutes) >= MOST_WAITING:
+            self._lost += 1
+            return [*_ZERO]
+        self._start()
+        counts = self._minutes[place] = [*_ZERO]
+        return counts
+
+    def _start(self) -> None:
+        if self._thread is None and not self._ending.is_set():
+            self._thread = threading.Thread(target=self._keep, name="worlddb-usage", daemon=True)
+            self._thread.start()
+
+    def _keep(self) -> None:
+        while not self._ending.wait(FLUSH_SECONDS):
+            self.flush()
+
+    def _used(self, account: str) -> list[int]:
+        """What an account has used up, read from the file once; the lock is held."""
+        if self._totals is None:
+            self._totals = {}
+            with suppress(errors.WorldDBError):
+                self._totals = self._file.totals()
+            _merge(self._totals, self._waiting)
+        return self._totals.setdefault(account, [0] * len(usage_file.TOTALS))
+
+    def _use(self, account: str, amounts: Mapping[str, int], sign: int) -> None:
+        if not any(amounts.values()):
+            return
+        self._start()
+        for totals in (self._waiting, self._totals):
+            if totals is not None:
+                counts = totals.setdefault(account, [0] * len(usage_file.TOTALS))
+                for limit, amount in amounts.items():
+                    counts[usage_file.TOTALS.index(limit)] += sign * amount
+
+
+def _merge(into: dict[Place, list[int]], added: Mapping[Place, list[int]]) -> None:
+    for place, counts in added.items():
+        had = into.get(place)
+        into[place] = list(counts) if had is None else [a + b for a, b in zip(had, counts, strict=True)]
+
+
+def summed(rows: list[usage_file.Row], by: str, names: Mapping[str, str]) -> tuple[Usage, ...]:
+    """Sum minutes up by key and span, in the order of time.
+
+    Raises:
+        LimitExceeded: that would be more than :data:`MAX_ROWS`.
+    """
+    found: dict[tuple[int, str], list[int]] = {}
+    first = rows[0].minute if rows else 0
+    for row in rows:
+        at = first if by == "total" else row.minute - row.minute % SPANS[by]
+        _merge(found, {(at, row.key): list(row.numbers)})
+    if len(found) > MAX_ROWS:
+        raise errors.LimitExceeded(
+            f"This is usage in {len(found):,} rows, and {MAX_ROWS:,} are told at most",
+            "Ask for a shorter time, one key, or longer spans",
+        )
+    return tuple(
+        Usage(
+            key=key,
+            name=names.get(key, ""),
+            at=at * MINUTE,
+            **dict(zip(usage_file.COUNTS, counts, strict=True)),
+        )
+        for (at, key), counts in sorted(found.items())
+    )
