@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import signal
 import sqlite3
 import stat
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,8 @@ from pathlib import Path
 import pytest
 
 import worlddb
+from tests.support.faults.children import PATIENCE_SECONDS, Acknowledged, ended, start
+from tests.support.faults.jobs import count_until_killed
 from tests.support.running import DAY, Here
 from worlddb import Database, InputError, LimitExceeded, ManualClock, PlanLimit, UnknownReference
 from worlddb.accounts import usage_meter
@@ -195,6 +199,25 @@ def test_what_a_plan_allows_for_good_is_used_up_over_restarts(db: Database) -> N
         other.accounts.meter.give_back(grant, bytes_stored=1)
         with other.accounts.meter.room(grant, bytes_stored=1):
             pass
+
+
+def test_a_kill_loses_what_was_not_written_yet_and_damages_nothing(tmp_path: Path, seed: int) -> None:
+    rng, wanted = random.Random(seed), 0
+    for kill in range(3):
+        acknowledged = Acknowledged(tmp_path / f"acks-{kill}")
+        process = start(count_until_killed, tmp_path / "store", acknowledged.file)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not acknowledged.lines() and time.monotonic() < deadline:
+            time.sleep(0.002)
+        time.sleep(rng.random() * 0.05)
+        process.kill()
+        assert ended(process) == -signal.SIGKILL
+        wanted += len(acknowledged.lines())
+        with worlddb.open(tmp_path / "store", embedder=None) as db:
+            told = db.accounts.usage(by="total")
+        # The last one of each process may have been written, and nobody told.
+        assert told.trouble == "" and wanted <= told.usage[0].requests <= wanted + kill + 1
+    assert wanted > 3
 
 
 def test_wrong_arguments_are_refused(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -291,6 +291,17 @@ def write_until_killed(folder: Path, acknowledgements: Path, author: str, begin:
                 db.catch_up()
 
 
+def count_until_killed(folder: Path, acknowledgements: Path) -> None:
+    """Count requests of a key without end, acknowledging each that is written."""
+    acknowledge = Acknowledged(acknowledgements)
+    with worlddb.open(folder, embedder=None) as db:
+        for number in itertools.count():
+            db.accounts.meter.count("key", bytes_in=number)
+            db.accounts.meter.flush()
+            assert not db.accounts.meter.trouble
+            acknowledge(str(number))
+
+
 def _varied(db: worlddb.Database, author: str, number: int, key: str) -> worlddb.Receipt:
     """Write one commit: mostly a world, sometimes a revision, link, batch or erasure."""
     name, text = f"{author} {number}", f"{author} wrote number {number} " * (1 + number % 40)
