@@ -12,6 +12,7 @@ table       columns
 ==========  ==========================================================================================================
 """
 
+import logging
 import os
 import sqlite3
 import stat
@@ -25,6 +26,7 @@ from urllib.parse import quote
 from worlddb.log.model import errors
 from worlddb.log.store import durable
 
+_LOG: Final = logging.getLogger("worlddb.accounts.usage")
 COUNTS: Final = ("requests", "writes", "bytes_in", "bytes_out", "errors")
 """What is counted of a key in a minute, in the order of a row."""
 TOTALS: Final = ("worlds", "bytes_stored")
@@ -79,7 +81,8 @@ class UsageFile:
         """
         try:
             return self._added(minutes, totals, oldest)
-        except errors.MalformedFile:
+        except errors.MalformedFile as error:
+            _LOG.warning("%s; it is now %s", error.message, self.put_aside)
             with self._told():
                 os.replace(self.path, self.put_aside)
                 Path(f"{self.path}-journal").unlink(missing_ok=True)

@@ -108,7 +108,7 @@ def test_minutes_that_are_too_old_are_dropped(db: Database, clock: ManualClock) 
 
 
 @pytest.mark.parametrize("harm", ["cut", "emptied", "overwritten", "another file", "other tables"])
-def test_a_damaged_file_is_told_and_put_aside(db: Database, harm: str) -> None:
+def test_a_damaged_file_is_told_and_put_aside(db: Database, harm: str, caplog: pytest.LogCaptureFixture) -> None:
     for number in range(300):
         db.accounts.meter.count(f"{number:032x}")
     db.accounts.meter.flush()
@@ -133,6 +133,7 @@ def test_a_damaged_file_is_told_and_put_aside(db: Database, harm: str) -> None:
     db.accounts.meter.count("k")
     told = db.accounts.usage()
     assert [each.key for each in told.usage] == ["k"]
+    assert [each.getMessage().endswith(".damaged") for each in caplog.records] == [True]
     assert str(file) + ".damaged" in told.trouble
     Path(f"{file}.damaged").unlink()
     assert db.accounts.usage().trouble == ""

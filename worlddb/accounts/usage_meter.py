@@ -1,5 +1,6 @@
 """What the keys of a store asked for, counted in memory and written to a file every few seconds."""
 
+import logging
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -11,6 +12,7 @@ from worlddb.accounts.grant import Grant
 from worlddb.log.accounts import usage_file
 from worlddb.log.model import clock, errors
 
+_LOG: Final = logging.getLogger("worlddb.accounts.usage")
 FLUSH_SECONDS: Final = 5.0
 """How long counts wait in memory: what a crash may lose."""
 DAYS: Final = 90
@@ -129,10 +131,14 @@ class UsageMeter:
                 return
             oldest = self._clock.now() // MINUTE - self.days * _DAY_MINUTES
             found: dict[str, list[int]] | None = None
+            trouble = ""
             try:
-                found, self.trouble = self._file.add(minutes, waiting, oldest), ""
+                found = self._file.add(minutes, waiting, oldest)
             except errors.WorldDBError as error:
-                self.trouble = str(error)
+                trouble = str(error)
+            if trouble and trouble != self.trouble:
+                _LOG.warning("usage waits in memory: %s", trouble)
+            self.trouble = trouble
             with self._lock:
                 if found is None:
                     _merge(self._minutes, minutes)
