@@ -9,6 +9,7 @@ import stat
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -200,6 +201,31 @@ def test_what_a_plan_allows_for_good_is_used_up_over_restarts(db: Database) -> N
         other.accounts.meter.give_back(grant, bytes_stored=1)
         with other.accounts.meter.room(grant, bytes_stored=1):
             pass
+
+
+def test_threads_together_use_up_no_more_than_there_is(db: Database) -> None:
+    db.accounts.define_plan("small", worlds=50)
+    db.accounts.create_account("ana", plan="small")
+    grant = db.accounts.authenticate(db.accounts.create_key("k", account="ana").secret)
+    assert grant is not None
+    meter = db.accounts.meter
+
+    def use(number: int) -> int:
+        done = 0
+        for _ in range(20):
+            try:
+                with meter.room(grant, worlds=1):
+                    done += 1
+            except PlanLimit:
+                pass
+            if number == 0:
+                meter.flush()
+        return done
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(use, range(4))) == 50
+    meter.flush()
+    assert usage_file.UsageFile(file_of(db), bytes.fromhex(db.head().store_id)).totals() == {grant.account: [50, 0]}
 
 
 def test_a_kill_loses_what_was_not_written_yet_and_damages_nothing(tmp_path: Path, seed: int) -> None:

@@ -63,6 +63,34 @@ def _asked(caller: Caller, path: str, known: dict[str, str]) -> tuple[str, int, 
     return shown, answer.status_code, answer.text
 
 
+def test_no_answer_says_how_many_requests_others_send(tmp_path: Path) -> None:
+    with running(tmp_path) as served:
+        owner = served.caller("owner")
+        guest = served.caller("guest", owner.send("POST", "/v1/worlds", name="inside")["refs"][0])
+        ids = [guest("GET", "/v1/limits").headers["x-request-id"] for _ in range(12)]
+        assert {len(each) for each in ids} == {16} and len(set(ids)) == len(ids)
+        numbers = [int(each, 16) for each in ids]
+        assert numbers != sorted(numbers), "they count up"
+
+
+def test_usage_of_one_world_does_not_depend_on_what_others_ask(tmp_path: Path) -> None:
+    told = []
+    for others in (0, 30):
+        folder = tmp_path / str(others)
+        folder.mkdir()
+        with running(folder) as served:
+            owner = served.caller("owner")
+            inside = owner.send("POST", "/v1/worlds", name="inside")["refs"][0]
+            guest = served.caller("guest", inside)
+            for _ in range(others):
+                owner.get("/v1/head")
+            guest.send("POST", f"/v1/worlds/{inside}/members", name="note")
+            assert guest("GET", "/v1/worlds/nobody").status_code == 404
+            (row,) = guest.get("/v1/usage", by="total")["usage"]
+            told.append({name: value for name, value in row.items() if name not in ("key", "at")})
+    assert told[0] == told[1]
+
+
 def test_a_key_of_one_world_writes_inside_of_it_alone(tmp_path: Path) -> None:
     with running(tmp_path) as served:
         owner = served.caller("owner")

@@ -37,6 +37,8 @@ _LOG: Final = logging.getLogger("worlddb.server")
 _NOBODY: Final = Grant("", None, "read")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _TAG_BYTES: Final = 8
+_ID_BYTES: Final = 8
+_SALT_BYTES: Final = 16
 _LINES_AT_ONCE: Final = 65_536
 _OF_A_WORLD: Final = "This key opens one world, and the store as a whole is asked here"
 
@@ -131,7 +133,7 @@ class Rest:
         self._clients: dict[Grant, Client] = {}
         self._workshop = Workshop()
         self._nobody = Desk(served.db, _NOBODY._replace(name=served.db.author), self._workshop)
-        self._started = SystemEntropy().bytes(4).hex()
+        self._salt = SystemEntropy().bytes(_SALT_BYTES)
         self._count = 0
         self._interface = b""
 
@@ -160,7 +162,9 @@ class Rest:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         self._count += 1
-        exchange = _Exchange(scope, send, f"{self._started}-{self._count:x}")
+        # A plain number would tell every key how many requests others send.
+        named = blake2b(self._count.to_bytes(8, "big"), digest_size=_ID_BYTES, key=self._salt)
+        exchange = _Exchange(scope, send, named.hexdigest())
         begun = monotonic()
         self.metrics.under_way += 1
         try:
