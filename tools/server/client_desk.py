@@ -99,26 +99,34 @@ class Desk:
 
     # -- writing
 
-    def room(self, **amounts: int) -> AbstractContextManager[None]:
+    def room(self, key: str | None = None, **amounts: int) -> AbstractContextManager[None]:
         """Use up some of what the plan of the account allows, by its limits; given back if the block raises.
+
+        What was written under an idempotency ``key`` before uses up nothing.
 
         Raises:
             PlanLimit: there is not as much left.
         """
         account = self.grant.account
-        return nullcontext() if account is None else self.db.accounts.meter.room(account, **amounts)
+        counts = account is not None and any(amounts.values()) and not self._was_written(key)
+        return self.db.accounts.meter.room(account, **amounts) if account and counts else nullcontext()
 
-    def beginning(self, worlds: int, call: Callable[[], Receipt]) -> Receipt:
+    def _was_written(self, key: str | None) -> bool:
+        told = self.session.idempotency_key(key)
+        return told is not None and self.db.accounts.was_written(told)
+
+    def beginning(self, worlds: int, call: Callable[[], Receipt], key: str | None = None) -> Receipt:
         """Have so many worlds begun, and return the receipt; they count if anything was written.
 
         Raises:
             PlanLimit: the account has no room for them.
             RefusedError: the reconciler said no.
         """
-        with self.room(worlds=worlds):
+        is_new = self.grant.account is not None and not self._was_written(key)
+        with self.room(key, worlds=worlds):
             receipt = call()
             receipt.raise_if_refused()
-        if self.grant.account is not None and not receipt.events:
+        if self.grant.account is not None and is_new and not receipt.events:
             self.db.accounts.meter.give_back(self.grant.account, worlds=worlds)
         return receipt
 
@@ -150,7 +158,7 @@ class Desk:
                 call(tx)
             return tx.receipt
 
-        return self.beginning(begins, write)
+        return self.beginning(begins, write, key)
 
     def home(self) -> str | None:
         """Return the world in which something is made that was put nowhere else; ``None`` for the root."""

@@ -51,7 +51,7 @@ def remember(desk: Desk, asked: Asked) -> Reply:
                 tx.link(made, "refers_to", each, valid_from=body.valid_from)
         return tx.receipt
 
-    receipt = desk.beginning(1, write)
+    receipt = desk.beginning(1, write, asked.idempotency_key)
     told = desk.receipt(receipt)
     told["refs"] = told["refs"][:1]
     return Reply({"receipt": told, "near": desk.shown(near)}, 201 if receipt.events else 200)

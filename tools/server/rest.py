@@ -424,7 +424,7 @@ def _called(route: Route, desk: Desk, asked: Asked) -> Reply:
     """Answer a request; what a write sends counts for its account, unless it fails, or takes something away."""
     if route.right in ("", "read") or route.method == "DELETE":
         return route.call(desk, asked)
-    with desk.room(bytes_stored=asked.size):
+    with desk.room(asked.idempotency_key, bytes_stored=asked.size):
         return route.call(desk, asked)
 
 

@@ -171,6 +171,12 @@ class Accounts:
         """
         self._keyring.admission.admit(grant, write=write)
 
+    def was_written(self, idempotency_key: str) -> bool:
+        """True if a commit was made under an idempotency key: a retry of it uses up nothing."""
+        from worlddb.statements import retries
+
+        return retries.moment_of(self._store, idempotency_key) is not None
+
     @property
     def meter(self) -> usage_meter.UsageMeter:
         """What counts the requests of keys, for whoever serves the store."""

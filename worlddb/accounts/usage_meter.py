@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Final, Literal, TypeVar
@@ -66,11 +67,13 @@ class UsageMeter:
         self.trouble = ""
         self._file, self._clock = file, time
         self._lock, self._flushing = threading.Lock(), threading.Lock()
+        self._asked: deque[tuple[int, str, bool, int, int, bool]] = deque()
         self._minutes: dict[tuple[int, str], list[int]] = {}
         self._waiting: dict[str, list[int]] = {}
         self._totals: dict[str, list[int]] | None = None
         self._lost = 0
         self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
         self._ending = threading.Event()
 
     # -- counting
@@ -79,16 +82,10 @@ class UsageMeter:
         self, key: str, *, write: bool = False, bytes_in: int = 0, bytes_out: int = 0, failed: bool = False
     ) -> None:
         """Count a request of a key, by its id; this writes nothing and waits for nothing."""
-        place = (self._clock.now() // MINUTE, key)
-        with self._lock:
-            counts = self._minutes.get(place)
-            if counts is None:
-                counts = self._begun(place)
-            counts[0] += 1
-            counts[1] += write
-            counts[2] += bytes_in
-            counts[3] += bytes_out
-            counts[4] += failed
+        # Many threads may append; who flushes sums it up.
+        self._asked.append((self._clock.now(), key, write, bytes_in, bytes_out, failed))
+        if self._thread is None:
+            self._start()
 
     @contextmanager
     def room(self, grant: Grant, **amounts: int) -> Iterator[None]:
@@ -125,6 +122,7 @@ class UsageMeter:
         """Write what waits; what is in the way stands in ``trouble``, and what could not be written goes on to wait."""
         with self._flushing:
             with self._lock:
+                self._sum_up()
                 minutes, self._minutes = self._minutes, {}
                 waiting, self._waiting = self._waiting, {}
             if not minutes and not waiting:
@@ -162,6 +160,7 @@ class UsageMeter:
         if self._file.put_aside.exists():
             told.append(f"A damaged file was put aside: {self._file.put_aside} has what was counted before")
         with self._lock:
+            self._sum_up()
             waiting = {place: list(counts) for place, counts in self._minutes.items()}
             told += [f"{self._lost} requests were not counted: too many waited"] if self._lost else []
         _merge(found, {at: counts for at, counts in waiting.items() if since <= at[0] < until and key in (None, at[1])})
@@ -177,17 +176,21 @@ class UsageMeter:
 
     # -- how it is done
 
-    def _begun(self, place: tuple[int, str]) -> list[int]:
-        """Begin a bucket; the lock is held."""
-        if len(self._minutes) >= MOST_WAITING:
-            self._lost += 1
-            return [*_ZERO]
-        self._start()
-        counts = self._minutes[place] = [*_ZERO]
-        return counts
+    def _sum_up(self) -> None:
+        """Sum up what was asked, by minute and key; the lock is held."""
+        for _ in range(len(self._asked)):
+            now, key, *numbers = self._asked.popleft()
+            place = (now // MINUTE, key)
+            if place not in self._minutes and len(self._minutes) >= MOST_WAITING:
+                self._lost += 1
+                continue
+            counts = self._minutes.setdefault(place, [*_ZERO])
+            for at, number in enumerate((1, *numbers)):
+                counts[at] += number
 
     def _start(self) -> None:
-        if self._thread is None and not self._ending.is_set():
+        """Start the thread that writes, unless another one did just now."""
+        if not self._ending.is_set() and self._starting.acquire(blocking=False):
             self._thread = threading.Thread(target=self._keep, name="worlddb-usage", daemon=True)
             self._thread.start()
 
@@ -207,7 +210,8 @@ class UsageMeter:
     def _use(self, account: str, amounts: Mapping[str, int], sign: int) -> None:
         if not any(amounts.values()):
             return
-        self._start()
+        if self._thread is None:
+            self._start()
         for totals in (self._waiting, self._totals):
             if totals is not None:
                 counts = totals.setdefault(account, [0] * len(usage_file.TOTALS))
