@@ -106,6 +106,26 @@ def test_a_retry_of_what_was_written_is_answered_when_all_is_used_up(tmp_path: P
         assert (other.status_code, other.json()["reason"]) == (403, "bytes_stored")
 
 
+def test_a_key_of_one_world_is_not_told_what_the_account_used_up_elsewhere(tmp_path: Path) -> None:
+    told = []
+    for used in (1, 3):
+        folder = tmp_path / str(used)
+        folder.mkdir()
+        with running(folder) as served:
+            robot = robot_of(served, worlds=3)
+            inside = served.db.create("Team", "inside")
+            secret = served.db.accounts.create_key("guest", account="acme", world=inside, right="write").secret
+            for number in range(used):
+                robot.send("POST", "/v1/worlds", name=f"n{number}")
+            guest = Caller(served.rest, secret)
+            for number in range(3 - used):
+                guest.send("POST", "/v1/worlds", name=f"n{number}")
+            refused = guest("POST", "/v1/worlds", json={"name": "one more"}).json()
+            assert refused.pop("request_id") and refused["reason"] == "worlds"
+            told.append(refused)
+    assert told[0] == told[1]
+
+
 def test_a_fork_counts_all_that_it_makes(tmp_path: Path) -> None:
     with running(tmp_path) as served:
         robot = robot_of(served, worlds=8)

@@ -8,6 +8,7 @@ from worlddb.log.accounts import plan_limits
 from worlddb.log.model import errors
 from worlddb.log.model.events import KeyRight
 
+_SHARED: Final = ("worlds", "bytes_stored")
 _RIGHTS: Final = ("read", "write", "admin")
 
 
@@ -69,7 +70,10 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
         """
         allowed: int | None = getattr(self.limits, limit)
         if allowed is not None and amount > allowed:
-            told = f"The account has {allowed:,} for {limit} under the plan {self.plan!r}, and this would be {amount:,}"
+            told = f"The account has {allowed:,} for {limit} under the plan {self.plan!r}"
+            # What all keys of the account used up together is not for a key of one world to know.
+            is_told = self.world is None or limit not in _SHARED
+            told += f", and this would be {amount:,}" if is_told else ", and this would be more"
             raise _reached("quota", limit, told, allowed=allowed)
 
 
