@@ -21,8 +21,8 @@ from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.write_buffer import Table
 
-MANY_LEVELS = pytest.mark.parametrize("levels", [3_000, pytest.param(10_000, marks=pytest.mark.soak)])
-SMALL, LARGE = 150, 600
+MANY_LEVELS = pytest.mark.parametrize("levels", [1_500, pytest.param(10_000, marks=pytest.mark.soak)])
+SMALL, LARGE = 80, 320
 """Two sizes, four times apart."""
 MEMBERS = 1_000
 

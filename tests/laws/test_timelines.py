@@ -182,7 +182,7 @@ def spans_of(db: Database, ref: str) -> list[Valid]:
     return sorted(itertools.chain.from_iterable(held), key=lambda span: span.start)
 
 
-@examples(20)
+@examples(10)
 @given(starts=st.lists(st.integers(0, DAYS), min_size=2, max_size=5, unique=True), data=st.data())
 def test_statements_with_stated_starts_come_to_the_same_in_any_order(starts: list[int], data: st.DataObject) -> None:
     told = data.draw(st.permutations(starts))

@@ -253,7 +253,7 @@ def test_a_change_composes_each_world_on_the_way_up_once_however_many_members_ch
     assert following.followed.composed == 2 * depth + 4
 
 
-def test_a_thousand_recompositions_of_what_did_not_change_change_nothing(db: Database) -> None:
+def test_a_hundred_recompositions_of_what_did_not_change_change_nothing(db: Database) -> None:
     nested(db, 4, 4)
     moment = db.view().moment
     with db._reader.snapshot() as snapshot:
@@ -265,10 +265,10 @@ def test_a_thousand_recompositions_of_what_did_not_change_change_nothing(db: Dat
             composition.fill(tables, anchors, nodes, moment)
             first, once = told(composition), composition.composed
             assert once == len(first) == 4
-            for _ in range(1_000):
+            for _ in range(100):
                 composition.advance(tables, anchors, events, moment)
                 assert told(composition) == first
-            assert composition.composed == 1_001 * once
+            assert composition.composed == 101 * once
 
 
 def test_canary_feeding_a_result_back_as_the_anchor_drifts() -> None:

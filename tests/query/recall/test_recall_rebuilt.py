@@ -15,8 +15,8 @@ from worlddb import Database, ManualClock
 pytestmark = pytest.mark.long
 
 TEXTS: Final = 400
-QUESTIONS: Final = 300
-FEWER: Final = 120
+QUESTIONS: Final = 150
+FEWER: Final = 60
 SYLLABLES: Final = ("ba", "de", "fi", "go", "ku", "la", "mi", "no", "pe", "ru", "sa", "ti", "vo")
 PEOPLE: Final = ("Sarah Chen", "Tom Okafor", "Ines Duarte", "Yusuf Kaya")
 SEEDS: Final = pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (2, 3))])

@@ -29,7 +29,7 @@ FAR = 2**60
 """So many commands no batch has: all of them are decided one by one."""
 
 ENDS = ("Committed", "Refused", "UnknownReference")
-MOST_ROUNDS = 20
+MOST_ROUNDS = 60
 
 TYPES = (*EDGE_TYPE_CODES, "unknown_type")
 times = st.sampled_from([None, None, None, day(0), day(3), day(-4)])
@@ -80,7 +80,7 @@ def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(
     """How much of it is decided in one go hangs on the examples; further ones are drawn until it is enough."""
     seen: Counter[str] = Counter()
 
-    @examples(30)
+    @examples(10)
     @given(requests=batches, functional=st.booleans())
     def compare(requests: list[list[tuple[type[cmd.Command], dict[str, Any]]]], functional: bool) -> None:
         answers, pairs = [], []

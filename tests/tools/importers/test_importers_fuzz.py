@@ -107,7 +107,7 @@ def judge(path: Path) -> int:
     return accepted
 
 
-@examples(200, suppress_health_check=[HealthCheck.too_slow])
+@examples(30, suppress_health_check=[HealthCheck.too_slow])
 @given(
     content=CONTENTS,
     pack=PACKINGS,
@@ -120,7 +120,7 @@ def test_no_content_raises_anything_but_worlddb_errors(folder, content, pack, su
     judge(path)
 
 
-@examples(75)
+@examples(37)
 @given(data=st.data())
 def test_no_damage_to_a_compressed_file_raises_anything_but_worlddb_errors(folder, data):
     pack = data.draw(PACKINGS)
