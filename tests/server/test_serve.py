@@ -94,7 +94,7 @@ RAW = [
     (b"GET /v1/worlds HTTP/1.1\r\nHost: HERE\r\nOrigin: http://evil.example\r\n\r\n", b"403"),
     (b"POST /v1/worlds HTTP/1.1\r\nHost: HERE\r\nAuthorization: KEY\r\nContent-Length: 99999999999\r\n\r\n", b""),
     (b"nonsense\r\n\r\n", b"400"),
-    (b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\nHost: HERE\r\n\r\n", b"404"),
+    (b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\nHost: HERE\r\n\r\n", b"400"),
 ]
 
 

@@ -26,6 +26,9 @@ SINGLE: Final = frozenset(
 )
 """Headers of which a request may carry one: of two, each reader might believe another."""
 
+_OF_BODIES: Final = frozenset((b"content-length", b"transfer-encoding"))
+"""A request with neither has no body to wait for."""
+
 Refuse = Callable[..., ASGIApp]
 """Makes a refusal of a status and a message; further headers are given by name."""
 
@@ -40,7 +43,8 @@ class SingleHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 400, or pass the request on."""
         if scope["type"] == "http":
-            counted = Counter(name for name, _ in scope["headers"])
+            names = [name for name, _ in scope["headers"]]
+            counted = Counter(names if len(set(names)) < len(names) else _OF_BODIES.intersection(names))
             doubled = sorted(name.decode() for name in SINGLE if counted[name] > 1)
             if doubled:
                 message = f"The request has more than one header {doubled[0]}: send one"
@@ -125,7 +129,7 @@ class BodyTimeout:
             answered = True
             await send(message)
 
-        if scope["type"] != "http":
+        if scope["type"] != "http" or not any(name in _OF_BODIES for name, _ in scope["headers"]):
             await self._app(scope, receive, send)
             return
         ends = anyio.current_time() + BODY_SECONDS

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple, cast
 
-import h11
+import httptools
 import uvicorn
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
@@ -27,7 +27,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from worlddb import Database
 from worlddb.tools.mcp import access_keys, access_log, http_guards, listening
@@ -44,55 +44,156 @@ IDLE_SECONDS: Final = 15
 """Time that a connection stays open for its next request to begin; its head has ``HEAD_SECONDS`` more."""
 UNREAD_BYTES: Final = 65_536
 """A client that reads less than this of a waiting answer in ``UNREAD_SECONDS`` is cut."""
-MAX_HEAD_BYTES: Final = 16_384
+MAX_HEAD_BYTES: Final = 131_072
+"""Of a request, and of anything else that is kept until it is whole: the longest query has half of it."""
 MAX_CHUNKS: Final = 10_000
 """Chunks in which the body of a request may come; each costs time, however small it is."""
+MAX_WAITING: Final = 64
+"""Requests that wait on one connection for those before them."""
+_NO_HTTP: Final = "Invalid HTTP request received."
 _TELL_SECONDS: Final = 60.0
 _NETWORK_PREFIX: Final = 64
 _CLOSE: Final = (b"connection", b"close")
 _LOG: Final = logging.getLogger("worlddb.mcp.connections")
 
 
-class _Parser(h11.Connection):
-    """Parser of HTTP/1.1 that refuses a body in too many chunks."""
+class _Joined:
+    """A transport that can hold back what is written, so that an answer goes out in one piece."""
 
-    _chunks = 0
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._held: list[bytes] | None = None
 
-    def next_event(self) -> Any:
-        """Return the next event.
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
-        Raises:
-            h11.RemoteProtocolError: what came is no HTTP, or comes in too many chunks.
-        """
-        event = super().next_event()
-        if isinstance(event, h11.Request):
-            self._chunks = 0
-        elif isinstance(event, h11.Data):
-            self._chunks += event.chunk_start
-            if self._chunks > MAX_CHUNKS:
-                raise h11.RemoteProtocolError("The body comes in too many chunks")
-        return event
+    def write(self, data: bytes) -> None:
+        """Send some bytes, or hold them back."""
+        if self._held is None:
+            self._transport.write(data)
+        else:
+            self._held.append(data)
+
+    def hold(self) -> None:
+        """Hold back what is written from here on."""
+        self._held = []
+
+    def let_go(self) -> None:
+        """Send what was held back."""
+        held, self._held = self._held, None
+        if held:
+            self._transport.write(b"".join(held))
+
+    def close(self) -> None:
+        """Close when all is sent."""
+        self.let_go()
+        self._transport.close()
 
 
-class Connection(H11Protocol):
+class _Unreadable(Exception):
+    """What came is more than a connection takes."""
+
+
+class Connection(HttpToolsProtocol):
     """A connection that speaks HTTP/1.1, is cut at its deadlines, and may have to make room for another."""
 
     def __init__(self, *args: Any, crowd: "Crowd", **named: Any) -> None:
         super().__init__(*args, **named)
-        self.conn = _Parser(h11.SERVER, MAX_HEAD_BYTES)
+        # Another one than uvicorn's, which reads on after a request that closes the connection.
+        self.parser = httptools.HttpRequestParser(self)
         self._application, self.app = cast(Any, self.app), cast(Any, self._answer)
         self._crowd = crowd
         self._patience: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
+        self._in_head = True
+        self._head_bytes = self._quiet_bytes = self._chunks = 0
+        self._refused = False
         self.network = ""
         self.known = self.admitted = False
         self.since = 0.0
+
+    # -- what the parser finds
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what came, and refuse it if it is no HTTP, or too much of what is kept until it is whole."""
+        while data and not self._refused:
+            self._unset_keepalive_if_required()
+            self._quiet_bytes += len(data)
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as ended:
+                # Another protocol was offered: what follows is HTTP all the same.
+                data = data[ended.args[0] :] if ended.args[0] else b""
+                continue
+            except httptools.HttpParserError:
+                self._refuse()
+                return
+            if self._quiet_bytes > MAX_HEAD_BYTES:
+                self._refuse()
+            return
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self._in_head, self._head_bytes, self._chunks = True, 0, 0
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the target."""
+        super().on_url(url)
+        self._grow_head(len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; one after the body is passed over, since nobody has checked it."""
+        if self._in_head:
+            super().on_header(name, value)
+            self._grow_head(len(name) + len(value))
+
+    def _grow_head(self, size: int) -> None:
+        self._head_bytes += size
+        if self._head_bytes > MAX_HEAD_BYTES:
+            raise _Unreadable("The head is too large")
+
+    def on_headers_complete(self) -> None:
+        """Begin to answer a request, or let it wait for those before it."""
+        self._in_head = False
+        if len(self.pipeline) >= MAX_WAITING:
+            raise _Unreadable("Too many requests wait on one connection")
+        if self.parser.get_http_version() == "1.1" and all(name != b"host" for name, _ in self.headers):
+            raise _Unreadable("A request names no host")
+        super().on_headers_complete()
+
+    def on_chunk_header(self) -> None:
+        """Count a chunk."""
+        self._chunks += 1
+        if self._chunks > MAX_CHUNKS:
+            raise _Unreadable("The body comes in too many chunks")
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self._quiet_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End a request."""
+        self._quiet_bytes = 0
+        super().on_message_complete()
+
+    def _refuse(self) -> None:
+        """Answer 400 and close; after the answer that is under way, if what was wrong came after its request."""
+        self._refused = True
+        if self.is_idle:
+            self.send_400_response(_NO_HTTP)
+        elif not self.pipeline and self.cycle.more_body:
+            if self.cycle.response_started:
+                self.transport.close()
+            else:
+                self.send_400_response(_NO_HTTP)
 
     # -- what uvicorn and asyncio call
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Make room for the connection, and wait for its first request."""
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, _Joined(transport)))
         self.since = self.loop.time()
         self.network = network_of(self.client[0] if self.client else "")
         self._wait(HEAD_SECONDS)
@@ -113,6 +214,9 @@ class Connection(H11Protocol):
         self.admitted = False
         self.since = self.loop.time()
         self._wait(listening.UNREAD_SECONDS if self.transport.is_closing() else IDLE_SECONDS + HEAD_SECONDS)
+        if self._refused:
+            self.pipeline.clear()
+            self.transport.close()
         super().on_response_complete()
 
     def pause_writing(self) -> None:
@@ -142,11 +246,30 @@ class Connection(H11Protocol):
                 self.admitted = self.known = True
             return message
 
+        head: Message | None = None
+
         async def watch(message: Message) -> None:
-            if message["type"] == "http.response.start" and not self.admitted:
-                others = [header for header in message.get("headers", []) if header[0].lower() != _CLOSE[0]]
-                message = {**message, "headers": [*others, _CLOSE]}
-            await send(message)
+            nonlocal head
+            if message["type"] == "http.response.start":
+                headers = message.get("headers", [])
+                if not self.admitted:
+                    others = [header for header in headers if header[0].lower() != _CLOSE[0]]
+                    message = {**message, "headers": [*others, _CLOSE]}
+                if any(name == b"content-length" for name, _ in headers):
+                    head = message
+                else:
+                    await send(message)
+            elif head is None:
+                await send(message)
+            else:
+                begun, head = head, None
+                joined = cast(_Joined, self.transport)
+                joined.hold()
+                try:
+                    await send(begun)
+                    await send(message)
+                finally:
+                    joined.let_go()
 
         await cast(Any, self._application)(scope, admit, watch)
 

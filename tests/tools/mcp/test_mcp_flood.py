@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import json
 import resource
@@ -501,3 +502,68 @@ def test_an_address_is_one_user_s_network() -> None:
         "": "",
     }
     assert {host: http_server.network_of(host) for host in given} == given
+
+
+# -- what the parser takes
+
+GOOD = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+LAST = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+
+async def told(sent: bytes) -> bytes:
+    """All that a server answers to some bytes, up to the end of the connection."""
+    answers: list[bytes] = []
+
+    async def seen(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        body = b" ".join(name for name, _ in scope["headers"])
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
+        await send({"type": "http.response.body", "body": body})
+
+    async def work(server: asyncio.Server) -> None:
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.write(sent)
+        with contextlib.suppress(ConnectionResetError):
+            while piece := await asyncio.wait_for(reader.read(65_536), 10):
+                answers.append(piece)
+        writer.close()
+
+    await served(seen, work)
+    return b"".join(answers)
+
+
+@pytest.mark.parametrize(
+    ("sent", "statuses"),
+    [
+        (GOOD * 2 + LAST, [200, 200, 200]),
+        (GOOD + b"nonsense\r\n\r\n", [200]),
+        (LAST + GOOD, [200]),
+        (b"GET / HTTP/1.1\r\n\r\n", [400]),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"y" * http_server.MAX_HEAD_BYTES + b"\r\n\r\n", [400]),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", [400]),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", [400]),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n", [400]),
+        (b"POST / HTTP/1.1\r\nHost : x\r\n\r\n", [400]),
+    ],
+)
+def test_the_parser_answers_what_is_whole_and_refuses_what_can_be_read_in_two_ways(
+    sent: bytes, statuses: list[int]
+) -> None:
+    answer = asyncio.run(told(sent))
+    assert [int(part[:3]) for part in answer.split(b"HTTP/1.1 ")[1:]] == statuses
+
+
+def test_many_requests_at_once_on_one_connection_wait_in_bounded_room() -> None:
+    answer = asyncio.run(told(GOOD * 5_000))
+    assert answer.count(b"HTTP/1.1 200") <= http_server.MAX_WAITING + 1
+
+
+def test_a_header_after_the_body_is_none_and_an_offered_protocol_is_passed_over() -> None:
+    chunked = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+    answer = asyncio.run(told(chunked + b"Authorization: Bearer x\r\n\r\n" + LAST))
+    assert answer.count(b"HTTP/1.1 200") == 2 and b"authorization" not in answer
+    offered = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
+    assert asyncio.run(told(offered + LAST)).count(b"HTTP/1.1 200") == 2
+    endless = chunked + b"X: " + b"y" * (2 * http_server.MAX_HEAD_BYTES)
+    assert b"HTTP/1.1 200" not in asyncio.run(told(endless))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any
 
 import anyio
@@ -56,6 +57,9 @@ def test_addresses_are_read_as_people_write_them() -> None:
             address_of(text)
 
 
+CHUNKED = (b"transfer-encoding", b"chunked")
+
+
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("worlddb.tools.mcp.http_guards.BODY_SECONDS", 0.05)
     sent: list[int] = []
@@ -77,7 +81,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
             sent.append(int(str(message["status"])))
 
     async def work() -> None:
-        await BodyTimeout(app)({"type": "http"}, receive, note)  # type: ignore[arg-type]
+        await BodyTimeout(app)({"type": "http", "headers": [CHUNKED]}, receive, note)  # type: ignore[arg-type]
 
     together(work)
     assert sent == [408]
@@ -141,3 +145,9 @@ def test_every_limit_is_on_the_page() -> None:
         tenants.MAX_THREADS,
         access_keys.MAX_KEYS,
     ]
+
+
+def test_no_piece_of_an_answer_waits_for_the_one_before() -> None:
+    listener = listening.listen(listening.address_of("127.0.0.1:0"))
+    with listener, socket.create_connection(listener.getsockname()[:2]), listener.accept()[0] as accepted:
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
