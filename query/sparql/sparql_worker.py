@@ -97,6 +97,8 @@ class Stores:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, ox.Store] = OrderedDict()
+        self._sizes: dict[str, int] = {}
+        """Lines by key; to count the statements of a store takes as long as it has many."""
 
     def load(self, head: Head, body: bytes) -> tuple[Head, bytes]:
         """Add lines of N-Quads to a store; with ``graph``, lines of N-Triples to that graph of it."""
@@ -105,6 +107,7 @@ class Stores:
         if store is None:
             store = self._kept[key] = ox.Store()
         self._kept.move_to_end(key)
+        self._sizes[key] = self._sizes.get(key, 0) + body.count(b"\n")
         self._make_room()
         graph = None if head.get("graph") is None else ox.NamedNode(head["graph"])
         if graph is not None:
@@ -120,12 +123,14 @@ class Stores:
         else:
             store.load(body, ox.RdfFormat.N_TRIPLES, to_graph=graph, lenient=True)
             store.extend(ox.Quad(each.subject, each.predicate, each.object, graph) for each in _quads(blank))
-        return {"statements": len(store)}, b""
+        return {}, b""
 
     def change(self, head: Head, body: bytes) -> tuple[Head, bytes]:
         """Take statements from a store, add others, and give it another key."""
         store = self._kept.pop(head["key"])
         cut = head["removed"]
+        lines = body.count(b"\n", cut) - body.count(b"\n", 0, cut)
+        self._sizes[head["to"]] = self._sizes.pop(head["key"]) + lines
         for quad in _quads(body[:cut]):
             store.remove(quad)
         store.extend(_quads(body[cut:]))
@@ -133,7 +138,7 @@ class Stores:
             if next(iter(store.quads_for_pattern(None, None, None, graph)), None) is None:
                 store.remove_graph(graph)
         self._kept[head["to"]] = store
-        return {"statements": len(store)}, b""
+        return {}, b""
 
     def query(self, head: Head, body: bytes) -> tuple[Head, bytes]:
         """Answer a query."""
@@ -157,22 +162,29 @@ class Stores:
     def update(self, head: Head, body: bytes) -> tuple[Head, bytes]:
         """What an update takes away and what it adds, as lines; the store stays as it was. Without a key: of none."""
         store = self._asked(head) if head.get("key") else ox.Store()
-        before, graphs = _lines(store), set(store.named_graphs())
-        store.update(body.decode(), prefixes=head["prefixes"], base_iri=head.get("base"))
-        after = _lines(store)
-        removed, added = b"".join(sorted(before - after)), b"".join(sorted(after - before))
+        graphs = set(store.named_graphs())
+        changed = Changed(store)
+        try:
+            if head.get("steps") is None:
+                changed.compare(head, body.decode())
+            else:
+                # Beside the store: what breaks the grammar is found in the text as it was given.
+                ox.Store().update(body.decode(), prefixes=head["prefixes"])
+                for step in head["steps"]:
+                    changed.step(head, *step)
+        finally:
+            changed.undo()
+            for graph in set(store.named_graphs()) - graphs:
+                store.remove_graph(graph)
+        removed, added = _sorted(changed.removed), _sorted(changed.added)
         if len(removed) + len(added) > head["most_bytes"]:
             raise Over("bytes")
-        for quad in _quads(added):
-            store.remove(quad)
-        store.extend(_quads(removed))
-        for graph in set(store.named_graphs()) - graphs:
-            store.remove_graph(graph)
         return {"removed": len(removed)}, removed + added
 
     def forget(self, head: Head, body: bytes) -> tuple[Head, bytes]:
         """Let go of a store."""
         self._kept.pop(head["key"], None)
+        self._sizes.pop(head["key"], None)
         gc.collect()
         return {}, b""
 
@@ -185,10 +197,57 @@ class Stores:
         return self._kept[head["key"]]
 
     def _make_room(self) -> None:
-        sizes = {key: len(store) for key, store in self._kept.items()}
-        while len(sizes) > 1 and (len(sizes) > MOST_STORES or sum(sizes.values()) > MOST_STATEMENTS):
-            key = next(iter(sizes))
-            del sizes[key], self._kept[key]
+        while len(self._kept) > 1 and (len(self._kept) > MOST_STORES or sum(self._sizes.values()) > MOST_STATEMENTS):
+            key, _ = self._kept.popitem(last=False)
+            del self._sizes[key]
+
+
+Row = dict[str, Any]
+"""A solution: terms by the names of their variables."""
+
+
+class Changed:
+    """What an update takes from a store and adds to it, each a set in order."""
+
+    def __init__(self, store: ox.Store) -> None:
+        self._store = store
+        self.removed: dict[ox.Quad, None] = {}
+        self.added: dict[ox.Quad, None] = {}
+
+    def step(self, head: Head, solutions: str, taken: str, given: str) -> None:
+        """Change what the solutions of one operation come to, and look at nothing else."""
+        store = self._store
+        rows = _solutions(store, solutions, head) if solutions else [{}]
+        into = _instantiated(rows, given, head)
+        for quad in _instantiated(rows, taken, head):
+            if quad in store:
+                store.remove(quad)
+                _move(quad, self.added, self.removed)
+        for quad in into:
+            if quad not in store:
+                store.add(quad)
+                _move(quad, self.removed, self.added)
+
+    def compare(self, head: Head, text: str) -> None:
+        """Evaluate a whole update, and compare all that the store has before and after."""
+        before = _lines(self._store)
+        self._store.update(text, prefixes=head["prefixes"])
+        after = _lines(self._store)
+        self.removed = dict.fromkeys(_quads(b"".join(before - after)))
+        self.added = dict.fromkeys(_quads(b"".join(after - before)))
+
+    def undo(self) -> None:
+        """Leave in the store what it had before."""
+        for quad in self.added:
+            self._store.remove(quad)
+        self._store.extend(self.removed)
+
+
+def _move(quad: ox.Quad, undone: dict[ox.Quad, None], done: dict[ox.Quad, None]) -> None:
+    if quad in undone:
+        del undone[quad]
+    else:
+        done[quad] = None
 
 
 def _stream(sink: Sink) -> IO[bytes]:
@@ -221,6 +280,35 @@ def _quads(lines: bytes) -> Iterator[ox.Quad]:
 
 def _lines(store: ox.Store) -> set[bytes]:
     return set((store.dump(format=ox.RdfFormat.N_QUADS) or b"").splitlines(keepends=True))
+
+
+def _sorted(quads: Iterable[ox.Quad]) -> bytes:
+    lines = ox.serialize(quads, format=ox.RdfFormat.N_QUADS) or b""
+    return b"".join(sorted(lines.splitlines(keepends=True)))
+
+
+def _solutions(store: ox.Store, query: str, head: Head) -> list[Row]:
+    found = store.query(query, prefixes=head["prefixes"])
+    assert isinstance(found, ox.QuerySolutions)
+    names = [variable.value for variable in found.variables]
+    return [{name: value for name in names if (value := row[name]) is not None} for row in found]
+
+
+def _instantiated(rows: list[Row], template: str, head: Head) -> list[ox.Quad]:
+    """What a template comes to for some solutions, which the engine reads from a graph of a store beside."""
+    if not template or not rows:
+        return []
+    beside, own = ox.Store(), ox.BlankNode()  # Nobody else has the name of a new blank node.
+    names = sorted({name for row in rows for name in row})
+    is_row, number, graph = ox.NamedNode("urn:row"), f"row{own.value}", f"graph{own.value}"
+    for at, row in enumerate(rows):
+        node = ox.NamedNode(f"urn:row:{at}")
+        beside.add(ox.Quad(node, is_row, node, own))
+        beside.extend(ox.Quad(node, ox.NamedNode(f"urn:value:{name}"), value, own) for name, value in row.items())
+    values = " ".join(f"OPTIONAL {{ ?{number} <urn:value:{name}> ?{name} }}" for name in names)
+    pattern = f"{template} WHERE {{ GRAPH ?{graph} {{ ?{number} {is_row} ?{number} {values} }} }}"
+    beside.update(pattern, prefixes=head["prefixes"])
+    return [quad for quad in beside if quad.graph_name != own]
 
 
 def _answer(stores: Stores, head: Head, body: bytes) -> tuple[Head, bytes]:

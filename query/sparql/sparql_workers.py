@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +21,7 @@ from worlddb.query.sparql.sparql_tokens import PREFIXES
 
 if TYPE_CHECKING:
     from worlddb.query.sparql.sparql_worker import Head
+    from worlddb.query.sparql.update_steps import Step
 
 MOST_WORKERS: Final = 2
 """At a time, for one handle: as many queries are evaluated at once."""
@@ -245,14 +246,16 @@ class Desk:
         head = {"op": "query", "key": key, "results": results, "triples": triples, "prefixes": PREFIXES}
         return self._ask(head | {"most_rows": limits.rows, "most_bytes": limits.bytes}, text.encode(), limits.seconds)
 
-    def update(self, key: str | None, text: str) -> tuple[bytes, bytes]:
+    def update(self, key: str | None, text: str, steps: Sequence[Step] | None = None) -> tuple[bytes, bytes]:
         """What an update would take away and add, as lines of N-Quads; without a key, to an empty dataset.
+
+        ``steps`` are what it consists of; without them, the whole dataset is compared before and after.
 
         Raises:
             InvalidSparql, QueryLimit: as :meth:`query` does.
         """
         limits = self._limits
-        head = {"op": "update", "key": key, "prefixes": PREFIXES, "most_bytes": limits.bytes}
+        head = {"op": "update", "key": key, "steps": steps, "prefixes": PREFIXES, "most_bytes": limits.bytes}
         found = self._ask(head, text.encode(), limits.seconds)
         cut = found.head["removed"]
         return found.body[:cut], found.body[cut:]

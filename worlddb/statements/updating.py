@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from worlddb.log.model import errors
 from worlddb.log.statements.terms import WORLD_URN
-from worlddb.query.sparql import datasets, rdf_formats, sparql_query
+from worlddb.query.sparql import datasets, rdf_formats, sparql_query, update_steps
 from worlddb.query.sparql.rdf_formats import Row
 from worlddb.query.sparql.sparql_tokens import MEMORY, read_sparql
 from worlddb.query.sparql.sparql_workers import Limits, Workers
@@ -26,11 +26,12 @@ def change_of(asked: datasets.Asked, workers: Workers, update: str, world: str, 
         InvalidSparql, QueryLimit: it breaks the grammar, asks for what is closed, or was ended at a limit.
         InputError: it writes into a graph of the engine, which is there to be read.
     """
-    parts = datasets.parts(asked, read_sparql(update), world)
+    read = read_sparql(update)
+    parts = datasets.parts(asked, read, world)
     key = sparql_query.key_of(parts)
     with workers.desk(allowed, *sparql_query.keys_of(parts)) as desk:
         sparql_query.hold(desk, key, parts)
-        removed, added = desk.update(key, update)
+        removed, added = desk.update(key, update, update_steps.steps(read))
     return Change(_rows(removed), _rows(added))
 
 

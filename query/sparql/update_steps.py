@@ -1,0 +1,104 @@
+"""The operations of an update that change single statements, as steps of which each says what it looks at. Pure.
+
+``INSERT DATA``, ``DELETE DATA``, ``DELETE WHERE`` and ``DELETE``/``INSERT`` with ``WHERE`` take away and add what their
+templates come to for each solution of a pattern (SPARQL 1.1 Update, 3.1.3 and 4.3). So such an operation is a query for
+the solutions, and an update of its templates that is evaluated beside the dataset: nothing but the solutions is looked
+at, however large the dataset is. Operations on whole graphs, ``WITH`` and ``USING`` are no steps.
+"""
+
+from typing import Final, NamedTuple
+
+from worlddb.query.sparql.sparql_tokens import Sparql, Token
+
+_DATA: Final = ("INSERT DATA", "DELETE DATA")
+_LONGEST: Final = 2
+
+
+class Step(NamedTuple):
+    """One operation: a query for its solutions (empty: there is one without variables), and updates without their
+    pattern, ``… INSERT { template }``, of what it takes away and what it adds (empty: nothing)."""
+
+    solutions: str
+    removed: str
+    added: str
+
+
+def steps(update: Sparql) -> list[Step] | None:
+    """The steps of a valid update in their order; ``None`` if it has an operation that is no step."""
+    found, prologue = [], ""
+    labelled = 0
+    for tokens in _operations(update.tokens):
+        begins = _after_prologue(tokens)
+        if begins:
+            prologue += update.text[tokens[0].start : tokens[begins - 1].end] + "\n"
+        if begins == len(tokens):
+            continue
+        labelled += any(token.kind == "blank" for token in tokens)
+        step = _step(update.text, tokens[begins:], prologue)
+        if step is None or labelled > 1:  # A label is scoped to the whole text.
+            return None
+        found.append(step)
+    return found
+
+
+def _operations(tokens: tuple[Token, ...]) -> list[list[Token]]:
+    """The tokens between semicolons that lie in no group."""
+    found: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens:
+        depth += (token.text == "{") - (token.text == "}")
+        if token.text == ";" and depth == 0:
+            found.append([])
+        else:
+            found[-1].append(token)
+    return [each for each in found if each]
+
+
+def _after_prologue(tokens: list[Token]) -> int:
+    """Where the operation begins behind declarations of prefixes and bases."""
+    at = 0
+    while at < len(tokens) and tokens[at].kind == "word":
+        word = tokens[at].text.upper()
+        if word not in ("PREFIX", "BASE"):
+            break
+        at += 3 if word == "PREFIX" else 2
+    return min(at, len(tokens))
+
+
+def _step(text: str, tokens: list[Token], prologue: str) -> Step | None:
+    parts = _parts(text, tokens)
+    if parts is None:
+        return None
+    names = [name for name, _ in parts]
+    said = dict(parts)
+    if len(names) == 1 and names[0] in _DATA:
+        made = f"{prologue}INSERT {said[names[0]]}"
+        return Step("", made, "") if names[0] == "DELETE DATA" else Step("", "", made)
+    if names == ["DELETE WHERE"]:
+        pattern = said["DELETE WHERE"]
+        return Step(f"{prologue}SELECT * WHERE {pattern}", f"{prologue}INSERT {pattern}", "")
+    if names not in (["DELETE", "WHERE"], ["INSERT", "WHERE"], ["DELETE", "INSERT", "WHERE"]):
+        return None
+    removed, added = (f"{prologue}INSERT {said[name]}" if name in said else "" for name in ("DELETE", "INSERT"))
+    return Step(f"{prologue}SELECT * WHERE {said['WHERE']}", removed, added)
+
+
+def _parts(text: str, tokens: list[Token]) -> list[tuple[str, str]] | None:
+    """The groups of an operation by the words before them; ``None`` if anything else stands between or behind."""
+    found: list[tuple[str, str]] = []
+    words: list[str] = []
+    depth = start = 0
+    for token in tokens:
+        if token.text == "{":
+            start = start if depth else token.start
+            depth += 1
+        elif token.text == "}":
+            depth -= 1
+            if not depth:
+                found.append((" ".join(words), text[start : token.end]))
+                words = []
+        elif not depth:
+            if token.kind != "word" or len(words) == _LONGEST:
+                return None
+            words.append(token.text.upper())
+    return None if words else found

@@ -1,0 +1,131 @@
+"""What an update comes to by its steps is what a comparison of the whole dataset before and after says."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+
+from worlddb.query.sparql import sparql_worker
+from worlddb.query.sparql.sparql_tokens import PREFIXES, read_sparql
+from worlddb.query.sparql.update_steps import steps
+
+TERMS = ("<urn:a>", "<urn:b>", "x:c", "'t;x}'", '"""{ ; """@en', "01", "_:n")
+VARIABLES = ("?s", "?p", "?o", "?never")
+
+
+class Updates:
+    """Updates at random, of several operations each."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+
+    def text(self) -> str:
+        operations = [self.operation() for _ in range(self.rng.randrange(1, 4))]
+        return "PREFIX x: <urn:x:> " + " ; # a } comment {\n".join(operations) + self.rng.choice(["", " ;"])
+
+    def operation(self) -> str:
+        rng = self.rng
+        kind = rng.randrange(9)
+        where = self.where()
+        if kind == 0:
+            return f"INSERT DATA {{ {self.quads(TERMS)} }}"
+        if kind == 1:
+            return f"delete data {{ {self.quads(TERMS[:-1])} }}"
+        if kind == 2:
+            return f"DELETE WHERE {{ {self.quads((*TERMS[:-1], *VARIABLES[:3]))} }}"
+        if kind == 3:
+            return rng.choice(["CLEAR DEFAULT", "COPY DEFAULT TO <urn:a>", "WITH <urn:a> DELETE { ?s ?p ?o } " + where])
+        if kind == 4:
+            return f"PREFIX x: <urn:y:> INSERT {{ {self.quads((*TERMS, *VARIABLES))} }} {where}"
+        removed, added = self.quads((*TERMS[:-1], *VARIABLES)), self.quads((*TERMS, *VARIABLES))
+        begins = f"DELETE {{ {removed} }}"
+        return f"{begins} {where}" if kind == 5 else f"{begins} INSERT {{ {added} }} {where}"
+
+    def where(self) -> str:
+        return self.rng.choice(
+            [
+                "WHERE { ?s ?p ?o }",
+                "WHERE { GRAPH ?p { ?s <urn:p> ?o } FILTER(?s != <urn:a>) }",
+                "WHERE { ?s ?p [] OPTIONAL { ?s <urn:p> ?o FILTER isBlank(?o) } }",
+                "WHERE { { SELECT ?s (COUNT(*) AS ?o) { ?s ?q ?v } GROUP BY ?s } BIND (<urn:p> AS ?p) }",
+                "WHERE { ?s <urn:p>+ ?o BIND ('1; }' AS ?p) }",
+                "{ }",
+            ]
+        )
+
+    def quads(self, among: tuple[str, ...]) -> str:
+        rng, found = self.rng, []
+        subjects = [each for each in among if each[0] in "<_x?"]
+        for _ in range(rng.randrange(1, 3)):
+            predicate = rng.choice(["<urn:p>", "<urn:q>", *(["?p"] if "?p" in among else [])])
+            triple = f"{rng.choice(subjects)} {predicate} {rng.choice(among)}"
+            found.append(f"GRAPH <urn:{rng.choice('ab')}> {{ {triple} }}" if rng.random() < 0.3 else f"{triple} .")
+        return " ".join(found)
+
+
+def dataset(rng: random.Random) -> ox.Store:
+    store, graphs = ox.Store(), [ox.NamedNode("urn:a"), ox.NamedNode("urn:b")]
+    nodes: list[Any] = [*graphs, ox.NamedNode("urn:x:c"), ox.BlankNode("k"), ox.BlankNode("l")]
+    objects: list[Any] = [*nodes, ox.Literal("t;x}"), ox.Literal("{ ; ", language="en"), ox.Literal(1)]
+    for _ in range(rng.randrange(12)):
+        predicate, graph = ox.NamedNode(f"urn:{rng.choice('pq')}"), rng.choice([None, None, *graphs])
+        store.add(ox.Quad(rng.choice(nodes), predicate, rng.choice(objects), graph))
+    return store
+
+
+def changed(store: ox.Store, text: str, by_steps: bool) -> sparql_worker.Changed:
+    found, head = sparql_worker.Changed(store), {"prefixes": PREFIXES}
+    if by_steps:
+        for step in steps(read_sparql(text)) or ():
+            found.step(head, *step)
+    else:
+        found.compare(head, text)
+    return found
+
+
+def canonical(store: ox.Store) -> list[str]:
+    held = ox.Dataset(store)
+    held.canonicalize(ox.CanonicalizationAlgorithm.RDFC_1_0)
+    return sorted(map(str, held))
+
+
+@pytest.mark.parametrize("updates", [400, pytest.param(40_000, marks=pytest.mark.soak)])
+def test_steps_change_what_a_comparison_finds(root_seed: int, updates: int) -> None:
+    rng, told, stepped = random.Random(root_seed), 0, 0
+    for _ in range(updates):
+        text, store = Updates(rng).text(), dataset(rng)
+        try:
+            one, other = ox.Store(), ox.Store()
+            one.extend(store)
+            other.extend(store)
+            compared = changed(one, text, by_steps=False)
+        except SyntaxError:
+            continue
+        if steps(read_sparql(text)) is None:
+            continue
+        stepped += 1
+        found = changed(other, text, by_steps=True)
+        assert set(found.removed) == set(compared.removed), text
+        assert len(found.added) == len(compared.added), text
+        assert canonical(one) == canonical(other), text
+        found.undo()
+        assert set(other) == set(store), text
+        told += bool(found.removed or found.added)
+    assert stepped > updates / 3 and told > updates / 8
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CLEAR ALL",
+        "WITH <urn:a> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }",
+        "DELETE { ?s ?p ?o } USING <urn:a> WHERE { ?s ?p ?o }",
+        "INSERT DATA { <urn:a> <urn:p> 1 } ; DROP SILENT GRAPH <urn:a>",
+        "INSERT DATA { _:a <urn:p> 1 } ; INSERT DATA { _:b <urn:p> 1 }",
+    ],
+)
+def test_what_is_no_step_is_compared(text: str) -> None:
+    assert steps(read_sparql(text)) is None
