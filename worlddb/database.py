@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from copy import copy
 from datetime import timedelta
 from functools import cached_property, partial
@@ -866,6 +866,13 @@ class Database(WriteCalls):
             return view
         confined = view.confined(world)
         return confined if valid is not None or known.named() else confined._of_now(now_of(self._clock), self._told)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Have all reads of this thread, until the block ends, see one state of the store, in one transaction.
+
+        For short blocks of several reads. What is written meanwhile, in the block too, is seen after it.
+        """
+        return self._reader.holding()
 
     def near(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -275,6 +276,7 @@ class StoreReader:
     def __init__(self, env: environment.Environment, models: Models, entropy: Entropy) -> None:
         self.env = env
         self.entropy = entropy
+        self._held = threading.local()
         self._models = models
         self._vectors: dict[int, vector_index.VectorFollower] = {}
         self._composed: dict[tuple[int, str], composed_vectors.ComposedFollower] = {}
@@ -308,6 +310,10 @@ class StoreReader:
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         """The log and the tables in one read transaction; tables that are behind are derived first."""
+        held: Snapshot | None = getattr(self._held, "snapshot", None)
+        if held is not None:
+            yield held
+            return
         with self.env.read() as txn:
             snapshot = Snapshot(LmdbLog(txn), Tables(txn))
             current = snapshot.tables.progress().seq == snapshot.log.head().seq
@@ -318,6 +324,16 @@ class StoreReader:
             self.heal()
             with self.env.read() as txn:
                 yield Snapshot(LmdbLog(txn), Tables(txn))
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Have all snapshots of this thread be one, until the block ends."""
+        with self.snapshot() as snapshot:
+            before, self._held.snapshot = getattr(self._held, "snapshot", None), snapshot
+            try:
+                yield
+            finally:
+                self._held.snapshot = before
 
     def heal(self) -> None:
         """Derive the tables from the log.

@@ -28,6 +28,11 @@ class LineFormatter(logging.Formatter):
         return worlddb.format_time(int(record.created * 1_000_000))
 
 
+def note(told: dict[str, object]) -> None:
+    """Log a request; where in the program that was asked for is not looked up, which takes longer than the rest."""
+    REQUESTS.handle(REQUESTS.makeRecord(REQUESTS.name, logging.INFO, "", 0, told, (), None))
+
+
 def log_to(stream: TextIO) -> None:
     """Log requests and warnings to a stream, as JSON lines."""
     handler = logging.StreamHandler(stream)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from math import ceil
-from time import monotonic
+from time import monotonic, thread_time
 from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin
 from urllib.parse import parse_qsl
 
@@ -17,12 +17,11 @@ from starlette.types import Message, Receive, Scope, Send
 from worlddb import Database, SystemEntropy, UnknownReference, WorldDBError
 from worlddb.client.wire_records import Problem
 from worlddb.tools.mcp import access_keys, http_guards
-from worlddb.tools.server import account_routes, interface_page, problems, request_metrics
+from worlddb.tools.server import account_routes, interface_page, problems, request_log, request_metrics
 from worlddb.tools.server.client_desk import Desk
 from worlddb.tools.server.gate import Gate, Grant
 from worlddb.tools.server.jobs import Workshop
 from worlddb.tools.server.problems import RequestError, refusal
-from worlddb.tools.server.request_log import REQUESTS
 from worlddb.tools.server.route import JSON, LINES, TEXT, Asked, Nothing, Reply, Route, Table
 
 MAX_BODY_BYTES: Final = 4_194_304
@@ -33,6 +32,11 @@ THREADS: Final = 40
 MAX_QUERY_BYTES: Final = 65_536
 MAX_CLIENTS: Final = 1_000
 """Clients whose desks are kept; the one that asked longest ago makes room."""
+QUICK_SECONDS: Final = 0.003
+"""What a small read may take of the processor to be answered without a thread the next time."""
+KNOWN_SECONDS: Final = 10.0
+"""How long that is believed: what is read grows."""
+MAX_KNOWN: Final = 10_000
 _LOG: Final = logging.getLogger("worlddb.server")
 _NOBODY: Final = Grant("", None, "read")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
@@ -92,6 +96,29 @@ class _Exchange:
         await self.answer(told.status, msgspec.json.encode(told), problems.MEDIA_TYPE, error.headers.items())
 
 
+class QuickReads:
+    """Which small reads were quick lately. It holds numbers made of requests, and nothing of what they say.
+
+    To give a request to a thread and back costs more than a small read; a long one on the loop would hold up everybody.
+    """
+
+    def __init__(self) -> None:
+        self._until: dict[int, float] = {}
+
+    def has(self, asked: int) -> bool:
+        """Return whether a request was quick a short time ago."""
+        return self._until.get(asked, 0.0) > monotonic()
+
+    def note(self, asked: int, seconds: float) -> None:
+        """Remember how long a request took of the processor."""
+        before = self._until.pop(asked, 0.0)
+        if seconds <= QUICK_SECONDS:
+            now = monotonic()
+            self._until[asked] = before if before > now else now + KNOWN_SECONDS
+            if len(self._until) > MAX_KNOWN:
+                del self._until[next(iter(self._until))]
+
+
 class Served(NamedTuple):
     """What the interface stands on: the store, who may ask, and what can be asked."""
 
@@ -130,6 +157,7 @@ class Rest:
             if route.body is not None and route.body is not bytes
         }
         self._threads = ThreadPoolExecutor(THREADS, "worlddb-request")
+        self._quick = QuickReads()
         self._clients: dict[Grant, Client] = {}
         self._workshop = Workshop()
         self._nobody = Desk(served.db, _NOBODY._replace(name=served.db.author), self._workshop)
@@ -189,8 +217,8 @@ class Rest:
         path = "none" if exchange.route is None else exchange.route.path
         method = exchange.scope["method"] if exchange.route is not None else "none"
         self.metrics.count(path, method, exchange.status, seconds)
-        if REQUESTS.isEnabledFor(logging.INFO):
-            REQUESTS.info(
+        if request_log.REQUESTS.isEnabledFor(logging.INFO):
+            request_log.note(
                 {
                     "request": exchange.id,
                     "key": None if exchange.client is None else exchange.client.desk.grant.name,
@@ -356,6 +384,8 @@ class Rest:
         try:
             if route.quick:
                 reply = _called(route, desk, asked)
+            elif route.small:
+                reply = await self._small(exchange, desk, asked)
             else:
                 loop = asyncio.get_running_loop()
                 reply = await loop.run_in_executor(self._threads, _called, route, desk, asked)
@@ -367,6 +397,19 @@ class Rest:
             _LOG.exception("request %s failed", exchange.id)
             raise refusal(500, "This is a fault of the server", "Tell its operator the id of the request") from None
         await self._sent(exchange, reply)
+
+    async def _small(self, exchange: _Exchange, desk: Desk, asked: Asked) -> Reply:
+        """Have a read answered that mostly is quick: in a thread, unless it was quick the last time."""
+        route, scope = exchange.route, exchange.scope
+        assert route is not None
+        known = hash((desk.grant.id, route.path, scope["raw_path"], scope["query_string"]))
+        if self._quick.has(known):
+            reply, seconds = _timed(route, desk, asked)
+        else:
+            loop = asyncio.get_running_loop()
+            reply, seconds = await loop.run_in_executor(self._threads, _timed, route, desk, asked)
+        self._quick.note(known, seconds)
+        return reply
 
     async def _sent(self, exchange: _Exchange, reply: Reply) -> None:
         if isinstance(reply.value, AsyncIterator):
@@ -422,10 +465,20 @@ class Rest:
 
 def _called(route: Route, desk: Desk, asked: Asked) -> Reply:
     """Answer a request; what a write sends counts for its account, unless it fails, or takes something away."""
+    if route.quick:
+        with desk.db.reading():
+            return route.call(desk, asked)
     if route.right in ("", "read") or route.method == "DELETE":
         return route.call(desk, asked)
     with desk.room(asked.idempotency_key, bytes_stored=asked.size):
         return route.call(desk, asked)
+
+
+def _timed(route: Route, desk: Desk, asked: Asked) -> tuple[Reply, float]:
+    """Answer a request, and tell how many seconds of the processor that took."""
+    begun = thread_time()
+    with desk.db.reading():
+        return route.call(desk, asked), thread_time() - begun
 
 
 def _see_that_it_fits(desk: Desk, size: int) -> None:

@@ -52,7 +52,8 @@ class Route(NamedTuple):
     """What can be asked of the server.
 
     ``right`` is what a key must include, ``""`` for what needs none. ``whole``: only for a key of the whole store.
-    ``quick``: it reads a few rows, and is answered without a thread. ``stream``: the answer goes on for as long as it
+    ``quick``: it reads a few rows, and is answered without a thread. ``small``: it mostly does, so that one which was
+    quick the last time is answered so the next time. ``stream``: the answer goes on for as long as it
     is read. ``body`` is bytes for what is taken as it comes; ``takes`` are types of bodies that are taken so, too.
     """
 
@@ -67,6 +68,7 @@ class Route(NamedTuple):
     right: str = "read"
     whole: bool = False
     quick: bool = False
+    small: bool = False
     stream: bool = False
     statuses: tuple[int, ...] = (200,)
     produces: tuple[str, ...] = (JSON,)

@@ -194,6 +194,7 @@ ROUTES = (
         "List the statements of a world that match a pattern.",
         wire.Statements,
         types.FindStatements,
+        small=True,
     ),
     Route(
         "POST",

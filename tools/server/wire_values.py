@@ -11,6 +11,7 @@ _TIMES: Final = frozenset(
     ("ingested_at", "since", "expires_at", "ingested", "valid_from", "valid_to", "at", "t_create")
 )
 _COMMITS: Final = frozenset(("seq", "decided", "set_by"))
+_PLAIN: Final = frozenset((str, bool))
 
 
 def time(micros: int) -> str | None:
@@ -24,8 +25,12 @@ def shown(value: Any, *, commits: bool) -> Any:
     if isinstance(value, worlddb.Valid):
         return {"from": time(value.start), "to": time(value.end)}
     if isinstance(value, msgspec.Struct):
-        names = value.__struct_fields__
-        return {name: _field(name, getattr(value, name), commits) for name in names}
+        told: dict[str, Any] = {}
+        for name in value.__struct_fields__:
+            each = getattr(value, name)
+            # Most are texts, or nothing.
+            told[name] = each if each is None or type(each) in _PLAIN else _field(name, each, commits)
+        return told
     if isinstance(value, tuple | list):
         return [shown(each, commits=commits) for each in value]
     return value
@@ -36,7 +41,9 @@ def _field(name: str, value: Any, commits: bool) -> Any:
         if name in _TIMES:
             return time(value)
         return None if name in _COMMITS and not commits else value
-    if value is None or type(value) is str or isinstance(value, Mapping):
+    if value == ():
+        return []
+    if isinstance(value, Mapping):
         return value
     return shown(value, commits=commits)
 

@@ -277,7 +277,7 @@ def download(desk: Desk, asked: Asked) -> Reply:
 
 
 ROUTES = (
-    Route("GET", "/v1/worlds", "list_worlds", list_worlds, "List worlds.", wire.Worlds, types.FindWorlds),
+    Route("GET", "/v1/worlds", "list_worlds", list_worlds, "List worlds.", wire.Worlds, types.FindWorlds, small=True),
     Route(
         "POST",
         "/v1/worlds",
@@ -350,6 +350,7 @@ ROUTES = (
         "List what a world contains.",
         wire.Worlds,
         types.FindWorlds,
+        small=True,
     ),
     Route(
         "POST",
@@ -362,8 +363,26 @@ ROUTES = (
         right="write",
         statuses=(201, 200),
     ),
-    Route("GET", f"{WORLD}/edges", "list_edges", list_edges, "List the edges of a world.", wire.Edges, types.ListEdges),
-    Route("GET", f"{WORLD}/history", "history", history, "Read every version of a world.", wire.Versions, types.AsOf),
+    Route(
+        "GET",
+        f"{WORLD}/edges",
+        "list_edges",
+        list_edges,
+        "List the edges of a world.",
+        wire.Edges,
+        types.ListEdges,
+        small=True,
+    ),
+    Route(
+        "GET",
+        f"{WORLD}/history",
+        "history",
+        history,
+        "Read every version of a world.",
+        wire.Versions,
+        types.AsOf,
+        small=True,
+    ),
     Route(
         "GET",
         f"{WORLD}/timeline",
@@ -372,6 +391,7 @@ ROUTES = (
         "Read what was learned about when a world is valid.",
         wire.Steps,
         types.AsOf,
+        small=True,
     ),
     Route(
         "GET",

@@ -10,7 +10,9 @@ from tests.support.tidy.tree import Source
 
 OWNER = "log/model/clock.py"
 
-STOPWATCHES = frozenset(f"time.{name}{unit}" for name in ("monotonic", "perf_counter") for unit in ("", "_ns"))
+STOPWATCHES = frozenset(
+    f"time.{name}{unit}" for name in ("monotonic", "perf_counter", "thread_time") for unit in ("", "_ns")
+)
 """What tools/ may read, to show progress."""
 
 CLOCKS_AND_RANDOMNESS = STOPWATCHES | {
