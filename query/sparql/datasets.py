@@ -20,7 +20,7 @@ from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import named_node
 from worlddb.query.snapshot.visible import VisibleSnapshot
 from worlddb.query.sparql.memory_graph import Memory, memory_lines
-from worlddb.query.sparql.sparql_tokens import MEMORY, Sparql
+from worlddb.query.sparql.sparql_tokens import MEMORY, SEARCH, Sparql
 from worlddb.query.sparql.sparql_workers import Part
 from worlddb.query.statements import statement_reads
 from worlddb.query.statements.statement_reads import Bounds
@@ -94,17 +94,18 @@ def parts(asked: Asked, query: Sparql, world: Any) -> list[Named]:
     Raises:
         UnknownReference: a world is named that the view does not see.
         LimitExceeded: too many graphs are named.
-        InputError: a graph is named at no moment.
+        InputError: a graph is named at no moment, or searches for nothing.
     """
     found = list(_datasets(asked, world))
     named = [each for each in query.memories() + query.worlds() if each not in {part.graph for part in found}]
     if len(named) > MOST_GRAPHS:
         raise errors.LimitExceeded(f"The query names {len(named)} graphs of the engine", f"Name at most {MOST_GRAPHS}")
     for iri in named:
-        graph, _, moment = iri.partition("?")
-        there = asked.at(*moment_of(iri)) if moment else asked
-        if graph == MEMORY:
-            found.append(Named(f"{iri} {there.stamp}", iri, _memory(there.memory, iri)))
+        graph, _, said = iri.partition("?")
+        there = asked.at(*moment_of(iri)) if said else asked
+        if graph in (MEMORY, SEARCH):
+            read = _memory(there.memory, iri) if graph == MEMORY else _search(there.window, iri)
+            found.append(Named(f"{iri} {there.stamp}", iri, read))
             continue
         with there.window.snapshot() as snapshot:
             node = named_node(snapshot, there.window.spec, graph.removeprefix(WORLD_URN), unify=there.window.unify)
@@ -129,14 +130,26 @@ def moment_of(iri: str) -> tuple[str | None, str | None]:
     Raises:
         InputError: it says anything else.
     """
-    given = dict(parse_qsl(iri.partition("?")[2], keep_blank_values=True))
-    if not given or set(given) - {"ingested", "valid"}:
+    graph, _, said = iri.partition("?")
+    given = dict(parse_qsl(said, keep_blank_values=True))
+    known = {"ingested", "valid", "text"} if graph == SEARCH else {"ingested", "valid"}
+    if not given or set(given) - known:
         raise errors.InputError(f"{iri[:200]} names no moment", "Write …?ingested=TIME&valid=TIME, or one of them")
     return given.get("ingested"), given.get("valid")
 
 
 def _memory(memory: Memory, iri: str) -> Callable[[], Part]:
     return lambda: Part(memory_lines(memory), iri)
+
+
+def _search(window: Window, iri: str) -> Callable[[], Part]:
+    # Recall is loaded by who searches.
+    from worlddb.query.sparql.search_graph import search_lines
+
+    text = dict(parse_qsl(iri.partition("?")[2])).get("text", "").strip()
+    if not text:
+        raise errors.InputError(f"{iri[:200]} searches for nothing", f"Write <{SEARCH}?text=WORDS+OF+IT>")
+    return lambda: Part(search_lines(window, text), iri)
 
 
 def _statements(asked: Asked, snapshot: VisibleSnapshot, node: int, graph: str | None) -> Named:

@@ -21,6 +21,7 @@ PREFIXES: Final = {
 MEMORY: Final = NAMESPACE + "memory"
 """The graph of the whole memory."""
 SEARCH: Final = NAMESPACE + "search"
+"""The graph of what a search finds, with ``?text=`` behind it."""
 MAX_SPARQL_BYTES: Final = 1024 * 1024
 
 _TOKEN = re.compile(
@@ -77,8 +78,8 @@ class Sparql(NamedTuple):
         return list(dict.fromkeys(each for each in self.graphs if each.startswith(WORLD_URN)))
 
     def memories(self) -> list[str]:
-        """The graphs that are the whole memory, or the memory at a moment, each once, in order."""
-        return list(dict.fromkeys(each for each in self.graphs if each.partition("?")[0] == MEMORY))
+        """The graphs that are the whole memory, or a search of it, each at a moment or not, each once, in order."""
+        return list(dict.fromkeys(each for each in self.graphs if each.partition("?")[0] in (MEMORY, SEARCH)))
 
 
 def read_sparql(text: str) -> Sparql:

@@ -35,6 +35,8 @@ QUERIES: Final = (
     "SELECT * FROM wdb:memory { ?s ?p ?o FILTER(?p != wdb:ingestedAt) }",
     "SELECT ?w ?o { GRAPH wdb:memory { ?w wdb:name ?name } GRAPH ?w { ?s ?p ?o } }",
     "SELECT * { GRAPH <WORLD?valid=2021-01-01> { ?s ?p ?o } MINUS { ?s ?p ?o } }",
+    "SELECT ?w ?n ?o { GRAPH <https://worlddb.dev/ns#search?text=town+now> { ?w wdb:score ?n } OPTIONAL { ?o ?p ?w } }",
+    "SELECT * { GRAPH <https://worlddb.dev/ns#search?text=pub+or+bar&valid=2023-01-01> { ?w ?p ?n } }",
 )
 Answer = tuple[str, ...]
 

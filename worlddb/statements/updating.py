@@ -8,7 +8,7 @@ from worlddb.log.model import errors
 from worlddb.log.statements.terms import WORLD_URN
 from worlddb.query.sparql import datasets, rdf_formats, sparql_query, update_steps
 from worlddb.query.sparql.rdf_formats import Row
-from worlddb.query.sparql.sparql_tokens import MEMORY, read_sparql
+from worlddb.query.sparql.sparql_tokens import MEMORY, SEARCH, read_sparql
 from worlddb.query.sparql.sparql_workers import Limits, Workers
 
 
@@ -39,7 +39,7 @@ def _rows(lines: bytes) -> list[Row]:
     found = list(rdf_formats.read_rows(lines, None, "nquads"))
     for row in found:
         graph = (row[3] or "")[1:-1].partition("?")[0]
-        if graph == MEMORY or graph.startswith(WORLD_URN):
+        if graph in (MEMORY, SEARCH) or graph.startswith(WORLD_URN):
             raise errors.InputError(
                 f"The update writes into <{graph}>, which is there to be read",
                 "Write into the default graph or another one, and into another world by its own update",

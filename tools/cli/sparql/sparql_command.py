@@ -57,6 +57,10 @@ COMMANDS = (
                 "sparql --world 'Search team' --update 'DELETE WHERE { ?cafe ?serves \"cake\" }'",
                 "change its statements; what it deletes holds until now",
             ),
+            (
+                "sparql 'SELECT ?w FROM <https://worlddb.dev/ns#search?text=search+team> { ?w wdb:score ?s }'",
+                "every world that a search finds, to be joined with whatever else is asked",
+            ),
             ("sparql 'ASK FROM wdb:memory { ?world wdb:type \"Topic\" }'", "is there a topic?"),
         ),
     ),

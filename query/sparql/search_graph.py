@@ -1,0 +1,65 @@
+"""What a search finds as RDF: a graph with every world that a lane of recall finds, and its scores.
+
+Nothing is cut off before the join: whatever else a pattern asks of what was found, it is there, however low it ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, TypeVar
+
+from worlddb.log.model import limits
+from worlddb.log.statements.terms import NAMESPACE, WORLD_URN, XSD
+from worlddb.query.lanes.vector_lane import ExactVectorLane
+from worlddb.query.reads.window import Window
+from worlddb.query.recall import scoring
+from worlddb.query.recall.candidates import Gate
+from worlddb.query.snapshot.valid_period import Choice
+
+MOST_CHARACTERS: Final = 2_000
+_FIRST: Final = 1_024
+_Hit = TypeVar("_Hit")
+
+
+def search_lines(window: Window, text: str) -> Iterator[bytes]:
+    """The graph of a search as lines of N-Triples, best first, by precisely what the window sees (laws 7 and 9).
+
+    ``wdb:score`` is the sum of the reciprocal ranks in both lanes (Cormack, Clarke and Büttcher 2009), ``wdb:words``
+    the score by words (BM25), ``wdb:likeness`` the cosine with the nearest vector of the world. A world with neither a
+    word nor a vector is not there.
+
+    Raises:
+        InputError: the text is too long.
+    """
+    limits.checked_number(len(text), "the length of what is searched", 1, MOST_CHARACTERS)
+    with window.snapshot() as snapshot:
+        spaces = snapshot.answering_spaces(exact=True)
+    query = window.reader.vector_query(text, spaces) if spaces else ""
+    with window.snapshot() as snapshot:
+        choice = Choice()
+        gate = Gate(snapshot, snapshot.place.top, choice)
+        lane, through = window.exact_lane(snapshot, choice), snapshot.place.moment.seq
+        words: dict[int, float] = {}
+        for hit in _all(lambda limit: lane.search(text, limit=limit, through=through)):
+            if gate.seen(hit.node) is not None:
+                words.setdefault(hit.node, hit.score)
+        meaning: dict[int, float] = {}
+        if not isinstance(query, str):
+            near = ExactVectorLane(window.exact_vectors(snapshot, query.space, query.dimension, choice), query)
+            for found in _all(lambda limit: near.search(limit=limit)):
+                if gate.seen(found.node) is not None:
+                    meaning.setdefault(found.node, found.score)
+        scores = scoring.reciprocal({"words": list(words), "meaning": list(meaning)})
+        for node in sorted(scores, key=lambda each: (-scores[each], each)):
+            subject = f"<{WORLD_URN}{snapshot.tables.node(node).lineage.hex()}>"
+            for name, said in (("score", scores), ("words", words), ("likeness", meaning)):
+                if node in said:
+                    yield f'{subject} <{NAMESPACE}{name}> "{said[node]:.6E}"^^<{XSD}double> .\n'.encode()
+
+
+def _all(search: Callable[[int], list[_Hit]]) -> list[_Hit]:
+    """Everything that a search finds: it is asked for more until it has no more."""
+    limit = _FIRST
+    while len(found := search(limit)) >= limit:
+        limit *= 8
+    return found
