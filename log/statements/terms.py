@@ -182,6 +182,10 @@ def term_of(text: str) -> Term:
         InvalidText, LimitExceeded: it has no UTF-8 form; it is too long.
     """
     _check_text(text)
+    if _PLAIN_IRI.fullmatch(text):
+        return node_of(text[1:-1])
+    if _PLAIN_STRING.fullmatch(text):
+        return Literal(text[1:-1])
     term, end = _read(text, 0, 0)
     if end != len(text):
         raise _no_term(text)

@@ -13,12 +13,12 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from worlddb.log.model import blobs, errors, times
+from worlddb.log.model import blobs, errors, hashing, times
 from worlddb.log.model import events as ev
 from worlddb.log.statements import bundled_statements, terms
 from worlddb.log.statements.bundled_statements import Windows
 from worlddb.projections.tables.statements import statement_rows
-from worlddb.projections.tables.statements.statement_rows import DEFAULT_GRAPH, Quad, Stating
+from worlddb.projections.tables.statements.statement_rows import DEFAULT_GRAPH, Quad, Stating, TermRow
 from worlddb.query.snapshot.snapshot import Snapshot
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
@@ -60,7 +60,9 @@ class Texts:
         self._snapshot = snapshot
         self._world = world
         self._said: OrderedDict[tuple[int, int], blobs.Details] = OrderedDict()
-        self._found: dict[int, str | None] = {}
+        self._found: dict[int, str | None] = {DEFAULT_GRAPH: ""}
+        self._rows: dict[int, TermRow | None] = {}
+        self._terms: dict[int, terms.Term] = {}
 
     def know(self, numbers: Iterable[int | None], texts: Iterable[str | None]) -> None:
         """Take the texts of terms that were found by them."""
@@ -70,13 +72,36 @@ class Texts:
         """The text of a term; ``None`` once erased."""
         if number in self._found:
             return self._found[number]
-        row = statement_rows.term(self._snapshot.tables, self._world, number)
-        found = None
-        if row is not None:
-            listed = self.said(row.seq, row.position).aliases
-            found = listed[row.place] if row.place < len(listed) else None
-        self._found[number] = found
+        row = self._row(number)
+        found = self._found[number] = None if row is None else self._of(row)
         return found
+
+    def read_all(self) -> None:
+        """Read the texts of all terms, list by list: who looks at all statements would read the lists in no order."""
+        for number, row in statement_rows.terms_of(self._snapshot.tables, self._world):
+            self._found[number] = self._of(row)
+
+    def term(self, number: int) -> terms.Term:
+        """A term whose text is not erased."""
+        known = self._terms.get(number)
+        if known is None:
+            text = self.text(number)
+            assert text
+            known = self._terms[number] = terms.term_of(text)
+        return known
+
+    def leaf(self, quad: Quad) -> bytes:
+        """What stands for a quad in the hash of the world."""
+        return hashing.statement_leaf([row.identity if (row := self._row(each)) else b"" for each in quad])
+
+    def _row(self, number: int) -> TermRow | None:
+        if number not in self._rows:
+            self._rows[number] = statement_rows.term(self._snapshot.tables, self._world, number)
+        return self._rows[number]
+
+    def _of(self, row: TermRow) -> str | None:
+        listed = self.said(row.seq, row.position).aliases
+        return listed[row.place] if row.place < len(listed) else None
 
     def said(self, seq: int, position: int) -> blobs.Details:
         """The details that a command left in a commit."""
@@ -89,8 +114,7 @@ class Texts:
 
     def quad(self, quad: Quad) -> tuple[str, str, str, str] | None:
         """The texts of a quad, an empty one for the default graph; ``None`` if one was erased."""
-        subject, predicate, object_ = (self.text(number) for number in quad[:3])
-        graph = "" if quad[3] == DEFAULT_GRAPH else self.text(quad[3])
+        subject, predicate, object_, graph = map(self.text, quad)
         if subject is None or predicate is None or object_ is None or graph is None:
             return None
         return subject, predicate, object_, graph
@@ -162,20 +186,19 @@ def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[S
     texts.know(numbers, pattern)
     said: dict[tuple[int, int], tuple[int, str, dict[str, Any]]] = {}
     for stating in _holding(snapshot, world, numbers):
-        quad = texts.quad(stating.quad)
-        if quad is None:
+        if texts.quad(stating.quad) is None:
             continue
         place = stating.origin, stating.details
         if place not in said:
             header = whole.log.header(stating.origin)
             said[place] = header.ingest_time, header.author, texts.said(*place).source
         ingested_at, author, source = said[place]
-        subject, predicate, object_ = map(terms.term_of, quad[:3])
+        subject, predicate, object_, graph = stating.quad
         yield Statement(
-            subject=subject,  # type: ignore[arg-type]
-            predicate=predicate,  # type: ignore[arg-type]
-            object=object_,
-            graph=terms.term_of(quad[3]) if quad[3] else None,  # type: ignore[arg-type]
+            subject=texts.term(subject),  # type: ignore[arg-type]
+            predicate=texts.term(predicate),  # type: ignore[arg-type]
+            object=texts.term(object_),
+            graph=None if graph == DEFAULT_GRAPH else texts.term(graph),  # type: ignore[arg-type]
             world=ref,
             valid_from=stating.valid_from,
             valid_to=stating.valid_to,
@@ -183,7 +206,7 @@ def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[S
             seq=stating.origin,
             author=author,
             source=source,
-            id=statement_rows.leaf_of(whole.tables, world, stating.quad).hex(),
+            id=texts.leaf(stating.quad).hex(),
         )
 
 
@@ -220,6 +243,7 @@ def quads(
     ``flat``: without their graphs. ``bounds`` are narrowed to a stretch around the moment in which the same holds.
     """
     texts = Texts(snapshot.stored, world)
+    texts.read_all()
     seq, valid = snapshot.place.moment
 
     def holding() -> Iterator[Quad]:

@@ -144,17 +144,16 @@ def matching(
     elif object_ is not None and predicate is None:
         order = ORDERS[2]
     places = _PLACES[order]
-    prefix = schema.U64.pack(world)
-    for place in places:
-        number = pattern[place]
-        if number is None:
-            break
+    prefix, rest = schema.U64.pack(world), list(places)
+    while rest and (number := pattern[rest[0]]) is not None:
         prefix += _U32.pack(number)
+        del rest[0]
+    wanted = [(place, number) for place in rest if (number := pattern[place]) is not None]
     first, second, third, last = (places.index(place) + 1 for place in range(4))
     for key, value in tables.table(order).scan(prefix):
         row = _KEY.unpack(key)
         quad = row[first], row[second], row[third], row[last]
-        if all(wanted is None or wanted == given for wanted, given in zip(pattern, quad, strict=True)):
+        if not wanted or all(quad[place] == number for place, number in wanted):
             yield _stating(quad, row[5], row[6], value)
 
 
