@@ -10,12 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from worlddb.log.model.clock import monotonic
 from worlddb.log.model.errors import UnavailableError
 
 PATIENCE_SECONDS: Final = 30.0
 """How long closing a store waits for the work that is under way, and then for the thread."""
 AGAIN_SECONDS: Final = 1.0
 """After how long it is tried again what another process is doing: it may have missed what came last."""
+LULL_SECONDS: Final = 0.25
+"""When so long nobody has nudged, whoever wrote is done for now."""
+RESTS: Final = 3
+"""How many times as long as it worked it rests, while it is nudged again and again."""
+LONGEST_REST_SECONDS: Final = 5.0
 
 
 class BackgroundWorker:
@@ -25,6 +31,9 @@ class BackgroundWorker:
     another process is at it, it is tried again by and by. A thread that does not linger ends when nothing is left to
     do, tries nothing again, and begins anew with the next nudge. ``again`` says after how many seconds to work
     without a nudge; ``None``: not at all.
+
+    Those who nudge go first: if they did so while it worked, it rests until none does for a moment, or it has rested
+    long enough, or somebody waits for it.
     """
 
     def __init__(
@@ -40,7 +49,9 @@ class BackgroundWorker:
         self._name = name
         self._lingers = lingers
         self._due = threading.Condition()
-        self._nudged = self._busy = self._closing = self._undone = False
+        self._nudged = self._busy = self._closing = self._undone = self._resting = False
+        self._awaited = 0
+        self._nudged_at = self._begun = 0.0
         self._thread: threading.Thread | None = None
         self.error: Exception | None = None
         """What went wrong the last time, if it did; the next nudge tries again."""
@@ -50,22 +61,26 @@ class BackgroundWorker:
         with self._due:
             if self._closing:
                 return
-            self._nudged = True
+            self._nudged, self._nudged_at = True, monotonic()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 # Nobody has to close a store, and a thread that is inside of a library when the interpreter goes away
                 # takes the process down.
                 atexit.register(self._abandon)
                 self._thread.start()
-            self._due.notify_all()
+            if not self._resting:
+                self._due.notify_all()
 
     def stopped(self) -> bool:
-        """True once it is being closed: long work ends early then."""
+        """True once it is being closed: long work ends early then. The work asks between its steps, and rests there."""
+        if threading.current_thread() is self._thread:
+            with self._due:
+                self._rest()
         return self._closing
 
     def wait(self, seconds: float) -> bool:
         """Wait until all that was nudged for is done, by whomever; false if that took longer."""
-        with self._due:
+        with self._awaiting():
             return self._due.wait_for(lambda: not self._nudged and not self._busy and not self._undone, seconds)
 
     def finish(self) -> None:
@@ -73,11 +88,22 @@ class BackgroundWorker:
 
         What another process is at is left to that one.
         """
-        with self._due:
+        with self._awaiting():
             self._due.wait_for(
                 lambda: not self._is_at_work() or (not self._nudged and not self._busy), PATIENCE_SECONDS
             )
         self._abandon()
+
+    @contextmanager
+    def _awaiting(self) -> Iterator[None]:
+        """Hold the condition, and have nobody rest meanwhile."""
+        with self._due:
+            self._awaited += 1
+            self._due.notify_all()
+            try:
+                yield
+            finally:
+                self._awaited -= 1
 
     def _abandon(self) -> None:
         """Do no more than what is under way."""
@@ -92,6 +118,19 @@ class BackgroundWorker:
         """False in a process that was forked off, which has no such thread."""
         return self._thread is not None and self._thread.is_alive()
 
+    def _rest(self) -> None:
+        """Rest after a step, as long as those go on to nudge who did so meanwhile; the condition is held."""
+        now = monotonic()
+        until = now + min(RESTS * (now - self._begun), LONGEST_REST_SECONDS)
+        self._resting = self._nudged
+        while self._resting and not self._awaited and not self._closing:
+            left = min(until, self._nudged_at + LULL_SECONDS) - monotonic()
+            if left <= 0:
+                break
+            self._due.wait(left)
+        self._resting = False
+        self._begun = monotonic()
+
     def _run(self) -> None:
         while True:
             with self._due:
@@ -105,12 +144,14 @@ class BackgroundWorker:
                 self._due.wait_for(lambda: self._nudged or self._closing, wait)
                 if self._closing:
                     return
-                self._nudged, self._busy = False, True
+                self._nudged, self._busy, self._begun = False, True, monotonic()
             try:
                 self._undone = not self._work()
                 self.error = None
             except Exception as error:
                 self._undone, self.error = False, error
+            with self._due:
+                self._rest()
 
 
 LEASE_FILE: Final = "background.lock"

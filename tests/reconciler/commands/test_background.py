@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -196,3 +197,29 @@ def test_work_that_somebody_else_is_at_is_tried_again_until_it_is_done() -> None
     assert work.wait(PATIENCE)
     assert answers == []
     work.finish()
+
+
+def test_work_rests_while_others_go_on_to_nudge_unless_somebody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("LULL_SECONDS", 60.0), ("RESTS", 10**9), ("LONGEST_REST_SECONDS", 60.0)):
+        monkeypatch.setattr(worker, name, value)
+    begun, ends = threading.Event(), threading.Event()
+    works: list[int] = []
+
+    def work() -> bool:
+        works.append(1)
+        begun.set()
+        return ends.wait(60)
+
+    chores = worker.BackgroundWorker(work)
+    chores.nudge()
+    assert begun.wait(60), "the first nudge waits for nobody"
+    chores.nudge()
+    ends.set()
+    until = time.monotonic() + 60
+    while not chores._resting and time.monotonic() < until:
+        time.sleep(0.001)
+    chores.nudge()
+    assert chores._resting and len(works) == 1
+    assert chores.wait(10) and len(works) == 2
+    chores.finish()
+    assert chores.stopped() and len(works) == 2
