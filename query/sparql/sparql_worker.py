@@ -214,10 +214,10 @@ class Changed:
         self.removed: dict[ox.Quad, None] = {}
         self.added: dict[ox.Quad, None] = {}
 
-    def step(self, head: Head, solutions: str, taken: str, given: str) -> None:
+    def step(self, head: Head, solutions: str, taken: str, given: str, graph: str | None) -> None:
         """Change what the solutions of one operation come to, and look at nothing else."""
         store = self._store
-        rows = _solutions(store, solutions, head) if solutions else [{}]
+        rows = _solutions(store, solutions, graph, head) if solutions else [{}]
         into = _instantiated(rows, given, head)
         for quad in _instantiated(rows, taken, head):
             if quad in store:
@@ -287,8 +287,9 @@ def _sorted(quads: Iterable[ox.Quad]) -> bytes:
     return b"".join(sorted(lines.splitlines(keepends=True)))
 
 
-def _solutions(store: ox.Store, query: str, head: Head) -> list[Row]:
-    found = store.query(query, prefixes=head["prefixes"])
+def _solutions(store: ox.Store, query: str, graph: str | None, head: Head) -> list[Row]:
+    default = None if graph is None else ox.NamedNode(graph)
+    found = store.query(query, prefixes=head["prefixes"], default_graph=default)
     assert isinstance(found, ox.QuerySolutions)
     names = [variable.value for variable in found.variables]
     return [{name: value for name in names if (value := row[name]) is not None} for row in found]

@@ -3,24 +3,30 @@
 ``INSERT DATA``, ``DELETE DATA``, ``DELETE WHERE`` and ``DELETE``/``INSERT`` with ``WHERE`` take away and add what their
 templates come to for each solution of a pattern (SPARQL 1.1 Update, 3.1.3 and 4.3). So such an operation is a query for
 the solutions, and an update of its templates that is evaluated beside the dataset: nothing but the solutions is looked
-at, however large the dataset is. Operations on whole graphs, ``WITH`` and ``USING`` are no steps.
+at, however large the dataset is. Operations on whole graphs and those with ``USING`` are no steps.
 """
 
+import re
 from typing import Final, NamedTuple
 
 from worlddb.query.sparql.sparql_tokens import Sparql, Token
 
 _DATA: Final = ("INSERT DATA", "DELETE DATA")
 _LONGEST: Final = 2
+_ABSOLUTE: Final = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class Step(NamedTuple):
     """One operation: a query for its solutions (empty: there is one without variables), and updates without their
-    pattern, ``… INSERT { template }``, of what it takes away and what it adds (empty: nothing)."""
+    pattern, ``… INSERT { template }``, of what it takes away and what it adds (empty: nothing).
+
+    ``graph`` is what the query has as its default graph, ``None`` for that of the dataset.
+    """
 
     solutions: str
     removed: str
     added: str
+    graph: str | None = None
 
 
 def steps(update: Sparql) -> list[Step] | None:
@@ -66,6 +72,9 @@ def _after_prologue(tokens: list[Token]) -> int:
 
 
 def _step(text: str, tokens: list[Token], prologue: str) -> Step | None:
+    graph, into = None, ""
+    if tokens[0].text.upper() == "WITH" and _ABSOLUTE.match(tokens[1].text) and "BASE" not in prologue.upper():
+        graph, into, tokens = tokens[1].text[1:-1], f"WITH {tokens[1].text} ", tokens[2:]
     parts = _parts(text, tokens)
     if parts is None:
         return None
@@ -79,8 +88,8 @@ def _step(text: str, tokens: list[Token], prologue: str) -> Step | None:
         return Step(f"{prologue}SELECT * WHERE {pattern}", f"{prologue}INSERT {pattern}", "")
     if names not in (["DELETE", "WHERE"], ["INSERT", "WHERE"], ["DELETE", "INSERT", "WHERE"]):
         return None
-    removed, added = (f"{prologue}INSERT {said[name]}" if name in said else "" for name in ("DELETE", "INSERT"))
-    return Step(f"{prologue}SELECT * WHERE {said['WHERE']}", removed, added)
+    removed, added = (f"{prologue}{into}INSERT {said[name]}" if name in said else "" for name in ("DELETE", "INSERT"))
+    return Step(f"{prologue}SELECT * WHERE {said['WHERE']}", removed, added, graph)
 
 
 def _parts(text: str, tokens: list[Token]) -> list[tuple[str, str]] | None:

@@ -37,11 +37,11 @@ class Updates:
         if kind == 2:
             return f"DELETE WHERE {{ {self.quads((*TERMS[:-1], *VARIABLES[:3]))} }}"
         if kind == 3:
-            return rng.choice(["CLEAR DEFAULT", "COPY DEFAULT TO <urn:a>", "WITH <urn:a> DELETE { ?s ?p ?o } " + where])
+            return rng.choice(["CLEAR DEFAULT", "COPY DEFAULT TO <urn:a>"])
         if kind == 4:
             return f"PREFIX x: <urn:y:> INSERT {{ {self.quads((*TERMS, *VARIABLES))} }} {where}"
         removed, added = self.quads((*TERMS[:-1], *VARIABLES)), self.quads((*TERMS, *VARIABLES))
-        begins = f"DELETE {{ {removed} }}"
+        begins = rng.choice(["", "", "WITH <urn:a> "]) + f"DELETE {{ {removed} }}"
         return f"{begins} {where}" if kind == 5 else f"{begins} INSERT {{ {added} }} {where}"
 
     def where(self) -> str:
@@ -51,6 +51,7 @@ class Updates:
                 "WHERE { GRAPH ?p { ?s <urn:p> ?o } FILTER(?s != <urn:a>) }",
                 "WHERE { ?s ?p [] OPTIONAL { ?s <urn:p> ?o FILTER isBlank(?o) } }",
                 "WHERE { { SELECT ?s (COUNT(*) AS ?o) { ?s ?q ?v } GROUP BY ?s } BIND (<urn:p> AS ?p) }",
+                "WHERE { { ?s <urn:p> ?o } UNION { GRAPH <urn:b> { ?s ?p ?o } } }",
                 "WHERE { ?s <urn:p>+ ?o BIND ('1; }' AS ?p) }",
                 "{ }",
             ]
@@ -121,7 +122,8 @@ def test_steps_change_what_a_comparison_finds(root_seed: int, updates: int) -> N
     "text",
     [
         "CLEAR ALL",
-        "WITH <urn:a> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }",
+        "PREFIX x: <urn:x:> WITH x:a DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }",
+        "BASE <urn:x:> WITH <urn:a> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }",
         "DELETE { ?s ?p ?o } USING <urn:a> WHERE { ?s ?p ?o }",
         "INSERT DATA { <urn:a> <urn:p> 1 } ; DROP SILENT GRAPH <urn:a>",
         "INSERT DATA { _:a <urn:p> 1 } ; INSERT DATA { _:b <urn:p> 1 }",
