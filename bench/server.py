@@ -65,18 +65,27 @@ async def connected(port: int, count: int) -> AsyncIterator[list[Connection]]:
 
 
 @contextmanager
-def served(store: Path) -> Iterator[int]:
-    """The port of a server of a store, which is ended afterwards."""
+def served(store: Path) -> Iterator[tuple[int, int]]:
+    """The port of a server of a store, and the number of its process, which is ended afterwards."""
     words = [sys.executable, "-m", "worlddb", "--store", str(store), "--json", "serve", "--port", "0", "--no-keys"]
     with open(os.devnull, "wb") as nothing:
         process = subprocess.Popen([*words, "--rate", "1000000"], stdout=subprocess.PIPE, stderr=nothing)
     try:
         assert process.stdout is not None, "it was asked for"
         line = process.stdout.readline()
-        yield int(json.loads(line)["url"].rpartition(":")[2])
+        yield int(json.loads(line)["url"].rpartition(":")[2]), process.pid
     finally:
         process.terminate()
         process.wait()
+
+
+def processor_seconds(process: int) -> float:
+    """What a process took of the processor up to now; nothing where the system does not say so."""
+    try:
+        told = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def reads(port: int, requests: list[bytes], per_second: float, connections: int) -> Answers:
@@ -151,17 +160,25 @@ def main() -> None:
         with worlddb.open(store, author=AUTHOR) as db, db.batch() as tx:
             made = [tx.create("Fact", f"fact {n}", content=f"it is {n}", resolve=False) for n in range(WORLDS)]
         refs = tx.receipt.refs[: len(made)]
-        with served(store) as port:
+        with served(store) as (port, process):
             paths = [f"/v1/worlds/{refs[n * 7919 % WORLDS]}" for n in range(arguments.reads)]
             requests = [_request(port, "GET", path) for path in paths]
             asyncio.run(reads(port, requests[:200], arguments.rate, arguments.connections))
+            begun = processor_seconds(process)
             read = asyncio.run(reads(port, requests, arguments.rate, arguments.connections))
+            read_cost = (processor_seconds(process) - begun) / arguments.reads
+            lists = [_request(port, "GET", f"{path}/statements") for path in paths[: arguments.reads // 4]]
+            listed = asyncio.run(reads(port, lists, arguments.rate / 4, arguments.connections))
             written = asyncio.run(writes(port, arguments.writes, arguments.connections))
     result = {
         "reads_per_s": rounded(read.per_second),
         "p50_ms": rounded(percentile(read.latencies, 50) * 1000),
         "p99_ms": rounded(percentile(read.latencies, 99) * 1000),
+        "read_processor_ms": rounded(read_cost * 1000),
         "offered_per_s": arguments.rate,
+        "lists_per_s": rounded(listed.per_second),
+        "list_p50_ms": rounded(percentile(listed.latencies, 50) * 1000),
+        "list_p99_ms": rounded(percentile(listed.latencies, 99) * 1000),
         "writes_per_s": rounded(written.per_second),
         "write_p50_ms": rounded(percentile(written.latencies, 50) * 1000),
         "write_p99_ms": rounded(percentile(written.latencies, 99) * 1000),
@@ -169,8 +186,13 @@ def main() -> None:
     }
     rows = [
         (f"reads, {arguments.rate} a second offered", *(result[name] for name in ("reads_per_s", "p50_ms", "p99_ms"))),
+        (
+            f"lists of statements, {arguments.rate / 4:g} a second offered",
+            *(result[name] for name in ("lists_per_s", "list_p50_ms", "list_p99_ms")),
+        ),
         ("durable writes", *(result[name] for name in ("writes_per_s", "write_p50_ms", "write_p99_ms"))),
     ]
+    rows.append(("a read, of the processor of the server, in milliseconds", "", result["read_processor_ms"], ""))
     rows.append(("to count a request for its key, in microseconds", "", result["counted_us"], ""))
     report(arguments, "server", result, ("", "a second", "p50 ms", "p99 ms"), rows)
 
