@@ -158,8 +158,9 @@ class Connection(HttpToolsProtocol):
         self._in_head = False
         if len(self.pipeline) >= MAX_WAITING:
             raise _Unreadable("Too many requests wait on one connection")
-        if self.parser.get_http_version() == "1.1" and all(name != b"host" for name, _ in self.headers):
-            raise _Unreadable("A request names no host")
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        if hosts > 1 or (hosts == 0 and self.parser.get_http_version() == "1.1"):
+            raise _Unreadable("A request names no host, or several")
         super().on_headers_complete()
 
     def on_chunk_header(self) -> None:
