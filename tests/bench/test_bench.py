@@ -94,6 +94,8 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     ),
 }
 
+SLOW = {"confined", "serving"}
+"""Programs that start servers and fresh processes at any size: a soak run has them, at their own."""
 SPAWN = ("load",)
 """Programs that import themselves again in processes that they start."""
 
@@ -199,7 +201,7 @@ def run_small(name: str) -> dict[str, object]:
     return told
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"composed", "timelines"}))
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"composed", "timelines"} - SLOW))
 def test_a_program_prints_its_keys(name: str) -> None:
     run_small(name)
 

@@ -141,8 +141,19 @@ def forged(store: Path) -> None:
     witness.SegmentWitness(folder, b"x" * 32, (".passed",)).write()
 
 
-@pytest.mark.parametrize("covered", ["", "without a witness", "with a forged witness"])
-@pytest.mark.parametrize("harm", TEXT_HARMS)
+COVERS = ("", "without a witness", "with a forged witness")
+EACH_ONCE = dict(zip(TEXT_HARMS, (*COVERS, *COVERS), strict=False))
+"""Every harm under one cover, and every cover, in a plain run; a soak run has all of both."""
+
+
+@pytest.mark.parametrize(
+    ("harm", "covered"),
+    [
+        pytest.param(harm, covered, marks=() if EACH_ONCE[harm] == covered else pytest.mark.soak)
+        for harm in TEXT_HARMS
+        for covered in COVERS
+    ],
+)
 def test_an_altered_text_index_is_told_by_every_check_and_mended(store: Path, harm: str, covered: str) -> None:
     if harm == "skipped":
         with opened(store) as db:

@@ -39,6 +39,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.soak
 def test_the_site_has_every_page_and_all_that_is_public(site: Path) -> None:
     pages = {str(path.relative_to(site)): path.read_text("utf-8") for path in site.rglob("*.html")}
     expected = {f"{page.relative_to(ROOT / 'docs').with_suffix('')}.html" for page in (ROOT / "docs").rglob("*.md")}
@@ -136,6 +137,7 @@ def is_whole(found: dict[str, Any]) -> bool:
     return found["overflow"] <= 0 and not found["lost"] and found["heading"] > 0
 
 
+@pytest.mark.soak
 @has_browser
 def test_a_browser_shows_the_page_with_pictures_whole_in_a_narrow_window(site: Path) -> None:
     (found,) = laid_out(site, ["concepts.html"]).values()
@@ -174,6 +176,7 @@ for (const page of pages) for (const width of widths) {
 """
 
 
+@pytest.mark.soak
 @has_browser
 def test_no_code_is_cut_off_in_a_narrow_or_a_wide_window(site: Path) -> None:
     pages = ["index.html", "guide.html", "mcp.html", "howto/erase-a-person.html", "howto/answer-an-audit-question.html"]

@@ -61,9 +61,9 @@ def of_each(points: list[str], names: Iterable[str], places: str) -> list[int]:
 def test_an_exit_at_any_point_keeps_what_was_acknowledged_and_the_run_goes_on_to_the_same_state(
     whole: Whole, memory: Path, places: str
 ) -> None:
-    """A plain run ends at the first, the middle and the last of each kind of point, and at every fortieth of all."""
+    """A plain run ends at the first, the middle and the last of each kind of point, and at every hundredth of all."""
     among = of_each(whole[2], set(whole[2]), places)
-    for at in sorted({*among, *range(1, len(whole[2]) + 1, 40)}):
+    for at in sorted({*among, *range(1, len(whole[2]) + 1, 100)}):
         cut_and_go_on(whole, memory / str(at), at, "exit")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from tests.support.running import Here, elsewhere
 from worlddb.log.model.errors import WriterBusy
 from worlddb.tools.cli import main as main_module
 from worlddb.tools.cli.base import stores
+from worlddb.tools.cli.base.arguments import parser_of
 from worlddb.tools.cli.main import COMMANDS, main
 
 READS = (
@@ -38,6 +41,11 @@ READS = (
     ["bookmark", "now"],
     ["stats"],
 )
+
+
+@pytest.fixture(scope="module")
+def parser() -> argparse.ArgumentParser:
+    return parser_of(COMMANDS)
 
 
 @pytest.fixture
@@ -127,14 +135,10 @@ def test_every_command_has_help_with_examples_of_itself(command, run):
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_the_examples_in_the_help_are_command_lines_that_parse(command, run):
-    import shlex
-
-    from worlddb.tools.cli.base.arguments import parser_of
-
+def test_the_examples_in_the_help_are_command_lines_that_parse(command, parser):
     for line, _ in command.examples:
         words = shlex.split(line.partition(" > ")[0])
-        assert parser_of(COMMANDS).parse_args(words).command == command.name
+        assert parser.parse_args(words).command == command.name
 
 
 def test_global_options_stand_before_or_after_the_command(run, made, capsys):

@@ -158,7 +158,7 @@ def _measured(tmp_path: Path, format: str, content: Callable[[int], bytes], size
     return answer, taken, len(unpacked)
 
 
-PLAIN = ("text: one wide letter, many narrow", "markdown: lists in lists", "jsonl: sessions", "longmemeval: turns")
+PLAIN = ("text: one wide letter, many narrow", "markdown: lists in lists", "longmemeval: turns")
 """The shapes that took the most before; a soak run has all."""
 
 

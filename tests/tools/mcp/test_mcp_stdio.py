@@ -22,7 +22,6 @@ from worlddb.tools.cli.process import PIPE_CLOSED
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES, StandardInput
 
-
 VECTORS = ("space", "embedded", "embedded_through")
 
 

@@ -183,7 +183,7 @@ def check(store: Path, known: Known) -> None:
 
 
 def test_three_servers_on_one_store_lose_nothing_and_show_at_once_what_was_acknowledged(tmp_path: Path) -> None:
-    known = converse(tmp_path / "store", pipes=1, ports=2, seconds=3)
+    known = converse(tmp_path / "store", pipes=1, ports=2, seconds=1.5)
     check(tmp_path / "store", known)
 
 
