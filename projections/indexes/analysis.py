@@ -591,6 +591,7 @@ _INSTRUCTED_WITHIN: Final = 2_000
 """How many characters of a text may hold a standing instruction: it is said in a few words."""
 
 
+@lru_cache(maxsize=64)
 def standing(text: str) -> str:
     """The sentence of a text that says what is to be done whenever something is asked; empty if none does.
 
@@ -609,4 +610,5 @@ def forget() -> None:
     """Forget all texts, types and questions, as an erasure asks for."""
     _sought.cache_clear()
     _folded.cache_clear()
+    standing.cache_clear()
     type_stems.cache_clear()

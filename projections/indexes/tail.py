@@ -128,13 +128,15 @@ class FewTexts:
         return known[1]
 
     def _take_in(self, place: int, document: fields.TextDocument) -> None:
-        found = Counter(tokens(document))
-        lengths: Counter[str] = Counter()
-        for (field, _), often in found.items():
-            lengths[field] += often
-        rounded = {field: fields.rounded_length(length) for field, length in lengths.items()}
-        for token, often in found.items():
-            self.postings.setdefault(token, []).append((place, often * _SHAPES + rounded[token[0]]))
+        counted: dict[str, Counter[str]] = {}
+        for field, each in _by_field(document):
+            if each:
+                counted.setdefault(field, Counter()).update(each)
+        lengths = Counter({field: found.total() for field, found in counted.items()})
+        for field, found in counted.items():
+            rounded = fields.rounded_length(lengths[field])
+            for token, often in found.items():
+                self.postings.setdefault((field, token), []).append((place, often * _SHAPES + rounded))
         self.totals.append(self.totals[-1] + lengths)
         self.documents.append(document)
 
@@ -233,12 +235,16 @@ def tokens(document: fields.TextDocument) -> Iterator[_Token]:
 
     The fields are as :func:`worlddb.projections.indexes.fields.to_document` hands them over.
     """
+    return ((field, token) for field, each in _by_field(document) for token in each)
+
+
+def _by_field(document: fields.TextDocument) -> Iterator[tuple[str, Sequence[str]]]:
     for field, text in ((analysis.NAME, document.name), (analysis.STEM, document.content)):
         found = analysis.analyze(text)
-        yield from ((field, stem) for stem in found.stems)
-        yield from ((analysis.PLAIN, word) for word in found.words)
-        yield from ((analysis.GRAMS, gram) for gram in analysis.grams(found.runs))
-    yield from ((analysis.TYPE, stem) for stem in analysis.type_stems(document.type))
+        yield field, found.stems
+        yield analysis.PLAIN, found.words
+        yield analysis.GRAMS, tuple(analysis.grams(found.runs))
+    yield analysis.TYPE, tuple(analysis.type_stems(document.type))
 
 
 Feed = Callable[[int, int], Iterable[fields.TextDocument]]

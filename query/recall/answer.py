@@ -103,7 +103,8 @@ _NOT_BARE: Final = ("home", "governs", scoring.EXCHANGE)
 def bare(found: ranking.Ranked) -> float:
     """A score without what tells strangers apart, what an instruction has for being one, and what the other turn of an
     exchange adds."""
-    return found.score - sum(found.parts.get(part, 0.0) for part in _NOT_BARE)
+    parts = found.parts
+    return found.score - sum([parts[part] for part in _NOT_BARE if part in parts])
 
 
 def hit_of(

@@ -7,7 +7,7 @@ is another number, from 0 to 1: how likely a hit is what answers, and how likely
 import re
 from collections.abc import Mapping, Sequence
 from math import exp
-from operator import itemgetter
+from operator import itemgetter, mul
 from typing import Final, NamedTuple
 
 from worlddb.query.question.question import AnswerForm
@@ -290,7 +290,7 @@ def answer_evidence(hits: Sequence[Shown], *, names: bool, person: bool) -> tupl
 
 def likelihood(weights: Sequence[float], evidence: Sequence[float]) -> float:
     """The logistic function of weighed evidence, from 0 to 1."""
-    weighed = weights[0] + sum(weight * each for weight, each in zip(weights[1:], evidence, strict=True))
+    weighed = weights[0] + sum(map(mul, weights[1:], evidence))
     return 1 / (1 + exp(-min(max(weighed, -_STEEPEST), _STEEPEST)))
 
 
