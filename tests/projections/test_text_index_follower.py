@@ -88,6 +88,27 @@ def test_the_tail_is_extended_and_not_read_again(tmp_path: Path) -> None:
 
 
 @SHORT
+def test_what_is_searched_for_again_is_found_once_in_the_same_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    search = tail.CorpusSearch
+    monkeypatch.setattr(tail, "CorpusSearch", lambda *given: made.append(1) or search(*given))
+    log = Log()
+    texts = follower(tmp_path, log)
+    log.add(*["boston"] * 12)
+    assert texts.catch_up(log.head)
+    assert seqs(texts, log, "boston") == seqs(texts, log, "boston") == [*range(1, 13)] and len(made) == 1
+    assert seqs(texts, log, "boston", limit=2) == [1, 2] and len(made) == 2
+    assert seqs(texts, log, "boston", limit=2, through=1) == [1] and len(made) == 3
+    log.add("boston")
+    assert seqs(texts, log, "boston") == [*range(1, 14)]
+    log.add(*["boston"] * 8)
+    assert texts.catch_up(log.head)
+    assert seqs(texts, log, "boston") == [*range(1, 22)] and len(made) == 5
+
+
+@SHORT
 def test_the_index_and_the_tail_are_searched_as_one(tmp_path: Path) -> None:
     log = Log()
     texts = follower(tmp_path, log)
