@@ -6,7 +6,7 @@ import random
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from worlddb.projections.indexes import catchup, tail
 from worlddb.projections.indexes.catchup import Status, TextFollower
 from worlddb.projections.indexes.fields import TextDocument
 from worlddb.projections.indexes.text_index import TextIndex
+from worlddb.projections.indexes.text_snapshot import TextSearch
 
 STORE = b"store-1"
 SHORT = pytest.mark.usefixtures("short_stretches")
@@ -91,9 +92,14 @@ def test_the_tail_is_extended_and_not_read_again(tmp_path: Path) -> None:
 def test_what_is_searched_for_again_is_found_once_in_the_same_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[int] = []
-    search = tail.CorpusSearch
-    monkeypatch.setattr(tail, "CorpusSearch", lambda *given: made.append(1) or search(*given))
+    made: list[TextSearch] = []
+
+    class Counted(tail.CorpusSearch):
+        def __init__(self, views: Sequence[tail.View], search: TextSearch) -> None:
+            made.append(search)
+            super().__init__(views, search)
+
+    monkeypatch.setattr(tail, "CorpusSearch", Counted)
     log = Log()
     texts = follower(tmp_path, log)
     log.add(*["boston"] * 12)
