@@ -49,34 +49,9 @@ class EndpointSummarizer(endpoint.ChatModel):
         InputError: an argument is not what it should be.
     """
 
-    def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        interface: str = "openai",
-        key: str | None = None,
-        prompt: str = PROMPT,
-        timeout_seconds: float = endpoint.CHAT_SECONDS,
-        retries: int = 2,
-        max_calls: int | None = None,
-        max_tokens: int | None = None,
-        answer_tokens: int = MAX_ANSWER_TOKENS,
-    ) -> None:
-        self._chat = endpoint.Chat(
-            url,
-            model,
-            what="a summary",
-            prompt=prompt,
-            interface=interface,
-            key=key,
-            timeout_seconds=timeout_seconds,
-            retries=retries,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
-            answer_tokens=answer_tokens,
-        )
-        self.name = f"endpoint/{self._chat.model}"
+    _WHAT = "a summary"
+    _PROMPT = PROMPT
+    _ANSWER_TOKENS = MAX_ANSWER_TOKENS
 
     def __call__(self, world: Member, members: Sequence[Member], /) -> str:
         """Ask for the summary of a world; of one with much in it in parts, which are joined.

@@ -69,34 +69,9 @@ class EndpointAssessor(endpoint.ChatModel):
         InputError: an argument is not what it should be.
     """
 
-    def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        interface: str = "openai",
-        key: str | None = None,
-        prompt: str = PROMPT,
-        timeout_seconds: float = endpoint.CHAT_SECONDS,
-        retries: int = 2,
-        max_calls: int | None = None,
-        max_tokens: int | None = None,
-        answer_tokens: int = MAX_ANSWER_TOKENS,
-    ) -> None:
-        self._chat = endpoint.Chat(
-            url,
-            model,
-            what="an assessment of each memory",
-            prompt=prompt,
-            interface=interface,
-            key=key,
-            timeout_seconds=timeout_seconds,
-            retries=retries,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
-            answer_tokens=answer_tokens,
-        )
-        self.name = f"endpoint/{self._chat.model}"
+    _WHAT = "an assessment of each memory"
+    _PROMPT = PROMPT
+    _ANSWER_TOKENS = MAX_ANSWER_TOKENS
 
     def __call__(self, memories: Sequence[AssessedMemory], /) -> list[Assessment]:
         """Ask for an assessment of each memory.

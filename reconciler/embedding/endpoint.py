@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Timer
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -511,9 +511,47 @@ class Chat:
 
 
 class ChatModel:
-    """What asks a :class:`Chat`: how often it asked, and what that took."""
+    """What asks a :class:`Chat`: how often it asked, and what that took.
 
-    _chat: Chat
+    A class of it says what it asks for and with which prompt, unless it makes its own ``_chat``. Arguments are those of
+    :class:`Chat`; ``name`` is that of the model.
+
+    Raises:
+        InputError: an argument is not what it should be.
+    """
+
+    _WHAT: ClassVar[str]
+    _PROMPT: ClassVar[str]
+    _ANSWER_TOKENS: ClassVar[int | None] = None
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        interface: str = "openai",
+        key: str | None = None,
+        prompt: str | None = None,
+        timeout_seconds: float = CHAT_SECONDS,
+        retries: int = 2,
+        max_calls: int | None = None,
+        max_tokens: int | None = None,
+        answer_tokens: int | None = None,
+    ) -> None:
+        self._chat = Chat(
+            url,
+            model,
+            what=self._WHAT,
+            prompt=self._PROMPT if prompt is None else prompt,
+            interface=interface,
+            key=key,
+            timeout_seconds=timeout_seconds,
+            retries=retries,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+            answer_tokens=self._ANSWER_TOKENS if answer_tokens is None else answer_tokens,
+        )
+        self.name = f"endpoint/{self._chat.model}"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._chat.model!r} at {self._chat.host}>"
