@@ -18,9 +18,7 @@ of these the two kinds alike. All that is printed is of half 1, by the coefficie
 from __future__ import annotations
 
 import argparse
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
@@ -28,15 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 import worlddb
-from bench import _haystacks
+from bench._posed import ANSWERABLE, ELSEWHERE, HERE, KINDS, Posed, add_files, posed
 from bench._report import ended, parser, report
-from bench.beam import read
-from bench.locomo import questions_of
-from bench.longmemeval import fill
-from worlddb import LANES, StaticEmbedder, View
+from worlddb import LANES, StaticEmbedder
 from worlddb.query.recall import scoring
-from worlddb.tools.importers import locomo
-from worlddb.tools.importers.run import ingest_files
 
 K: Final = 10
 FALSELY: Final = (1, 5, 10)
@@ -44,10 +37,6 @@ FALSELY: Final = (1, 5, 10)
 LEVELS: Final = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 MODEL: Final = StaticEmbedder().model
 MODES: Final = {MODEL: LANES, scoring.WORDS_ALONE: ("text", "entity")}
-ANSWERABLE: Final = "answerable"
-HERE: Final = "unanswerable"
-ELSEWHERE: Final = "of others"
-KINDS: Final = (ANSWERABLE, HERE, ELSEWHERE)
 _RIDGE: Final = 1e-3
 _STEPS: Final = 50
 
@@ -110,9 +99,7 @@ _FLAGGED: Final = tuple(f"flagged@{falsely}" for falsely in FALSELY)
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--locomo", type=Path, help="LoCoMo's JSON, compressed or not")
-    arguments.add_argument("--beam", type=Path, help="BEAM's file, packed by xz")
-    arguments.add_argument("--longmemeval", type=Path, help="LongMemEval's JSON, compressed or not")
+    add_files(arguments)
     arguments.add_argument("--fit", action="store_true", help="also print the coefficients that half 0 gives")
     return arguments.parse_args()
 
@@ -122,17 +109,11 @@ def _arguments() -> argparse.Namespace:
 
 def gathered(arguments: argparse.Namespace) -> Iterator[Asked]:
     """Every question of the files that were named, asked where it belongs and elsewhere, in both modes."""
-    if arguments.locomo:
-        yield from _locomo(arguments.locomo)
-    if arguments.beam:
-        yield from _beam(arguments.beam)
-    if arguments.longmemeval:
-        yield from _longmemeval(arguments.longmemeval)
+    for each in posed(arguments):
+        yield from ask(each)
 
 
-def ask(
-    view: View, source: str, half: int, kind: str, gold: Callable[[Any], bool], text: str, **where: Any
-) -> Iterator[Asked]:
+def ask(posed: Posed) -> Iterator[Asked]:
     """Ask a question in both modes, and keep what recall goes by."""
     for mode, lanes in MODES.items():
         kept: list[tuple[float, ...]] = []
@@ -142,15 +123,15 @@ def ask(
             return _likelihood(weights, evidence)
 
         with patch.object(scoring, "likelihood", likelihood):
-            found = view.recall(text, k=K, lanes=lanes, **where)
+            found = posed.view.recall(posed.text, k=K, lanes=lanes, **posed.where)
         if found.confidence is not None and len(kept) == len(found.hits) + 1:
             yield Asked(
-                source,
-                half,
-                kind,
+                posed.source,
+                posed.half,
+                posed.kind,
                 mode,
                 kept[:-1],
-                [kind == ANSWERABLE and gold(hit) for hit in found.hits],
+                [posed.kind == ANSWERABLE and posed.is_gold(hit) for hit in found.hits],
                 kept[-1],
                 [hit.confidence or 0.0 for hit in found.hits],
                 found.confidence,
@@ -159,83 +140,6 @@ def ask(
 
 
 _likelihood = scoring.likelihood
-
-
-def _locomo(path: Path) -> Iterator[Asked]:
-    conversations = {found.name: found for found in locomo.read(path)}
-    questions, _, _ = questions_of(path, conversations)
-    names = list(conversations)
-    fitted = max(1, 2 * len(names) // 5)
-    with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
-        ingest_files(db, [path])
-        db.embed()
-        db.catch_up()
-        view = db.view()
-        worlds = {world.name: world.ref for world in view.children() if world.name in conversations}
-        ends = {name: max(each.valid.start for each in view.children(world)) for name, world in worlds.items()}
-        for question in questions:
-            place = names.index(question.conversation)
-            half = int(place >= fitted)
-            kind = HERE if question.category == "adversarial" else ANSWERABLE
-            # The next conversation of the same half: nothing that is judged lies in what was fitted.
-            first, beyond = (fitted, len(names)) if half else (0, fitted)
-            other = names[first + (place - first + 1) % (beyond - first)]
-
-            def is_gold(hit: Any, evidence: frozenset[str] = question.evidence) -> bool:
-                return hit.source.get("id") in evidence
-
-            places = {question.conversation: kind} | ({other: ELSEWHERE} if other != question.conversation else {})
-            for name, told in places.items():
-                where: dict[str, Any] = {"world": worlds[name], "asked": ends[name]}
-                yield from ask(view, "LoCoMo", half, told, is_gold, question.text, **where)
-
-
-def _beam(path: Path) -> Iterator[Asked]:
-    conversations = read(path)
-    for half in (0, 1):
-        chosen = [one for one in conversations if _haystacks.half(one.id) == half]
-        for place, one in enumerate(chosen):
-            with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
-                db.ingest(one.turns(), conversation="talk")
-                db.embed()
-                db.catch_up()
-                view = db.view()
-                for question in one.questions:
-                    kind = HERE if question.kind == "abstention" else ANSWERABLE
-
-                    def is_gold(hit: Any, evidence: list[int] = question.evidence) -> bool:
-                        return hit.source.get("id") in evidence
-
-                    if question.evidence or kind == HERE:
-                        yield from ask(view, "BEAM", half, kind, is_gold, question.question)
-                for question in chosen[(place + 1) % len(chosen)].questions:
-                    yield from ask(view, "BEAM", half, ELSEWHERE, _never, question.question)
-
-
-def _longmemeval(path: Path) -> Iterator[Asked]:
-    records = [_haystacks.question(record) for record in _haystacks.load(path)]
-    for half in (0, 1):
-        chosen = [each for each in records if _haystacks.half(each.record.question_id) == half]
-        for place, each in enumerate(chosen):
-            with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
-                fill(db, [each], {"turns": 0, "ingest_s": 0.0, "embed_s": 0.0}, None)
-                view = db.view()
-                kind = HERE if _haystacks.ABSTAINING in each.record.question_id else ANSWERABLE
-
-                def is_gold(hit: Any, evidence: frozenset[str] = each.turns) -> bool:
-                    return hit.source.get("id") in evidence
-
-                if each.turns or kind == HERE:
-                    yield from ask(
-                        view, "LongMemEval", half, kind, is_gold, each.record.question, asked=each.record.asked
-                    )
-                other = chosen[(place + 1) % len(chosen)].record
-                yield from ask(view, "LongMemEval", half, ELSEWHERE, _never, other.question, asked=each.record.asked)
-
-
-def _never(hit: Any) -> bool:
-    """Nothing is evidence where a question does not belong."""
-    return False
 
 
 # -- fitting and judging

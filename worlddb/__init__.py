@@ -102,6 +102,7 @@ else:
         "reconciler.embedding.adapter": "CallableEmbedder FastembedEmbedder SentenceTransformersEmbedder",
         "reconciler.embedding.embedder": "Embedder",
         "reconciler.embedding.endpoint": "EndpointEmbedder",
+        "reconciler.embedding.late_interaction": "MiniLMReranker",
         "reconciler.embedding.minilm": "MiniLMEmbedder",
         "reconciler.embedding.multilingual": "MultilingualEmbedder",
         "reconciler.embedding.models": "EMBEDDERS=NAMES embedder_named",

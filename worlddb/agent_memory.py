@@ -42,6 +42,7 @@ from worlddb.memory_scopes import (
 )
 from worlddb.plain_text import one_line
 from worlddb.query.recall import near_claims
+from worlddb.query.recall.widening import joined
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Receipt
@@ -446,8 +447,8 @@ class Memory:
         asked |= {name: self._own_name(asked[name]) for name in ("about", "speaker") if name in asked}
         if not views:
             return msgspec.structs.replace(self._whole_view().recall("", k=k, **asked), note=self._nothing_yet())
-        first, *others = (self._recalled(view, question, wanted, asked) for view in views)
-        return joined(first, others, wanted) if others else first
+        answers = [self._recalled(view, question, wanted, asked) for view in views]
+        return answers[0] if len(answers) == 1 else joined(answers, wanted)
 
     def _recalled(self, view: View, question: str, wanted: int, asked: Mapping[str, Any]) -> records.Recall:
         asked_for = min(2 * wanted + _FIRST, 10_000)
@@ -906,21 +907,6 @@ def _mark_again(
 
 def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:
     return msgspec.json.encode(("memory", kind, [*scope], *parts)).decode()
-
-
-def joined(first: records.Recall, others: Iterable[records.Recall], wanted: int) -> records.Recall:
-    """Join the answers of a user's several worlds: ranked by the scores that each gave."""
-    answers = [first, *others]
-    hits = {hit.ref: hit for answer in answers for hit in answer.hits}
-    groups = {group.ref: group for answer in answers for group in answer.groups}
-    return msgspec.structs.replace(
-        first,
-        hits=tuple(sorted(hits.values(), key=lambda hit: -hit.score)[:wanted]),
-        groups=tuple(sorted(groups.values(), key=lambda group: -group.score)[:wanted]),
-        left_out=tuple(dict.fromkeys(ref for answer in answers for ref in answer.left_out)),
-        competing=tuple(pair for answer in answers for pair in answer.competing),
-        weak=all(answer.weak for answer in answers if answer.hits),
-    )
 
 
 def prompt_text(found: records.Recall, pinned: Sequence[records.World], tokens: Measure, max_tokens: int) -> str:

@@ -590,7 +590,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     ``others`` are the world's other versions that were valid in the span, newest first: the newest 20 of them, and
     ``others_left`` more. ``rests_on``, ``rests_on_more``, ``trust`` and ``stale`` are as those of a :class:`World`.
     ``in_ended`` is the nearest world around it that has ended, where all that contain it have, or lie in what has.
-    ``confidence``, from 0 to 1, is how likely it is what answers, as fitted; ``None`` where nothing was.
+    ``confidence``, from 0 to 1, is how likely it is what answers, as fitted; ``None`` where nothing was. ``scope`` is
+    the nearest of the scopes that were asked in which it was found, where some were named.
     """
 
     ref: str
@@ -622,6 +623,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
     confidence: float | None = None
     properties: dict[str, Any] = {}
+    scope: str = ""
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):

@@ -950,10 +950,13 @@ class View:
         receipt: bool = False,
         prefer_summaries: bool = False,
         decay: Decay | None = None,
+        scopes: Sequence[Any] | None = None,
     ) -> records.Recall:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
         Args:
+            scopes: instead of ``world`` several, the nearest first; the next is asked while the answer is weak, empty or
+                of little confidence, and each hit has its ``scope``.
             group: instead, the ``k`` best of the worlds that contain answers directly, each with so many of its hits.
             include_superseded: also what has ended, and of each world all versions (``others``). By default the earlier
                 versions of what is valid, and what it superseded, if the question asks for change ("used to").
@@ -987,7 +990,14 @@ class View:
         what = question, world, k, exact, choice, _lanes(lanes), fusion, group, neighbours
         request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries, decay)
         window = self._showing(include_expired, include_deprecated)
-        return _recalled(include_superseded, limited, window, request, with_receipt=receipt)
+        if scopes is None:
+            return _recalled(include_superseded, limited, window, request, with_receipt=receipt)
+        if receipt:
+            raise errors.InputError("A receipt was asked for of several scopes", "Give world in place of scopes")
+        from worlddb.query.recall.widening import widened
+
+        within = [self.reference_of(each) for each in limits.checked_list(scopes, "scopes")]
+        return widened(request, within, partial(_recalled, include_superseded, limited, window, with_receipt=False))
 
     def why_not(self, ref: Any, text: str, *, k: int = 10, **options: Any) -> records.Absence:
         """Why a world is not among the hits that :meth:`recall` gives for a text, by step and lane.
@@ -1264,7 +1274,7 @@ class View:
 
 _LIMITING: Final = frozenset(
     (
-        *("world", "about", "speaker", "type", "author", "source", "since", "until", "label", "properties"),
+        *("world", "scopes", "about", "speaker", "type", "author", "source", "since", "until", "label", "properties"),
         *("min_trust", "min_confidence", "prefer_summaries"),
     )
 )

@@ -73,8 +73,33 @@ class MiniLMEmbedder(Adapter):
             np.add.at(vectors, [place for place, _ in batch], self._sums([ids for _, ids in batch]))
         return np.asarray(vectors, dtype=np.float32)
 
+    def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of each text, whatever its length, between the marks of its beginning and its end.
+
+        Raises:
+            ModelUnavailable: as of :meth:`embed`.
+        """
+        found: list[list[int]] = []
+        for encoded in self._loaded.get().tokenizer.encode_batch(list(texts)):
+            windows = [encoded.ids, *(more.ids for more in encoded.overflowing)]
+            inner = [token for window in windows for token in window[1:-1]]
+            found.append([encoded.ids[0], *inner, encoded.ids[-1]])
+        return found
+
+    def token_vectors(self, window: Sequence[int]) -> Vectors:
+        """The vectors of some tokens, one row for each, marks included; up to 512 of them."""
+        found: tuple[Vectors] = self._run([window])[0]
+        return found[0]
+
     def _sums(self, windows: Sequence[Sequence[int]]) -> Any:
         """Of each window the sum of its tokens' vectors."""
+        import numpy as np
+
+        tokens, mask = self._run(windows)
+        return (tokens * mask[:, :, None]).sum(axis=1, dtype=np.float64)
+
+    def _run(self, windows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+        """The vectors of the windows' tokens, filled up to the longest window, and which of them are tokens."""
         import numpy as np
 
         ids = np.zeros((len(windows), max(map(len, windows))), dtype=np.int64)
@@ -84,7 +109,7 @@ class MiniLMEmbedder(Adapter):
             mask[row, : len(window)] = 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         (tokens,) = self._loaded.get().session.run(None, given)
-        return (tokens * mask[:, :, None]).sum(axis=1, dtype=np.float64)
+        return tokens, mask
 
     def _load(self) -> _Loaded:
         runtime = imported(lambda: import_module("onnxruntime"), "onnxruntime", _INSTALL)

@@ -47,6 +47,20 @@ def test_hits_that_score_alike_keep_their_order(found: Recall, scores: list[int]
     assert [hit.ref for hit in again] == [found.hits[place].ref for place in order[:k]]
 
 
+def test_a_cascade_culls_by_one_reranker_and_refines_by_the_next(found: Recall) -> None:
+    given: list[Sequence[str]] = []
+
+    def by_last_letter(question: str, texts: Sequence[str]) -> list[int]:
+        given.append(texts)
+        return [ord(text[-1]) for text in texts]
+
+    best = worlddb.rerank(worlddb.rerank(found, "red", by_length, k=3), "red", by_last_letter, k=2)
+    longest = sorted(given[0], key=len)
+    assert len(longest) == 3 and all("a red car" not in text for text in longest[1:])
+    assert [hit.content[-1] for hit in best] == sorted((text[-1] for text in longest), reverse=True)[:2]
+    assert best.note.endswith("reranked by by_length; reranked by " + by_last_letter.__qualname__)
+
+
 def test_a_reranker_is_not_asked_about_nothing(found: Recall) -> None:
     def never(question: str, texts: Sequence[str]) -> list[float]:
         raise AssertionError("there is nothing to score")
@@ -83,3 +97,22 @@ def test_what_has_no_order_of_hits_is_refused(found: Recall) -> None:
         worlddb.rerank(found.hits, "red", by_length)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="k is 0"):
         worlddb.rerank(found, "red", by_length, k=0)
+
+
+def test_a_reranker_may_stand_in_the_place_of_one_kind_of_evidence(found: Recall) -> None:
+    again = worlddb.rerank(found, "red", by_length, instead="text")
+    for hit in again:
+        before = next(each for each in found if each.ref == hit.ref)
+        kept = {lane: part for lane, part in before.scores.items() if lane != "text"}
+        assert "text" in before.scores and hit.scores == {**kept, "rerank": len(f"{hit.name}\n{hit.content}")}
+        assert hit.score == pytest.approx(sum(hit.scores.values()))
+    added = worlddb.rerank(found, "red", by_length, instead="vector")
+    assert all("text" in hit.scores for hit in added), "where nothing was compared by meaning it is added"
+
+
+def test_only_of_a_sum_may_a_part_be_replaced(found: Recall) -> None:
+    with pytest.raises(InputError, match="no evidence 'words'"):
+        worlddb.rerank(found, "red", by_length, instead="words")
+    by_ranks = msgspec.structs.replace(found, hits=(msgspec.structs.replace(found.hits[0], score=0.016),))
+    with pytest.raises(InputError, match="fusion convex"):
+        worlddb.rerank(by_ranks, "red", by_length, instead="text")

@@ -6,6 +6,7 @@ from typing import Any, Final
 from worlddb import FUSIONS, LANES, TRUST_LEVELS, Absence, Database, Group, Hit, InputError, Recall, View
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, output, stores, wire
+from worlddb.query.recall.widening import joined
 
 _NAMED: Final = 5
 """Left-out worlds that are named."""
@@ -21,6 +22,12 @@ _FILTERS: Final = (
 def _arguments(parser: base.Parser) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="+", help="the question, or words to look for")
     parser.add_argument("--world", metavar="WORLD", help="only inside this world (reference or name)")
+    parser.add_argument(
+        "--scope",
+        metavar="WORLD",
+        action="append",
+        help="in place of --world: first inside this world, and inside the next one only while the answer is weak",
+    )
     arguments.add_limit(parser, "how many hits (default: 10)", default=10)
     parser.add_argument(
         "--group",
@@ -128,6 +135,7 @@ def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, 
     views = _views(db, args)
     asked: dict[str, Any] = dict(
         world=None if args.world is None else stores.world_of(views[0], args.world),
+        scopes=None if args.scope is None else [stores.world_of(views[0], each) for each in args.scope],
         k=args.limit,
         exact=args.exact or args.receipt is not None,
         receipt=args.receipt is not None,
@@ -151,13 +159,10 @@ def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, 
         raise InputError("A receipt is of one view, and the user has several worlds", "Name one of them with --world")
     if args.why_not is not None and len(views) > 1:
         raise InputError("--why-not is of one view, and the user has several worlds", "Name one of them with --world")
-    found, *others = (each.recall(question, **asked) for each in views)
-    if others:
-        from worlddb.agent_memory import joined
-
-        found = joined(found, others, args.limit)
+    answers = [each.recall(question, **asked) for each in views]
+    found = answers[0] if len(answers) == 1 else joined(answers, args.limit)
     # Of several worlds, what is beside a hit is told as the store sees it: each hit is of one of them.
-    view = views[0] if not others else db.view(seq=views[0].seq, valid=views[0].valid)
+    view = views[0] if len(views) == 1 else db.view(seq=views[0].seq, valid=views[0].valid)
     if args.why_not is None:
         return view, found, None
     return view, found, view.why_not(stores.world_of(view, args.why_not), question, **asked)

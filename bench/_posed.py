@@ -1,0 +1,124 @@
+"""Questions of LoCoMo, BEAM and LongMemEval, each in the store that it is asked in, where it belongs and elsewhere.
+
+Of LoCoMo the first two of five conversations are half 0, of the others what a hash of their names says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import worlddb
+from bench import _haystacks
+from bench.beam import ABSTENTION, read
+from bench.locomo import questions_of
+from bench.longmemeval import fill
+from worlddb import StaticEmbedder, View
+from worlddb.tools.importers import locomo
+from worlddb.tools.importers.run import ingest_files
+
+ANSWERABLE: Final = "answerable"
+HERE: Final = "unanswerable"
+ELSEWHERE: Final = "of others"
+KINDS: Final = (ANSWERABLE, HERE, ELSEWHERE)
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+class Posed(NamedTuple):
+    """A question in the view that it is asked of; ``evidence`` are ids, none where it does not belong.
+
+    ``about`` is what kind of question its benchmark calls it.
+    """
+
+    view: View
+    source: str
+    half: int
+    kind: str
+    about: str
+    evidence: frozenset[str]
+    text: str
+    where: dict[str, Any]
+
+    def is_gold(self, hit: worlddb.Hit) -> bool:
+        return str(hit.source.get("id")) in self.evidence
+
+
+def add_files(arguments: argparse.ArgumentParser) -> None:
+    """The options that name the files."""
+    arguments.add_argument("--locomo", type=Path, help="LoCoMo's JSON, compressed or not")
+    arguments.add_argument("--beam", type=Path, help="BEAM's file, packed by xz")
+    arguments.add_argument("--longmemeval", type=Path, help="LongMemEval's JSON, compressed or not")
+
+
+def posed(arguments: argparse.Namespace) -> Iterator[Posed]:
+    """Every question of the files that were named."""
+    if arguments.locomo:
+        yield from _locomo(arguments.locomo)
+    if arguments.beam:
+        yield from _beam(arguments.beam)
+    if arguments.longmemeval:
+        yield from _longmemeval(arguments.longmemeval)
+
+
+def _locomo(path: Path) -> Iterator[Posed]:
+    conversations = {found.name: found for found in locomo.read(path)}
+    questions, _, _ = questions_of(path, conversations)
+    names = list(conversations)
+    fitted = max(1, 2 * len(names) // 5)
+    with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
+        ingest_files(db, [path])
+        db.embed()
+        db.catch_up()
+        view = db.view()
+        worlds = {world.name: world.ref for world in view.children() if world.name in conversations}
+        ends = {name: max(each.valid.start for each in view.children(world)) for name, world in worlds.items()}
+        for question in questions:
+            place = names.index(question.conversation)
+            half = int(place >= fitted)
+            kind = HERE if question.category == "adversarial" else ANSWERABLE
+            # The next conversation of the same half: nothing that is judged lies in what was fitted.
+            first, beyond = (fitted, len(names)) if half else (0, fitted)
+            other = names[first + (place - first + 1) % (beyond - first)]
+            places = {question.conversation: kind} | ({other: ELSEWHERE} if other != question.conversation else {})
+            for name, told in places.items():
+                where: dict[str, Any] = {"world": worlds[name], "asked": ends[name]}
+                gold = _NONE if told == ELSEWHERE else question.evidence
+                yield Posed(view, "LoCoMo", half, told, question.category, gold, question.text, where)
+
+
+def _beam(path: Path) -> Iterator[Posed]:
+    conversations = read(path)
+    for half in (0, 1):
+        chosen = [one for one in conversations if _haystacks.half(one.id) == half]
+        for place, one in enumerate(chosen):
+            with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
+                db.ingest(one.turns(), conversation="talk")
+                db.embed()
+                db.catch_up()
+                view = db.view()
+                for question in one.questions:
+                    kind = HERE if question.kind == ABSTENTION else ANSWERABLE
+                    gold = frozenset(map(str, question.evidence))
+                    if gold or kind == HERE:
+                        yield Posed(view, "BEAM", half, kind, question.kind, gold, question.question, {})
+                for question in chosen[(place + 1) % len(chosen)].questions:
+                    yield Posed(view, "BEAM", half, ELSEWHERE, question.kind, _NONE, question.question, {})
+
+
+def _longmemeval(path: Path) -> Iterator[Posed]:
+    records = [_haystacks.question(record) for record in _haystacks.load(path)]
+    for half in (0, 1):
+        chosen = [each for each in records if _haystacks.half(each.record.question_id) == half]
+        for place, each in enumerate(chosen):
+            with tempfile.TemporaryDirectory() as folder, worlddb.open(folder, embedder=StaticEmbedder()) as db:
+                fill(db, [each], {"turns": 0, "ingest_s": 0.0, "embed_s": 0.0}, None)
+                view = db.view()
+                kind = HERE if _haystacks.ABSTAINING in each.record.question_id else ANSWERABLE
+                one, where = each.record, {"asked": each.record.asked}
+                if each.turns or kind == HERE:
+                    yield Posed(view, "LongMemEval", half, kind, one.question_type, each.turns, one.question, where)
+                other = chosen[(place + 1) % len(chosen)].record
+                yield Posed(view, "LongMemEval", half, ELSEWHERE, other.question_type, _NONE, other.question, where)
