@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 import worlddb
-from bench._posed import ANSWERABLE, ELSEWHERE, HERE, KINDS, Posed, add_files, posed
+from bench._posed import ANSWERABLE, KINDS, Posed, add_files, posed
 from bench._report import ended, parser, report
 from worlddb import LANES, StaticEmbedder
 from worlddb.query.recall import scoring

@@ -36,7 +36,9 @@ def main() -> None:
         f"{source}: {told['p50_ms']:.0f} ms of the processor for a question (p50), {told['p95_ms']:.0f} (p95)."
         for source, told in result["time"].items()
     ]
-    report(arguments, "reranking", result, ("asked", "half", "n", "k", "default", "reranked", "gain, 95 %"), rows, notes)
+    report(
+        arguments, "reranking", result, ("asked", "half", "n", "k", "default", "reranked", "gain, 95 %"), rows, notes
+    )
 
 
 def _arguments() -> argparse.Namespace:
@@ -66,7 +68,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         shares[each.source, str(each.half)].append(gained)
         shares[f"{each.source}, {each.about}", "both"].append(gained)
     if not shares:
-        raise worlddb.InputError("No question with evidence was read", "Give --locomo, --beam, --longmemeval, or several")
+        raise worlddb.InputError(
+            "No question with evidence was read", "Give --locomo, --beam, --longmemeval, or several"
+        )
     sources: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for (source, half), told in shares.items():
         sources[source][half] = _summed(told, arguments.seed)

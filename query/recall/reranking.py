@@ -36,8 +36,8 @@ def rerank(
 ) -> Recall:
     """The hits of a recall in the order of the caller's reranker, the best ``k`` if given.
 
-    ``instead`` names a kind of evidence, such as ``vector``: a score takes only its place in what each hit's own score
-    is the sum of (``Hit.scores``), so that who said it and when count as before. Such scores have to be of that kind's size.
+    ``instead`` names a kind of evidence, such as ``vector``: a score takes its place among the ``Hit.scores`` that a
+    hit's score is the sum of, so that who said it and when count as before. It has to be of that kind's size.
 
     A text is a hit's name and content, as lines. Hits that score alike keep their order; each keeps its lanes and its
     reason, and the answer's note says what ranked it. Ask the recall for more hits than are wanted in the end.

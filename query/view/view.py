@@ -955,8 +955,8 @@ class View:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
         Args:
-            scopes: instead of ``world`` several, the nearest first; the next is asked while the answer is weak, empty or
-                of little confidence, and each hit has its ``scope``.
+            scopes: instead of ``world`` several, the nearest first; the next is asked while the answer is weak, empty
+                or of little confidence, and each hit has its ``scope``.
             group: instead, the ``k`` best of the worlds that contain answers directly, each with so many of its hits.
             include_superseded: also what has ended, and of each world all versions (``others``). By default the earlier
                 versions of what is valid, and what it superseded, if the question asks for change ("used to").

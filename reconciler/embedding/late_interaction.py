@@ -28,10 +28,10 @@ _STRIDE: Final = PASSAGE_TOKENS // 2
 class MiniLMReranker:
     """How well texts answer a question, by late interaction over the token vectors of all-MiniLM-L6-v2, offline.
 
-    Give it to :func:`worlddb.rerank` with ``instead="vector"``: a score is a mean of cosines. It takes about 10 ms of the
-    processor for a text that it has not read before; what it read is kept, up to ``kept_bytes``. ``threads`` is how many
-    cores one question may use, 0 for all of them. Nothing is loaded before the first question, and several threads may
-    use it.
+    Give it to :func:`worlddb.rerank` with ``instead="vector"``: a score is a mean of cosines. It takes about 10 ms of
+    the processor for a text that it has not read before; what it read is kept, up to ``kept_bytes``. ``threads`` is how
+    many cores one question may use, 0 for all of them. Nothing is loaded before the first question, and several threads
+    may use it.
     """
 
     def __init__(self, *, threads: int = 0, kept_bytes: int = KEPT_BYTES) -> None:

@@ -185,6 +185,7 @@ def test_every_program_has_a_line_here() -> None:
         "near",
         "peers",
         "redaction",
+        "reranking",
         "vectors",
     }
 

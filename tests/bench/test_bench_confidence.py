@@ -9,8 +9,10 @@ from random import Random
 
 import pytest
 
-from bench import confidence
+from bench import confidence, reranking
+from bench._posed import ANSWERABLE, ELSEWHERE, HERE
 from tests.bench.test_bench import LOCOMO, run
+from worlddb import InputError
 from worlddb.query.recall import scoring
 
 
@@ -35,15 +37,15 @@ def test_the_area_under_the_curve_counts_pairs_and_ties_as_half() -> None:
 
 
 def test_what_can_be_answered_weighs_as_much_as_all_that_cannot_and_is_flagged_falsely_as_said() -> None:
-    can = [asked(confidence.ANSWERABLE, level / 100, right=level > 20) for level in range(100)]
-    cannot = [asked(confidence.HERE, 0.02)] * 3 + [asked(confidence.ELSEWHERE, 0.5)]
+    can = [asked(ANSWERABLE, level / 100, right=level > 20) for level in range(100)]
+    cannot = [asked(HERE, 0.02)] * 3 + [asked(ELSEWHERE, 0.5)]
     weights = confidence.shares([*can, *cannot])
     assert sum(weights[:100]) == pytest.approx(2) and weights[100:] == pytest.approx([1 / 3] * 3 + [1.0])
     told = confidence.summed([*can, *cannot])
     kinds = told["sources"]["one"]
-    assert kinds[confidence.HERE]["flagged@5"] == 1.0 and kinds[confidence.HERE]["flagged@1"] == 0.0
-    assert kinds[confidence.ELSEWHERE]["flagged@10"] == 0.0
-    assert kinds[confidence.ANSWERABLE]["weak"] == 0.5
+    assert kinds[HERE]["flagged@5"] == 1.0 and kinds[HERE]["flagged@1"] == 0.0
+    assert kinds[ELSEWHERE]["flagged@10"] == 0.0
+    assert kinds[ANSWERABLE]["weak"] == 0.5
     first, *_, last = told["answers"]
     assert (first["coverage"], first["precision"]) == (1.0, pytest.approx(0.395))
     assert last["precision"] == 1.0
@@ -60,9 +62,36 @@ def test_questions_are_asked_where_they_belong_and_elsewhere_in_their_half(tmp_p
         fitted = scoring.FITTED[each.mode]
         assert each.confidence == pytest.approx(scoring.likelihood(fitted.answer, each.answer), abs=1e-3) or each.weak
         assert [round(scoring.likelihood(fitted.hit, hit), 4) for hit in each.hits] == each.hit_confidence
-        assert each.is_right == any(each.gold) and not (each.is_right and each.kind != confidence.ANSWERABLE)
+        assert each.is_right == any(each.gold) and not (each.is_right and each.kind != ANSWERABLE)
     fitted = confidence.fit(found)
     assert (len(fitted.hit), len(fitted.answer)) == (5, 5)
+
+
+def test_what_is_reranked_is_told_by_halves_beside_what_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "conversations.json"
+    file.write_text(
+        json.dumps([{**each, "sample_id": f"{each['sample_id']}-{n}"} for n in range(2) for each in LOCOMO])
+    )
+
+    class Upside:
+        """Prefers what comes last."""
+
+        def __init__(self, *, threads: int) -> None:
+            assert threads == 1
+
+        def __call__(self, question: str, texts: list[str]) -> list[int]:
+            return [10 * place for place in range(len(texts))]
+
+    monkeypatch.setattr(reranking, "MiniLMReranker", Upside)
+    given = {"locomo": file, "beam": None, "longmemeval": None, "of": 2, "every": 1, "seed": 3}
+    told = reranking.measure(Namespace(**given))
+    assert told["sources"].keys() > {"LoCoMo"} and told["time"]["LoCoMo"]["p50_ms"] >= 0
+    for half in ("0", "1"):
+        found = told["sources"]["LoCoMo"][half]
+        assert (found["default@1"], found["reranked@1"], found["gain@1_95"]) == (100, 0, [-100, -100])
+        assert found["default@5"] == found["reranked@5"] == 100
+    with pytest.raises(InputError, match="No question"):
+        reranking.measure(Namespace(**given | {"locomo": None}))
 
 
 def test_the_program_prints_its_tables(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The reranker by late interaction: each word by the nearest, rare ones more, what was read is kept, errors are typed."""
+"""The reranker by late interaction: each word by the nearest, rare ones more, and what was read is kept."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def test_a_word_that_all_texts_have_counts_less_than_a_rare_one(model: Model) ->
     common, rare = reranker("the garden", ["the dog", "garden"])
     assert (common, rare) == (pytest.approx(0.5), pytest.approx(0.5))
     *others, common, rare = reranker("the garden", ["the cat", "the cat", "the dog", "garden"])
-    assert others == [common, common] and common < 0.3 < 0.7 < rare
+    assert others == [common, common]
+    assert common < 0.3
+    assert rare > 0.7
 
 
 def test_of_a_long_text_the_passage_is_read_that_has_most_of_the_question(model: Model) -> None:

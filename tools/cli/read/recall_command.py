@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from worlddb import FUSIONS, LANES, TRUST_LEVELS, Absence, Database, Group, Hit, InputError, Recall, View
+from worlddb.query.recall.widening import joined
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, output, stores, wire
-from worlddb.query.recall.widening import joined
 
 _NAMED: Final = 5
 """Left-out worlds that are named."""
