@@ -9,7 +9,7 @@ have, tells little. The vectors are those of the extra ``embed``, which was not 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -89,7 +89,7 @@ class MiniLMReranker:
                 self._bytes -= self._kept.popitem(last=False)[1].nbytes
 
 
-def _passage(ids: Sequence[int], words: Set[int]) -> tuple[int, ...]:
+def _passage(ids: Sequence[int], words: frozenset[int]) -> tuple[int, ...]:
     """The passage of a text that has most of the words, the first of several, between the marks of the text."""
     if len(ids) <= PASSAGE_TOKENS:
         return tuple(ids)
