@@ -41,8 +41,7 @@ from worlddb.memory_scopes import (
     to_link,
 )
 from worlddb.plain_text import one_line
-from worlddb.query.recall import near_claims
-from worlddb.query.recall.widening import joined
+from worlddb.query.recall import near_claims, reranking
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Receipt
@@ -907,6 +906,10 @@ def _mark_again(
 
 def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:
     return msgspec.json.encode(("memory", kind, [*scope], *parts)).decode()
+
+
+joined: Final = reranking.joined
+"""Joins the answers of a user's several worlds."""
 
 
 def prompt_text(found: records.Recall, pinned: Sequence[records.World], tokens: Measure, max_tokens: int) -> str:

@@ -179,8 +179,7 @@ from worlddb.reconciler.edge_types.handler import (
 from worlddb.reconciler.embedding.adapter import CallableEmbedder, FastembedEmbedder, SentenceTransformersEmbedder
 from worlddb.reconciler.embedding.embedder import Embedder
 from worlddb.reconciler.embedding.endpoint import EndpointEmbedder
-from worlddb.reconciler.embedding.late_interaction import MiniLMReranker
-from worlddb.reconciler.embedding.minilm import MiniLMEmbedder
+from worlddb.reconciler.embedding.minilm import MiniLMEmbedder, MiniLMReranker
 from worlddb.reconciler.embedding.models import NAMES as EMBEDDERS
 from worlddb.reconciler.embedding.models import embedder_named
 from worlddb.reconciler.embedding.multilingual import MultilingualEmbedder

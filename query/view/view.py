@@ -6,7 +6,7 @@ that a view sees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from io import BytesIO
@@ -955,8 +955,7 @@ class View:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
         Args:
-            scopes: instead of ``world`` several, the nearest first; the next is asked while the answer is weak, empty
-                or of little confidence, and each hit has its ``scope``.
+            scopes: in place of ``world``, the nearest first; the next one is asked while the answer is likely none.
             group: instead, the ``k`` best of the worlds that contain answers directly, each with so many of its hits.
             include_superseded: also what has ended, and of each world all versions (``others``). By default the earlier
                 versions of what is valid, and what it superseded, if the question asks for change ("used to").
@@ -969,16 +968,13 @@ class View:
             min_trust: only what is trusted so far with all that it rests on: ``none``, ``low``, ``fair`` or ``full``.
             trust_weight: how much of a hit's score (0 to 1) no trust takes away; low two thirds of it, fair a third.
             min_confidence: leave out what is less likely than this (0 to 1) to answer, by the ``confidence`` of hits.
-            about: only what refers to each of these persons and things (names or references), and they themselves.
+            about: only what refers to each of these persons and things (by name or reference), and they themselves.
             type, author, speaker: only worlds of one of these types, what one of these wrote, and turns that they said.
-            source, label: only what came with these fields in its source, and what has all of these labels.
-            properties: only what has these; ``{"priority": {"$gte": 2}}`` compares.
+            source, label, properties: only what came with these fields in its source, and has all of these.
             since, until: only what began to hold at ``since`` or later, and before ``until``.
             include_expired, include_deprecated: also what a deadline hides, and what is deprecated.
             prefer_summaries: instead of hits the fresh summaries of their worlds. The note counts stale ones, unused.
             decay: how scores fade with age and rise with use; see ``docs/dream.md``. By default they do neither.
-
-        What ``about`` to ``until`` ask for has to hold for every hit: ``k`` are found if there are as many.
 
         Raises:
             InputError: a number is out of its bounds, or there is no such lane, fusion or trust.
@@ -990,14 +986,18 @@ class View:
         what = question, world, k, exact, choice, _lanes(lanes), fusion, group, neighbours
         request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries, decay)
         window = self._showing(include_expired, include_deprecated)
-        if scopes is None:
-            return _recalled(include_superseded, limited, window, request, with_receipt=receipt)
-        if receipt:
-            raise errors.InputError("A receipt was asked for of several scopes", "Give world in place of scopes")
-        from worlddb.query.recall.widening import widened
+        ask = partial(_recalled, include_superseded, limited, window, with_receipt=receipt)
+        return ask(request) if scopes is None else self._widened(request, scopes, ask, with_receipt=receipt)
 
-        within = [self.reference_of(each) for each in limits.checked_list(scopes, "scopes")]
-        return widened(request, within, partial(_recalled, include_superseded, limited, window, with_receipt=False))
+    def _widened(
+        self, request: Request, scopes: Sequence[Any], ask: Callable[[Request], records.Recall], *, with_receipt: bool
+    ) -> records.Recall:
+        """The answer of the first of several scopes that suffices."""
+        from worlddb.query.recall.reranking import widened
+
+        if with_receipt:
+            raise errors.InputError("A receipt was asked for of several scopes", "Give world in place of scopes")
+        return widened(request, [self.reference_of(each) for each in limits.checked_list(scopes, "scopes")], ask)
 
     def why_not(self, ref: Any, text: str, *, k: int = 10, **options: Any) -> records.Absence:
         """Why a world is not among the hits that :meth:`recall` gives for a text, by step and lane.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import worlddb
-from worlddb.reconciler.embedding import late_interaction, minilm
+from worlddb.reconciler.embedding import minilm
 
 WORDS = ("[", "]", "where", "is", "the", "cat", "kitten", "dog", "garden")
 NEAR = {"kitten": "cat"}
@@ -40,7 +40,7 @@ class Model:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     one = Model()
-    monkeypatch.setattr(late_interaction, "MiniLMEmbedder", lambda **_: one)
+    monkeypatch.setattr(minilm, "MiniLMEmbedder", lambda **_: one)
     return one
 
 
@@ -64,7 +64,7 @@ def test_of_a_long_text_the_passage_is_read_that_has_most_of_the_question(model:
     (found,) = worlddb.MiniLMReranker()("where is the cat", [long])
     assert found == pytest.approx(1.0, abs=1e-3)
     passage = model.read[-1]
-    assert len(passage) == late_interaction.PASSAGE_TOKENS and (passage[0], passage[-1]) == (0, 1)
+    assert len(passage) == minilm.PASSAGE_TOKENS and (passage[0], passage[-1]) == (0, 1)
     ends = [worlddb.MiniLMReranker()("cat", [text])[0] for text in ("cat " + "dog " * 90, "dog " * 90 + "cat")]
     assert ends == pytest.approx([1.0, 1.0], abs=1e-3)
 

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from worlddb import FUSIONS, LANES, TRUST_LEVELS, Absence, Database, Group, Hit, InputError, Recall, View
-from worlddb.query.recall.widening import joined
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, output, stores, wire
 
@@ -21,13 +20,7 @@ _FILTERS: Final = (
 
 def _arguments(parser: base.Parser) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="+", help="the question, or words to look for")
-    parser.add_argument("--world", metavar="WORLD", help="only inside this world (reference or name)")
-    parser.add_argument(
-        "--scope",
-        metavar="WORLD",
-        action="append",
-        help="in place of --world: first inside this world, and inside the next one only while the answer is weak",
-    )
+    _add_place(parser)
     arguments.add_limit(parser, "how many hits (default: 10)", default=10)
     parser.add_argument(
         "--group",
@@ -82,12 +75,7 @@ def _arguments(parser: base.Parser) -> None:
         metavar="TIME",
         help='when the question is asked, which dates its "last week" (default: --valid)',
     )
-    parser.add_argument(
-        "--receipt",
-        metavar="FILE",
-        help="rank exactly, and write a receipt into this new file; `worlddb check-recall FILE` checks it",
-    )
-    parser.add_argument("--keep-receipt", action="store_true", help="with --receipt: keep it in the log, too")
+    _add_receipt(parser)
     arguments.add_moment(parser)
     arguments.add_confine(parser)
     arguments.add_unify(parser)
@@ -95,6 +83,25 @@ def _arguments(parser: base.Parser) -> None:
     arguments.add_expired(parser)
     arguments.add_spans(parser)
     arguments.add_embedder(parser)
+
+
+def _add_place(parser: base.Parser) -> None:
+    parser.add_argument("--world", metavar="WORLD", help="only inside this world (reference or name)")
+    parser.add_argument(
+        "--scope",
+        metavar="WORLD",
+        action="append",
+        help="in place of --world: first inside this world, and inside the next one only while the answer is weak",
+    )
+
+
+def _add_receipt(parser: base.Parser) -> None:
+    parser.add_argument(
+        "--receipt",
+        metavar="FILE",
+        help="rank exactly, and write a receipt into this new file; `worlddb check-recall FILE` checks it",
+    )
+    parser.add_argument("--keep-receipt", action="store_true", help="with --receipt: keep it in the log, too")
 
 
 def add_text_filters(parser: base.Parser) -> None:
@@ -160,7 +167,11 @@ def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, 
     if args.why_not is not None and len(views) > 1:
         raise InputError("--why-not is of one view, and the user has several worlds", "Name one of them with --world")
     answers = [each.recall(question, **asked) for each in views]
-    found = answers[0] if len(answers) == 1 else joined(answers, args.limit)
+    found = answers[0]
+    if len(answers) > 1:
+        from worlddb.agent_memory import joined
+
+        found = joined(answers, args.limit)
     # Of several worlds, what is beside a hit is told as the store sees it: each hit is of one of them.
     view = views[0] if len(views) == 1 else db.view(seq=views[0].seq, valid=views[0].valid)
     if args.why_not is None:
