@@ -43,6 +43,7 @@ def test_a_recall_follows_both_time_axes_and_keeps_to_its_world(run, small):
     assert set(offices("--include-superseded")) == {small.porto, small.lisbon}
     assert offices("--world", "Search team") == [small.porto]
     assert offices("--world", small.sarah[:8]) == []
+    assert offices("--scope", small.sarah[:8], "--scope", "Search team") == [small.porto]
     assert run.json("recall", "office", "--exact")["exact"] is True
 
 
