@@ -86,10 +86,6 @@ class HostCheck:
                 message = "Pages of the origin in Origin are not admitted; --allow-origin admits one"
                 await self._refuse(403, message)(scope, receive, send)
                 return
-            # Answers are not kept, so a stream cannot be gone on with: whoever asks for that gets a fresh one.
-            kept = [header for header in scope["headers"] if header[0] != b"last-event-id"]
-            if len(kept) + 1 == len(scope["headers"]):  # One that comes twice is refused, as all are.
-                scope["headers"] = kept
         await self._app(scope, receive, send)
 
 

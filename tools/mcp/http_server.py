@@ -143,9 +143,9 @@ class Connection(HttpToolsProtocol):
         self._grow_head(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; one after the body is passed over, since nobody has checked it."""
+        """Take a header without the blanks around its value; one after the body is passed over: nobody checked it."""
         if self._in_head:
-            super().on_header(name, value)
+            super().on_header(name, value.strip(b" \t"))
             self._grow_head(len(name) + len(value))
 
     def _grow_head(self, size: int) -> None:

@@ -11,6 +11,7 @@ import anyio
 import anyio.to_thread
 import mcp_types as protocol
 import msgspec
+from mcp.server.lowlevel import Server as LowLevelServer
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError, UnexpectedToolError
@@ -118,6 +119,11 @@ class MemoryServer(MCPServer[Any]):
         self._threads = threads or anyio.CapacityLimiter(CALLS_AT_ONCE)
         self.completion()(self._complete)  # type: ignore[no-untyped-call]
         self._follow()
+
+    @property
+    def protocol_server(self) -> LowLevelServer[Any]:
+        """What a session manager serves."""
+        return self._lowlevel_server
 
     def _follow(self) -> None:
         """Serve what the SDK leaves to its users: levels of messages, and subscriptions to resources."""

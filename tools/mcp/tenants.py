@@ -10,6 +10,7 @@ itself out.
 
 import logging
 import time
+from asyncio import get_running_loop
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from math import ceil
@@ -20,9 +21,10 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, EventCallback, EventMessage, EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -42,7 +44,82 @@ MAX_THREADS: Final = 16
 LOOK_SECONDS: Final = 2.0
 """Interval of the check for removed keys whose clients only listen."""
 
+RESUMED_SECONDS: Final = 60.0
+"""Time for which a client may come back for what an interrupted stream had for it."""
+RESUMED_BYTES: Final = 262_144
+"""Of messages that one session keeps for that; the newest one whatever it has."""
+RESUMED_EVENTS: Final = 256
+"""Messages and beginnings of streams that one session keeps."""
+RETRY_MS: Final = 500
+"""Time after which a client whose stream was interrupted is asked to come back."""
+
 _LOG: Final = logging.getLogger("worlddb.mcp.keys")
+
+
+class _Event(NamedTuple):
+    """What a stream had for its client; no message where the stream only began."""
+
+    number: int
+    stream: str
+    message: JSONRPCMessage | None
+    size: int
+
+
+class Events(EventStore):
+    """What the streams of one session had for their client a short time ago, so that it may come back for it.
+
+    Nobody else reads it: a stream is called by the number of its request, which other sessions have too.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[int, _Event] = {}
+        self._number = self._size = 0
+
+    async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
+        """Keep an event for a while, and return its id."""
+        size = 0 if message is None else len(message.model_dump_json(by_alias=True, exclude_none=True))
+        self._number += 1
+        event = _Event(self._number, stream_id, message, size)
+        self._kept[event.number] = event
+        self._size += size
+        while len(self._kept) > 1 and (self._size > RESUMED_BYTES or len(self._kept) > RESUMED_EVENTS):
+            self._drop(next(iter(self._kept)))
+        get_running_loop().call_later(RESUMED_SECONDS, self._drop, event.number)
+        return str(event.number)
+
+    async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
+        """Send what a stream had since an event, and return its id if more may come."""
+        last = self._kept.get(int(last_event_id)) if last_event_id.isdecimal() and len(last_event_id) < 20 else None
+        # What comes while something is sent is sent too; nothing follows an answer.
+        while last is not None and not isinstance(last.message, JSONRPCResponse | JSONRPCError):
+            following = (
+                (each, each.message)
+                for each in self._kept.values()
+                if each.stream == last.stream and each.number > last.number and each.message is not None
+            )
+            event, message = next(following, (last, None))
+            if message is None:
+                return last.stream
+            await send_callback(EventMessage(message, str(event.number)))
+            last = event
+        return None
+
+    def _drop(self, number: int) -> None:
+        event = self._kept.pop(number, None)
+        self._size -= 0 if event is None else event.size
+
+
+class _Manager(StreamableHTTPSessionManager):
+    """The SDK's manager, which would give all sessions one store of events."""
+
+    @property
+    def event_store(self) -> EventStore | None:
+        """A store for a new session, of its own."""
+        return Events()
+
+    @event_store.setter
+    def event_store(self, shared: EventStore | None) -> None:
+        pass
 
 
 class _Session:
@@ -125,14 +202,15 @@ class Tenant:
     """The server of one key."""
 
     def __init__(self, server: MemoryServer, bucket: access_keys.Bucket) -> None:
-        server.streamable_http_app(
+        self._manager = _Manager(
+            server.protocol_server,
+            retry_interval=RETRY_MS,
             max_request_body_size=MAX_BODY_BYTES,
             session_idle_timeout=SESSION_SECONDS,
             max_sessions=HARD_LIMIT,
             # HostCheck has checked every request already.
-            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
-        self._manager: StreamableHTTPSessionManager = server.session_manager
         self.sessions = OpenSessions(http_guards.Budget(self._manager.handle_request), SESSION_SECONDS)
         self.bucket = bucket
         self.ended = anyio.Event()

@@ -14,6 +14,7 @@ import sys
 import threading
 from typing import Annotated, Any
 
+import anyio
 import msgspec
 from mcp import types as protocol
 from mcp.server.mcpserver.server import require_client_extension
@@ -281,6 +282,7 @@ LONG: dict[str, tuple[type[Arguments], Any]] = {
 }
 TOOLS += (
     Tool("greet", "Greet", "Greets.", Named, Bare, _greet, read_only=True),
+    Tool("test_reconnection", "Reconnection", "Ends its stream.", Nothing, Said, _simple, read_only=True),
     *(Tool(name, name, "Takes a while.", takes, Bare, run, long=True) for name, (takes, run) in LONG.items()),
 )
 NEEDS_TASKS = ("failing_job", "test_tool_with_task")
@@ -302,11 +304,14 @@ class Fixtures(MemoryServer):
     """The memory's own server, with what the suite wants of tools that the memory does not have."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> protocol.CallToolResult:
-        """Run a tool; some need tasks, and some stand for a change of what is listed."""
+        """Run a tool; some need tasks, some stand for a change of what is listed, and one cuts its client off."""
         if name in NEEDS_TASKS:
             require_client_extension(context.request_context, following.TASKS)
         if name in CHANGES:
             await getattr(context, CHANGES[name])()
+        if name == "test_reconnection":
+            await context.close_sse_stream()
+            await anyio.sleep(STEP_SECONDS)
         return await super().call_tool(name, arguments, context)
 
     def _result(self, given: Arguments, answer: msgspec.Struct) -> protocol.CallToolResult:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.running import Here
-from tests.support.serving import HELLO, Served, request, send, serving
+from tests.support.serving import HELLO, Served, message, request, send, serving
 from worlddb import InputError
 from worlddb.tools.mcp import access_log, listening
 from worlddb.tools.mcp.access_keys import PREFIX
@@ -162,6 +162,15 @@ def test_a_header_that_can_be_read_in_two_ways_is_refused(
     head, _, body = raw.partition(b"\r\n\r\n")
     doubled = "".join(f"\r\n{name}: {value}" for value in values).encode()
     assert send(server, head + doubled + b"\r\n\r\n" + body).status == status
+
+
+def test_blanks_around_the_value_of_a_header_are_no_part_of_it(server: Served) -> None:
+    about = {"protocolVersion": "2026-07-28", "clientCapabilities": {}}
+    meta = {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}
+    asked = message("tools/call", name="memory_recall", arguments={"query": "tea"}, _meta=meta)
+    named = {"MCP_Protocol_Version": " 2026-07-28\t", "Mcp_Method": "tools/call  ", "Mcp_Name": "  memory_recall \t"}
+    assert send(server, request(body=asked, **named)).status == 200
+    assert send(server, request(body=asked, **named | {"Mcp_Name": "memory_ recall"})).status == 400
 
 
 def test_a_body_with_two_lengths_is_refused(server: Served) -> None:

@@ -20,14 +20,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp.client.client import Client
-from mcp_types import HEADER_MISMATCH, INVALID_PARAMS
+from mcp.server.streamable_http import EventMessage
+from mcp_types import HEADER_MISMATCH, INVALID_PARAMS, JSONRPCNotification, JSONRPCResponse
 from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY as MISSING_CAPABILITY
 
 from tests.support.mcp_clients import command, together
 from tests.support.serving import PATIENCE_SECONDS, Served, serving
 from tests.support.tidy.tree import ROOT
+from worlddb.tools.mcp import tenants
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.following import TASKS
 
@@ -155,6 +158,84 @@ def test_a_long_call_is_a_task_for_a_client_that_knows_tasks(served: str) -> Non
     assert "second" in ended(served, asking)["result"]["content"][0]["text"]
     quick = {"name": "slow_compute", "arguments": {"seconds": 0.4}}
     assert sent(served, "tools/call", quick, "slow_compute", tasks=False)["result"]["resultType"] == "complete"
+
+
+def events(
+    url: str, body: dict[str, Any] | None, session: str = "", last: str = ""
+) -> tuple[str, list[dict[str, str]]]:
+    """What a stream of the protocol of 2025 has for its client, to its end or an answer; and the session."""
+    named = {"mcp-session-id": session, "last-event-id": last, "mcp-protocol-version": "2025-11-25" if session else ""}
+    headers = {name: value for name, value in named.items() if value} | {"Content-Type": "application/json"}
+    headers["Accept"] = "application/json, text/event-stream" if body else "text/event-stream"
+    asked = urllib.request.Request(url, json.dumps(body).encode() if body else None, headers)
+    found: list[dict[str, str]] = [{}]
+    with urllib.request.urlopen(asked, timeout=PATIENCE_SECONDS) as response:
+        for line in response:
+            name, _, told = line.decode().rstrip("\r\n").partition(": ")
+            if name:
+                found[-1][name.rstrip(":")] = told
+            elif '"result"' in found[-1].get("data", ""):
+                break
+            else:
+                found.append({})
+        return response.headers.get("mcp-session-id", ""), [one for one in found if one]
+
+
+def test_a_client_that_was_cut_off_comes_back_for_its_own_answer_alone(served: str) -> None:
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+    sessions = []
+    for _ in range(2):
+        session, _ = events(served, {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
+        sessions.append(session)
+    cut = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "test_reconnection", "arguments": {}}}
+    (_, [begun]), (_, [others]) = (events(served, cut, session) for session in sessions)
+    assert begun["data"] == "" and int(begun["retry"]) == tenants.RETRY_MS and begun["id"] and others["id"]
+    for session in sessions:
+        told = [each for each in events(served, None, session, begun["id"])[1] if each.get("data")]
+        assert [json.loads(each["data"])["id"] for each in told] == [7]
+        assert "simple text" in told[0]["data"]
+        # What was fetched may be fetched again; from its own end on there is nothing.
+        assert not [each for each in events(served, None, session, told[0]["id"])[1] if each.get("data")]
+    assert not [each for each in events(served, None, sessions[0], "99")[1] if each.get("data")]
+
+
+def test_a_session_keeps_its_events_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(number: int, text: str) -> JSONRPCResponse:
+        return JSONRPCResponse(jsonrpc="2.0", id=number, result={"text": text})
+
+    async def fetched(kept: tenants.Events, last: str) -> list[str]:
+        found = list[str]()
+
+        async def take(event: EventMessage) -> None:
+            assert isinstance(event.message, JSONRPCResponse | JSONRPCNotification)
+            found.append(str(event.message.id if isinstance(event.message, JSONRPCResponse) else event.message.method))
+
+        await kept.replay_events_after(last, take)
+        return found
+
+    async def work() -> None:
+        kept = tenants.Events()
+        begun = [await kept.store_event(str(number), None) for number in range(3)]
+        await kept.store_event("0", JSONRPCNotification(jsonrpc="2.0", method="step"))
+        await kept.store_event("1", answer(1, "of another request"))
+        await kept.store_event("0", answer(0, "small"))
+        assert [await fetched(kept, each) for each in begun] == [["step", "0"], ["1"], []]
+        assert not await fetched(kept, "x") and not await fetched(kept, "9" * 40)
+        last = await kept.store_event("3", None)
+        await kept.store_event("3", answer(3, "x" * tenants.RESUMED_BYTES))
+        assert not await fetched(kept, begun[0]) and not await fetched(kept, last)
+        for number in range(tenants.RESUMED_EVENTS + 1):
+            last = await kept.store_event(str(number), None)
+        assert not await fetched(kept, begun[0])
+        await kept.store_event(str(number), answer(number, "late"))
+        assert await fetched(kept, last) == [str(number)]
+        monkeypatch.setattr(tenants, "RESUMED_SECONDS", 0.0)
+        last = await kept.store_event("soon", None)
+        await anyio.sleep(0.01)
+        await kept.store_event("soon", answer(8, "gone"))
+        assert not await fetched(kept, last)
+
+    together(work)
 
 
 @pytest.mark.soak
