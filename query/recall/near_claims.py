@@ -1,8 +1,8 @@
 """The valid statements that a new one may repeat, replace or contradict.
 
-Candidates are what a recall of the text finds and what refers to whom it is about. Of those about the same subject the
-frames are compared; vectors add what is of the same kind in other words. No model is asked but the one that embeds the
-text, and nothing is written (laws 11 and 12).
+Candidates are what comes nearest to the text by its words and its meaning, and what refers to whom it is about. Of
+those about the same subject the frames are compared; vectors add what is of the same kind in other words. No model is
+asked but the one that embeds the text, and nothing is written (laws 11 and 12).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,6 @@ from worlddb.query.reads import world_lookup
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import recall
 from worlddb.query.recall.candidates import Gate
-from worlddb.query.recall.retrieve import searched_world
 from worlddb.query.records.records import Valid
 from worlddb.query.snapshot import valid_period, visible
 
@@ -31,7 +30,7 @@ MAX_NEAR: Final = 5
 ON_NEAR: Final = ("note", "propose", "supersede_same_subject")
 """What an agent's tools may do where a new statement is near others: say so, or also link what competes."""
 RECALLED: Final = 32
-"""How many hits of a recall are compared."""
+"""How many of the worlds nearest to a text are compared."""
 LATEST: Final = 64
 """How many of the latest statements that refer to a subject are compared."""
 MAX_ABOUT: Final = 64
@@ -124,8 +123,7 @@ def near(
     question, names = Question(text, window.place.moment.valid), _names(about)
     request = Request(question, world, RECALLED, False, valid_period.Choice(), LANES, CONVEX, in_order=False)
 
-    def compare(snapshot: visible.VisibleSnapshot, cosines: dict[int, float]) -> list[Near]:
-        gate = Gate(snapshot, searched_world(window, snapshot, request), valid_period.Choice())
+    def compare(snapshot: visible.VisibleSnapshot, gate: Gate, cosines: dict[int, float]) -> list[Near]:
         subject = _subject(window, snapshot, gate.inside, text, names)
         framed = claim_frame.frame(text, subject.words), claim_frame.folded(text)
         nodes = dict.fromkeys(cosines)

@@ -200,6 +200,32 @@ def fused(
     return _in_order(pool, evidence, ranks, fusion, latest)
 
 
+def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, request: Request) -> dict[int, float]:
+    """The worlds nearest to a text by its words and its meaning, best first, each with its likeness in meaning.
+
+    Nothing but the text counts: not whom it names, what was said before, nor its form.
+    """
+    k, compared, text, vector = request.k, request.compared_text, lanes.text, lanes.vector
+    through, meant, worded = snapshot.place.moment.seq, list[candidates.Passed](), list[candidates.Passed]()
+    if vector is not None:
+
+        def propose(lane: vector_lane.VectorLane) -> list[candidates.Passed]:
+            near = partial(by_meaning, lane, wide=1 if gate.is_open else WIDE)
+            return list(islice(gate.passing(near, k, 2 * k), k))
+
+        if text is not None:
+            text.begin(compared, limit=depth_for(k), through=through, nodes=gate.members)
+        vector, meant = proposed_by_meaning(vector, request.question, propose)
+    if text is not None:
+        worded = list(islice(gate.passing(partial(by_words, text, compared, through), k, depth_for(k)), k))
+    pool = {passed.node: passed for passed in (*meant, *worded)}
+    cosines = _cosines(vector, meant, pool)
+    words = _texts(snapshot, lanes, compared, worded, [], pool)
+    scores = {node: round(own(words.get(node, 0.0), cosines.get(node, 0.0)), 6) for node in pool}
+    best = sorted(pool, key=lambda node: (-scores[node], node))[:k]
+    return {node: round(cosines.get(node, 0.0), 6) for node in best}
+
+
 def _standing(
     snapshot: VisibleSnapshot, gate: candidates.Gate, text: text_lane.TextLane | None, request: Request
 ) -> list[int]:

@@ -74,16 +74,21 @@ def recall(window: Window, request: Request) -> records.Recall:
     return answer.nothing_asked(window.place.moment.seq) if answered is None else answered
 
 
-def compared(
-    window: Window, request: Request, compare: Callable[[visible.VisibleSnapshot, dict[int, float]], Answered]
-) -> Answered:
-    """What ``compare`` makes of the worlds that :func:`recall` finds, best first, each with its likeness in meaning.
+Compare = Callable[[visible.VisibleSnapshot, candidates.Gate, dict[int, float]], Answered]
 
-    It is given the snapshot in which they were found. No records are made of them.
+
+def compared(window: Window, request: Request, compare: Compare[Answered]) -> Answered:
+    """What ``compare`` makes of the worlds nearest to a text, best first, each with its likeness in meaning.
+
+    It is given the snapshot in which they were found, and the gate through which they passed. No records are made of
+    them.
 
     Raises:
         InputError: as :func:`recall` does.
     """
+
+    def gate_in(snapshot: visible.VisibleSnapshot) -> candidates.Gate:
+        return candidates.Gate(snapshot, searched_world(window, snapshot, request), request.choice)
 
     def by(
         window: Window, request: Request, looked_up: _LookedUp, text: text_lane.PresentTextLane | None
@@ -91,16 +96,14 @@ def compared(
         subject = _subject(window, request, looked_up)
         with window.snapshot() as snapshot:
             present = None if text is None else _present(window, snapshot, request, text, subject.query)
-            indexes = present or _exact(window, snapshot, request, subject)
-            shown = retrieve(window, snapshot, request, subject.about, indexes.lanes).shown()
-            found = {hit.passed.node: round(hit.parts.get(VECTOR, 0.0), 6) for hit in shown}
-            return (compare(snapshot, found),)
+            indexes, gate = present or _exact(window, snapshot, request, subject), gate_in(snapshot)
+            return (compare(snapshot, gate, ranking.nearest(snapshot, gate, indexes.lanes, request)),)
 
     answered = _asked(window, request, by)
     if answered is not None:
         return answered[0]
     with window.snapshot() as snapshot:
-        return compare(snapshot, {})
+        return compare(snapshot, gate_in(snapshot), {})
 
 
 def _asked(
