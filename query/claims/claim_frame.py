@@ -41,7 +41,7 @@ _ATTRIBUTES: Final = {
         " unemployed retire retired resign resigned fired analyst engineer engineering lead manager director teacher"
         " dentist doctor nurse lawyer baker designer developer consultant professor chef cook editor journalist"
         " accountant clerk president ceo cto vp assistant secretary driver pilot waiter waitress intern apprentice"
-        " programmer architect scientist researcher carpenter plumber electrician librarian freelancer freelance"
+        " head programmer architect scientist researcher carpenter plumber electrician librarian freelancer freelance"
         " student trainee teaches phd candidate",
         "marital state": "single married engaged engagement divorced divorce widow widowed widower wife husband spouse"
         " fiance fiancee marry marries wed separated partner boyfriend girlfriend dating",
@@ -127,6 +127,13 @@ _FURTHER: Final = _words(
     " spare backup emergency"
 )
 """Words that tell a thing from the one that was spoken of, unless a word of change says that it took its place."""
+OF_ONE_VALUE: Final = _words(
+    "password passcode passphrase pin code address price budget nickname number colour color size venue location"
+    " version capital winner score temperature limit"
+)
+"""Words for what has one value at a time."""
+_SORTING: Final = _words("favourite favorite best worst main")
+"""Words that pick one of a kind: the kind is what is spoken of."""
 _LIKING: Final = _words("likes like enjoys enjoy loves love hates hate dislikes adores")
 _SAME_WORD: Final = {
     "kilo": "kg", "kilos": "kg", "kilogram": "kg", "kilograms": "kg", "kilometre": "km", "kilometres": "km",
@@ -442,7 +449,8 @@ def _after_subject(tokens: list[str], naming: frozenset[str] | set[str]) -> tupl
             break
         head.append(tokens[place])
         place += 1
-    return tokens[place:], stems(_SAME_WORD.get(word, word) for word in head)
+    kind = [word for word in head if word not in _SORTING] or head
+    return tokens[place:], stems(_SAME_WORD.get(word, word) for word in kind)
 
 
 def _verb(rest: list[str]) -> tuple[str, bool]:
@@ -504,6 +512,9 @@ def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) ->
         found.add("place")
     if rest and rest[0] in _COPULA and len(rest) > 1 and rest[1] in ("on", "in", "at") and _TIMES & set(rest):
         found.add("schedule")
+    if "best" in tokens:
+        # Of friends there are many, and one is the best.
+        found.discard("acquaintance")
     found -= {"hosting"} if passive else {"origin"}
     if verb and not passive:
         # Who speaks Dutch or drives a German car is of any nationality.

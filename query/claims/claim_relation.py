@@ -40,6 +40,8 @@ _STATES: Final = frozenset({"", "work", "becam", "remain", "serv"})
 """Stems of verbs that say what somebody is."""
 
 
+_PRESENT: Final = frozenset({"", "again", "now", "nowadays", "currently", "today", "since", "these days"})
+"""Words of change that may be said of what is as it was."""
 _SWITCHED: Final = frozenset({"switch", "migrat"})
 """Stems of verbs that say that something else is used."""
 
@@ -206,7 +208,14 @@ def _touch(earlier: Frame, later: Frame) -> bool:
         and (earlier.numbers == later.numbers or not earlier.numbers or not later.numbers)
         and earlier.light.isdisjoint(later.light)
         and earlier.head.isdisjoint(later.head)
+        and not _is_value_of_one(earlier, later)
     )
+
+
+def _is_value_of_one(earlier: Frame, later: Frame) -> bool:
+    """True if both say in a word or a number what something is that has one value: "The code is 4471"."""
+    is_one = all(not one.verb and len(one.content) + len(one.numbers) == 1 for one in (earlier, later))
+    return is_one and earlier.subject == later.subject and bool(later.subject & frames.OF_ONE_VALUE)
 
 
 def _rounded(value: float) -> float:
@@ -242,11 +251,19 @@ def _heads_agree(earlier: Frame, later: Frame) -> bool:
 
 
 def _says_the_same(earlier: Frame, later: Frame, overlap: float, differ: bool) -> bool:
-    if later.change != earlier.change and earlier.content != later.content:
+    if later.change != earlier.change and (earlier.content != later.content or not _at_present(earlier, later)):
+        return False
+    if later.attributes - earlier.attributes and earlier.content != later.content:
+        # Who is home from hospital is not in hospital.
         return False
     if earlier.times != later.times or _values(earlier) != _values(later):
         return False
     return overlap >= _SAME_FROM or (not differ and bool(earlier.content & later.content) and overlap >= _CLOSE)
+
+
+def _at_present(earlier: Frame, later: Frame) -> bool:
+    """True if no word of change says more than that something is so at present: whose boat is sold owns none."""
+    return {earlier.change, later.change} <= _PRESENT
 
 
 def _adds(earlier: Frame, later: Frame) -> bool:
@@ -304,7 +321,8 @@ def _numbered(earlier: Frame, later: Frame, overlap: float, unit: str) -> Compar
         if earlier.content - later.content and later.content - earlier.content:
             return _told(0.3 + 0.5 * overlap, later, "another number of another thing", "compatible")
         return _told(0.6 + 0.4 * overlap, later, "another number of what was once", "contradiction")
-    if earlier.content & later.content or earlier.attributes & later.attributes or earlier.head:
+    is_of_one_thing = earlier.content & later.content or earlier.attributes & later.attributes or earlier.head
+    if is_of_one_thing or _is_value_of_one(earlier, later):
         return _told(0.6 + 0.4 * overlap, later, "the same attribute, another number", "replacement")
     if earlier.verb and earlier.verb == later.verb:
         return _told(0.5 + 0.4 * overlap, later, "the same verb, another number", "replacement")
@@ -389,7 +407,7 @@ def _replaced(later: Frame, overlap: float, attribute: str) -> Compared:
 
 def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]) -> Compared | None:
     """The relation of two statements that no attribute joins, by their verbs and the words in common."""
-    if earlier.head & later.head:
+    if earlier.head & later.head or _is_value_of_one(earlier, later):
         return _told(0.6 + 0.4 * overlap, later, "the same attribute, another value", "replacement")
     verbs_agree = bool(earlier.verb) and earlier.verb == later.verb
     is_single = verbs_agree and earlier.verb in frames.single_verbs()
@@ -398,6 +416,8 @@ def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]
     if earlier.past and later.past:
         if earlier.passive and later.passive and earlier.verb == later.verb:
             return _told(0.6 + 0.4 * overlap, later, "the same was done, otherwise", "contradiction")
+        if objects and overlap >= _CLOSE and verbs_agree and _of_other_days(earlier, later):
+            return _told(0.4 + 0.5 * overlap, later, "the same done at another time", "compatible")
         if objects and overlap >= _CLOSE:
             return _told(0.5 + 0.4 * overlap, later, "the same told otherwise", "contradiction")
         return _told(0.4 + 0.4 * overlap, later, "both may have been", "compatible") if objects else None
@@ -407,6 +427,9 @@ def _by_words(earlier: Frame, later: Frame, overlap: float, both: frozenset[str]
         return _told(0.55 + 0.4 * overlap, later, "the earlier one said that nothing else is so", "replacement")
     if is_single and (objects or not (earlier.light & later.light)):
         return _told(0.55 + 0.4 * overlap, later, "the same verb, another object", "replacement")
+    if objects and later.verb and earlier.verb != later.verb and earlier.content < later.content:
+        # Who is from Kiel may work in Kiel.
+        return _told(0.4 + 0.4 * overlap, later, "the later one says more", "compatible")
     if objects and (earlier.wish or overlap >= _CLOSE):
         return _told(0.5 + 0.4 * overlap, later, "words in common, other values", "replacement")
     if both and overlap >= _TOUCHING and earlier.verb == later.verb:

@@ -291,6 +291,10 @@ def test_words_of_what_was_compared_are_kept_within_a_bound_and_forgotten() -> N
         ("Karl works in Bonn.", "Karl works on Saturdays."),
         ("Karl has lived in Bonn for ten years.", "Karl has a flat in Bonn with three rooms."),
         ("Vera eats no meat.", "Vera eats late."),
+        ("Zoe's favourite colour is blue.", "Zoe's favourite food is ramen."),
+        ("Gus paid rent for May.", "Gus paid rent for June."),
+        ("Mia is from Kiel.", "Mia works in Kiel."),
+        ("The door code is 4471.", "The alarm code is 9902."),
     ],
 )
 def test_what_holds_beside_another_statement_is_not_told_as_taking_its_place(earlier: str, later: str) -> None:
@@ -322,6 +326,12 @@ def test_what_holds_beside_another_statement_is_not_told_as_taking_its_place(ear
         ("Karl is a beginner in Rust.", "Karl is advanced in Rust."),
         ("Karl wants short answers.", "Karl wants detailed answers."),
         ("Ada wants to be called Addie.", "Ada wants to be called Ada again."),
+        ("Hugo owns a boat.", "Hugo sold his boat."),
+        ("Carl is in hospital.", "Carl is home from hospital."),
+        ("Ned is the head of sales.", "Ned is the head of marketing."),
+        ("The wifi password is sunrise7.", "The wifi password is sunset8."),
+        ("The parking code is 4471.", "The parking code is 9902."),
+        ("Rita's best friend is Kim.", "Rita's best friend is Lou."),
     ],
 )
 def test_what_takes_the_place_of_a_statement_is_told_so(earlier: str, later: str) -> None:
