@@ -132,7 +132,7 @@ OF_ONE_VALUE: Final = _words(
     " version capital winner score temperature limit"
 )
 """Words for what has one value at a time."""
-_SORTING: Final = _words("favourite favorite best worst main")
+_SORTING: Final = _words("favourite favorite best worst main first last")
 """Words that pick one of a kind: the kind is what is spoken of."""
 _LIKING: Final = _words("likes like enjoys enjoy loves love hates hate dislikes adores")
 _SAME_WORD: Final = {

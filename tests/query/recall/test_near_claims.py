@@ -294,6 +294,7 @@ def test_words_of_what_was_compared_are_kept_within_a_bound_and_forgotten() -> N
         ("Zoe's favourite colour is blue.", "Zoe's favourite food is ramen."),
         ("Gus paid rent for May.", "Gus paid rent for June."),
         ("Mia is from Kiel.", "Mia works in Kiel."),
+        ("Paul's first car was a Fiat.", "Paul's first job was at Fiat."),
         ("The door code is 4471.", "The alarm code is 9902."),
     ],
 )
