@@ -17,13 +17,14 @@ from typing import Final, NamedTuple
 from weakref import ref
 
 from worlddb.log.model import blobs, codec, errors
-from worlddb.log.model.events import Created, Embedded, Event, Filled, Forked, Imported, Revised
+from worlddb.log.model.events import Created, Embedded, Event, Filled, Forked, Imported, Revised, Stated
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes import analysis, tail, text_snapshot, witness
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
 from worlddb.projections.indexes.text_index import PASSED, TextIndex, damaged_files, locked, reset
 from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.tables.reads import asof, table_reads
+from worlddb.projections.tables.statements import literal_rows
 from worlddb.projections.tables.storage.rows import Tables
 
 BATCH_DOCUMENTS: Final = 20_000
@@ -370,14 +371,14 @@ def _up_to(search: text_snapshot.TextSearch, head: int) -> tuple[text_snapshot.T
     return search._replace(through=horizon), horizon
 
 
-_BRINGING_TEXT: Final[frozenset[type[Event]]] = frozenset((Created, Revised, Filled, Imported, Forked))
+_BRINGING_TEXT: Final[frozenset[type[Event]]] = frozenset((Created, Revised, Filled, Imported, Forked, Stated))
 """Events of these kinds bring texts, or say which did not come. A load has several times as many of other kinds."""
 
 
 def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> Iterator[TextDocument]:
     """Yield the texts that the commits in ``(after, through]`` wrote.
 
-    That of every version, but for those that have been erased.
+    That of every version and of every literal of a statement, but for those that have been erased.
     """
     for seq in range(after + 1, through + 1):
         events = log.some_events(seq, _BRINGING_TEXT)
@@ -385,6 +386,9 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
         for event in events:
             if isinstance(event, Filled):
                 yield from _filled(log, tables, seq, event)
+            elif isinstance(event, Stated):
+                for said in literal_rows.of_event(log, tables, seq, event):
+                    yield TextDocument(said.node, said.number, said.seq, "", said.text)
             elif isinstance(event, Created | Revised) and event.body not in later:
                 stored = log.blob(seq, event.body)
                 body = None if stored is None else codec.decode_blob(stored, seq)
@@ -427,7 +431,9 @@ def without_vector(log: LmdbLog, tables: Tables, space: asof.OpenSpace | None, t
     In log order; without a space, all versions that have a text.
     """
     for found in text_documents(log, tables, 0 if space is None else space.row.through, through):
-        if found.content and (
-            space is None or asof.vector_place(tables, space.number, found.node, found.version) is None
+        if (
+            found.content
+            and found.version < literal_rows.FIRST_LITERAL
+            and (space is None or asof.vector_place(tables, space.number, found.node, found.version) is None)
         ):
             yield found

@@ -38,7 +38,7 @@ SOUGHT_ONE_BY_ONE: Final = 1_000
 
 
 class TextDocument(NamedTuple):
-    """One version of a node as the text index sees it; ``seq`` is the commit that made it."""
+    """One version of a node, or one literal that it states, as the text index sees it; ``seq`` is its first commit."""
 
     node: int
     version: int

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worlddb.log.model import blobs, codec
@@ -22,6 +22,7 @@ from worlddb.projections.indexes import (
     world_texts,
 )
 from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.statements import literal_rows, statement_rows
 from worlddb.projections.tables.storage import schema
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ class WorldIndex:
 
     def _follow(self, log: LmdbLog, tables: Tables, after: int, through: int) -> bool:
         touched: set[int] = set()
+        restated: dict[int, set[int]] = {}
         edges: dict[int, schema.EdgePlace] = {}
         changed: set[int] = set()
         told: list[int] = []
@@ -129,6 +131,11 @@ class WorldIndex:
                         is_told = True
                         if not isinstance(event, ev.Linked):
                             changed.add(place.edge)
+                elif isinstance(event, ev.Stated | ev.Unstated):
+                    node = tables.node_of(event.lineage)
+                    if node is not None and node in self.places:
+                        restated.setdefault(node, set()).update(event.quads[2::4])
+                        is_told = True
                 elif isinstance(event, _ABOUT_TEXTS):
                     node = tables.node_of(event.lineage)
                     if node is not None and node in self.places:
@@ -151,6 +158,8 @@ class WorldIndex:
             told = list(range(told[0], through + 1))
             self._read(log, tables, self._reached(tables, fresh))
         self._read_again(log, tables, touched)
+        restated.pop(self.moments.top, None)
+        self._state_again(log, tables, restated)
         self._told += told
         return True
 
@@ -185,7 +194,8 @@ class WorldIndex:
         return found
 
     def _read(self, log: LmdbLog, tables: Tables, nodes: list[int]) -> None:
-        """Take in all versions of some worlds that are new here."""
+        """Take in all versions, and what was ever stated, of some worlds that are new here."""
+        stating = frozenset(statement_rows.worlds(tables) if tables.has_rows("by_object") else ())
         for first in range(0, len(nodes), _TAKEN_IN_AT_ONCE):
             texts: list[world_moments.Line] = []
             holding: list[world_moments.Line] = []
@@ -199,6 +209,8 @@ class WorldIndex:
                     numbered[number] = self.count + len(texts)
                     self._note(log, node, number, row, texts, documents)
                 self._hold(tables, node, versions, numbered, holding)
+                if node in stating:
+                    self._state(tables, node, literal_rows.of_world(log, tables, node), {}, texts, documents, holding)
             self._add(log, tables, texts, documents)
             self.moments.holding.add(holding)
 
@@ -211,7 +223,7 @@ class WorldIndex:
             return
         lines = self.moments.texts.lines
         places = np.fromiter((self.places[node] for node in touched), dtype=np.int64)
-        own = np.flatnonzero(np.isin(lines[0], places)).tolist()
+        own = np.flatnonzero(np.isin(lines[0], places) & (lines[3] != world_moments.LITERAL)).tolist()
         known = {(int(lines[0][text]), int(lines[1][text])): text for text in own if lines[3][text]}
         texts: list[world_moments.Line] = []
         holding: list[world_moments.Line] = []
@@ -242,6 +254,47 @@ class WorldIndex:
                             self.spaces.pop(number, None)  # Recorded once more: read all of them again.
             space.add(rows)
             self.unsaved += len(rows)
+
+    def _state_again(self, log: LmdbLog, tables: Tables, restated: dict[int, set[int]]) -> None:
+        """Take in anew when literals hold of which a commit said something."""
+        import numpy as np
+
+        if not restated:
+            return
+        lines = self.moments.texts.lines
+        places = np.fromiter((self.places[node] for node in restated), dtype=np.int64)
+        own = np.flatnonzero(np.isin(lines[0], places) & (lines[3] == world_moments.LITERAL)).tolist()
+        known = {(int(lines[0][text]), int(lines[1][text])): text for text in own}
+        texts: list[world_moments.Line] = []
+        holding: list[world_moments.Line] = []
+        documents: list[fields.TextDocument | None] = []
+        for node, terms in sorted(restated.items()):
+            self._state(tables, node, literal_rows.of_world(log, tables, node, terms), known, texts, documents, holding)
+        self.moments.holding.without({line[0] for line in holding})
+        self._add(log, tables, texts, documents)
+        self.moments.holding.add(holding)
+
+    def _state(
+        self,
+        tables: Tables,
+        node: int,
+        literals: Iterable[literal_rows.Literal],
+        known: dict[tuple[int, int], int],
+        texts: list[world_moments.Line],
+        documents: list[fields.TextDocument | None],
+        holding: list[world_moments.Line],
+    ) -> None:
+        """Note literals of a world, those of them that are not known as texts, and when each of them holds."""
+        for said in literals:
+            held = list(literal_rows.statings(tables, node, said.number))
+            if not held:
+                continue
+            text = known.get((self.places[node], said.number))
+            if text is None:
+                text = self.count + len(texts)
+                documents.append(fields.TextDocument(node, said.number, said.seq, "", said.text))
+                texts.append((self.places[node], said.number, said.seq, world_moments.LITERAL))
+            holding += [world_moments.stating_line(text, *each[1:5]) for each in held]
 
     def _note(
         self,
@@ -297,7 +350,8 @@ class WorldIndex:
         places, versions, _, has = self.moments.texts.lines[:, first:]
         owners = nodes[places].tolist()
         for at, (node, version, kind) in enumerate(zip(owners, versions.tolist(), has.tolist(), strict=True)):
-            place = asof.vector_place(tables, space, node, version) if kind else None
+            has_vector = kind and kind != world_moments.LITERAL
+            place = asof.vector_place(tables, space, node, version) if has_vector else None
             if place is not None:
                 yield from self._vector(log, place, node, version, first + at)
 

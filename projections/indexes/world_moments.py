@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
+LITERAL: Final = 3
+"""Stands for the literal of a statement among the texts."""
 MOST_CHANGES: Final = 16
 """How many changes of one timeline are told apart; what was known before those is left to the tables."""
 
@@ -109,9 +111,10 @@ class Moments:
         self.nodes = Column(1)
         """The worlds that were ever inside, and the top as the first; elsewhere they are called by their places."""
         self.texts = Column(4)
-        """Of each version the place of its world, its number, its commit, and 1 for a text, 2 for an empty one."""
+        """Of each version the place of its world, its number, its commit, and 1 for a text, 2 for an empty one; of each
+        literal of its statements as much, and :data:`LITERAL`."""
         self.holding = Column(5)
-        """Of versions, by their place in ``texts``."""
+        """Of versions and literals, by their place in ``texts``."""
         self.containing = Column(7)
         """Of worlds, by the places of container and member; at the end the number of the edge."""
         self.complete_from = 0
@@ -159,6 +162,12 @@ class Moments:
         if wanted.span is None and (wanted.ended or wanted.earlier):
             found = self._others(moment, wanted, found)
         found &= inside[texts[0]] & (texts[3] > 0)
+        said = texts[3] == LITERAL
+        if said.any():
+            # What a world states counts where a version of the world does.
+            shown = np.zeros(len(self.nodes), dtype=bool)
+            shown[texts[0][found & ~said]] = True
+            found &= shown[texts[0]] | ~said
         return found, stay
 
     def _others(self, moment: Moment, wanted: Wanted, valid: Mask) -> Mask:
@@ -166,19 +175,19 @@ class Moments:
         import numpy as np
 
         nodes, _, seqs, _ = self.texts.lines
-        there = seqs <= moment.seq
+        there = (seqs <= moment.seq) & (self.texts.lines[3] != LITERAL)
         if wanted.ended and wanted.earlier:
-            every: Mask = there
+            every: Mask = there | valid
             return every
         has_valid = np.zeros(len(self.nodes), dtype=bool)
-        has_valid[nodes[valid]] = True
+        has_valid[nodes[valid & (self.texts.lines[3] != LITERAL)]] = True
         if wanted.earlier:
             lines = self.holding.lines
             before = _known(lines, moment.seq) & (lines[START] <= moment.valid) & (lines[START] < lines[END])
             found = np.zeros(len(valid), dtype=bool)
             found[lines[SUBJECT][before]] = True
-            found &= has_valid[nodes]
-            return found
+            found &= has_valid[nodes] & (self.texts.lines[3] != LITERAL)
+            return found | valid
         # Of the versions of a world, the one that was written last has the highest number.
         newest = np.zeros(len(self.nodes), dtype=np.int64)
         np.maximum.at(newest, nodes[there], self.texts.lines[1][there])
@@ -286,6 +295,11 @@ def _rectangles(tables: Tables, place: timeline_rows.Place) -> Iterator[tuple[in
             open_since[fresh] = commit
     for (number, start, end), since in open_since.items():
         yield number, since, _signed(schema.LIVE), (start, end), complete
+
+
+def stating_line(text: int, since: int, until: int, valid_from: int, valid_to: int) -> Line:
+    """The rectangle of a statement, by the place of its literal among the texts."""
+    return text, since, _signed(until), valid_from, valid_to
 
 
 def _signed(number: int) -> int:

@@ -17,7 +17,7 @@ from worlddb.projections.tables.storage import schema, timeline_rows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.query.export.interior_walk import Interior, interior_of
 from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
-from worlddb.query.statements import statement_frames
+from worlddb.query.statements import statement_reads
 
 
 def registrations_of(tables: Tables, top: int, inside: Interior, seq: int) -> dict[int, list[settings.Registration]]:
@@ -308,7 +308,7 @@ class _Group:
                 details = b"" if again.details == ev.NONE else self._blob(again.seq, again.details)
                 self._said.append(fr.RestatedFrame(again.version, details, self._commit(again.seq)))
         self._marks(node)
-        self._said += statement_frames.frames(self._tables, node, self._seq, self._blob, self._commit)
+        self._said += statement_reads.frames(self._tables, node, self._seq, self._blob, self._commit)
         self._holes(told, asof.ended_by(tables, node, row, self._seq) != 0)
         for order, identifier, proposal in inside.proposals.get(node, ()):
             self._proposal(order, identifier, proposal)

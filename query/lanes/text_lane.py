@@ -5,11 +5,12 @@ It searches the present index, or a scratch index of precisely what a view sees.
 
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import Executor
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple, Protocol
 
 from worlddb.projections.indexes import analysis, catchup, tail, text_index, text_snapshot, world_texts
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
+from worlddb.projections.tables.statements import literal_rows
 from worlddb.query.snapshot import valid_period, visible
 
 
@@ -163,8 +164,17 @@ class WorldTextLane:
 
 def _visible_documents(snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> Iterator[TextDocument]:
     tables, moment, left_out = snapshot.tables, snapshot.place.moment, snapshot.left_out.texts
+    whole = snapshot.stored
+    states = whole.tables.has_rows("by_object")
     for node in snapshot.inhabitants():
+        is_shown = False
         for seen in choice.each(tables, node, moment) if node not in left_out else ():
             body = snapshot.body(seen.row)
             if body is not None:
+                is_shown = True
                 yield TextDocument(node, seen.number, seen.row.seq, body.name, body.content, body.type)
+        if is_shown and states:
+            admits = partial(choice.admits, moment)
+            for said in literal_rows.of_world(whole.log, whole.tables, node):
+                if said.seq <= moment.seq and literal_rows.holds(whole.tables, node, said.number, moment.seq, admits):
+                    yield TextDocument(node, said.number, said.seq, "", said.text)

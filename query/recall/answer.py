@@ -14,6 +14,7 @@ import msgspec
 from worlddb.log.model.ids import short
 from worlddb.log.model.times import ALWAYS, format_time
 from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.statements import literal_rows
 from worlddb.query.lanes import text_lane
 from worlddb.query.question import question_dates
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Request
@@ -116,7 +117,7 @@ def hit_of(
     judge: Judge,
 ) -> records.Hit:
     """A ranked candidate as a record; its ``world`` is the first container that is searched."""
-    node, seen, _ = found.passed
+    node, seen, _, literal = found.passed
     text, choice = request.question.text, request.choice
     containers = [place.source for place in snapshot.placings(node)]
     is_short = False
@@ -132,7 +133,10 @@ def hit_of(
     if others and request.least_trust and snapshot.says_trust:
         trust = provenance.trust_in(snapshot)
         others = [other for other in others if trust.is_at_least(node, other.row, request.least_trust)]
-    words = text_lane.matched(text, world.name, world.content) if TEXT in found.parts else []
+    said = world.content
+    if literal:
+        said += f"\n{literal_rows.text_of(snapshot.stored.log, snapshot.stored.tables, node, literal)}"
+    words = text_lane.matched(text, world.name, said) if TEXT in found.parts else []
     return records.Hit(
         ref=world.ref,
         version=world.version,
@@ -234,6 +238,8 @@ _LACKS_SHOWN: Final = 2
 def _reason(words: Sequence[str], found: ranking.Ranked) -> str:
     """In words why a hit was found: the words that it shares, and what else spoke for it."""
     shared = f"text: {', '.join(words)}" if words else "text"
+    if found.passed.literal:
+        shared += " (in a statement)"
     speaking = {lane for lane, part in found.parts.items() if part >= _REASON_FROM.get(lane, part)}
     said = [shared if lane == TEXT else reason for lane, reason in _REASONS.items() if lane in speaking]
     return "; ".join(said) or "among the nearest"

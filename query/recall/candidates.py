@@ -17,6 +17,7 @@ from worlddb.projections.indexes import analysis
 from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
+from worlddb.projections.tables.statements import literal_rows
 from worlddb.projections.tables.storage.schema import (
     CONTAINS_CODE,
     EDGE_TYPE_CODES,
@@ -68,11 +69,12 @@ Fetch = Callable[[int, Collection[int] | None], Sequence[Proposed]]
 
 
 class Passed(NamedTuple):
-    """A hit of a lane that the view lets through."""
+    """A hit of a lane that the view lets through; ``literal`` is the document that was found, if it is no version."""
 
     node: int
     seen: SeenVersion
     score: float
+    literal: int = 0
 
 
 class Gate:
@@ -165,12 +167,24 @@ class Gate:
         key = node, number
         if key in self._numbered:
             return self._numbered[key]
+        if number >= literal_rows.FIRST_LITERAL:
+            return self.stating(node, number)
         seen = self.choice.numbered(self._tables, node, number, self._moment) if self._holds(node) else None
         if self._is_choosy and seen is not None and not self._lets_through(node, seen):
             seen = None
         if seen is not None and not self._is_of_several:
             self._seen[node] = seen
         self._numbered[key] = seen
+        return seen
+
+    def stating(self, node: int, number: int) -> SeenVersion | None:
+        """The version that the view shows of a world that states a literal, given by the number of its document."""
+        seen = self.seen(node)
+        if seen is not None:
+            whole, (seq, _) = self._snapshot.stored.tables, self._moment
+            if not literal_rows.holds(whole, node, number, seq, partial(self.choice.admits, self._moment)):
+                seen = None
+        self._numbered[node, number] = seen
         return seen
 
     def first_fetch(self, wanted: int) -> int:
@@ -195,7 +209,8 @@ class Gate:
                     continue
                 given.add(hit.node)
                 newest = self.seen(hit.node) if self.choice.earlier else None
-                yield Passed(hit.node, newest or seen, hit.score)
+                literal = hit.version if hit.version >= literal_rows.FIRST_LITERAL else 0
+                yield Passed(hit.node, newest or seen, hit.score, literal)
             if len(hits) < limit:
                 return
             done, limit = len(hits), self._next_limit(limit, len(given), wanted)

@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Final, NamedTuple
 
 from worlddb.projections.indexes.analysis import STANDING_WORDS
+from worlddb.projections.tables.statements.literal_rows import FIRST_LITERAL
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Question, Request
 from worlddb.query.question.question_dates import nearness
@@ -186,7 +187,7 @@ def fused(
             pool[node] = candidates.Passed(node, seen, 0.0)
     links = _Links(following, joined)
     weighing = lanes._replace(vector=vector)
-    evidence = _evidence(snapshot, weighing, request, proposed, pool, named, links, gate.inside)
+    evidence = _evidence(snapshot, weighing, request, proposed, pool, named, links, gate)
     if rules:
         evidence = _governing(evidence, rules)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
@@ -313,7 +314,7 @@ def _evidence(
     pool: dict[int, candidates.Passed],
     named: candidates.Named,
     links: _Links,
-    inside: int,
+    gate: candidates.Gate,
 ) -> dict[int, scoring.Evidence]:
     compared, times = request.compared_text, request.question.times
     missing = _begun(snapshot, lanes.text, compared, proposed.get(TEXT, []), pool)
@@ -321,10 +322,10 @@ def _evidence(
     # What has no vector (yet) is judged by the rest, as if its meaning were that of a middling candidate.
     middling = fmean(cosines.values()) if cosines else 0.0
     entities = _entities(snapshot, pool, named)
-    texts = _texts(snapshot, lanes, compared, proposed.get(TEXT, []), missing, pool)
+    texts = _texts(snapshot, lanes, compared, proposed.get(TEXT, []), missing, pool, gate)
     alone = {node: own(texts.get(node, 0.0), cosines.get(node, middling)) for node in pool}
     before, edge = candidates.lent(alone, links.following), candidates.lent(alone, links.joined)
-    at_home = candidates.at_home(snapshot, inside, named.entities, pool)
+    at_home = candidates.at_home(snapshot, gate.inside, named.entities, pool)
     if at_home:
         # What refers to whom the question names, or has the name, is no stranger to them, wherever it lies.
         at_home |= entities.keys()
@@ -382,6 +383,7 @@ def _texts(
     proposed: Iterable[candidates.Passed],
     missing: list[int],
     pool: dict[int, candidates.Passed],
+    gate: candidates.Gate,
 ) -> dict[int, float]:
     """BM25 of each candidate as a share of the most that the query could reach, by what words are worth."""
     lane = lanes.text
@@ -392,10 +394,24 @@ def _texts(
     if most <= 0:
         return {}
     scores = {passed.node: passed.score for passed in proposed}
-    if missing:
-        for hit in lane.search(text, limit=_PER_NODE * len(missing), through=through, nodes=missing):
-            if hit.version == pool[hit.node].seen.number:
-                scores.setdefault(hit.node, hit.score)
+    limit = _PER_NODE * len(missing)
+    while missing:
+        hits = lane.search(text, limit=limit, through=through, nodes=missing)
+        said = False
+        for hit in hits:
+            is_literal = hit.version >= FIRST_LITERAL
+            said |= is_literal
+            if hit.node in scores:
+                continue
+            if is_literal and gate.stating(hit.node, hit.version) is not None:
+                scores[hit.node] = hit.score
+                pool[hit.node] = pool[hit.node]._replace(literal=hit.version)
+            elif hit.version == pool[hit.node].seen.number:
+                scores[hit.node] = hit.score
+        # What one world states may be more than all that others say.
+        if not said or len(hits) < limit or all(node in scores for node in missing):
+            break
+        limit *= _PER_NODE
     unit = most / lanes.words_worth
     return {node: score / unit for node, score in scores.items()}
 

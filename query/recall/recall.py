@@ -216,7 +216,7 @@ def _retrieved(
     shown: dict[int, ranking.Ranked] = {}
     summed_up: set[int] = set()
     for each in found.ranked:
-        node, seen, score = each.passed
+        node, seen, score = each.passed[:3]
         if short.made_of(node) is not None and not short.is_fresh(node, seen):
             continue
         fresh = next((one for one in containers_summed_up(snapshot, node) if gate.seen(one.node) is not None), None)

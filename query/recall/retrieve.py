@@ -149,7 +149,7 @@ def _is_trusted_less(snapshot: visible.VisibleSnapshot, pair: Rivals, said: dict
 
 
 def _stated(snapshot: visible.VisibleSnapshot, hit: ranking.Ranked) -> _Statement | None:
-    node, seen, _ = hit.passed
+    node, seen = hit.passed[:2]
     if seen.row.type == _TURN:
         return None
     body = snapshot.body(seen.row)

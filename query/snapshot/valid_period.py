@@ -97,12 +97,13 @@ class Choice(NamedTuple):
                 # By far the most: what a lane finds was never cut, and holds.
                 return asof.SeenVersion(number, row, times.Interval(row.valid_from, row.valid_to))
         seen = asof.version_known(tables, node, number, moment.seq)
-        if seen is not None and self._admits(seen.validity, moment):
+        if seen is not None and self.admits(moment, seen.validity):
             return seen
         other = self.seen(tables, node, moment) if self.include_superseded else None
         return other if other is not None and other.number == number else None
 
-    def _admits(self, validity: times.Validity, moment: asof.Moment) -> bool:
+    def admits(self, moment: asof.Moment, validity: times.Validity) -> bool:
+        """True if what is valid then may be shown: at the instant that is asked for, or in the period."""
         return validity.contains(moment.valid) if self.period is None else self.period.admits(validity)
 
     @property
