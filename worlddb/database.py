@@ -497,13 +497,14 @@ class Database(WriteCalls):
         timeout_seconds: float | None = None,
         max_bytes: int | None = None,
         max_memory_bytes: int | None = None,
+        idempotency_key: str | None = None,
     ) -> outcome.Receipt:
         """Change the statements of a world by an update in SPARQL 1.1, as one commit.
 
         It is evaluated on what holds now, as :meth:`View.sparql` evaluates a query, with the same limits; ``max_bytes``
         is of what changes. What it deletes holds until now, and what it inserts from now on: views of earlier times see
         what they saw. ``within`` is a world outside of which it sees nothing. If others write meanwhile it is evaluated
-        again. SERVICE and LOAD are closed.
+        again, and so it is, as of then, where a commit was made under ``idempotency_key``. SERVICE and LOAD are closed.
 
         Raises:
             InvalidSparql, QueryLimit: it breaks the grammar or asks for what is closed; it was ended at a limit.
@@ -513,18 +514,26 @@ class Database(WriteCalls):
         """
         from worlddb.query.sparql import sparql_query, sparql_workers
         from worlddb.reconciler.transaction import inputs
-        from worlddb.statements import updating
+        from worlddb.statements import retries, updating
 
         allowed = sparql_query.checked_limits(timeout_seconds, None, max_bytes, max_memory_bytes)
+        workers, key = sparql_workers.workers(), idempotency_key
         for _ in range(MOST_LOOKS):
-            view = self.view(world=within)
+            before = None if key is None else retries.moment_of(self._reader, key, ends=True)
+            seq, valid = before or (None, None)
+            view = self.view(seq=seq, valid=valid, world=within)
             ref = view.reference_of(world)
-            change = updating.change_of(view._asked(), sparql_workers.workers(), update, ref, allowed)
-            drawn = self._drawing(None)
+            change = updating.change_of(view._asked(), workers, update, ref, allowed, repeatable=key is not None)
+            drawn = self._drawing(key)
             commands = self._unstated(ref, change.removed, view.valid, drawn)
             commands += self._stated(ref, change.added, None, None, None, drawn)
             seen = inputs.Look(view.seq, view.valid, whole=True)
-            receipt = self._execute(commands, None, look=seen)
+            try:
+                receipt = self._execute(commands, key, look=seen)
+            except errors.IdempotencyConflict:
+                if before is not None or key is None or retries.moment_of(self._reader, key) is None:
+                    raise
+                continue  # It was made by somebody else meanwhile.
             if not (isinstance(receipt.outcome, outcome.Refused) and receipt.outcome.code in _MEANWHILE):
                 return receipt
         raise errors.UnavailableError("Others write again and again", "Try again")

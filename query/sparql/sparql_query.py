@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from worlddb.log.model import errors, limits
+from worlddb.log.statements import terms
 from worlddb.query.sparql import datasets, sparql_answer
 from worlddb.query.sparql.sparql_tokens import read_sparql
-from worlddb.query.sparql.sparql_workers import Desk, Limits, Workers
+from worlddb.query.sparql.sparql_workers import Dataset, Desk, Limits, Workers
 
 MOST_SECONDS = 600.0
 
@@ -38,8 +39,29 @@ def checked_limits(
     return found
 
 
+def checked_dataset(default: Sequence[str] | None, named: Sequence[str] | None) -> Dataset | None:
+    """The graphs that a query is asked of, from what was given; ``None`` if the query says it.
+
+    Raises:
+        InputError: one of them is no absolute IRI.
+    """
+    if default is None and named is None:
+        return None
+    for given, what in ((default, "default_graphs"), (named, "named_graphs")):
+        if isinstance(given, str | bytes):
+            raise errors.InputError(f"{what} is {errors.shown(given)}", "Give a list of IRIs")
+    return Dataset(*([terms.Iri(each).value for each in given or ()] for given in (default, named)))
+
+
 def evaluate(
-    seen: datasets.Asked, workers: Workers, text: str, world: Any, allowed: Limits, *, format: str | None
+    seen: datasets.Asked,
+    workers: Workers,
+    text: str,
+    world: Any,
+    allowed: Limits,
+    *,
+    format: str | None,
+    dataset: Dataset | None = None,
 ) -> sparql_answer.SparqlAnswer:
     """Answer a query of a world's statements, or of all that a view sees (``None``).
 
@@ -49,11 +71,13 @@ def evaluate(
     """
     rows, triples = sparql_answer.formats_of(format)
     asked = read_sparql(text)
+    if dataset is not None:
+        asked = asked._replace(graphs=(*asked.graphs, *dataset.default, *dataset.named))
     parts = datasets.parts(seen, asked, world)
     key = key_of(parts)
     with workers.desk(allowed, *keys_of(parts)) as desk:
         hold(desk, key, parts)
-        found = desk.query(key, text, rows, triples)
+        found = desk.query(key, text, rows, triples, dataset)
     return sparql_answer.answer_of(found.head, found.body)
 
 

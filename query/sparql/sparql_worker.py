@@ -143,7 +143,11 @@ class Stores:
     def query(self, head: Head, body: bytes) -> tuple[Head, bytes]:
         """Answer a query."""
         store = self._asked(head)
-        answer = store.query(body.decode(), prefixes=head["prefixes"], base_iri=head.get("base"))
+        graphs: dict[str, Any] = {}
+        if head.get("dataset") is not None:
+            default, named = ([ox.NamedNode(iri) for iri in each] for each in head["dataset"])
+            graphs = {"default_graph": default, "named_graphs": named}
+        answer = store.query(body.decode(), prefixes=head["prefixes"], base_iri=head.get("base"), **graphs)
         if isinstance(answer, ox.QueryTriples):
             sink = Sink(head["most_bytes"], head["most_rows"])
             rdf = _format(head["triples"])
@@ -176,7 +180,8 @@ class Stores:
             changed.undo()
             for graph in set(store.named_graphs()) - graphs:
                 store.remove_graph(graph)
-        removed, added = _sorted(changed.removed), _sorted(changed.added)
+        given = _relabelled(store, changed.added) if head.get("repeatable") else changed.added
+        removed, added = _sorted(changed.removed), _sorted(given)
         if len(removed) + len(added) > head["most_bytes"]:
             raise Over("bytes")
         return {"removed": len(removed)}, removed + added
@@ -285,6 +290,35 @@ def _lines(store: ox.Store) -> set[bytes]:
 def _sorted(quads: Iterable[ox.Quad]) -> bytes:
     lines = ox.serialize(quads, format=ox.RdfFormat.N_QUADS) or b""
     return b"".join(sorted(lines.splitlines(keepends=True)))
+
+
+def _relabelled(store: ox.Store, quads: Iterable[ox.Quad]) -> Iterator[ox.Quad]:
+    """The same quads, in which new blank nodes have canonical labels (RDF Dataset Canonicalization 1.0)."""
+    known: dict[ox.BlankNode, ox.NamedNode] = {}
+
+    def is_there(node: ox.BlankNode) -> bool:
+        places = ((node, None, None, None), (None, None, node, None), (None, None, None, node))
+        return any(next(iter(store.quads_for_pattern(*place)), None) is not None for place in places)
+
+    def renamed(term: Any, names: Callable[[Any], Any]) -> Any:
+        if isinstance(term, ox.Triple):
+            return ox.Triple(renamed(term.subject, names), term.predicate, renamed(term.object, names))
+        return names(term)
+
+    def each(some: Iterable[ox.Quad], names: Callable[[Any], Any]) -> Iterator[ox.Quad]:
+        for quad in some:
+            subject, object_ = renamed(quad.subject, names), renamed(quad.object, names)
+            yield ox.Quad(subject, quad.predicate, object_, names(quad.graph_name))
+
+    def hidden(term: Any) -> Any:
+        if isinstance(term, ox.BlankNode) and term not in known and is_there(term):
+            known[term] = ox.NamedNode(f"urn:kept:{term.value}")
+        return known.get(term, term) if isinstance(term, ox.BlankNode) else term
+
+    found = ox.Dataset(each(quads, hidden))
+    found.canonicalize(ox.CanonicalizationAlgorithm.RDFC_1_0)
+    shown = {name: node for node, name in known.items()}
+    return each(found, lambda term: shown.get(term, term) if isinstance(term, ox.NamedNode) else term)
 
 
 def _solutions(store: ox.Store, query: str, graph: str | None, head: Head) -> list[Row]:

@@ -42,6 +42,13 @@ class Limits(NamedTuple):
     bytes: int = 64 * 1024 * 1024
 
 
+class Dataset(NamedTuple):
+    """The graphs that a query is asked of, by their IRIs: those that make its default graph, and those with names."""
+
+    default: list[str]
+    named: list[str]
+
+
 class Part(NamedTuple):
     """Lines of N-Quads of a dataset, or with ``graph`` lines of N-Triples that become that graph of it."""
 
@@ -235,8 +242,10 @@ class Desk:
         self._worker.keys.discard(key)
         self._worker.keys.add(to)
 
-    def query(self, key: str, text: str, results: str = "json", triples: str = "nt") -> Raw:
-        """Evaluate a query on what is held under a key.
+    def query(
+        self, key: str, text: str, results: str = "json", triples: str = "nt", dataset: Dataset | None = None
+    ) -> Raw:
+        """Evaluate a query on what is held under a key; ``dataset`` takes the place of its FROM clauses.
 
         Raises:
             InvalidSparql: it breaks the grammar; the place is named.
@@ -244,18 +253,23 @@ class Desk:
         """
         limits = self._limits
         head = {"op": "query", "key": key, "results": results, "triples": triples, "prefixes": PREFIXES}
-        return self._ask(head | {"most_rows": limits.rows, "most_bytes": limits.bytes}, text.encode(), limits.seconds)
+        bounds = {"most_rows": limits.rows, "most_bytes": limits.bytes}
+        return self._ask(head | bounds | {"dataset": dataset}, text.encode(), limits.seconds)
 
-    def update(self, key: str | None, text: str, steps: Sequence[Step] | None = None) -> tuple[bytes, bytes]:
+    def update(
+        self, key: str | None, text: str, steps: Sequence[Step] | None = None, *, repeatable: bool = False
+    ) -> tuple[bytes, bytes]:
         """What an update would take away and add, as lines of N-Quads; without a key, to an empty dataset.
 
         ``steps`` are what it consists of; without them, the whole dataset is compared before and after.
+        ``repeatable``: new blank nodes have the labels that they get at every evaluation.
 
         Raises:
             InvalidSparql, QueryLimit: as :meth:`query` does.
         """
         limits = self._limits
         head = {"op": "update", "key": key, "steps": steps, "prefixes": PREFIXES, "most_bytes": limits.bytes}
+        head["repeatable"] = repeatable
         found = self._ask(head, text.encode(), limits.seconds)
         cut = found.head["removed"]
         return found.body[:cut], found.body[cut:]

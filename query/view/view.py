@@ -1167,6 +1167,8 @@ class View:
         query: str,
         *,
         world: Any = None,
+        default_graphs: Sequence[str] | None = None,
+        named_graphs: Sequence[str] | None = None,
         format: str | None = None,
         timeout_seconds: float | None = None,
         max_rows: int | None = None,
@@ -1180,6 +1182,8 @@ class View:
         ``wdb:memory`` is every world and edge that the view sees, by the vocabulary of docs/sparql.md. A graph of ours
         with ``?ingested=TIME&valid=TIME`` is as it was at another moment. SERVICE is closed. ``format`` (``json``,
         ``xml``, ``csv``, ``tsv``, ``turtle`` …, or a media type) chooses that of the answer's ``body``.
+        ``default_graphs`` and ``named_graphs``, IRIs, take the place of what FROM and FROM NAMED say (SPARQL 1.1
+        Protocol, 2.1.4).
 
         A worker process evaluates it and is ended after ``timeout_seconds`` (10) or beyond ``max_memory_bytes``
         (2 GiB); an answer of more than ``max_rows`` (100,000) or ``max_bytes`` (64 MiB) is an error, too.
@@ -1192,7 +1196,9 @@ class View:
         from worlddb.query.sparql import sparql_query, sparql_workers
 
         allowed = sparql_query.checked_limits(timeout_seconds, max_rows, max_bytes, max_memory_bytes)
-        return sparql_query.evaluate(self._asked(), sparql_workers.workers(), query, world, allowed, format=format)
+        dataset = sparql_query.checked_dataset(default_graphs, named_graphs)
+        asked, workers = self._asked(), sparql_workers.workers()
+        return sparql_query.evaluate(asked, workers, query, world, allowed, format=format, dataset=dataset)
 
     def _asked(self) -> Asked:
         """The view as queries in SPARQL ask it."""

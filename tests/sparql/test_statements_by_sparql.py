@@ -149,3 +149,42 @@ def test_the_memory_is_compared_with_itself_at_moments(db: worlddb.Database) -> 
     assert found(db.view(world=top), "valid=2020-06-01") == ["Mario", "New York"]
     with pytest.raises(worlddb.InputError, match="names no moment"):
         found(db.view(), "when=now")
+
+
+def test_an_update_that_is_retried_under_its_key_has_one_effect(db: worlddb.Database) -> None:
+    town = db.create("Place", "Town").ref
+    db.state(town, [("<urn:a>", "<urn:p>", '"old"'), ("_:x", "<urn:p>", "<urn:a>")])
+    update = """DELETE { ?s <urn:p> 'old' } INSERT { ?s <urn:q> [ <urn:n> 1 ], [ <urn:n> 2 ] . ?b <urn:r> ?s }
+        WHERE { ?s <urn:p> 'old' . ?b <urn:p> ?s }"""
+    first = db.sparql_update(update, world=town, idempotency_key="k")
+    held = {str(each) for each in db.view().statements(town)}
+    assert len(held) == 6
+    db.state(town, [("<urn:b>", "<urn:p>", '"old"')])
+    again = db.sparql_update(update, world=town, idempotency_key="k")
+    assert again.seq == first.seq and again.events == first.events
+    assert {str(each) for each in db.view().statements(town)} == {*held, '<urn:b> <urn:p> "old" .'}
+    with pytest.raises(worlddb.IdempotencyConflict):
+        db.sparql_update("DELETE WHERE { ?s ?p ?o }", world=town, idempotency_key="k")
+    assert db.head().seq == first.seq + 1
+
+
+def test_a_dataset_may_be_given_beside_the_query(db: worlddb.Database) -> None:
+    town = db.create("Place", "Town").ref
+    db.state(
+        town, [("<urn:a>", "<urn:p>", "<urn:o>"), *(("<urn:a>", "<urn:p>", f"<urn:{n}>", f"<urn:{n}>") for n in "xy")]
+    )
+    view, query = db.view(), "SELECT ?o FROM <urn:x> { { ?s <urn:p> ?o } UNION { GRAPH ?g { ?s <urn:p> ?o } } }"
+
+    def found(**graphs: Any) -> list[str]:
+        return sorted(str(row["o"])[5:-1] for row in view.sparql(query, world=town, **graphs))
+
+    assert found() == ["x"]
+    assert found(default_graphs=["urn:y"]) == ["y"]
+    assert found(named_graphs=["urn:x", "urn:y"]) == ["x", "y"]
+    assert found(default_graphs=["urn:x", "urn:y"], named_graphs=["urn:y"]) == ["x", "y", "y"]
+    assert found(default_graphs=[], named_graphs=[]) == []
+    (name,) = view.sparql("SELECT ?n { ?x wdb:name ?n }", default_graphs=["https://worlddb.dev/ns#memory"]).rows
+    assert str(name["n"]) == '"Town"'
+    for wrong in ("urn:x", ["x y"]):
+        with pytest.raises(worlddb.InputError):
+            found(default_graphs=wrong)

@@ -19,8 +19,10 @@ class Change(NamedTuple):
     added: list[Row]
 
 
-def change_of(asked: datasets.Asked, workers: Workers, update: str, world: str, allowed: Limits) -> Change:
-    """What an update does to the dataset of a world as a view sees it.
+def change_of(
+    asked: datasets.Asked, workers: Workers, update: str, world: str, allowed: Limits, *, repeatable: bool = False
+) -> Change:
+    """What an update does to the dataset of a world as a view sees it; ``repeatable`` the same at every evaluation.
 
     Raises:
         InvalidSparql, QueryLimit: it breaks the grammar, asks for what is closed, or was ended at a limit.
@@ -31,7 +33,7 @@ def change_of(asked: datasets.Asked, workers: Workers, update: str, world: str, 
     key = sparql_query.key_of(parts)
     with workers.desk(allowed, *sparql_query.keys_of(parts)) as desk:
         sparql_query.hold(desk, key, parts)
-        removed, added = desk.update(key, update, update_steps.steps(read))
+        removed, added = desk.update(key, update, update_steps.steps(read), repeatable=repeatable)
     return Change(_rows(removed), _rows(added))
 
 
