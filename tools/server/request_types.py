@@ -383,6 +383,8 @@ class SparqlAsked(AsOf, frozen=True, kw_only=True):
     update: Text | None = None
     timeout_seconds: Annotated[int, Meta(ge=1, le=MAX_QUERY_SECONDS)] | None = None
     max_rows: Annotated[int, Meta(ge=1, le=100_000)] | None = None
+    default_graphs: tuple[Short, ...] = msgspec.field(default=(), name="default-graph-uri")
+    named_graphs: tuple[Short, ...] = msgspec.field(default=(), name="named-graph-uri")
 
 
 class Forking(Body, frozen=True, kw_only=True):

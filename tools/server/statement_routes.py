@@ -122,9 +122,10 @@ def sparql(desk: Desk, asked: Asked) -> Reply:
     ref = None if world is None else desk.ref(view, world)
     # Without a format there is JSON for rows, and N-Triples for what has none.
     format = None if asked.accepts in (JSON, sent_statements.ROW_TYPES[0]) else asked.accepts
-    answer = view.sparql(
-        query.query, world=ref, format=format, timeout_seconds=query.timeout_seconds, max_rows=query.max_rows
-    )
+    bounds: dict[str, Any] = {"timeout_seconds": query.timeout_seconds, "max_rows": query.max_rows}
+    if query.default_graphs or query.named_graphs:
+        bounds |= {"default_graphs": query.default_graphs, "named_graphs": query.named_graphs}
+    answer = view.sparql(query.query, world=ref, format=format, **bounds)
     return Reply(answer.body, media_type=answer.media_type)
 
 
@@ -133,16 +134,17 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
         raise InputError("Both a query and an update were given", "Give one of them")
     if not desk.grant.may("write"):
         raise refusal(403, f"This key may {desk.grant.right}, and write is needed", "Use another key")
-    if asked.idempotency_key is not None:
-        raise InputError("An update takes no Idempotency-Key", f"Leave it out, or change {_STATEMENTS} instead")
+    if query.default_graphs or query.named_graphs:
+        raise InputError("An update has no default-graph-uri", "Say USING in the update")
     if (query.ingested, query.valid, query.seq) != (None, None, None):
         raise InputError("An update has no moment", "Leave out ingested, valid and seq")
     world = asked.path.get("world")
     ref = desk.home() if world is None else desk.claimed(world)
     if ref is None:
         raise InputError("An update changes one world", f"Send it to {WORLD}/sparql")
-    with desk.room(bytes_stored=asked.size):
-        receipt = desk.db.sparql_update(str(query.update), world=ref, within=desk.grant.world)
+    key = desk.session.idempotency_key(asked.idempotency_key)
+    with desk.room(asked.idempotency_key, bytes_stored=asked.size):
+        receipt = desk.db.sparql_update(str(query.update), world=ref, within=desk.grant.world, idempotency_key=key)
         receipt.raise_if_refused()
     return written(desk, receipt)
 
@@ -156,13 +158,19 @@ def _with(query: types.SparqlAsked, name: str, body: bytes) -> types.SparqlAsked
         raise InputError("The query is not UTF-8", "Encode it as UTF-8") from None
 
 
+_LISTED: Final = ("default-graph-uri", "named-graph-uri")
+
+
 def _form(body: bytes, query: types.SparqlAsked) -> types.SparqlAsked:
     """Return what a form says, which has all that the parameters may have."""
     try:
         pairs = parse_qsl(body.decode("ascii"), True, errors="strict", max_num_fields=20)
-        given = dict(pairs)
-        if len(given) < len(pairs):
-            raise InputError("The form gives something twice", "Give it once")
+        given: dict[str, Any] = {name: [text for other, text in pairs if other == name] for name, _ in pairs}
+        for name, texts in given.items():
+            if name not in _LISTED:
+                given[name] = texts[0]
+                if len(texts) > 1:
+                    raise InputError("The form gives something twice", "Give it once")
         read = msgspec.convert(given, types.SparqlAsked, strict=False)
     except msgspec.ValidationError as error:
         raise InputError(f"The form is not what it should be: {error}", "See /openapi.json") from None

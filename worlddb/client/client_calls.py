@@ -289,9 +289,9 @@ class Calls(ABC):
         headers = {"Content-Type": "application/sparql-query"} | ({"Accept": format} if format else {})
         return self._send(Request("POST", path, bytes, _params(asked), query.encode(), headers))
 
-    def sparql_update(self, update: str, *, world: Any) -> Any:
+    def sparql_update(self, update: str, *, world: Any, idempotency_key: str | None = None) -> Any:
         """Change the statements of a world by an update in SPARQL 1.1; returns a receipt."""
-        headers = {"Content-Type": "application/sparql-update"}
+        headers = {"Content-Type": "application/sparql-update"} | _conditions({"idempotency_key": idempotency_key})
         return self._send(Request("POST", f"{_world(world)}/sparql", wire.Receipt, {}, update.encode(), headers))
 
     def fork(self, world: Any, name: str | None = None, **said: Any) -> Any:
