@@ -28,16 +28,19 @@ _TOKEN = re.compile(
     r"""(?P<space>\s+|\#[^\n\r]*)
     |(?P<text>\"\"\"(?:\"{0,2}(?:[^"\\]|\\.))*\"\"\"|\'\'\'(?:\'{0,2}(?:[^'\\]|\\.))*\'\'\'
         |"(?:[^"\\\n\r]|\\.)*"|'(?:[^'\\\n\r]|\\.)*')
+    |(?P<unended>["'][^\n\r]*)
     |(?P<iri><[^<>"{}|^`\\\x00-\x20]*>)
     |(?P<variable>[?$]\w+)
     |(?P<blank>_:[\w.-]*)
     |(?P<language>@[A-Za-z][A-Za-z0-9-]*)
-    |(?P<name>(?:[^\W\d_][\w.\-\xb7]*)?:(?:[\w:\-]|\.(?=[\w:.\-%\\])|%[0-9A-Fa-f]{2}|\\[-_~.!$&'()*+,;=/?\#@%])*)
+    |(?P<name>(?:[^\W\d_][\w.\-\xb7]{0,200}+)?:(?:[\w:\-]|\.(?=[\w:.\-%\\])|%[0-9A-Fa-f]{2}|\\[-_~.!$&'()*+,;=/?\#@%])*)
     |(?P<word>[A-Za-z]\w*)
     |(?P<number>[0-9]+(?:\.[0-9]+)?|\.[0-9]+)
-    |(?P<other>\^\^|[\s\S])""",
+    |(?P<other>\^\^|[()\[\]+*/=!|&,\\]+|[\s\S])""",
     re.VERBOSE | re.DOTALL,
 )
+"""Each alternative takes time in proportion to what it matches, or is bounded: reading a text holds up all of this
+process. What begins with a quote and does not end is no text, up to the end of its line; the engine refuses it."""
 _CLOSED: Final = {"SERVICE": "asks another server", "LOAD": "reads a file or a page"}
 _BEFORE_GRAPH: Final = frozenset({"FROM", "NAMED", "GRAPH", "USING", "WITH", "INTO", "TO", "COPY", "MOVE", "ADD"})
 
@@ -121,7 +124,7 @@ def place_of(text: str, at: int) -> tuple[int, int]:
 def _tokens(text: str) -> Iterator[Token]:
     for found in _TOKEN.finditer(text):
         kind = found.lastgroup or ""
-        if kind != "space":
+        if kind not in ("space", "number"):
             yield Token(kind, found.group(), found.start(), found.end())
 
 

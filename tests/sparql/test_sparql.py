@@ -10,11 +10,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 import worlddb
 from worlddb.log.statements.terms import Literal, Triple
+from worlddb.query.sparql.sparql_tokens import read_sparql
 from worlddb.query.sparql.sparql_workers import workers
 
 NAMES = "SELECT ?name FROM wdb:memory { ?world wdb:name ?name } ORDER BY ?name"
@@ -186,3 +188,10 @@ def _stat(process: int) -> str:
         return Path(f"/proc/{process}/stat").read_text("utf-8")
     except OSError:
         return " Z "
+
+
+@pytest.mark.parametrize("part", ["\\'", "a.", "\\", "<a"])
+def test_what_never_ends_is_read_in_time_in_proportion(part: str) -> None:
+    began = process_time()
+    read_sparql("'" * (part != "a.") + part * 50_000)
+    assert process_time() - began < 3  # It was minutes where each quote was looked for to the end.
