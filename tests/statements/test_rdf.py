@@ -6,6 +6,7 @@ import io
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph
 import pytest
@@ -114,8 +115,8 @@ def test_an_update_is_evaluated_again_if_others_wrote(db: worlddb.Database, monk
 
     town, change_of, others = db.create("Place", "Town").ref, updating.change_of, [B]
 
-    def slowly(*given: object) -> updating.Change:
-        found = change_of(*given)  # type: ignore[arg-type]
+    def slowly(*given: Any, **asked: Any) -> updating.Change:
+        found = change_of(*given, **asked)
         if others:
             db.state(town, [(A, P, others.pop())])
         return found

@@ -10,7 +10,7 @@ from worlddb.log.statements import terms
 from worlddb.query.statements.statement_reads import Statement, text_of
 from worlddb.reconciler.commands import commands as cmd
 
-QUADS: Final = 500
+QUADS: Final = 100
 """How many statements one command has: its terms lie in one blob, which each look at one of them reads."""
 _PARTS: Final = (3, 4)
 
