@@ -139,14 +139,19 @@ class Model:
     def __init__(self, said: dict[str, str]) -> None:
         self.base, self.ours, self.theirs = dict(said), dict(said), dict(said)
         self.erased: set[str] = set()
+        self._apart: set[str] = set()
 
-    def conflicts(self) -> set[str]:
-        """What both sides changed, and not alike."""
-        return {
+    def look(self) -> None:
+        """Note what the sides say differently now: they may say the same later, and did not in between."""
+        self._apart |= {
             name
             for name in self.base.keys() - self.erased
             if self.theirs[name] != self.base[name] != self.ours[name] != self.theirs[name]
         }
+
+    def conflicts(self) -> set[str]:
+        """What both sides changed since the last merge, and not alike at some time."""
+        return self._apart - self.erased
 
     def merge(self, choice: str) -> None:
         """Bring the fork's changes over."""
@@ -154,7 +159,7 @@ class Model:
             changed = name not in self.base or self.theirs[name] != self.base[name]
             if changed and (name not in self.conflicts() or choice == "theirs"):
                 self.ours[name] = self.theirs[name]
-        self.base = dict(self.theirs)
+        self.base, self._apart = dict(self.theirs), set()
 
 
 @pytest.mark.parametrize("turn", range(12))
@@ -194,6 +199,7 @@ def _go_apart(db: Database, random: Random, merges: int) -> None:
             elif kind != "erase":
                 said[name] = "the same on both" if kind == "same" else f"{side} {step}.{count}"
                 db.revise(refs[name], content=said[name])
+                model.look()
         choice: Literal["ours", "theirs"] = "ours" if random.random() < 0.5 else "theirs"
         planned = db.merge(fork, plan=True)
         named = {ref: name for name, ref in here.items()}
