@@ -24,6 +24,7 @@ from worlddb.log.beliefs import atoms
 from worlddb.log.model.blobs import BEFORE, IMPORTED
 from worlddb.projections.tables.apply import settings, trust_levels
 from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.reads.table_reads import TableReads
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, VersionRow
 from worlddb.query.records import records
 from worlddb.query.snapshot.visible import SUMMARY_TYPE, VisibleSnapshot
@@ -344,7 +345,7 @@ class _Reasons:
             for base, seen, told in _bases_told(self._snapshot, made.node, made.row):
                 below = self.known(base, seen.row)
                 below.above.append(made)
-                found.append((below, _why_stale(self._snapshot, base, seen, told)))
+                found.append((below, _why_stale(self._snapshot, made.node, base, seen, told)))
             made.bases = found
         return made.bases
 
@@ -402,16 +403,26 @@ def _bases_told(
     for edge in edges:
         told = asof.Moment(max(edge.seq, row.seq), max(edge.valid_from, row.valid_from))
         made_of = asof.version_at(tables, edge.target, told)
+        if made_of is None and (begins := _begins_later(tables, edge.target, told)) is not None:
+            told = asof.Moment(told.seq, begins)
+            made_of = asof.version_at(tables, edge.target, told)
         if made_of is None or edge.seq >= row.seq:
             made_of = asof.version_known(tables, edge.target, edge.target_version, moment.seq) or made_of
         if made_of is not None:
             yield edge.target, made_of, told
 
 
+def _begins_later(tables: TableReads, node: int, told: asof.Moment) -> int | None:
+    """When a world that has not begun by a moment begins, as is known then; ``None`` if it had begun before."""
+    held = (each.validity for each in asof.versions_as_of(tables, node, told.seq))
+    begins = min((validity.start for validity in held if not validity.is_empty), default=told.valid)
+    return begins if begins > told.valid else None
+
+
 def _why_stale(
-    snapshot: VisibleSnapshot, node: int, made_of: asof.SeenVersion, told: asof.Moment
+    snapshot: VisibleSnapshot, maker: int, node: int, made_of: asof.SeenVersion, told: asof.Moment
 ) -> records.Stale | None:
-    """Why what was made of a version may hold no more; ``None`` if nothing says so."""
+    """Why what ``maker`` was made of may hold no more; ``None`` if nothing says so, or ``maker`` took its place."""
     tables, moment = snapshot.tables, snapshot.place.moment
     text = snapshot.body(made_of.row)
     if text is None:
@@ -426,10 +437,14 @@ def _why_stale(
         return None
     now = asof.version_at(tables, node, moment)
     if now is None:
-        held = asof.version_validity(tables, node, then.number, then.row, moment.seq)
-        since = max((piece.end for piece in held.pieces if piece.end <= moment.valid), default=then.row.valid_from)
-        learned = asof.closed_by(tables, node, then.number, then.row, moment.seq) or then.row.seq
-        by = _superseded_by(snapshot, node)
+        last = asof.last_held(tables, node, moment)
+        since = then.row.valid_from if last is None else last.validity.end
+        number, row, _ = last or then
+        learned = asof.closed_by(tables, node, number, row, moment.seq) or row.seq
+        taken_by = _superseded_by(snapshot, node)
+        if maker in taken_by:
+            return None
+        by = tables.node(taken_by[-1]).lineage.hex() if taken_by else ""
         return _stale(snapshot, node, made_of.row, "superseded" if by else "ended", since, learned, by)
     if now.number <= max(made_of.number, then.number):
         return None
@@ -439,12 +454,11 @@ def _why_stale(
     return _stale(snapshot, node, now.row, "replaced", now.validity.start, now.row.seq)
 
 
-def _superseded_by(snapshot: VisibleSnapshot, node: int) -> str:
-    """The world that takes the place of another at the moment, if it is seen."""
+def _superseded_by(snapshot: VisibleSnapshot, node: int) -> list[int]:
+    """The worlds that take the place of another at the moment, of those that are seen."""
     tables, moment = snapshot.tables, snapshot.place.moment
     incoming = tables.incoming(node, _SUPERSEDES, known_after=moment.seq, known_by=moment.seq)
-    by = [place.source for place, edge in incoming if asof.edge_seen(tables, place, edge, moment)]
-    return tables.node(by[-1]).lineage.hex() if by else ""
+    return [place.source for place, edge in incoming if asof.edge_seen(tables, place, edge, moment)]
 
 
 def _stale(

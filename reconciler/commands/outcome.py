@@ -64,7 +64,8 @@ NOTES = {
     "until_successor": "{first} does not hold where {others} does, which takes the same place and begins later",
     "members_remain": "{first} ends, and what it contains holds on: {others}; retire these too, or with members=True",
     "members_ended": "{first} is resumed, and what it contains has ended: {others}; reassert these if they hold again",
-    "now_stale": "{first} ends, and these were derived from it: {others}; reads flag them as stale, and they hold on",
+    "now_stale": "{first} ends or says something else, and these were derived from it: {others}; reads flag them as"
+    " stale where it does, and they hold on",
     "conflict_left": "{first} ends, and so does its contradiction with {others}; record another if what holds has one",
     "already_erased": "{} had no text left to erase",
     "shared_kept": "{first} was erased with what it contains, but others have a part in these, which stay: {others};"

@@ -17,15 +17,12 @@ from worlddb.projections.tables.storage import timeline_rows
 from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE, EdgePlace, EdgeRow
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types import relation_laws, supersession
-from worlddb.reconciler.edge_types.handler import HandledEdge, WorldText
+from worlddb.reconciler.edge_types.handler import WorldText
 from worlddb.reconciler.entity_resolution.namesakes import Resolution
 from worlddb.reconciler.transaction import context, draft, inputs, windows
 
-DERIVED_FROM: Final = "derived_from"
 MOST_READ: Final = 4_096
 """How many commits, of as many events each, are read through for what was said since a look."""
-MOST_TOLD: Final = 20
-"""How many worlds that a retirement or a resumption touches are named in the receipt, of each kind."""
 
 
 def create(ctx: context.Context, command: cmd.Create, details: int, resolution: Resolution) -> draft.Decision:
@@ -236,6 +233,8 @@ def write_version(
     is_settled = windows.is_covered(holding, window) and not supersession.replaces_from(ctx, node, window.start)
     is_joined = not is_settled and supersession.is_joined(ctx, node)
     began = not is_joined or window.is_empty or supersession.began_by(ctx, node, window.start)
+    if not window.is_empty and any(True for _ in supersession.derived_from(ctx, node)):
+        _tell_derived(ctx, node, window, holding, text)
     windows.lose(ctx.draft, node, window, b"", holding)
     if not began:
         supersession.end_predecessors(ctx, node, window.start, row.lineage)
@@ -243,6 +242,22 @@ def write_version(
     if is_joined:
         supersession.settle(ctx, node)
     return draft.Decision(row.lineage, position)
+
+
+def _tell_derived(
+    ctx: context.Context,
+    node: int,
+    window: times.Interval,
+    holding: Sequence[timeline_rows.Piece],
+    text: WorldText,
+) -> None:
+    """Name what was derived from a lineage that is about to say something else in a window."""
+    before = {number for _, number in holding} or {
+        _number_at(ctx, node, window.start) or ctx.tables.node(node).versions
+    }
+    bodies = [ctx.body(node, number) for number in before]
+    if any(body is None or (body.type, body.name, body.content) != text for body in bodies):
+        supersession.tell_derived(ctx, node)
 
 
 def _tell_outside_before(ctx: context.Context, node: int, begins: int) -> None:
@@ -270,7 +285,7 @@ def retire(ctx: context.Context, command: cmd.Retire, details: int) -> draft.Dec
     ending = [found, *(_members_alone(ctx, found) if command.members else ())]
     for node in ending:
         retired(ctx, node, window, details)
-    _tell_touched(ctx, found, window, set(ending))
+    supersession.tell_touched(ctx, found, [window], {*ending})
     return draft.Decision(ctx.tables.node(found).lineage)
 
 
@@ -309,43 +324,6 @@ def _members_alone(ctx: context.Context, world: int) -> list[int]:
     return [node for node in order[1:] if node in inside]
 
 
-def _tell_touched(ctx: context.Context, node: int, window: times.Interval, ending: set[int]) -> None:
-    """Name the members that still hold inside what ends, and what was derived from it."""
-    members = (target for target in ctx.targets(node, CONTAINS) if target not in ending)
-    still = [member for member in members if any(span.overlaps(window) for span in ctx.spans(member))]
-    derived = [edge for edge in ctx.edges(node, DERIVED_FROM, incoming=True) if edge.source not in ending]
-    for code, touched in (("members_remain", still[:MOST_TOLD]), ("now_stale", _told_inside(ctx, node, derived))):
-        if touched:
-            ctx.note(code, ctx.lineage(node), *map(ctx.lineage, touched))
-
-
-def _told_inside(ctx: context.Context, node: int, derived: list[HandledEdge]) -> list[int]:
-    """What was derived from a world: the first ones inside each world around it.
-
-    Whoever is shown what lies inside one of these is told so many, whatever there is outside.
-    """
-    around = dict.fromkeys(_around(ctx, node), 0)
-    told: dict[int, None] = {}
-    for edge in derived if len(derived) > MOST_TOLD else ():
-        inside = _around(ctx, edge.source) & _around(ctx, edge.home) & around.keys()
-        if edge.source not in told and any(around[world] < MOST_TOLD for world in inside):
-            told[edge.source] = None
-            for world in inside:
-                around[world] += 1
-    return list(told or dict.fromkeys(edge.source for edge in derived))
-
-
-def _around(ctx: context.Context, node: int) -> set[int]:
-    """A world and all that contain it, at any depth, the root too."""
-    above = {node, ROOT_NODE}
-    pending = [node]
-    for each in pending:
-        fresh = [world for world in ctx.containers(each) if world not in above]
-        above.update(fresh)
-        pending += fresh
-    return above
-
-
 def reassert(ctx: context.Context, command: cmd.Reassert, details: int) -> draft.Decision:
     node = context.node_ref(ctx, command.ref)
     row = ctx.tables.node(node)
@@ -370,7 +348,7 @@ def reassert(ctx: context.Context, command: cmd.Reassert, details: int) -> draft
     decision = _revised(ctx, again, details, node, window, holding, newest)
     ended = [member for member in ctx.targets(node, CONTAINS) if ctx.has_ended(member)]
     if ended:
-        ctx.note("members_ended", row.lineage, *(ctx.lineage(member) for member in ended[:MOST_TOLD]))
+        ctx.note("members_ended", row.lineage, *(ctx.lineage(member) for member in ended[: supersession.MOST_TOLD]))
     return decision
 
 

@@ -221,7 +221,9 @@ class Supersedes(handler.AcyclicHandler):
         if edge.valid_to == FOREVER:
             supersession.replace(own, edge.source, edge.target, edge.valid_from)
         elif edge.valid_from < edge.valid_to:
-            own.void(edge.target, Interval(edge.valid_from, edge.valid_to))
+            window = Interval(edge.valid_from, edge.valid_to)
+            own.void(edge.target, window)
+            supersession.tell_touched(own, edge.target, [window], {edge.source})
         return Insert.WRITE
 
     def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import ChainMap, Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, groupby, pairwise
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import chain, groupby, islice, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 from worlddb.log.model.times import ALWAYS, FOREVER, Interval
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 SUPERSEDES: Final = "supersedes"
 CONTRADICTS: Final = "contradicts"
+CONTAINS: Final = "contains"
+DERIVED_FROM: Final = "derived_from"
+MOST_TOLD: Final = 20
+"""How many worlds that a command touches are named in its receipt, of each kind."""
 MAX_CONFLICTS_TOLD: Final = 20
 """How many of the worlds that one contradicted are told of when it ends, of each world that says so."""
 
@@ -55,6 +59,7 @@ class Succession(HandlerContext, Protocol):
     def held(self, node: int, /) -> list[Statement]: ...
 
     def starts(self, node: int, /) -> set[int]: ...
+    def targets(self, node: int, type_name: str, /) -> list[int]: ...
 
     def lose(self, node: int, window: Interval, /, *, by: bytes = b"") -> bool: ...
 
@@ -91,6 +96,7 @@ def end_predecessors(ctx: Succession, world: int, at: int, by: bytes) -> None:
             note_conflicts_left(ctx, edge.target, window, by)
             if ctx.close(edge.target, at, by=by):
                 ctx.note("ends_earlier" if began else "never_valid", ctx.lineage(edge.target))
+                tell_touched(ctx, edge.target, [window])
             if not began:
                 pending.append(edge.target)
 
@@ -332,6 +338,7 @@ def replace(ctx: Succession, source: int, target: int, at: int) -> None:
     alone = not is_joined(ctx, source) and not any(edge.valid_from > begins for edge in _said_of(ctx, target))
     began = began_by(ctx, target, begins)
     ctx.end(target, begins, by=by)
+    tell_touched(ctx, target, [Interval(begins, FOREVER)], {source, first})
     if not began:
         end_predecessors(ctx, target, begins, by)
     if not (whole and alone):
@@ -382,6 +389,7 @@ def _take(ctx: Succession, loser: int, taken: Sequence[tuple[int, list[Interval]
             stretches.append((winner, window))
     for winner, window in sorted(stretches):
         ctx.lose(loser, window, by=ctx.lineage(winner))
+    tell_touched(ctx, loser, [window for _, window in stretches], {winner for winner, _ in taken})
 
 
 def _around(asked: set[int], parts: Sequence[JoinedWorlds]) -> list[Statement]:
@@ -471,6 +479,62 @@ def predecessors_left(ctx: HandlerContext, world: int) -> list[int]:
             if max((span.end for span in ctx.spans(other)), default=None) == begins:
                 found.append(other)
     return found
+
+
+def tell_touched(ctx: Succession, world: int, windows: Sequence[Interval], ending: Container[int] = ()) -> None:
+    """Name the members of a world that hold in windows in which it does not, and what was derived from it.
+
+    But for those that are ``ending``, or take its place.
+    """
+    members = (target for target in ctx.targets(world, CONTAINS) if target not in ending)
+    still = (
+        member for member in members if any(span.overlaps(window) for span in ctx.spans(member) for window in windows)
+    )
+    told = [ctx.lineage(member) for member in islice(still, MOST_TOLD)]
+    if told:
+        ctx.note("members_remain", ctx.lineage(world), *told)
+    tell_derived(ctx, world, ending)
+
+
+def tell_derived(ctx: HandlerContext, world: int, ending: Container[int] = ()) -> None:
+    """Name what was derived from a world that ends, or says something else from now on."""
+    told = _told_inside(ctx, world, [edge for edge in derived_from(ctx, world) if edge.source not in ending])
+    if told:
+        ctx.note("now_stale", ctx.lineage(world), *map(ctx.lineage, told))
+
+
+def derived_from(ctx: HandlerContext, world: int) -> Iterator[HandledEdge]:
+    """The edges by which other worlds are derived from one."""
+    return (edge for edge in ctx.edges(world, DERIVED_FROM, incoming=True) if edge.source != world)
+
+
+def _told_inside(ctx: HandlerContext, world: int, derived: Sequence[HandledEdge]) -> list[int]:
+    """What was derived from a world: the first ones inside each world around it.
+
+    Whoever is shown what lies inside one of these is told so many, whatever there is outside.
+    """
+    if len(derived) <= MOST_TOLD:
+        return list(dict.fromkeys(edge.source for edge in derived))
+    around = dict.fromkeys(_containing(ctx, world), 0)
+    told: dict[int, None] = {}
+    for edge in derived:
+        inside = _containing(ctx, edge.source) & _containing(ctx, edge.home) & around.keys()
+        if edge.source not in told and any(around[each] < MOST_TOLD for each in inside):
+            told[edge.source] = None
+            for each in inside:
+                around[each] += 1
+    return list(told)
+
+
+def _containing(ctx: HandlerContext, world: int) -> set[int]:
+    """A world and all that contain it, at any depth, the root too."""
+    above = {world, ctx.root}
+    pending = [world]
+    for each in pending:
+        fresh = [container for container in ctx.containers(each) if container not in above]
+        above.update(fresh)
+        pending += fresh
+    return above
 
 
 def note_conflicts_left(ctx: Succession, world: int, window: Interval, by: bytes) -> None:

@@ -85,7 +85,7 @@ _NOTES: Final = {
     "outside_before": "{first} holds from before it came to lie in {others}, and is not found there before that",
     "until_successor": "{first} does not hold where {others} does, which takes the same place and begins later",
     "members_remain": "{first} ends, and what it contains holds on: {others}",
-    "now_stale": "{first} ends, and these rest on it: {others}",
+    "now_stale": "{first} ends or says something else, and these rest on it: {others}",
     "already_closed": "{} had ended before and stays as it was",
     "never_valid": "{} ended at or before its beginning, so it holds at no time. Write it again if it did hold",
     "not_restored": "{} was erased and stays erased: the mention of it is kept, and its name is not",

@@ -228,6 +228,20 @@ def version_at(tables: TableReads, node: int, moment: Moment) -> SeenVersion | N
     return SeenVersion(piece.number, tables.version(node, piece.number), piece.span)
 
 
+def last_held(tables: TableReads, node: int, moment: Moment) -> SeenVersion | None:
+    """The version that held last before a moment at which none does, with the span that ended; ``None`` if none did."""
+    line = timeline_rows.Place(timeline_rows.OF_LINEAGE, node)
+    piece = timeline_rows.piece_at(tables.timelines, line, moment.seq, moment.valid)
+    if piece is None:
+        row = tables.version(node, 1)
+        held = times.Interval(row.valid_from, row.valid_to)
+        return SeenVersion(1, row, held) if not held.is_empty and held.end <= moment.valid else None
+    while piece is not None and piece.number in timeline_rows.NO_VERSION:
+        before = piece.span.start - 1
+        piece = timeline_rows.piece_at(tables.timelines, line, moment.seq, before) if before >= times.ALWAYS else None
+    return None if piece is None else SeenVersion(piece.number, tables.version(node, piece.number), piece.span)
+
+
 def version_known(tables: TableReads, node: int, number: int, seq: int) -> SeenVersion | None:
     """A version of a node by its number, if it was known at a commit."""
     row = tables.version(node, number)

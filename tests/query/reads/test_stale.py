@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import worlddb
-from worlddb import Database, Stale, parse_time
+from worlddb import Database, Receipt, Stale, parse_time
 from worlddb.query.snapshot import provenance
 
 
@@ -84,6 +84,55 @@ def test_what_had_ended_when_it_was_written_is_no_reason(db: Database) -> None:
     base = fact(db, "She lives in Lisbon.")
     db.retire(base, at="2022-01-01")
     assert why(db, fact(db, "She used to live in Lisbon.", base, since="2023-01-01")) == []
+
+
+def test_what_takes_the_place_of_what_it_was_derived_from_is_not_stale_for_that(db: Database) -> None:
+    """A correction that said on what it rests was flagged by what it corrected, and so was all that rested on it."""
+    first = fact(db, "The rate is 2 %.")
+    second = fact(db, "The rate is 3 %.", first, since="2022-01-01")
+    other = fact(db, "The budget fits.", first)
+    far = fact(db, "We can hire.", second)
+    db.link(second, "supersedes", first)
+    assert (why(db, second), why(db, far)) == ([], [])
+    assert why(db, other) == [(first, "superseded", "2022-01-01")]
+    db.retire(second, at="2023-01-01")
+    assert why(db, far) == [(second, "ended", "2023-01-01")]
+
+
+def test_the_receipt_names_what_a_correction_makes_stale_and_what_goes_on_inside(db: Database) -> None:
+    """Only a retirement named them, and a revision makes stale, too."""
+    base, inside = fact(db, "The rate is 2 %."), fact(db, "Said by the bank.")
+    db.move(inside, base)
+    made = fact(db, "The budget fits.", base)
+
+    def told(receipt: Receipt) -> dict[str, tuple[str, ...]]:
+        return {note.code: note.refs for note in receipt.notes}
+
+    assert told(db.revise(base, content="The rate is 2 %.", valid_from="2021-01-01")) == {}, "it says the same"
+    window = {"valid_from": "2022-01-01", "valid_to": "2022-02-01"}
+    assert told(db.revise(base, content="The rate is 3 %.", **window)) == {"now_stale": (base, made)}
+    # Where it is said again over others that say something else, these lose what was made of them.
+    assert told(db.revise(base, valid_from="2021-06-01", replace_later=True))["now_stale"] == (base, made)
+    newer = fact(db, "The rate is 4 %.", base, since="2024-01-01")
+    both = {"members_remain": (base, inside), "now_stale": (base, made)}
+    assert told(db.link(newer, "supersedes", base, valid_to="2024-06-01")) == both
+    assert told(db.link(newer, "supersedes", base)) == both
+    # Who loses times to another that takes the same place is named as well.
+    late = fact(db, "The rate is 5 %.", since="2023-01-01")
+    loses = told(db.link(late, "supersedes", newer))
+    assert loses["now_stale"] == (base, made, newer) or loses["ends_earlier"] == (base,)
+    assert db.redecide().differing == ()
+
+
+def test_what_is_said_of_a_time_before_its_base_begins_is_stale_once_that_ends(db: Database) -> None:
+    """What had not begun where the derived world does was taken for what had ended, and was no reason ever."""
+    base = fact(db, "The rate is 3 %.", since="2022-01-01")
+    made = fact(db, "The budget fits.", base, since="2020-01-01")
+    db.revise(base, content="The rate is 4 %.", valid_from="2023-01-01")
+    assert [why(db, made, valid=at) for at in ("2021-01-01", "2022-06-01")] == [[], []]
+    assert why(db, made) == [(base, "replaced", "2023-01-01")]
+    db.retire(base, at="2024-01-01")
+    assert why(db, made) == [(base, "ended", "2024-01-01")]
 
 
 def test_a_world_that_was_written_anew_since_is_stale_no_more(db: Database) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from tests.support.model.commands import Command
 from tests.support.model.draft import Bad
 from tests.support.model.edge_rules import TYPES, Refuse, default_start, refuse
+from tests.support.model.lines import without
 from tests.support.model.state import ROOT, Edge, Proposal
 from tests.support.model.world_rules import OfWorlds
 from worlddb import AmbiguousReference, InvalidInterval, UnknownEdgeType
@@ -71,19 +72,40 @@ class Attempt(OfWorlds):
         self.take_away(number)
         return number
 
-    def _move(self, refs: Any, to: Any, out_of: Any = None, valid_from: int | None = None, why: str = "") -> int:
+    def _move(
+        self,
+        refs: Any,
+        to: Any,
+        out_of: Any = None,
+        valid_from: int | None = None,
+        valid_to: int | None = None,
+        why: str = "",
+    ) -> int:
         moved = [self.world(ref) for ref in (refs if isinstance(refs, list) else [refs])]
         goal = self.world(to)
         leaving = None if out_of is None else self.world(out_of)
         old: dict[int, int] = {}
         for number in moved:
             old[number] = self._membership(number, leaving)
+        if valid_to is not None:
+            self._move_for_a_while(old, goal, self.now if valid_from is None else valid_from, valid_to, why)
+            return moved[0]
         left = {self.state.edges[membership].source for membership in old.values()}
         for number, membership in old.items():
             self.write("contains", goal, number, start=valid_from, why=why)
             self.take_away(membership)
         self._carry(set(old), left, goal)
         return moved[0]
+
+    def _move_for_a_while(self, old: dict[int, int], goal: int, start: int, end: int, why: str) -> None:
+        if end < start:
+            raise Bad(InvalidInterval)
+        if start == end:
+            refuse("empty_window")
+        for number, membership in old.items():
+            self.write("contains", goal, number, start=start, end=end, why=why)
+            edge = self.state.edges[membership]
+            self.state.edges[membership] = edge._replace(pieces=without(edge.pieces, start, end))
 
     def _membership(self, number: int, leaving: int | None) -> int:
         if number == ROOT:

@@ -201,7 +201,7 @@ unlink = recipe("unlink", {"edge": picks("edge")}, WHY)
 move = recipe(
     "move",
     {"refs": st.lists(worlds, min_size=1, max_size=3), "to": worlds},
-    {"out_of": worlds, "valid_from": st.none() | moments, **WHY},
+    {"out_of": worlds, **TIMES, **WHY},
 )
 alias = recipe("alias", {"ref": worlds, "aliases": alias_lists}, WHY)
 restate = recipe("restate", {"ref": worlds}, {"source": records, **WHY})

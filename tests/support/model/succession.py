@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from collections.abc import Iterable
+from itertools import chain, pairwise, product
 from typing import TYPE_CHECKING
 
 from tests.support.model import lines
@@ -21,10 +22,13 @@ def supersede(on: Draft, edge: Edge) -> None:
     if not _joins(edge):
         for start, end in edge.pieces:
             on.void_world(edge.target, start, end)
+        if edge.pieces:
+            tell_touched(on, edge.target, edge.pieces, {edge.source})
         return
     at, by = _stands_since(on, edge.source, edge.start)
     began = began_by(on, edge.target, at)
     on.end_world(edge.target, at, by)
+    tell_touched(on, edge.target, ((at, FOREVER),), {edge.source, by})
     if not began:
         end_replaced(on, edge.target, at, by)
     settle(on, edge.source, edge)
@@ -60,11 +64,14 @@ def settle(on: Draft, number: int, new: Edge | None = None) -> None:
             windows = lost.setdefault((each, above[0]), [])
             before = windows.pop() if windows and windows[-1][1] == moment else (moment, moment)
             windows.append((before[0], following))
-    for (loser, winner), windows in sorted(lost.items()):
-        for start, end in windows:
-            leave_conflicts(on, loser, start, end, winner)
-            on.lose(loser, start, end)
-        on.note("until_successor", loser, winner)
+    for loser in sorted({loser for loser, _ in lost}):
+        taken = {winner: windows for (each, winner), windows in sorted(lost.items()) if each == loser}
+        for winner, windows in taken.items():
+            for start, end in windows:
+                leave_conflicts(on, loser, start, end, winner)
+                on.lose(loser, start, end)
+            on.note("until_successor", loser, winner)
+        tell_touched(on, loser, tuple(chain.from_iterable(taken.values())), set(taken))
 
 
 def joined(said: list[Edge], number: int) -> set[int]:
@@ -98,8 +105,31 @@ def end_replaced(on: Draft, number: int, at: int, by: int) -> None:
             leave_conflicts(on, edge.target, at, FOREVER, by)
             if on.lose(edge.target, at, FOREVER):
                 on.note("ends_earlier" if began else "never_valid", edge.target)
+                tell_touched(on, edge.target, ((at, FOREVER),))
             if not began:
                 waiting.append(edge.target)
+
+
+def tell_touched(on: Draft, number: int, windows: lines.Pieces, ending: Iterable[int] = ()) -> None:
+    """Tell of members that hold in windows in which a world does not, and of what was derived from it."""
+    members = [each for each in on.state.members(number) if each not in {*ending}]
+    overlaps = {
+        each for each, one in product(members, windows) if any(_shared(one, held) for held in holding(on, each))
+    }
+    if overlaps:
+        on.note("members_remain", number, *overlaps)
+    tell_derived(on, number, ending)
+
+
+def _shared(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return max(one[0], other[0]) < min(one[1], other[1])
+
+
+def tell_derived(on: Draft, number: int, ending: Iterable[int] = ()) -> None:
+    """Tell of what was derived from a world that ends, or says something else."""
+    stale = {edge.source for _, edge in on.state.edges_of("derived_from") if edge.target == number} - {*ending}
+    if stale:
+        on.note("now_stale", number, *stale)
 
 
 def unreplaced(on: Draft, number: int) -> list[int]:

@@ -11,7 +11,7 @@ from tests.support.model.draft import Bad
 from tests.support.model.edge_rules import refuse
 from tests.support.model.lines import without
 from tests.support.model.state import ROOT, Restated, Version, World
-from tests.support.model.succession import began_by, end_replaced, settle, unreplaced
+from tests.support.model.succession import began_by, end_replaced, settle, tell_derived, tell_touched, unreplaced
 from tests.support.model.tuning import Tuning
 from worlddb import InputError, InvalidInterval, MembersNotSaid, UnknownReference
 from worlddb.log.model.times import FOREVER
@@ -188,7 +188,7 @@ class OfWorlds(Tuning):
         why: str,
     ) -> int:
         known, (start, end) = self.state.worlds[number], window
-        before = self._told_at(number, start) or known.newest
+        told = before = self._told_at(number, start) or known.newest
         if before.erasure is not None:
             before = known.newest
         if start == end:
@@ -222,6 +222,9 @@ class OfWorlds(Tuning):
             source or {},
             properties=self._properties(properties, before.properties),
         )
+        held = [known.versions[span.what - 1] for span in known.held if max(span.start, start) < min(span.end, end)]
+        if start < end and any(each.erasure or each[:3] != version[:3] for each in held or [told]):
+            tell_derived(self, number)
         known = self.state.worlds[number]
         versions = (*known.versions, version)
         line = lines.changed(known.line, start, end, len(versions))
@@ -266,17 +269,7 @@ class OfWorlds(Tuning):
         ending = [number, *(self._members_alone(number) if members else ())]
         for each in ending:
             self._end_or_interrupt(each, start, end)
-        still = [
-            member
-            for member in self.state.members(number)
-            if member not in ending
-            and any(max(start, span.start) < min(end, span.end) for span in self.state.worlds[member].held)
-        ]
-        if still:
-            self.note("members_remain", number, *still)
-        stale = [edge.source for _, edge in self.state.edges_of("derived_from") if edge.target == number]
-        if set(stale) - set(ending):
-            self.note("now_stale", number, *(set(stale) - set(ending)))
+        tell_touched(self, number, ((start, end),), ending)
         return number
 
     def _retire_edge(self, number: int, start: int, end: int) -> int:
