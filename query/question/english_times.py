@@ -435,6 +435,13 @@ VAGUE_FORMS: Final = (
         perfect=True,
         event=True,
     ),
+    # Last in a question it is of time, too: "What was the rent since we moved?"
+    _vague(
+        "since",
+        rf"\b(?:ever\s+since\s+{SUBJECT}\s+{DID}\b{TAIL}|since\s+{SUBJECT}\s+{DID}\b{TAIL}(?=\s*[?.!]*\s*\Z))",
+        past=True,
+        event=True,
+    ),
     _vague(
         "before after until till since",
         r"(?P<asks>\b(?:look\w*|named|called|tak\w+|took|ask\w*|r[ua]n|runs|chas\w+|goes?|went|comes?|came|seek"
@@ -454,9 +461,9 @@ VAGUE_FORMS: Final = (
     ),
     # What means a time that was told before.
     _vague(
-        "then time point moment day week month year spring summer autumn fall winter those period era morning evening"
-        " night weekend",
-        r"\b(?:(?:back|by|ever since|since|until|till|before|around) then"
+        "then since time point moment day week month year spring summer autumn fall winter those period era morning"
+        " evening night weekend",
+        r"\b(?:ever\s+since(?=\s*[?.!,;]|\s*\Z)|(?:back|by|ever since|since|until|till|before|around) then"
         r"|(?!at the same time\b)(?:at|around|by|since|before|after|until|from|in|during|on) (?:that|the same)"
         rf" (?:time|point|moment|period|era|{PERIOD})"
         rf"|at the time(?! of\b)|in those (?:days|years|times))\b",
@@ -476,6 +483,23 @@ VAGUE_FORMS: Final = (
         r"|(?:half|quarter) (?:past|to) \w+|noon\b|midnight\b|midday\b|dawn\b|dusk\b|sunrise\b|sunset\b)",
         past=True,
     ),
+    _vague(
+        "turn eve run wake aftermath time end into noughties",
+        rf"\b(?:at the turn of the (?:year|month|century|millennium)|(?:at|by|before|after|until) (?:the )?"
+        rf"(?:year|month|quarter|week)(?:['’]s)?[ -]end|in the (?:early |mid |late )?noughties"
+        rf"|(?:on|in|before|after|since) (?:the )?(?:eve|run-up|wake|aftermath) (?:of|to) (?:{HIS} )?[\w'’-]+"
+        rf"|(?:at|around|about|from|since) the time (?:when |that )?{SUBJECT} {DID}\b{TAIL}"
+        rf"|\w+ {VAGUE_UNIT} into [\w'’-]+)",
+        past=True,
+        event=True,
+    ),
+    _vague(
+        "soon once whenever",
+        rf"\b(?:as soon as|once|whenever) {SUBJECT} (?:\w+ly |first |last |just )?{DID}\b{TAIL}",
+        past=True,
+        event=True,
+    ),
+    _vague("after thereafter afterwards", r"\b(?:after that(?=\s*[?.!,;]|\s*\Z)|thereafter|afterwards)\b", again=True),
     # A year that is two, and what follows another time.
     _vague("in for during since", r"\b(?:in|for|during|since) (?:19|20)\d\d/\d\d\b"),
     _vague("following preceding", rf"\bthe (?:following|preceding) {PERIOD}\b", past=True, again=True),

@@ -61,6 +61,12 @@ class _Spaced(NamedTuple):
     small: str
     """What may stand between a relation, a number, a month and a year and says nothing."""
     vague: str
+    lasts: str
+    """The last, of several: beside a number they are read, and else told."""
+    several: str
+    """Days, weeks, months and years."""
+    told: tuple[str, ...]
+    """Forms of what names a time and is not read: what hangs on an event, a feast, an ordinal. ``W`` is a word."""
 
 
 _SPACED: Final = {
@@ -85,7 +91,24 @@ _SPACED: Final = {
         (("zwischen", "und"), ("von", "bis"), ("vom", "bis")),
         "anfang mitte ende",
         "der die das den dem des zum im jahr jahre",
-        "neulich kurzlich damals fruher",
+        "neulich kurzlich damals fruher letztens jungst bislang zuvor vorher einst demnachst bald inzwischen"
+        " in_letzter_zeit vor_kurzem vor_langem seit_kurzem seit_langem bis_dahin bis_jetzt bis_heute",
+        "letzten vergangenen vorigen",
+        "tage/tagen wochen monate/monaten jahre/jahren",
+        (
+            r"(?:bevor|ehe|nachdem|seitdem|sobald|solange)W{1,3}",
+            r"seit(?!\s+wann)W{1,2}",
+            r"bis\s+(?:ich|du|er|sie|es|wir|man|de[rmn]|die|das|zu[mr])W{1,2}",
+            r"(?:vor|nach)\s+(?:de[rmn]|(?:mein|dein|sein|ihr|unser|eur)e[rmn])W",
+            r"als\s+(?:ich|du|er|sie|es|wir|ihr|man)W{1,3}",
+            r"(?:(?:an|zu|uber|vor|nach|seit|bis)\s+)?"
+            r"(?:weihnachten|ostern|pfingsten|silvester|neujahr|heiligabend|karneval|fasching)(?!\w)",
+            r"(?:(?:am|vom|zum|im|ab|in\s+de[rmn]|an\s+de[rmn]|bis\s+zu[mr])\s+)?"
+            r"(?:(?:erste|zweite|dritte|vierte|funfte|sechste|siebe?n?te|achte|neunte|zehnte|elfte|zwolfte|\w+zehnte"
+            r"|\w*zwanzigste|\w*drei(?:ss|ß)igste)[nrms]?|\d{1,2}\.)"
+            r"\s+(?:month|\w*wochen?|quartals?|halbjahre?s?|halfte|jahrhunderts?|jahrzehnts?|tage?s?)(?!\w)",
+            r"(?:in\s+den\s+)?(?:\w+(?:zig|ssig|ßig)er|(?:19|20)?\d0er)[\s-]?jahren?",
+        ),
     ),
     "es": _Spaced(
         "enero febrero marzo abril mayo junio julio agosto septiembre/setiembre octubre noviembre diciembre",
@@ -108,7 +131,21 @@ _SPACED: Final = {
         (("entre", "y"), ("desde", "hasta"), ("de", "a"), ("del", "al")),
         "principios/comienzos mediados finales/fines",
         "el la los las de del ano dia",
-        "recientemente ultimamente",
+        "recientemente ultimamente antiguamente hace_poco hace_mucho hace_tiempo desde_entonces hasta_entonces"
+        " hasta_ahora en_aquel_entonces por_aquel_entonces",
+        "ultimos ultimas pasados pasadas",
+        "dias semanas meses anos",
+        (
+            r"(?:antes|despues)\s+de(?:l|W)(?:W){1,2}|antes(?!\s+de)(?!\w)",
+            r"(?:desde|hasta|mientras|siempre)\s+queW{1,3}",
+            r"(?:desde|hasta)\s+(?:el|la|mi|tu|su|nuestr[oa])W",
+            r"(?<!desde )(?<!hasta )(?<!de )(?<!para )(?<=\w )cuandoW{1,3}",
+            r"(?:(?:en|por|antes\s+de|despues\s+de|desde|hasta)\s+(?:la\s+|el\s+)?)?"
+            r"(?:navidad(?:es)?|nochebuena|nochevieja|semana\s+santa|pascuas?|ano\s+nuevo)(?!\w)",
+            r"(?:(?:en|de|del|desde|hasta)\s+)?(?:el\s+|la\s+)?(?:primer[oa]?|segund[oa]|tercer[oa]?|cuart[oa])"
+            r"\s+(?:de\s+)?(?:month|semana|trimestre|semestre|mitad|siglo|quincena|dia)(?!\w)",
+            r"(?:en\s+)?los\s+anos\s+(?:\w+enta|veinte|\d0)",
+        ),
     ),
     "fr": _Spaced(
         "janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre",
@@ -131,7 +168,23 @@ _SPACED: Final = {
         (("entre", "et"), ("de", "a"), ("du", "au")),
         "debut milieu/mi fin",
         "le la les l' de du d' des annee mois",
-        "recemment",
+        "recemment naguere jadis autrefois bientot jusque-la jusqu'ici jusqu'alors a_l'epoque il_y_a_longtemps"
+        " il_y_a_peu ces_derniers_temps depuis_peu depuis_longtemps",
+        "derniers dernieres",
+        "jours semaines mois annees/ans",
+        (
+            r"(?:avant|apres|depuis|pendant|tandis)\s+qu(?:'|eW)W{0,2}",
+            r"(?:avant\s+de|apres\s+(?:avoir|etre))W{1,2}",
+            r"(?:avant|apres|depuis)\s+(?:l'|(?:l[ea]s?|mon|ma|mes|son|sa|ses|notre|nos|leurs?|votre|vos|une?)\s+)"
+            r"[\w-]+",
+            r"lorsqu(?:'|eW)W{1,2}|avant(?=\s*(?:[?.!,]|\Z))",
+            r"(?<!depuis )(?<!jusqu'a )quand\s+(?:il|elle|je|tu|nous|vous|ils|elles|on)W{1,2}",
+            r"(?:(?:a|avant|apres|depuis)\s+)?(?:noel|paques|la\s+pentecote|la\s+toussaint|le\s+nouvel\s+an)(?!\w)",
+            r"(?:(?:l[ea]|au|du|a\s+la|de\s+la|pendant\s+la|dans\s+la)\s+)?"
+            r"(?:premiere?|deuxieme|seconde?|troisieme|quatrieme|[xvi]+e|\d{1,2}e)"
+            r"\s+(?:month|semaine|trimestre|semestre|moitie|siecle|quinzaine|jour)(?!\w)",
+            r"(?:dans\s+)?les\s+annees\s+(?:\d0|vingt|trente|quarante|cinquante|soixante|quatre-vingts?)",
+        ),
     ),
     "it": _Spaced(
         "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
@@ -154,7 +207,20 @@ _SPACED: Final = {
         (("tra", "e"), ("fra", "e"), ("da", "a"), ("dal", "al")),
         "inizio meta fine",
         "il lo la l' i gli le di del dell' dello della anno mese",
-        "recentemente ultimamente",
+        "recentemente ultimamente poco_fa tempo_fa allora finora da_allora fino_ad_allora di_recente un_tempo"
+        " da_poco da_tempo",
+        "ultimi ultime scorsi scorse",
+        "giorni settimane mesi anni",
+        (
+            r"(?:prima|dopo)\s+(?:che|d[ie]|aver|esser)W{1,3}|(?:prima|dopo)(?=\s*(?:[?.!,]|\Z))",
+            r"(?:prima\s+del(?:l[ao'])?|dopo\s+(?:il|lo|la|l'|i|gli|le))\s*(?!\w+\s+(?:il|lo|la)\s)[\w-]+",
+            r"(?:da\s+quando|fin\s+quando|finche|mentre|appena)W{1,3}",
+            r"(?<!da )(?<!di )(?<!fino a )(?<=\w )quandoW{1,3}",
+            r"(?:(?:a|per|prima\s+di|dopo|da|fino\s+a)\s+)?(?:natale|pasqua|capodanno|ferragosto|epifania)(?!\w)",
+            r"(?:(?:il|la|nel|nella|del|della|dal|dalla)\s+)?(?:prim[oa]|second[oa]|terz[oa]|quart[oa])"
+            r"\s+(?:month|settimana|trimestre|semestre|meta|secolo|giorno)(?!\w)",
+            r"negli\s+anni\s+(?:'?\d0|\w+anta|venti|trenta)",
+        ),
     ),
     "pt": _Spaced(
         "janeiro fevereiro marco abril maio junho julho agosto setembro outubro novembro dezembro",
@@ -178,7 +244,19 @@ _SPACED: Final = {
         (("entre", "e"), ("desde", "ate"), ("de", "a")),
         "inicio/comeco meados fim/final",
         "o a os as de do da no na ano dia",
-        "recentemente ultimamente",
+        "recentemente ultimamente antigamente ha_pouco ha_muito ate_entao desde_entao ate_agora naquela_epoca",
+        "ultimos ultimas passados passadas",
+        "dias semanas meses anos",
+        (
+            r"(?:antes|depois)\s+(?:queW|d[aeo]s?W|deW)W{0,2}|antes(?!\s+d)(?!\w)",
+            r"(?:apos|desde|ate)\s+(?:que|os?|as?)W{1,3}",
+            r"(?:enquanto|assim\s+que|logo\s+que)W{1,3}",
+            r"(?<!desde )(?<!ate )(?<!de )(?<=\w )quandoW{1,3}",
+            r"(?:(?:no|na|em|antes\s+d[aeo]|depois\s+d[aeo])\s+)?(?:natal|pascoa|carnaval|ano\s+novo|reveillon)(?!\w)",
+            r"(?:(?:o|a|no|na|em|do|da|de)\s+)?(?:primeir[oa]|segund[oa]|terceir[oa]|quart[oa])"
+            r"\s+(?:de\s+)?(?:month|semana|trimestre|semestre|metade|seculo|dia)(?!\w)",
+            r"nos\s+anos\s+(?:\w+enta|vinte|\d0)",
+        ),
     ),
     "ru": _Spaced(
         "январь/января/январе/январем февраль/февраля/феврале/февралем март/марта/марте/мартом"
@@ -207,7 +285,23 @@ _SPACED: Final = {
         (("между", "и"), ("с", "по"), ("с", "до")),
         "начале/начала середине/середины конце/конца",
         "года году г.",
-        "недавно",
+        "недавно давно раньше прежде вскоре скоро тогда к_тому_времени в_то_время до_сих_пор до_тех_пор"
+        " в_последнее_время",
+        "последние последних прошлые прошлых",
+        "дни/днеи недели/недель месяцы/месяцев/месяца годы/лет/года",
+        (
+            r"(?:до|после)\s+того,?\s+какW{1,3}",
+            r"с\s+тех\s+пор(?:,?\s+какW{1,3})?",
+            r"(?:прежде\s+чем|пока\s+не|как\s+только)W{1,3}",
+            r"(?<=, )когдаW{1,3}",
+            r"(?:после|перед)W",
+            r"до\s+(?!скольки|какого)\w{4,}",
+            r"(?:(?:на|в|до|после|перед|под|с)\s+)?(?:рождеств\w+|пасх\w+|масленниц\w+|новы[ий]\s+год|нового\s+года"
+            r"|новым\s+годом)(?!\w)",
+            r"(?:(?:в|во|с|до)\s+)?(?:перв|втор|трет|четверт|пят|шест|седьм|восьм|девят|десят|\w+надцат|двадцат"
+            r"|тридцат)\w{1,4}\s+(?:month|квартал\w*|недел\w+|половин\w+|век\w*|полугоди\w+)(?!\w)",
+            r"(?:в\s+)?(?:\w+десят|девянос|сороков)\w+\s+год(?:ы|ах|ов)(?!\w)",
+        ),
     ),
 }
 
@@ -216,6 +310,7 @@ _HAN: Final = r"\d{1,2}|十[一二]?|[一二三四五六七八九两兩]"
 _HAN_DAY: Final = r"\d{1,2}|三十一?|二十[一二三四五六七八九]?|十[一二三四五六七八九]?|[一二三四五六七八九]"
 _ONE_TO_TEN: Final = "一二三四五六七八九十"
 _KOREAN_NUMBERS: Final = ["한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열", "열한", "열두"]
+_KOREAN_COUNTS: Final = ("석", "넉", *_KOREAN_NUMBERS)
 _SINO_KOREAN: Final = ["일", "이", "삼", "사", "오", "육", "칠", "팔", "구", "십", "십일", "십이"]
 
 
@@ -227,6 +322,7 @@ class _Unspaced(NamedTuple):
     to: str
     """Between two points."""
     vague: str
+    """What names a time and is not read: of an event the word that says so is told."""
 
 
 _DATE: Final = rf"(?P<year>\d{{4}})年(?P<month>{_HAN})月(?P<day>{_HAN_DAY})[日号號]"
@@ -258,13 +354,19 @@ _UNSPACED: Final = {
                 rf"(?P<count>{_HAN})(?P<unit>天|日|[个個]?{_CHINESE_WEEK}|[个個]月|年)(?:[之以])?前",
                 "{count} {unit}s ago",
             ),
+            (
+                rf"(?:最近|[过過]去)的?(?P<count>{_HAN})(?P<unit>天|[个個]?{_CHINESE_WEEK}|[个個]月|年)",
+                "in the last {count} {unit}s",
+            ),
             (rf"(?P<month>{_HAN})月", "in {name}"),
             (r"(?P<year>(?:19|20)\d\d)年", "in {year}"),
             (rf"{_CHINESE_WEEK}(?P<weekday>[一二三四五六日天])", "on {weekday}"),
         ),
         (("(?:之|以)?前", "before"), ("(?:之|以)?[后後]", "after"), ("以来|以來|起|开始|開始", "since")),
         "到|至",
-        "最近|前不久|以前|以后",
+        "最近|前不久|[之以]前|[之以][后後]|以[来來]|[当當那]时|[当當那]時|的时候|的時候|小[时時]候|后来|後來|曾[经經]|[过過]去|将来|將來"
+        "|[圣聖][诞誕][节節]?|春[节節]|中秋[节節]?|[国國][庆慶][节節]?|元旦|除夕|端午[节節]?|清明[节節]|元宵[节節]"
+        "|第[一二三四1-4]季度|[上下]半年|(?:[一二三四五六七八九]十|\\d0)年代|世[纪紀]",
     ),
     "ja": _Unspaced(
         (
@@ -286,6 +388,10 @@ _UNSPACED: Final = {
             ("今日|きょう", "today"),
             ("明日|あした", ""),
             (rf"(?P<count>{_HAN})(?P<unit>日|週間?|[かヶカケ箇]月|年)前", "{count} {unit}s ago"),
+            (
+                rf"(?:[こそ]の|ここ|過去|直近の?)(?P<count>{_HAN})(?P<unit>日間?|週間|[かヶカケ箇]月間?|年間?)",
+                "in the last {count} {unit}s",
+            ),
             (rf"(?P<month>{_HAN})月", "in {name}"),
             (r"(?P<year>(?:19|20)\d\d)年", "in {year}"),
             (r"(?:この)?前の(?P<weekday>[月火水木金土日])曜日?", "last {weekday}"),
@@ -293,7 +399,10 @@ _UNSPACED: Final = {
         ),
         (("以前|より前|の?前", "before"), ("以降|以来|から", "since"), ("まで", "until"), ("以後|の?後", "after")),
         "から|〜|～",
-        "最近|この間|先日|以前",
+        "最近|この間|先日|以前|以[来降]|当時|昔|これまで|今まで|その[前後]|あの頃|もうすぐ|将来|(?:の|[うくぐすつぬぶむる])前(?=[にのは])"
+        "|(?:の|[ただ])後(?=[にのはで])|[ただるの](?:時|とき|頃|ころ)"
+        "|クリスマス|正月|お盆|大晦日|元旦|ゴールデンウィーク|バレンタイン|ハロウィン"
+        "|第?[1-4一二三四]四半期|[上下]半期|[前後]半|\\d0年代|世紀",
     ),
     "ko": _Unspaced(
         (
@@ -326,6 +435,12 @@ _UNSPACED: Final = {
                 r"(?P<unit>일|주일|주|개월|달|년)\s*전",
                 "{count} {unit}s ago",
             ),
+            (
+                r"(?:지난|최근|과거)\s*"
+                rf"(?P<count>\d{{1,2}}|{'|'.join(sorted(_KOREAN_COUNTS, key=len, reverse=True))})\s*"
+                r"(?P<unit>일|주일|주|개월|달|년)",
+                "in the last {count} {unit}s",
+            ),
             (r"지난\s*(?P<weekday>[월화수목금토일])요일", "last {weekday}"),
             (r"(?P<month>\d{1,2})월", "in {name}"),
             (r"(?P<year>(?:19|20)\d\d)년", "in {year}"),
@@ -333,7 +448,9 @@ _UNSPACED: Final = {
         ),
         ((r"\s*이전|\s*전에", "before"), (r"\s*이후", "after"), ("부터", "since"), ("까지", "until")),
         r"부터\s*|에서\s*|~\s*",
-        "최근|요즘|얼마 전",
+        "최근|요즘|얼마 전|당시|예전|옛날|그때|지금까지|이[전후](?:에|로)?(?![가-힣])|이래로?(?![가-힣])"
+        "|(?<=\\s)(?:전에?|[후뒤]에?|때에?)(?![가-힣])|크리스마스|성탄절|설날|추석|부활절|새해"
+        "|[1-4]분기|[상하]반기|\\d0년대|세기",
     ),
 }
 _WHICH: Final = {
@@ -355,7 +472,8 @@ _SEASON_OF: Final = {
 
 def phrases(question: str, language: str) -> list[Phrase]:
     """The times that a question in a language names, in their order; empty for a language that has no table."""
-    folded = _folded(question)
+    # In Spanish and Portuguese "when" is a question with its accent, and none without.
+    folded = _folded(question.replace("uándo", "u_ndo"))
     if language in _SPACED:
         return list(_scanned(folded, _grammar(language)))
     return list(_scanned_unspaced(folded, language)) if language in _UNSPACED else []
@@ -386,7 +504,7 @@ class _Grammar(NamedTuple):
     relations: tuple[tuple[re.Pattern[str], str], ...]
     between: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
     english: dict[str, str]
-    vague: re.Pattern[str]
+    told: re.Pattern[str]
     begins: re.Pattern[str]
     """Any of all these: where it finds nothing, nothing need be looked for."""
 
@@ -427,7 +545,9 @@ def _grammar(language: str) -> _Grammar:
     parts = _forms(table.parts, _PARTS)
     part = rf"(?:(?P<part>{_any(parts)})\s+{small})?"
     ago = [rf"{word.replace('_', ' ')}" for word in table.ago.split()]
+    lasts, several = f"(?:{_any(table.lasts.split())})", f"(?:{_any(re.split('[ /]', table.several))})"
     points = (
+        *((rf"{form}(?!\w)", "in the last {count} {unit}s") for form in _orders(lasts, count, unit)),
         (r"(?P<iso>\d{4}-\d\d-\d\d)(?!\d)", "{iso}"),
         (r"(?P<day>\d{1,2})[./-](?P<number>\d{1,2})[./-](?P<year>\d{4})(?!\d)", "{year}-{number:0>2}-{day:0>2}"),
         (rf"(?P<day>\d{{1,2}})(?:\.|er|º|o|-?го|-?е)?\s+{small}{month}(?!\w){of_a_year}?", "on {day} {month} {of}"),
@@ -447,16 +567,30 @@ def _grammar(language: str) -> _Grammar:
         relation: rf"(?:{_any(forms.split('/'))})(?:(?<=')|\s+){small}" for relation, forms in table.relations.items()
     }
     between = [(rf"{first}\s+{small}", rf"\s+{then}\s+{small}") for first, then in table.between]
-    vague = rf"(?:{_any(table.vague.split())})(?!\w)"
-    begins = (*(form for form, _ in points), *relations.values(), *(first for first, _ in between), vague)
+    written = (form.replace("month", _any(months)).replace("W", r"(?:\s+[\w'-]+)") for form in table.told)
+    told = "|".join(
+        (
+            rf"(?:{_any(table.vague.split())})(?!\w)",
+            rf"{lasts}\s+{several}(?!\w)",
+            rf"{several}\s+{lasts}(?!\w)",
+            *written,
+        )
+    )
+    begins = (told, *(form for form, _ in points), *relations.values(), *(first for first, _ in between))
     return _Grammar(
         tuple((re.compile(form), into) for form, into in points),
         tuple((re.compile(form), relation) for relation, form in relations.items()),
         tuple((re.compile(first), re.compile(then)) for first, then in between),
         months | days | seasons | units | numbers | parts | table.near,
-        re.compile(vague),
+        re.compile(told),
         re.compile(rf"(?<![\w-])(?:{_unnamed(begins)})"),
     )
+
+
+def _orders(lasts: str, count: str, unit: str) -> Iterator[str]:
+    """The ways to say the last three months: which word stands where differs, within a language too."""
+    for words in ((lasts, count, unit), (count, lasts, unit), (count, unit, lasts)):
+        yield r"\s+".join(words)
 
 
 _WORDS: Final = ("last", "this", "next")
@@ -467,10 +601,27 @@ def _scanned(text: str, grammar: _Grammar) -> Iterator[Phrase]:
     at = 0
     while (there := grammar.begins.search(text, at)) is not None:
         begin = there.start()
-        found = _between(text, begin, grammar) or _related(text, begin, grammar) or _alone(text, begin, grammar)
+        found = _read(text, begin, grammar) or _told(text, begin, grammar)
         if found is not None:
             yield found
         at = begin + 1 if found is None else found.end
+
+
+def _read(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
+    return _between(text, begin, grammar) or _related(text, begin, grammar) or _alone(text, begin, grammar)
+
+
+def _told(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
+    """What names a time and is not read, up to what is."""
+    match = grammar.told.match(text, begin)
+    if match is None:
+        return None
+    end = match.end()
+    for space in re.finditer(r"\s+", text[begin:end]):
+        if _read(text, begin + space.end(), grammar) is not None:
+            end = begin + space.start()
+            break
+    return Phrase(begin, end, "")
 
 
 def _between(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
@@ -507,10 +658,7 @@ def _related(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
 def _alone(text: str, begin: int, grammar: _Grammar) -> Phrase | None:
     """A point without a relation; a month or a year alone is none, since it may be a name or a number."""
     point = _point(text, begin, grammar)
-    if point is not None:
-        return None if _ALONE.match(point.english) else point
-    vague = grammar.vague.match(text, begin)
-    return None if vague is None else Phrase(begin, vague.end(), "")
+    return None if point is None or _ALONE.match(point.english) else point
 
 
 def _bare(point: Phrase) -> str:
@@ -601,6 +749,8 @@ def _number(sign: str) -> str:
     """A number up to 31 in figures."""
     if not sign or sign[0].isdigit():
         return sign.lstrip("0") or sign
+    if sign in _KOREAN_COUNTS[:2]:
+        return str(_KOREAN_COUNTS.index(sign) + 3)
     for words in (_KOREAN_NUMBERS, _SINO_KOREAN):
         if sign in words:
             return str(words.index(sign) + 1)

@@ -112,6 +112,10 @@ Who phoned after the wedding? | | after the wedding |
 What did I own before we moved to Porto? | | before we moved |
 What did she say during the storm? | | during the storm |
 What has changed since the merger? | | since the merger | before
+What was the rent since we moved? | | since we moved |
+What has she painted ever since? | | ever since |
+Who led the team in the run-up to the election? | | in the run-up to the election |
+Who led the team once she left? | | once she left |
 Where did we live when I was ten? | | when I was ten |
 What did I pay at Easter 2023? | | at Easter |
 What did we do on 2023-02-30? | | 2023-02-30 |
