@@ -132,8 +132,10 @@ def _revise(args: Namespace, out: Output) -> int:
 
 def _retire_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a world (reference or name), or an edge's reference")
-    parser.add_argument("--at", metavar="TIME", help="from when on it does not hold (default: now)")
-    parser.add_argument("--until", metavar="TIME", help="it holds again from then on: a hole (default: for good)")
+    parser.add_argument("--at", "--valid-from", metavar="TIME", help="from when on it does not hold (default: now)")
+    parser.add_argument(
+        "--until", "--valid-to", metavar="TIME", help="it holds again from then on: a hole (default: for good)"
+    )
     parser.add_argument("--members", action="store_true", help="and what it contains, if nothing else does")
     add_common(parser)
 
