@@ -369,8 +369,8 @@ class WriteCalls(ABC):
     ) -> Any:
         """Move one world, or a list of them, into ``to``.
 
-        ``out_of`` is needed where a world is in several. With ``valid_to`` they are in ``to`` for a while, and where
-        they were before and behind.
+        ``out_of`` is needed where a world is in several at that time. With ``valid_to`` they are in ``to`` for a while,
+        and where they were before and behind.
         """
         command = cmd.Move(
             refs=self._refs(refs),

@@ -410,9 +410,10 @@ def move(ctx: context.Context, command: cmd.Move, details: int) -> draft.Decisio
     moved = [context.node_ref(ctx, ref) for ref in command.refs]
     to = context.node_ref(ctx, command.to)
     out_of = None if command.out_of is None else context.node_ref(ctx, command.out_of)
-    leaving = {node: _leaving(ctx, node, out_of) for node in moved}
+    begins = ctx.now if command.valid_from is None else command.valid_from
+    end = times.FOREVER if command.valid_to is None else max(begins, command.valid_to)
+    leaving = {node: _leaving(ctx, node, out_of, times.Interval(begins, end)) for node in moved}
     if command.valid_to is not None:
-        begins = ctx.now if command.valid_from is None else command.valid_from
         window = times.checked_interval(begins, command.valid_to)
         if window.is_empty:
             ctx.refuse("empty_window", "The window in which they are to be there has no instant", "Let it end later")
@@ -427,17 +428,26 @@ def move(ctx: context.Context, command: cmd.Move, details: int) -> draft.Decisio
     return draft.Decision(ctx.tables.node(moved[0]).lineage)
 
 
-def _leaving(ctx: context.Context, node: int, out_of: int | None) -> tuple[int, bytes]:
-    """The container that a move takes a node out of, and the contains edge that it retracts."""
+def _leaving(ctx: context.Context, node: int, out_of: int | None, window: times.Interval) -> tuple[int, bytes]:
+    """The container that a move takes a node out of, and the contains edge that it retracts.
+
+    If it is not said, that is the only one, or of several the only one that contains it at some time of the window.
+    """
     if node == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be moved")
     code = ctx.tables.type_code(CONTAINS)
     incoming = ctx.tables.incoming(node, code, known_after=ctx.draft.seq)
-    edges = {place.source: row.edge for place, row in incoming}
+    rows = {place.source: (place, row) for place, row in incoming}
+    edges = {source: row.edge for source, (_, row) in rows.items()}
     if out_of is not None:
         if out_of not in edges:
             ctx.refuse("not_a_member", f"{ctx.shown(node)} is not a member of {ctx.shown(out_of)}")
         return out_of, edges[out_of]
+    if len(edges) > 1:
+        held = {source: asof.edge_validity(ctx.tables, *each, ctx.draft.seq) for source, each in rows.items()}
+        then = [source for source, validity in held.items() if validity.overlaps(window)]
+        if len(then) == 1:
+            return then[0], edges[then[0]]
     if len(edges) != 1:
         names = [ids.short(ctx.tables.node(source).lineage) for source in edges]
         raise errors.AmbiguousReference(

@@ -130,7 +130,7 @@ class Contains(PlainHandler):
 
     Laws:
         * Containment has no cycles, and nothing contains the root world.
-        * A world is a member of another at most once at a time; it may be a member of several.
+        * A world is a member of another by one edge at most, until that is retracted; it may be a member of several.
         * Every world but the root has a container: one that loses its last is adopted by the root world,
           so that the root's hash stands for everything.
         * Membership is valid from when the member is, unless told otherwise.
@@ -164,8 +164,8 @@ class Contains(PlainHandler):
         if edge.source in ctx.containers(edge.target):
             ctx.refuse(
                 "already_member",
-                f"{ctx.shown(edge.target)} is already a member of {ctx.shown(edge.source)}",
-                "Nothing is to be done",
+                f"{ctx.shown(edge.target)} is already a member of {ctx.shown(edge.source)}, now or at other times",
+                "If that does not say when, unlink the edge and link or move it anew",
             )
         return Insert.WRITE
 

@@ -354,6 +354,13 @@ def test_what_is_moved_for_a_while_is_where_it_was_before_and_behind() -> None:
         assert inside == [[guest], [], [guest]]
         (edge,) = db.view(valid=day(4)).edges(guest, type="contains", direction="in")
         assert edge.valid == Valid(day(3), day(5))
+        # It is in two worlds by now, and in one at a time: which one it leaves need not be said.
+        other = db.create("Place", "other", valid_from=day(0)).ref
+        assert db.move(guest, other, valid_from=day(5), valid_to=day(6))
+        where = {number: db.view(valid=day(number)).containers(guest) for number in (4, 5, 6)}
+        assert where == {4: [away], 5: [other], 6: [home]}
+        again = db.move(guest, away, out_of=home, valid_from=day(8), valid_to=day(9)).outcome
+        assert isinstance(again, Refused) and again.code == "already_member", "as limits say"
         before = db.view(seq=receipt.seq - 1, valid=day(4))
         assert before.containers(guest) == [home]
         assert db.redecide().differing == () and db.rebuild("tables")

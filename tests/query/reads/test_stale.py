@@ -109,8 +109,8 @@ def test_the_receipt_names_what_a_correction_makes_stale_and_what_goes_on_inside
         return {note.code: note.refs for note in receipt.notes}
 
     assert told(db.revise(base, content="The rate is 2 %.", valid_from="2021-01-01")) == {}, "it says the same"
-    window = {"valid_from": "2022-01-01", "valid_to": "2022-02-01"}
-    assert told(db.revise(base, content="The rate is 3 %.", **window)) == {"now_stale": (base, made)}
+    changed = db.revise(base, content="The rate is 3 %.", valid_from="2022-01-01", valid_to="2022-02-01")
+    assert told(changed) == {"now_stale": (base, made)}
     # Where it is said again over others that say something else, these lose what was made of them.
     assert told(db.revise(base, valid_from="2021-06-01", replace_later=True))["now_stale"] == (base, made)
     newer = fact(db, "The rate is 4 %.", base, since="2024-01-01")

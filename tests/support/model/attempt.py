@@ -86,7 +86,7 @@ class Attempt(OfWorlds):
         leaving = None if out_of is None else self.world(out_of)
         old: dict[int, int] = {}
         for number in moved:
-            old[number] = self._membership(number, leaving)
+            old[number] = self._membership(number, leaving, self.now if valid_from is None else valid_from, valid_to)
         if valid_to is not None:
             self._move_for_a_while(old, goal, self.now if valid_from is None else valid_from, valid_to, why)
             return moved[0]
@@ -107,11 +107,16 @@ class Attempt(OfWorlds):
             edge = self.state.edges[membership]
             self.state.edges[membership] = edge._replace(pieces=without(edge.pieces, start, end))
 
-    def _membership(self, number: int, leaving: int | None) -> int:
+    def _membership(self, number: int, leaving: int | None, start: int, end: int | None) -> int:
         if number == ROOT:
             refuse("root_is_permanent")
         found = {edge.source: own for own, edge in self.state.edges_of("contains") if edge.target == number}
         if leaving is None:
+            until = FOREVER if end is None else end
+            pieces = {source: self.state.edges[own].pieces for source, own in found.items()}
+            then = [source for source in found if any(max(start, a) < min(until, b) for a, b in pieces[source])]
+            if len(found) > 1 and len(then) == 1:
+                return found[then[0]]
             if len(found) != 1:
                 raise Bad(AmbiguousReference)
             return next(iter(found.values()))
