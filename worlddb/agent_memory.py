@@ -331,10 +331,12 @@ class Memory:
         *,
         since: times.TimeLike | None = None,
         until: times.TimeLike | None = None,
+        replace_later: bool = False,
         why: str = "",
     ) -> Added:
         """Say what a memory says instead, from ``since`` (default: now) to ``until``; before, it says what it said.
 
+        Without ``until`` it ends where something begins that was stated to hold later, unless ``replace_later`` is true.
         If it never was as it said, give the time at which the memory itself begins. The id stays, and so does a
         deadline: a note says so if it has passed.
         """
@@ -344,7 +346,13 @@ class Memory:
             raise errors.InputError(f"The text is {errors.shown(text)}", "Say what holds instead, or call forget")
         found = self._memory(id)
         receipt = self.db.revise(
-            found.ref, content=text, valid_from=since, valid_to=until, source=self._source({}), why=why
+            found.ref,
+            content=text,
+            valid_from=since,
+            valid_to=until,
+            replace_later=replace_later,
+            source=self._source({}),
+            why=why,
         )
         done = self._done(receipt, [found.ref])
         return msgspec.structs.replace(done, notes=(*done.notes, *hidden_still(found, self.db.view().valid)))
@@ -357,14 +365,17 @@ class Memory:
         return self._done(self.db.link(refs[0], "contradicts", refs[1], why=why), refs)
 
     @_told_here
-    def forget(self, id: Any, *, since: times.TimeLike | None = None, reason: str = "") -> Added:
+    def forget(
+        self, id: Any, *, since: times.TimeLike | None = None, until: times.TimeLike | None = None, reason: str = ""
+    ) -> Added:
         """Say that a memory holds no more (default: from now on). It stays in the record of the past.
 
+        With ``until`` it holds again from there on.
         What must be gone from the files is erased: ``db.erase``, or :meth:`forget_user` for all of the user's.
         """
         self._check_present()
         ref = self._memory(id).ref
-        return self._done(self.db.retire(ref, valid_from=since, why=reason), [ref])
+        return self._done(self.db.retire(ref, valid_from=since, valid_to=until, why=reason), [ref])
 
     @_told_here
     def expire(

@@ -301,8 +301,12 @@ STATED = draw.recipe("create", {"type": st.just("Note"), "name": st.just(""), "v
 SUPERSEDED = draw.recipe("link", {"source": FEW, "target": FEW, "type": st.just("supersedes")}, {})
 CORRECTIONS = st.one_of(
     *(SUPERSEDED, SUPERSEDED, SUPERSEDED),
-    draw.recipe("link", {"source": FEW, "target": FEW, "type": st.just("supersedes"), "valid_from": draw.moments}, {}),
-    draw.recipe("link", {"source": FEW, "target": FEW, "type": st.just("contradicts")}, {}),
+    draw.recipe(
+        "link",
+        {"source": FEW, "target": FEW, "type": st.just("supersedes"), "valid_from": draw.moments},
+        {"valid_to": draw.ends},
+    ),
+    draw.recipe("link", {"source": FEW, "target": FEW, "type": st.sampled_from(["contradicts", "derived_from"])}, {}),
     draw.recipe("revise", {"ref": FEW, "content": draw.contents, "valid_from": draw.moments}, {"valid_to": draw.ends}),
     draw.recipe("retire", {"ref": FEW, "at": draw.moments}, {"valid_to": draw.ends}),
     draw.recipe("reassert", {"ref": FEW, "valid_from": draw.moments}, {"valid_to": draw.ends}),

@@ -384,6 +384,21 @@ def test_memories_of_an_agent_alone_and_of_the_whole_store(tmp_path: Path) -> No
         scout.add("x")
 
 
+def test_a_memory_has_a_hole_and_all_that_follows_is_replaced_if_asked_for(mem: worlddb.Memory) -> None:
+    rent = mem.add("The rent is 150.", since="2024-01-01")
+    mem.correct(rent, "The rent is 190.", since="2026-01-01")
+    mem.correct(rent, "The rent is 170.", since="2025-01-01")
+    mem.forget(rent, since="2024-06-01", until="2024-07-01")
+
+    def said() -> list[str]:
+        periods = mem.db.view().coalesced(rent.ids[0])
+        return [f"{worlddb.format_time(period.valid.start)[:7]} {period.content[-4:]}" for period in periods]
+
+    assert said() == ["2024-01 150.", "2024-07 150.", "2025-01 170.", "2026-01 190."]
+    mem.correct(rent, "The rent is 175.", since="2025-01-01", replace_later=True)
+    assert said() == ["2024-01 150.", "2024-07 150.", "2025-01 175."]
+
+
 def test_every_call_has_a_twin_to_await(mem: worlddb.Memory) -> None:
     async def day() -> tuple[str, str, int, int]:
         added = await mem.aadd("Ana lives in Lisbon.", about="Ana")
