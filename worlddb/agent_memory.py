@@ -336,7 +336,7 @@ class Memory:
     ) -> Added:
         """Say what a memory says instead, from ``since`` (default: now) to ``until``; before, it says what it said.
 
-        Without ``until`` it ends where something begins that was stated to hold later, unless ``replace_later`` is true.
+        Without ``until`` it ends where something begins that was stated to hold later, but for ``replace_later``.
         If it never was as it said, give the time at which the memory itself begins. The id stays, and so does a
         deadline: a note says so if it has passed.
         """

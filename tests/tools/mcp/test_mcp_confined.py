@@ -439,5 +439,7 @@ def test_notes_are_those_of_a_store_in_which_there_is_nothing_else(tmp_path: Pat
         umbrellas = wrote("umbrellas")
         db.link(umbrellas, "derived_from", fact)
         notes = write_tools.retire(session, tool_arguments.Retire(id=base), call).notes
-        assert notes == [f"{base} ends, and these rest on it: {', '.join(resting)}"]
-        assert functions.forget(db, fact, world=mine)["notes"] == [f"{fact} ends, and these rest on it: {umbrellas}"]
+        assert notes == [f"{base} ends or says something else, and these rest on it: {', '.join(resting)}"]
+        assert functions.forget(db, fact, world=mine)["notes"] == [
+            f"{fact} ends or says something else, and these rest on it: {umbrellas}"
+        ]
