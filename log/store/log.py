@@ -322,6 +322,13 @@ class LmdbLog(Log):
             raise _missing(f"blob {position}", seq)
         return self._get(_BLOB.pack(_BLOBS, seq, position))
 
+    def blobs(self, places: Sequence[tuple[int, int]]) -> list[bytes | None]:
+        """As :meth:`blob`, of many, each by its commit and position."""
+        if any(not 0 <= position <= _MAX_POSITION for _, position in places):
+            return [self.blob(*place) for place in places]
+        get, pack = self._txn.get, _BLOB.pack
+        return [get(pack(_BLOBS, *place)) for place in places]  # type: ignore[misc]
+
     def read(self, first: int, last: int) -> Iterator[tuple[int, codec.Record]]:
         for seq in range(first, min(last, self.head().seq) + 1):
             events = self.stored_events(seq)

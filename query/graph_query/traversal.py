@@ -1,11 +1,12 @@
 """The worlds and edges that a query sees, and which way edges let it walk (law 7)."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple, TypeVar
 
 from worlddb.log.model import limits
-from worlddb.projections.tables.reads.asof import SeenVersion, edge_known, edge_seen
+from worlddb.log.model.blobs import Body
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_known, edge_seen, versions_at
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
 from worlddb.query.consolidation.fresh_summaries import summaries_in
 from worlddb.query.reads import adjacency, world_lookup
@@ -14,7 +15,20 @@ from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, valid_period, visible
 from worlddb.query.snapshot.snapshot import Scope
 
-Way = TypeVar("Way")
+Before = TypeVar("Before")
+
+
+class Way(NamedTuple):
+    """The number of a type of edges, and whether they are followed from their target to their source."""
+
+    code: int
+    incoming: bool
+
+
+_OTHERWISE: Final = ("in", "out")
+"""The direction that leaves out edges from a world, and the one that leaves out edges to it."""
+_TOGETHER: Final = 128
+"""Of how many worlds the edges are looked up together."""
 
 
 class Arrival(NamedTuple):
@@ -49,7 +63,7 @@ class Ground:
         self._shows_closed = superseded or not spec.hides_closed
         self._choice = valid_period.Choice(self._shows_closed)
         self._classes: dict[int, tuple[int, ...]] = {}
-        self._codes: dict[tuple[str, ...], Sequence[int | None]] = {}
+        self._known_ways: dict[tuple[tuple[str, ...], str], list[Way]] = {}
         self.looked_at = 0
         """How many versions of worlds were looked up."""
         self.cut_at: set[int] = set()
@@ -97,13 +111,61 @@ class Ground:
                 continue
             if not (edge_known(row, moment.seq) if self._shows_closed else self._is_seen(place, row)):
                 continue
-            forwards = place.source == node
-            other = row.target if forwards else place.source
-            if not self.scope.sees(other) and not (forwards and self._crosses(place, row)):
-                continue
-            seen = self.seen(other)
-            if seen is not None:
+            other = self._far_end(node, place, row)
+            seen = None if other is None else self.seen(other)
+            if other is not None and seen is not None:
                 yield Arrival(place, row, node, other, seen)
+
+    def arrivals_each(self, nodes: Sequence[int], types: Sequence[str], direction: str) -> Iterator[Iterable[Arrival]]:
+        """The :meth:`arrivals` of each of some worlds, for which rows are looked up together."""
+        ways = self._ways(types, direction)
+        if not types or self.unified or self._shows_closed:
+            yield from (self.arrivals(node, types, direction) for node in nodes)
+            return
+        for begin in range(0, len(nodes), _TOGETHER):
+            some = nodes[begin : begin + _TOGETHER]
+            edges, many = self._edges_each(some, ways)
+            found = self._arrived_each((node, each) for node in some for each in edges.get(node, ()))
+            for node in some:
+                yield self.arrivals(node, types, direction) if node in many else found.get(node, ())
+
+    def _edges_each(
+        self, nodes: Sequence[int], ways: Sequence[Way]
+    ) -> tuple[dict[int, list[tuple[EdgePlace, EdgeRow]]], set[int]]:
+        """The edges of each of some worlds in log order, and the worlds that have too many to be listed."""
+        tables, seq = self.snapshot.tables, self.snapshot.place.moment.seq
+        edges: dict[int, list[tuple[EdgePlace, EdgeRow]]] = {}
+        many: set[int] = set()
+        for incoming in (False, True):
+            codes = [way.code for way in ways if way.incoming == incoming]
+            each = tables.edges_of_each(nodes, codes, incoming=incoming, known_by=seq) if codes else {}
+            for node, found in each.items():
+                if found is None:
+                    many.add(node)
+                else:
+                    edges[node] = _in_log_order([*edges[node], *found]) if node in edges else found
+        return edges, many
+
+    def _arrived_each(self, edges: Iterable[tuple[int, tuple[EdgePlace, EdgeRow]]]) -> dict[int, list[Arrival]]:
+        """Where some edges lead to from the worlds that they are of."""
+        walked: list[tuple[int, EdgePlace, EdgeRow, int]] = []
+        for node, (place, row) in edges:
+            other = self._far_end(node, place, row) if self._is_seen(place, row) else None
+            if other is not None and not self.snapshot.hides(other):
+                walked.append((node, place, row, other))
+        self.looked_at += len(walked)
+        shown = versions_at(self.snapshot.tables, [other for *_, other in walked], self.snapshot.place.moment)
+        found: dict[int, list[Arrival]] = {}
+        for (node, place, row, other), seen in zip(walked, shown, strict=True):
+            if seen is not None:
+                found.setdefault(node, []).append(Arrival(place, row, node, other, seen))
+        return found
+
+    def _far_end(self, node: int, place: EdgePlace, row: EdgeRow) -> int | None:
+        """The world that an edge leads to from one; ``None`` if that may not be walked to."""
+        forwards = place.source == node
+        other = row.target if forwards else place.source
+        return other if self.scope.sees(other) or (forwards and self._crosses(place, row)) else None
 
     def into_summary(self, node: int) -> Arrival | None:
         """The way into a world by its fresh summary, which stands for all that the world contains."""
@@ -119,28 +181,29 @@ class Ground:
     def _edges(self, node: int, types: Sequence[str], direction: str) -> list[tuple[EdgePlace, EdgeRow]]:
         tables, seq = self.snapshot.tables, self.snapshot.place.moment.seq
         found: list[tuple[EdgePlace, EdgeRow]] = []
-        if self.spec.inverses or self.spec.symmetric_types:
-            names: Sequence[str | None] = types or [None]
-            for name in names:
-                found += adjacency.edges_at(self.snapshot, self.spec, node, name, direction)
-        else:
-            for code in self._codes_of(types):
-                if direction != "in":
-                    found += tables.outgoing(node, code, known_by=seq)
-                if direction != "out":
-                    found += tables.incoming(node, code, known_after=seq, known_by=seq)
+        if not types:
+            found += adjacency.edges_at(self.snapshot, self.spec, node, None, direction)
+        for way in self._ways(types, direction):
+            if way.incoming:
+                found += tables.incoming(node, way.code, known_after=seq, known_by=seq)
+            else:
+                found += tables.outgoing(node, way.code, known_by=seq)
         if len(found) > 1:
             # An edge from a world to itself is on both sides.
-            found = [each for _, each in sorted({each[0].edge: each for each in found}.items())]
+            found = _in_log_order(found)
         return found if types else [each for each in found if each[0].type != CONTAINS_CODE]
 
-    def _codes_of(self, types: Sequence[str]) -> Sequence[int | None]:
-        """The numbers of edge types that the store has; of no types, ``None`` for all of them."""
-        asked = tuple(types)
-        if asked not in self._codes:
-            known = [self.snapshot.tables.type_code(name) for name in asked]
-            self._codes[asked] = [code for code in known if code is not None] if asked else [None]
-        return self._codes[asked]
+    def _ways(self, types: Sequence[str], direction: str) -> list[Way]:
+        """Where the edges of some types are found, of those types that the store has."""
+        asked = tuple(types), direction
+        if asked not in self._known_ways:
+            ways: dict[Way, None] = {}
+            for name, toward in (self.spec.directed(name, direction) for name in types):
+                code = self.snapshot.tables.type_code(name)
+                if code is not None:
+                    ways |= {Way(code, incoming): None for incoming in (False, True) if toward != _OTHERWISE[incoming]}
+            self._known_ways[asked] = list(ways)
+        return self._known_ways[asked]
 
     def _is_seen(self, place: EdgePlace, row: EdgeRow) -> bool:
         return edge_seen(self.snapshot.tables, place, row, self.snapshot.place.moment)
@@ -161,6 +224,11 @@ DEPENDING: Final = ("depends_on", "derived_from", "supersedes")
 """The types of edges whose source depends on their target, or was put in its place."""
 
 
+def _in_log_order(edges: Iterable[tuple[EdgePlace, EdgeRow]]) -> list[tuple[EdgePlace, EdgeRow]]:
+    """Some edges by their numbers, each once."""
+    return [each for _, each in sorted({each[0].edge: each for each in edges}.items())]
+
+
 class Walk:
     """A walk over edges, the nearest worlds first, each reached once by the earliest edges of a shortest way.
 
@@ -179,10 +247,11 @@ class Walk:
         found: list[records.Reached] = []
         for _ in range(depth):
             # Each is told at once, so that nothing is kept of how it was found.
-            level = [(node, self._told(arrival, before)) for node, arrival, before in self._new(level, came)]
+            level = list(self._all_told(self._new(level, came)))
             found += (each for _, each in level if each is not None)
-        ends = (end for end in level if any(self._first(on.node) not in came for on in self._onward(end[0])))
-        return records.Reach(worlds=tuple(found), cut_off=tuple(end.ref for _, end in ends if end is not None))
+        onward = zip(level, self._onward([node for node, _ in level]), strict=True)
+        ends = (end for (_, end), arrivals in onward if any(self._first(on.node) not in came for on in arrivals))
+        return records.Reach(worlds=tuple(found), cut_off=tuple(end.ref for end in ends if end is not None))
 
     def to(self, start: int, goal: int, depth: int) -> records.Reached | None:
         """A shortest way from one world to another; ``None`` if at most ``depth`` edges do not lead there."""
@@ -203,34 +272,42 @@ class Walk:
             way.append(arrival)
         told: records.Reached | None = None
         for arrival in reversed(way):
-            told = self._told(arrival, told)
+            told = self._told(arrival, told, self._ground.snapshot.body(arrival.seen.row))
         return told
 
     def _first(self, node: int) -> int:
         return min(self._ground.one_with(node)) if self._ground.unified else node
 
-    def _new(self, level: Iterable[tuple[int, Way]], came: set[int]) -> Iterator[tuple[int, Arrival, Way]]:
+    def _new(self, level: Sequence[tuple[int, Before]], came: set[int]) -> Iterator[tuple[int, Arrival, Before]]:
         """The worlds that one more edge leads to, and what is said of the one that it leads from."""
-        for node, way in level:
-            for arrival in self._onward(node):
+        onward = self._onward([node for node, _ in level])
+        for (_, before), arrivals in zip(level, onward, strict=True):
+            for arrival in arrivals:
                 reached = self._first(arrival.node)
                 if reached not in came:
                     came.add(reached)
-                    yield reached, arrival, way
+                    yield reached, arrival, before
 
-    def _onward(self, node: int) -> Iterator[Arrival]:
+    def _onward(self, nodes: Sequence[int]) -> Iterator[Iterable[Arrival]]:
+        """The edges onward from each of some worlds."""
         if not self._ground.unified:
-            return self._ground.arrivals(node, *self._how)
-        return chain.from_iterable(
-            self._ground.arrivals(each, *self._how) for each in sorted(self._ground.one_with(node))
-        )
+            return self._ground.arrivals_each(nodes, *self._how)
+        faces = (sorted(self._ground.one_with(node)) for node in nodes)
+        return (chain.from_iterable(self._ground.arrivals(each, *self._how) for each in together) for together in faces)
 
-    def _told(self, arrival: Arrival, before: records.Reached | None) -> records.Reached:
-        row, snapshot = arrival.seen.row, self._ground.snapshot
-        ref, body, edge = snapshot.tables.node(arrival.node).lineage.hex(), snapshot.body(row), arrival.row.edge.hex()
+    def _all_told(
+        self, new: Iterator[tuple[int, Arrival, records.Reached | None]]
+    ) -> Iterator[tuple[int, records.Reached]]:
+        while some := list(islice(new, _TOGETHER)):
+            bodies = self._ground.snapshot.bodies([arrival.seen.row for _, arrival, _ in some])
+            for (node, arrival, before), body in zip(some, bodies, strict=True):
+                yield node, self._told(arrival, before, body)
+
+    def _told(self, arrival: Arrival, before: records.Reached | None, body: Body | None) -> records.Reached:
+        ref, edge = self._ground.snapshot.tables.node(arrival.node).lineage.hex(), arrival.row.edge.hex()
         return records.Reached(
             ref=ref,
-            version=row.body.hex(),
+            version=arrival.seen.row.body.hex(),
             type="" if body is None else body.type,
             name="" if body is None else body.name,
             depth=1 if before is None else before.depth + 1,

@@ -147,7 +147,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 0
 
 
-class Basis(msgspec.Struct, frozen=True, kw_only=True):
+class Basis(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A world that another one rests on, in the version that this was made of, and who said it.
 
     ``steps`` is 1 for what it was made of itself, and more for what that was made of. ``trust`` is as a world's. One
@@ -167,7 +167,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     erased: bool
 
 
-class Reached(msgspec.Struct, frozen=True, kw_only=True):
+class Reached(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A world that a walk over edges came to, in ``depth`` steps, and the version that the view shows.
 
     ``path`` leads from the first world after the start to ``ref``, ``edges`` are the references of the edges walked.

@@ -81,8 +81,17 @@ class ConfinedTables:
     def node(self, node: int) -> schema.NodeRow:
         return self._tables.node(self._inside(node))
 
+    def nodes_of(self, nodes: Sequence[int]) -> list[schema.NodeRow]:
+        return self._tables.nodes_of(list(map(self._inside, nodes)))
+
     def version(self, node: int, version: int) -> schema.VersionRow:
         return self._tables.version(self._inside(node), version)
+
+    def newest_versions(self, nodes: Sequence[int]) -> list[tuple[int, schema.VersionRow]]:
+        return self._tables.newest_versions(list(map(self._inside, nodes)))
+
+    def versions_of(self, versions: Sequence[tuple[int, int]]) -> list[schema.VersionRow]:
+        return self._tables.versions_of([(self._inside(node), number) for node, number in versions])
 
     def version_rows(self, node: int) -> Iterator[tuple[int, schema.VersionRow]]:
         return self._tables.version_rows(self._inside(node))
@@ -125,6 +134,16 @@ class ConfinedTables:
     ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
         found = self._tables.outgoing(self._inside(node), code, after, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
+
+    def edges_of_each(
+        self, nodes: Sequence[int], codes: Sequence[int], *, incoming: bool, known_by: int
+    ) -> dict[int, list[tuple[schema.EdgePlace, schema.EdgeRow]] | None]:
+        inside = list(map(self._inside, nodes))
+        found = self._tables.edges_of_each(inside, codes, incoming=incoming, known_by=known_by)
+        return {
+            node: None if edges is None else [edge for edge in edges if self._shows(*edge)]
+            for node, edges in found.items()
+        }
 
     def between(
         self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = schema.LIVE

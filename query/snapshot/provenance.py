@@ -13,15 +13,15 @@ In a confined view only what lies inside counts, and nothing says that there is 
 of outside is neither shown nor counted, nor does it lower the summary's trust there.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
-from functools import partial
-from itertools import islice
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import count, islice
 from typing import Any, Final
 
 import msgspec
 
 from worlddb.log.beliefs import atoms
-from worlddb.log.model.blobs import BEFORE, IMPORTED
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import BEFORE, IMPORTED, Body
 from worlddb.projections.tables.apply import settings, trust_levels
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.reads.table_reads import TableReads
@@ -33,8 +33,13 @@ MAX_SHOWN: Final = 64
 """How many of the worlds that one rests on are shown; of more it is said that there are more."""
 MAX_WEIGHED: Final = 4_096
 """How many of them are looked at for its trust; what rests on more is trusted as little as can be."""
+_TOGETHER: Final = 128
+"""Of how many of them rows are looked up together where all are asked for."""
 _DERIVED_FROM: Final = EDGE_TYPE_CODES["derived_from"]
 _SUPERSEDES: Final = EDGE_TYPE_CODES["supersedes"]
+
+_Version = tuple[int, int, bytes]
+"""A node, the commit that wrote a version of it, and the digest of that one's type."""
 
 
 class Trust:
@@ -249,15 +254,24 @@ def rests_on(
     """
     found = list(islice(_all_below(snapshot, node, row, within), MAX_SHOWN + 1))
     trust = trust_in(snapshot)
-    shown = tuple(_basis(snapshot, trust, *each) for each in found[:MAX_SHOWN])
+    shown = tuple(
+        _basis(snapshot, trust, *each, snapshot.header(each[2].seq), snapshot.body(each[2]))
+        for each in found[:MAX_SHOWN]
+    )
     return shown, len(found) > MAX_SHOWN
 
 
 def all_bases(snapshot: VisibleSnapshot, node: int, row: VersionRow) -> Iterator[records.Basis]:
     """All that a world rests on, the nearest first and then in log order."""
-    trust = trust_in(snapshot)
-    found = _all_below(snapshot, node, row, once=not trust.is_said)
-    return (_basis(snapshot, trust, *each) for each in found)
+    trust, headers = trust_in(snapshot), dict[int, codec.Header]()
+    found = _all_below(snapshot, node, row, together=_TOGETHER)
+    while some := list(islice(found, _TOGETHER)):
+        snapshot.tables.nodes_of([base for _, base, _ in some])
+        bodies = snapshot.bodies([base_row for _, _, base_row in some])
+        for each, body in zip(some, bodies, strict=True):
+            seq = each[2].seq
+            header = headers.get(seq) or headers.setdefault(seq, snapshot.header(seq))
+            yield _basis(snapshot, trust, *each, header, body)
 
 
 def is_made_of(snapshot: VisibleSnapshot, node: int, row: VersionRow, other: int) -> bool:
@@ -485,24 +499,35 @@ def _stale(
 
 
 def _all_below(
-    snapshot: VisibleSnapshot, node: int, row: VersionRow, within: Container[int] | None = None, *, once: bool = False
+    snapshot: VisibleSnapshot,
+    node: int,
+    row: VersionRow,
+    within: Container[int] | None = None,
+    *,
+    together: int = 1,
 ) -> Iterator[tuple[int, int, VersionRow]]:
     """(steps, node, version) of what a world rests on, each world once, and earlier versions of one that it names.
 
-    ``once``: nobody will ask the same of these again, so that nothing of it is kept.
+    What so many of them ``together`` were made of is looked up at once, and not kept if they are several.
     """
-    made_of = partial(_made_of, snapshot) if once else _bases_in(snapshot).of
+    bases = _bases_in(snapshot)
     seen: set[int | tuple[int, int]] = {node}
-    # Four values of each, one after another: tuples and rows that stay would have the collector go through the heap.
-    pending: list[Any] = [0, node, row.seq, row.type]
-    each = iter(pending)
-    for steps, at, seq, kind in zip(each, each, each, each, strict=True):
-        for base, base_row in made_of(at, seq, kind):
-            met = base if base != at else (base, base_row.seq)
-            if met not in seen and (within is None or base in within):
-                seen.add(met)
-                pending += steps + 1, base, base_row.seq, base_row.type
-                yield steps + 1, base, base_row
+    level: list[_Version] = [(node, row.seq, row.type)]
+    for steps in count(1):
+        below: list[_Version] = []
+        for begin in range(0, len(level), together):
+            some = level[begin : begin + together]
+            each = map(bases.of, *zip(*some, strict=True)) if together == 1 else _made_of_each(snapshot, some)
+            for (at, _, _), found in zip(some, each, strict=True):
+                for base, base_row in found:
+                    met = base if base != at else (base, base_row.seq)
+                    if met not in seen and (within is None or base in within):
+                        seen.add(met)
+                        below.append((base, base_row.seq, base_row.type))
+                        yield steps, base, base_row
+        if not below:
+            return
+        level = below
 
 
 class _Bases:
@@ -545,9 +570,33 @@ def _made_of(snapshot: VisibleSnapshot, node: int, seq: int, kind: bytes) -> Ite
                     yield edge.target, newest.row
 
 
-def _basis(snapshot: VisibleSnapshot, trust: Trust, steps: int, node: int, row: VersionRow) -> records.Basis:
-    body = snapshot.body(row)
-    header = snapshot.header(row.seq)
+def _made_of_each(
+    snapshot: VisibleSnapshot, versions: Sequence[_Version]
+) -> Iterator[Iterable[tuple[int, VersionRow]]]:
+    """As :func:`_made_of`, of each of some versions."""
+    tables, seq = snapshot.tables, snapshot.place.moment.seq
+    plain = [node for node, _, kind in versions if kind != SUMMARY_TYPE]
+    edges = tables.edges_of_each(plain, [_DERIVED_FROM], incoming=False, known_by=seq)
+    ends = [(edge.target, edge.target_version) for found in edges.values() if found is not None for _, edge in found]
+    rows = dict(zip(ends, tables.versions_of(ends), strict=True))
+    for node, written, kind in versions:
+        found = edges.get(node, []) if kind != SUMMARY_TYPE else None
+        if found is None:
+            yield _made_of(snapshot, node, written, kind)
+            continue
+        known = ((edge.target, rows[edge.target, edge.target_version]) for _, edge in found if seq < edge.unlinked)
+        yield [(base, row) for base, row in known if base != node or row.seq < written]
+
+
+def _basis(
+    snapshot: VisibleSnapshot,
+    trust: Trust,
+    steps: int,
+    node: int,
+    row: VersionRow,
+    header: codec.Header,
+    body: Body | None,
+) -> records.Basis:
     return records.Basis(
         ref=snapshot.tables.node(node).lineage.hex(),
         version=row.body.hex(),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -40,6 +40,17 @@ class Snapshot(NamedTuple):
         stored = None if row.position == events.NONE else self.log.blob(row.seq, row.position)
         found = None if stored is None else codec.written_blob(stored, row.body, row.seq)
         return found if isinstance(found, blobs.Body) else None
+
+    def bodies(self, rows: Sequence[schema.VersionRow]) -> list[blobs.Body | None]:
+        """As :meth:`body`, of many versions."""
+        there = [row for row in rows if row.position != events.NONE]
+        found = dict(zip(there, self.log.blobs([(row.seq, row.position) for row in there]), strict=True))
+        texts = (found.get(row) for row in rows)
+        read = [
+            None if stored is None else codec.written_blob(stored, row.body, row.seq)
+            for row, stored in zip(rows, texts, strict=True)
+        ]
+        return [text if isinstance(text, blobs.Body) else None for text in read]
 
     def details(self, seq: int, position: int) -> blobs.Details:
         """The details that a command left in a commit; empty if it left none or they were erased."""

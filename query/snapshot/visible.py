@@ -265,6 +265,10 @@ class VisibleSnapshot:
                 stretch = stretch.within(stretch_of(row, self.place.moment))
             self._interiors.keep_referred(entity, Referred(seq, stretch, len(edges)))
 
+    def bodies(self, rows: Sequence[schema.VersionRow]) -> list[blobs.Body | None]:
+        """As :meth:`body`, of many versions, none of which is kept."""
+        return self._snapshot.bodies(rows)
+
     def body_at(self, seq: int, position: int) -> blobs.Body | None:
         """A body that a commit left for itself and for no world, such as the name of a setting."""
         stored = None if position == NONE else self._snapshot.log.blob(seq, position)

@@ -6,6 +6,7 @@ import hashlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import Any
 
 import lmdb
@@ -73,6 +74,16 @@ def scanned(
     return sorted(found, reverse=reverse)
 
 
+def reads_many_as_one_by_one(table: Table, entries: dict[bytes, bytes]) -> None:
+    for groups in ([b"aa", b"ab", b"ac", b"b\xff", b"\xff\xff"], [b"b\xff", b"aa", b"ab", b"\xff\xff", b"a\xff"]):
+        each = [scanned(entries, group, None, False) for group in groups]
+        assert [pair for group in table.scan_each(groups) for pair in group] == list(chain.from_iterable(each))
+        firsts = [pair for group in table.scan_each(groups) for pair in islice(group, 1)]
+        assert firsts == [group[0] for group in each if group]
+    alike = [key for key in entries if len(key) == 3] + [b"aab", b"b\xffa"]
+    assert table.get_each(alike) == list(map(entries.get, alike))
+
+
 @given(steps=steps, grouped=st.booleans(), prefix=prefixes, start=st.none() | keys, rest=st.binary(max_size=1))
 def test_a_table_reads_as_a_sorted_dictionary_would_whatever_is_in_memory_and_what_on_disk(
     steps: list[tuple[str, Any, Any]], grouped: bool, prefix: bytes, start: bytes | None, rest: bytes
@@ -103,6 +114,7 @@ def test_a_table_reads_as_a_sorted_dictionary_would_whatever_is_in_memory_and_wh
                 assert table.last(prefix, start) == next(iter(scanned(entries, prefix, start, True)), None)
             assert all(table.get(known) == found for known, found in entries.items())
             assert key is None or table.get(key) == entries.get(key)
+            reads_many_as_one_by_one(table, entries)
         txn.abort()
         with env.begin() as reading:
             assert (reading.get(b"\x5f\xff\xff"), reading.get(b"\x61")) == (b"before", b"after")
@@ -290,6 +302,8 @@ def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 6)
     monkeypatch.setattr(packed_runs, "FEW", 2)
     monkeypatch.setattr(packed_runs, "PAGE_ROOM", 24)
+    monkeypatch.setattr(packed_runs, "_MANY", 2)
+    monkeypatch.setattr(packed_runs, "_SOME", 3)
     monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
 
 
@@ -320,6 +334,7 @@ def test_a_packed_table_reads_as_a_sorted_dictionary_would(
                 assert table.last(prefix, start) == next(iter(scanned(entries, prefix, start, True)), None)
             assert all(table.get(known) == found for known, found in entries.items())
             assert key is None or table.get(key) == entries.get(key)
+            reads_many_as_one_by_one(table, entries)
             for group in (b"aa", b"ab", b"b\xff", b"\xff\xff"):
                 inside = scanned(entries, group, None, False)
                 assert table.has_group(group, fresh=False) or not inside

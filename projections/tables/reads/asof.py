@@ -5,7 +5,7 @@ are gone. The vectors themselves are blobs of the log.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -240,6 +240,18 @@ def last_held(tables: TableReads, node: int, moment: Moment) -> SeenVersion | No
         before = piece.span.start - 1
         piece = timeline_rows.piece_at(tables.timelines, line, moment.seq, before) if before >= times.ALWAYS else None
     return None if piece is None else SeenVersion(piece.number, tables.version(node, piece.number), piece.span)
+
+
+def versions_at(tables: TableReads, nodes: Sequence[int], moment: Moment) -> list[SeenVersion | None]:
+    """As :func:`version_at`, of many nodes."""
+    seq, valid = moment
+    found: list[SeenVersion | None] = []
+    for node, (number, row) in zip(nodes, tables.newest_versions(nodes), strict=True):
+        if row.closed <= seq and row.seq <= seq and row.valid_from <= valid < row.valid_to:
+            found.append(_seen((number, row, _interval((row.valid_from, row.valid_to)))))
+        else:
+            found.append(version_at(tables, node, moment))
+    return found
 
 
 def version_known(tables: TableReads, node: int, number: int, seq: int) -> SeenVersion | None:

@@ -19,7 +19,7 @@ all of them at once.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import accumulate, chain, count, islice
+from itertools import accumulate, chain, compress, count, islice
 from operator import add, itemgetter
 from typing import Final, NamedTuple
 from zlib import crc32
@@ -50,6 +50,9 @@ _MOST_APART: Final = 480
 """LMDB takes keys of at most 511 bytes."""
 _TOGETHER: Final = 16
 """How many pages of each run a merge holds."""
+_MANY: Final = 8
+"""From so many looks on each run is gone through once for all of them."""
+_AT_ONCE: Final = 1_024
 _SOME: Final = 32
 """Of how many rows of each run it is tried whether they are all: then they need not be merged one by one."""
 _MOST_FILTER_BYTES: Final = 64 << 20
@@ -136,8 +139,48 @@ class PackedTable(write_buffer.Table):
         stored = self._scan_stored(prefix, start, reverse=reverse)
         return self._merged(stored, fresh, reverse=reverse) if fresh else stored
 
+    def get_each(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        if self._columns or self._pending or len(keys) < _MANY:
+            return super().get_each(keys)
+        found = {key: rows[0][1] for key, rows in self._own_groups(sorted(set(keys))).items()}
+        for run, held in self._holding_each([key for key in sorted(set(keys)) if key not in found]):
+            for key, value in self._pairs_of(run, [key for key in held if key not in found]):
+                found[key] = value
+        return list(map(found.get, keys))
+
     def scan_each(self, prefixes: Iterable[bytes]) -> Iterator[Iterator[write_buffer.Pair]]:
-        yield from map(self.scan, prefixes)
+        left = iter(prefixes)
+        while some := list(islice(left, _AT_ONCE)):
+            if self._columns or self._pending or len(some) < _MANY:
+                yield from map(self.scan, some)
+                continue
+            groups = self._groups_of(some)
+            for prefix in some:
+                rows = groups.get(prefix)
+                if rows is not None:
+                    yield self.scan(prefix) if len(rows) > _SOME else iter(rows)
+
+    def _groups_of(self, prefixes: Sequence[bytes]) -> dict[bytes, list[write_buffer.Pair]]:
+        """The rows under each of some prefixes that has any, in order; more than a few of one need not be all."""
+        wanted = sorted(set(prefixes))
+        groups = self._own_groups(wanted)
+        several = set()
+        for run, held in self._holding_each(wanted):
+            for prefix, rows in self._rows_of(run, held):
+                if prefix in groups:
+                    groups[prefix] += rows
+                    several.add(prefix)
+                else:
+                    groups[prefix] = rows
+        for prefix in several:
+            groups[prefix] = list(_newest(sorted(groups[prefix], key=_key)))
+        return groups
+
+    def _own_groups(self, prefixes: Sequence[bytes]) -> dict[bytes, list[write_buffer.Pair]]:
+        """As :meth:`_groups_of`, of the table's own place, where few rows are."""
+        size = len(prefixes[0]) if prefixes else 0
+        groups = (list(islice(group, _SOME + 1)) for group in super().scan_each(prefixes))
+        return {rows[0][0][:size]: rows for rows in groups}
 
     def stored(self, prefix: bytes) -> list[write_buffer.Pair]:
         found, runs = super().stored(prefix), self._holding(prefix)
@@ -203,6 +246,18 @@ class PackedTable(write_buffer.Table):
                 found.append(run)
         return found
 
+    def _holding_each(self, prefixes: Sequence[bytes]) -> Iterator[tuple[Run, list[bytes]]]:
+        """The runs, the newest first, each with those of some prefixes of one length that it may hold."""
+        import numpy as np  # As in `_filter_of`.
+
+        size = next((size for size in self._filtered if prefixes and len(prefixes[0]) >= size), 0)
+        crcs = np.array([crc32(prefix[:size]) for prefix in prefixes], dtype=np.uint32)
+        for run in reversed(self.runs):
+            bits = _filters.get(run.filter) or self._read_filter(run)
+            at = crcs % (len(bits) * 8)
+            held = np.frombuffer(bits, dtype=np.uint8)[at >> 3] >> (at & 7) & 1
+            yield run, list(compress(prefixes, held.tolist())) if size else list(prefixes)
+
     def _read_filter(self, run: Run) -> bytes:
         stored: bytes | None = self._txn.get(self._place(FILTERS, run.number))  # type: ignore[assignment]
         if not stored or _digest(stored) != run.filter:
@@ -236,19 +291,59 @@ class PackedTable(write_buffer.Table):
         if self._seek_page(cursor, self._place(RUNS_KEY, run.number), key):
             yield self._read(cursor.value())  # type: ignore[arg-type]
 
-    def _rows_in(self, run: Run, prefix: bytes) -> list[write_buffer.Pair]:
-        """The rows of a run whose key begins with ``prefix``, by the cursor of single look-ups."""
+    def _pairs_of(self, run: Run, wanted: Sequence[bytes]) -> list[write_buffer.Pair]:
+        """The pairs of a run with some keys, which come in order: each page is read once."""
         cursor, place = self._own_cursor(), self._place(RUNS_KEY, run.number)
-        rows: list[write_buffer.Pair] = []
-        found = self._seek_page(cursor, place, prefix) or cursor.set_range(place)
-        while found and cursor.key().startswith(place):  # type: ignore[union-attr]
-            keys, values = self._read(cursor.value())  # type: ignore[arg-type]
-            for here in range(bisect_left(keys, prefix), len(keys)):
-                if not keys[here].startswith(prefix):
-                    return rows
-                rows.append((keys[here], values[here]))
-            found = cursor.next()
-        return rows
+        pairs: list[write_buffer.Pair] = []
+        keys: list[bytes] = []
+        values: list[bytes] = []
+        for key in wanted:
+            if not keys or not keys[0] <= key <= keys[-1]:
+                if not self._seek_page(cursor, place, key):
+                    continue
+                keys, values = self._read(cursor.value())  # type: ignore[arg-type]
+            at = bisect_left(keys, key)
+            if at < len(keys) and keys[at] == key:
+                pairs.append((key, values[at]))
+        return pairs
+
+    def _rows_of(
+        self, run: Run, prefixes: Sequence[bytes], most: int = _SOME
+    ) -> Iterator[tuple[bytes, list[write_buffer.Pair]]]:
+        """The rows of a run under each of some prefixes, which come in order, that has any.
+
+        Of one hardly more than ``most``. Each page is read once, and all of it before anybody else uses the cursor.
+        """
+        cursor, place = self._own_cursor(), self._place(RUNS_KEY, run.number)
+        keys: list[bytes] = []
+        values: list[bytes] = []
+        for prefix in prefixes:
+            if not keys or not keys[0] <= prefix <= keys[-1]:
+                found = self._seek_page(cursor, place, prefix) or cursor.set_range(place)
+                keys, values = self._page_under(cursor, place) if found else ([], [])
+            rows: list[write_buffer.Pair] = []
+            at = bisect_left(keys, prefix)
+            while keys and len(rows) <= most:
+                end = at
+                while end < len(keys) and keys[end].startswith(prefix):
+                    end += 1
+                rows += zip(keys[at:end], values[at:end], strict=True)
+                if end < len(keys):
+                    break
+                keys, values = self._page_under(cursor, place) if cursor.next() else ([], [])
+                at = 0
+            if rows:
+                yield prefix, rows
+
+    def _page_under(self, cursor: lmdb.Cursor, place: bytes) -> Page:
+        """The page that a cursor is at; an empty one if that is none of the run's."""
+        if not cursor.key().startswith(place):  # type: ignore[union-attr]
+            return [], []
+        return self._read(cursor.value())  # type: ignore[arg-type]
+
+    def _rows_in(self, run: Run, prefix: bytes) -> list[write_buffer.Pair]:
+        """The rows of a run whose key begins with ``prefix``."""
+        return [row for _, rows in self._rows_of(run, [prefix], MOST_TAKEN) for row in rows]
 
     def _walk(
         self, run: Run, prefix: bytes, start: bytes | None, *, reverse: bool = False

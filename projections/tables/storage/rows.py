@@ -8,7 +8,7 @@ however much has come since (paper §2.3).
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
-from itertools import repeat
+from itertools import islice, product, repeat, starmap
 from typing import Any, Final
 
 from worlddb.log.model import errors, hashing, ids, trie
@@ -27,7 +27,13 @@ def outgoing_edge(pair: write_buffer.Pair) -> tuple[schema.EdgePlace, schema.Edg
     return edge_place(schema.EDGE_KEY.unpack(pair[0])), edge_row(schema.EDGE.unpack(pair[1]))
 
 
+def _number(edge: tuple[schema.EdgePlace, schema.EdgeRow]) -> int:
+    return edge[0].edge
+
+
 _LAST_CODE = 2**16 - 1
+MANY_EDGES: Final = 64
+"""Of how many edges of a node those that look for many nodes' edges together make a list."""
 _MOST_NODES: Final = 2_048
 """How many nodes' rows a read keeps: one looks at each several times, be it of few worlds or a walk over many."""
 
@@ -116,6 +122,18 @@ class Tables(transaction.WholeTables):
                 self._cache.nodes[node] = row
         return row
 
+    def nodes_of(self, nodes: Sequence[int]) -> list[schema.NodeRow]:
+        """As :meth:`node`, of many; as many as are kept need not be looked up again."""
+        known = self._cache.nodes
+        new = [node for node in dict.fromkeys(nodes) if node not in known]
+        found = dict(zip(new, self.nodes.get_each(list(map(schema.U64.pack, new))), strict=True))
+        rows = {node: node_row(schema.NODE.unpack(stored)) for node, stored in found.items() if stored is not None}
+        if len(rows) < len(new):
+            raise transaction.missing_row(f"node {next(node for node in new if node not in rows)}")
+        if self.writing or len(known) + len(rows) <= _MOST_NODES:
+            known.update(rows)
+        return [rows[node] if node in rows else known[node] for node in nodes]
+
     def put_node(self, node: int, row: schema.NodeRow) -> None:
         self.known_worlds.forget(row.lineage)
         self._cache.nodes[node] = row
@@ -133,6 +151,21 @@ class Tables(transaction.WholeTables):
             if self.writing:
                 self._cache.versions[node, version] = row
         return row
+
+    def newest_versions(self, nodes: Sequence[int]) -> list[tuple[int, schema.VersionRow]]:
+        """The newest version of each of some nodes, by its number."""
+        numbers = [row.versions for row in self.nodes_of(nodes)]
+        return list(zip(numbers, self.versions_of(list(zip(nodes, numbers, strict=True))), strict=True))
+
+    def versions_of(self, versions: Sequence[tuple[int, int]]) -> list[schema.VersionRow]:
+        """As :meth:`version`, of many."""
+        if self.deferred is not None or self._cache.versions:
+            return [self.version(node, number) for node, number in versions]
+        found = self._versions.get_each([schema.VERSION_KEY.pack(node, number) for node, number in versions])
+        if None in found:
+            node, number = versions[found.index(None)]
+            raise transaction.missing_row(f"version {number} of node {node}")
+        return [version_row(schema.VERSION.unpack(stored)) for stored in found if stored is not None]
 
     def put_version(self, node: int, version: int, row: schema.VersionRow) -> None:
         self.known_worlds.retimed(node)
@@ -307,6 +340,42 @@ class Tables(transaction.WholeTables):
                     break
                 if targets is None or target in targets:
                     yield outgoing_edge(pair)
+
+    def edges_of_each(
+        self, nodes: Sequence[int], codes: Sequence[int], *, incoming: bool, known_by: int
+    ) -> dict[int, list[tuple[schema.EdgePlace, schema.EdgeRow]] | None]:
+        """The edges of some types from, or to, each of many nodes, in log order.
+
+        ``None`` for a node that has more than :data:`MANY_EDGES`, nothing for one that has none. Of the edges to a node
+        those that were unlinked up to commit ``known_by`` are left out.
+        """
+        found: dict[int, list[tuple[schema.EdgePlace, schema.EdgeRow]] | None] = {}
+        pairs: list[write_buffer.Pair] = []
+        table = self.back if incoming else self.out
+        for group in table.scan_each(starmap(schema.EDGE_PREFIX.pack, product(nodes, sorted(codes)))):
+            some = list(islice(group, MANY_EDGES + 1))
+            if len(some) <= MANY_EDGES:
+                pairs += some
+            elif some:
+                found[schema.U64.unpack_from(some[0][0])[0]] = None
+        if incoming:
+            size = schema.U64.size
+            pairs = [pair for pair in pairs if schema.U64_U64.unpack(pair[1])[1] > known_by]
+            places = [value[:size] + key[size:] for key, value in pairs]
+            stored = self.out.get_each(places)
+            if None in stored:
+                raise transaction.missing_row(f"edge {schema.EDGE_KEY.unpack(places[stored.index(None)])[2]}")
+            pairs = list(zip(places, stored, strict=True))  # type: ignore[arg-type]
+        for place, row in map(outgoing_edge, pairs):
+            if row.seq <= known_by:
+                edges = found.setdefault(row.target if incoming else place.source, [])
+                if edges is not None:
+                    edges.append((place, row))
+        if len(codes) > 1:
+            for edges in found.values():
+                if edges is not None and len(edges) > 1:
+                    edges.sort(key=_number)
+        return found
 
     def live_targets(self, node: int, code: int) -> list[int]:
         """The targets of a node's edges of a type that have not been unlinked, in log order."""

@@ -26,6 +26,8 @@ _key = itemgetter(0)
 _FEW: Final = 4
 """How many pairs are read at first: most groups have no more."""
 _COUNTED_AT_ONCE: Final = 4_096
+_BEHIND_ALL: Final = b"\xff" * 512
+"""Greater than any key."""
 
 
 class Table:
@@ -124,16 +126,26 @@ class Table:
     def scan_each(self, prefixes: Iterable[bytes]) -> Iterator[Iterator[Pair]]:
         """As :meth:`scan`, of many groups one after the other, with one cursor.
 
-        Each is read, as far as is wanted, before the next one is asked for.
+        Each is read, as far as is wanted, before the next one is asked for. One that is empty may be left out.
         """
         if self._columns or self._pending:
             yield from map(self.scan, prefixes)
             return
         with self._txn.cursor() as cursor:
+            # Between the last look and what it came to there is nothing, so that groups which lie there need none.
+            looked, at = b"", b""
             for within in map(self._first.__add__, prefixes):
-                # Most nodes have no edge of a type, and to begin with the next pair would cost more than this look.
-                if cursor.set_range(within) and cursor.key().startswith(within):  # type: ignore[union-attr]
+                if not looked <= within <= at:
+                    looked, at = within, cursor.key() if cursor.set_range(within) else _BEHIND_ALL  # type: ignore[assignment]
+                if at.startswith(within):
                     yield _under(within, cursor.iternext())  # type: ignore[arg-type]
+                    looked, at = b"", b""
+
+    def get_each(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """As :meth:`get`, of many keys, which are of one length."""
+        if self._columns or self._pending:
+            return list(map(self.get, keys))
+        return list(map(self._txn.get, map(self._first.__add__, keys)))  # type: ignore[arg-type]
 
     def stored(self, prefix: bytes) -> list[Pair]:
         """As :meth:`scan`, for a short group that nothing has been put into since.
