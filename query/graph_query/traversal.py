@@ -27,7 +27,9 @@ class Way(NamedTuple):
 
 _OTHERWISE: Final = ("in", "out")
 """The direction that leaves out edges from a world, and the one that leaves out edges to it."""
-_TOGETHER: Final = 128
+_FEW: Final = 8
+"""Fewer worlds than these are looked up one by one, which is as quick."""
+_TOGETHER: Final = 512
 """Of how many worlds the edges are looked up together."""
 
 
@@ -119,7 +121,7 @@ class Ground:
     def arrivals_each(self, nodes: Sequence[int], types: Sequence[str], direction: str) -> Iterator[Iterable[Arrival]]:
         """The :meth:`arrivals` of each of some worlds, for which rows are looked up together."""
         ways = self._ways(types, direction)
-        if not types or self.unified or self._shows_closed:
+        if not types or self.unified or self._shows_closed or len(nodes) < _FEW:
             yield from (self.arrivals(node, types, direction) for node in nodes)
             return
         for begin in range(0, len(nodes), _TOGETHER):

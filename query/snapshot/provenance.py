@@ -33,7 +33,7 @@ MAX_SHOWN: Final = 64
 """How many of the worlds that one rests on are shown; of more it is said that there are more."""
 MAX_WEIGHED: Final = 4_096
 """How many of them are looked at for its trust; what rests on more is trusted as little as can be."""
-_TOGETHER: Final = 128
+_TOGETHER: Final = 512
 """Of how many of them rows are looked up together where all are asked for."""
 _DERIVED_FROM: Final = EDGE_TYPE_CODES["derived_from"]
 _SUPERSEDES: Final = EDGE_TYPE_CODES["supersedes"]

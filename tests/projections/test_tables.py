@@ -81,7 +81,8 @@ def reads_many_as_one_by_one(table: Table, entries: dict[bytes, bytes]) -> None:
         firsts = [pair for group in table.scan_each(groups) for pair in islice(group, 1)]
         assert firsts == [group[0] for group in each if group]
     alike = [key for key in entries if len(key) == 3] + [b"aab", b"b\xffa"]
-    assert table.get_each(alike) == list(map(entries.get, alike))
+    for some in (alike, alike[:1]):
+        assert table.get_each(some) == list(map(entries.get, some))
 
 
 @given(steps=steps, grouped=st.booleans(), prefix=prefixes, start=st.none() | keys, rest=st.binary(max_size=1))

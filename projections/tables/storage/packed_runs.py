@@ -141,7 +141,7 @@ class PackedTable(write_buffer.Table):
 
     def get_each(self, keys: Sequence[bytes]) -> list[bytes | None]:
         if self._columns or self._pending or len(keys) < _MANY:
-            return super().get_each(keys)
+            return list(map(self.get, keys))
         found = {key: rows[0][1] for key, rows in self._own_groups(sorted(set(keys))).items()}
         for run, held in self._holding_each([key for key in sorted(set(keys)) if key not in found]):
             for key, value in self._pairs_of(run, [key for key in held if key not in found]):
@@ -233,16 +233,16 @@ class PackedTable(write_buffer.Table):
 
     def _holding(self, prefix: bytes) -> list[Run]:
         """The runs that may hold a key that begins so, the newest first."""
-        for size in self._filtered:
-            if len(prefix) >= size:
-                break
-        else:
-            return self.runs[::-1]
-        crc, found = crc32(prefix[:size]), []
+        crcs = [crc32(prefix[:size]) for size in self._filtered if len(prefix) >= size]
+        found = []
         for run in reversed(self.runs):
             bits = _filters.get(run.filter) or self._read_filter(run)
-            at = crc % (len(bits) * 8)
-            if bits[at >> 3] >> (at & 7) & 1:
+            many = len(bits) * 8
+            for crc in crcs:
+                at = crc % many
+                if not bits[at >> 3] >> (at & 7) & 1:
+                    break
+            else:
                 found.append(run)
         return found
 
@@ -250,13 +250,15 @@ class PackedTable(write_buffer.Table):
         """The runs, the newest first, each with those of some prefixes of one length that it may hold."""
         import numpy as np  # As in `_filter_of`.
 
-        size = next((size for size in self._filtered if prefixes and len(prefixes[0]) >= size), 0)
-        crcs = np.array([crc32(prefix[:size]) for prefix in prefixes], dtype=np.uint32)
+        sizes = [size for size in self._filtered if prefixes and len(prefixes[0]) >= size]
+        crcs = [np.array([crc32(prefix[:size]) for prefix in prefixes], dtype=np.uint32) for size in sizes]
         for run in reversed(self.runs):
             bits = _filters.get(run.filter) or self._read_filter(run)
-            at = crcs % (len(bits) * 8)
-            held = np.frombuffer(bits, dtype=np.uint8)[at >> 3] >> (at & 7) & 1
-            yield run, list(compress(prefixes, held.tolist())) if size else list(prefixes)
+            stored, held = np.frombuffer(bits, dtype=np.uint8), np.ones(len(prefixes), dtype=np.uint8)
+            for crc in crcs:
+                at = crc % (len(bits) * 8)
+                held &= stored[at >> 3] >> (at & 7)
+            yield run, list(compress(prefixes, (held & 1).tolist()))
 
     def _read_filter(self, run: Run) -> bytes:
         stored: bytes | None = self._txn.get(self._place(FILTERS, run.number))  # type: ignore[assignment]
@@ -298,10 +300,8 @@ class PackedTable(write_buffer.Table):
         keys: list[bytes] = []
         values: list[bytes] = []
         for key in wanted:
-            if not keys or not keys[0] <= key <= keys[-1]:
-                if not self._seek_page(cursor, place, key):
-                    continue
-                keys, values = self._read(cursor.value())  # type: ignore[arg-type]
+            if not keys or key > keys[-1]:
+                keys, values = self._page_at(cursor, place, key)
             at = bisect_left(keys, key)
             if at < len(keys) and keys[at] == key:
                 pairs.append((key, values[at]))
@@ -318,9 +318,10 @@ class PackedTable(write_buffer.Table):
         keys: list[bytes] = []
         values: list[bytes] = []
         for prefix in prefixes:
-            if not keys or not keys[0] <= prefix <= keys[-1]:
-                found = self._seek_page(cursor, place, prefix) or cursor.set_range(place)
-                keys, values = self._page_under(cursor, place) if found else ([], [])
+            if not keys or prefix > keys[-1]:
+                keys, values = self._page_at(cursor, place, prefix)
+                if not keys and cursor.set_range(place):
+                    keys, values = self._page_under(cursor, place)
             rows: list[write_buffer.Pair] = []
             at = bisect_left(keys, prefix)
             while keys and len(rows) <= most:
@@ -330,16 +331,24 @@ class PackedTable(write_buffer.Table):
                 rows += zip(keys[at:end], values[at:end], strict=True)
                 if end < len(keys):
                     break
-                keys, values = self._page_under(cursor, place) if cursor.next() else ([], [])
-                at = 0
+                (keys, values), at = self._page_under(cursor, place) if cursor.next() else ([], []), 0
             if rows:
                 yield prefix, rows
 
+    def _page_at(self, cursor: lmdb.Cursor, place: bytes, key: bytes) -> Page:
+        """The page of a run in which a key is, or would be; an empty one if all are behind it."""
+        at = place + key[:_MOST_APART]
+        if cursor.set_range(at):
+            if cursor.key() != at:
+                cursor.prev()
+        else:
+            cursor.last()
+        return self._page_under(cursor, place)
+
     def _page_under(self, cursor: lmdb.Cursor, place: bytes) -> Page:
         """The page that a cursor is at; an empty one if that is none of the run's."""
-        if not cursor.key().startswith(place):  # type: ignore[union-attr]
-            return [], []
-        return self._read(cursor.value())  # type: ignore[arg-type]
+        pair: write_buffer.Pair = cursor.item()  # type: ignore[assignment]
+        return self._read(pair[1]) if pair[0].startswith(place) else ([], [])
 
     def _rows_in(self, run: Run, prefix: bytes) -> list[write_buffer.Pair]:
         """The rows of a run whose key begins with ``prefix``."""
