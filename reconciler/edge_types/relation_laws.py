@@ -42,12 +42,13 @@ class DeclaredRelation(PlainHandler):
     """A relation that somebody declared by its name and its laws.
 
     Laws:
-        * Nothing has it to itself.
+        * Nothing has it to itself; without another law, or if it is acyclic, a later version may have it to an earlier.
         * What else it is, functional or a succession, is settled once the edge is written.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, joins_versions: bool = False) -> None:
         self.name = name
+        self.joins_versions = joins_versions
 
 
 class DeclaredOrder(DeclaredRelation, AcyclicHandler):
@@ -113,9 +114,10 @@ def _refuse(ctx: HandlerContext, profile: Profile, what: str, allowed: tuple[str
     )
 
 
-def declared(name: str, laws: Laws) -> DeclaredRelation:
+def declared(name: str, laws: Laws, *, functional: bool) -> DeclaredRelation:
     """The handler of a declared relation."""
-    return DeclaredOrder(name) if laws.acyclic else DeclaredRelation(name)
+    kind = DeclaredOrder if laws.acyclic else DeclaredRelation
+    return kind(name, joins_versions=not (functional or laws.succession or laws.symmetric))
 
 
 def settle_written(ctx: Relations, scopes: Scopes, edge: HandledEdge, *, before: int | None = None) -> None:

@@ -118,7 +118,11 @@ class Scopes:
         if built_in is not None or not self.any_registered:
             return built_in
         known = self.in_force(type_name, home)
-        return None if known is None or known.laws is None else relation_laws.declared(type_name, known.laws)
+        return (
+            None
+            if known is None or known.laws is None
+            else relation_laws.declared(type_name, known.laws, functional=known.is_functional)
+        )
 
     def handler_of_old(self, ctx: HandlerContext, type_name: str, home: int) -> EdgeHandler | None:
         """The handler that cleans up after an edge.
@@ -137,7 +141,7 @@ class Scopes:
     def _guarded(self, ctx: HandlerContext, known: Registration) -> EdgeHandler:
         handler = self._ontology.find(known.type, known.row.handler_version, known.row.digest)
         if handler is None and known.laws is not None:
-            return relation_laws.declared(known.type, known.laws)
+            return relation_laws.declared(known.type, known.laws, functional=known.is_functional)
         if handler is not None:
             return sandbox.SandboxedHandler(handler, known.type, known.row.handler_version)
         what = f"the edge type {known.type!r}, version {known.row.handler_version}"

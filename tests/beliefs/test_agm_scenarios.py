@@ -24,6 +24,7 @@ class Adapter:
         self.clock = ManualClock(worlddb.parse_time("2026-01-01"))
         self.db: Database = worlddb.open(folder, author="suite", clock=self.clock, embedder=None)
         self.refs: dict[str, str] = {}
+        self.db.define_relation("replaces", acyclic=True)
 
     def add(self, item: str, kind: str = "fact", **said: Any) -> str:
         return self.refs.setdefault(item, self.db.believe(self._made(item, kind), said).ref)
@@ -64,8 +65,14 @@ class Adapter:
     def has_edge(self, source: str, kind: str, target: str) -> bool:
         return self.refs[target] in [each.target for each in self.view().edges(self.refs[source], type=kind)]
 
-    def supersedes(self, item: str, later: int, earlier: int) -> bool:
-        return later == earlier + 1 and later <= len(self.db.view().history(self.refs[item]))
+    def replace_version(self, item: str, later: int, earlier: int) -> Receipt:
+        return self._at(self.db.link(self.refs[item], "replaces", self.refs[item], versions=(later, earlier)))
+
+    def replaced(self, item: str) -> list[tuple[int, int]]:
+        return [(e.source_version, e.target_version) for e in self.view().edges(self.refs[item], type="replaces")]
+
+    def retire(self, item: str) -> Receipt:
+        return self._at(self.db.retire(self.refs[item]))
 
     def impact(self, item: str) -> list[str]:
         return [each.name for each in self.view().impact(self.refs[item])]
@@ -505,7 +512,11 @@ def test_the_adapter_answers_what_a_suite_asks(suite: Adapter) -> None:
     suite.tag("n0", "initial")
     suite.revise("n0", summary="corrected")
     assert [getattr(suite.get("n0", tag), "content", "") for tag in (None, "initial")] == ["corrected", "step 0"]
-    assert suite.history("n0") == ["", "step 0", "corrected"] and suite.supersedes("n0", 3, 2)
+    assert suite.history("n0") == ["", "step 0", "corrected"]
+    assert all(suite.replace_version("n0", later, later - 1) for later in (2, 3))
+    assert suite.replaced("n0") == [(2, 1), (3, 2)] and not suite.replace_version("n0", 1, 3)
+    assert suite.retire("n3") and suite.get("n3") is None and suite.revise("n3", summary="again")
+    assert suite.history("n3") == ["", "step 3", "again"] and suite.has_edge("n3", "derived_from", "n2")
     assert suite.believes("n0", "summary", "corrected") and not suite.believes("n0", "summary", "step 0")
     assert suite.expand("n0", summary="both").outcome.code == "conflicts"  # type: ignore[union-attr]
     assert suite.expand("n0", topic="more") and suite.believes("n0", "topic", "more")

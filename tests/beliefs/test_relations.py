@@ -330,13 +330,20 @@ def test_a_later_type_has_a_code_only_where_it_is_used() -> None:
 # -- edges between versions of one world
 
 
-@pytest.mark.parametrize("relation", ["derived_from", "created_from", "refines", "supports"])
+@pytest.mark.parametrize("relation", ["derived_from", "created_from", "refines", "supports", "replaces", "follows"])
 def test_a_later_version_may_lead_to_an_earlier_one_of_the_same_world(relation: str, tmp_path: Path) -> None:
     bundle = tmp_path / "page.wdb"
     with worlddb.open(tmp_path / "store") as db:
         page = db.create("Page", "api-design", content="REST").ref
         for text in ("gRPC", "GraphQL"):
             db.revise(page, content=text)
+        db.define_relation("replaces")
+        db.define_relation("follows", acyclic=True, inverse="followed_by")
+        db.define_relation("functional", functional=True)
+        db.define_relation("succession", succession=True)
+        db.define_relation("symmetric", symmetric=True)
+        for laws in ("functional", "succession", "symmetric"):
+            assert refusal(db.link(page, laws, page, versions=(2, 1))) == "self_reference"
         assert refusal(db.link(page, relation, page)) == "self_reference"
         assert refusal(db.link(page, relation, page, versions=(1, 2))) == "self_reference"
         assert refusal(db.link(page, relation, page, versions=(2, 2))) == "self_reference"
