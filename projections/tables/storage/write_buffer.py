@@ -136,7 +136,8 @@ class Table:
             looked, at = b"", b""
             for within in map(self._first.__add__, prefixes):
                 if not looked <= within <= at:
-                    looked, at = within, cursor.key() if cursor.set_range(within) else _BEHIND_ALL  # type: ignore[assignment]
+                    looked, is_there = within, cursor.set_range(within)
+                    at = cursor.key() if is_there else _BEHIND_ALL  # type: ignore[assignment]
                 if at.startswith(within):
                     yield _under(within, cursor.iternext())  # type: ignore[arg-type]
                     looked, at = b"", b""
