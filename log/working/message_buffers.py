@@ -94,7 +94,7 @@ class MessageBuffers:
         prefix = _prefix(message.scope)
         stored = msgspec.msgpack.encode(message)
         with self._writing() as txn:
-            held = [key for key, _ in _rows(txn, prefix)]
+            held = _keys(txn, prefix)
             number = int.from_bytes(held[-1][_PREFIX_BYTES:], "big") + 1 if held else 0
             txn.put(prefix + number.to_bytes(_NUMBER_BYTES, "big"), stored)
             gone = held[: max(0, len(held) + 1 - most)]
@@ -142,7 +142,7 @@ class MessageBuffers:
 
     def _highest(self) -> int:
         with suppress(FileNotFoundError):
-            return max((int(each.name) for each in self._folder.iterdir() if each.name.isdigit()), default=0)
+            return max((int(name) for name in os.listdir(self._folder) if name.isdigit()), default=0)
         return 0
 
     def _present(self) -> lmdb.Environment:
@@ -305,6 +305,18 @@ def _open(folder: Path) -> lmdb.Environment:
 
 def _prefix(scope: Scope) -> bytes:
     return sha256(msgspec.msgpack.encode(scope)).digest()[:_PREFIX_BYTES]
+
+
+def _keys(txn: lmdb.Transaction, prefix: bytes) -> list[bytes]:
+    """The keys that begin with a prefix; what they name is not read."""
+    found: list[bytes] = []
+    with txn.cursor() as cursor:
+        if cursor.set_range(prefix):
+            for key in cursor.iternext(keys=True, values=False):
+                if not bytes(key).startswith(prefix):
+                    break
+                found.append(bytes(key))
+    return found
 
 
 def _rows(txn: lmdb.Transaction, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:

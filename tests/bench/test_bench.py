@@ -52,6 +52,10 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         | {"counted_us"},
     ),
     "dream": (("--memories", "20", "--planted", "4"), {"precision", "recall", "ms_per_memory"}),
+    "working": (
+        ("--messages", "4", "--processes", "2"),
+        {"p95_ms", "together_p95_ms", "messages", "processes"},
+    ),
     "consolidation": (
         ("--facts", "40", "--topics", "4", "--runs", "2"),
         {"summary_first_ratio", "full_ms", "summary_first_ms", "records_read"},
@@ -175,6 +179,7 @@ def test_every_program_has_a_line_here() -> None:
         *PROGRAMS,
         "beam",
         "confidence",
+        "decay",
         "house",
         "identity",
         "languages",
@@ -313,6 +318,20 @@ def test_locomo_finds_the_turns_that_hold_the_answers(tmp_path: Path) -> None:
     assert told["recall@10"] == 1.0
     found = {"n": 1, "recall@10": 1.0, "recall@10_95": [1.0, 1.0]}
     assert told["by_category"] == {"multi-hop": found, "single-hop": found}
+
+
+def test_decay_tells_what_is_found_and_what_is_kept_by_half_life(tmp_path: Path) -> None:
+    file, others = tmp_path / "conversations.json", tmp_path / "questions.json"
+    file.write_text(json.dumps(LOCOMO))
+    others.write_text(json.dumps(LONGMEMEVAL))
+    told = run("decay", "--locomo", str(file), "--longmemeval", str(others), "--half-lives", "0.5", "365")
+    for name, fades in (("locomo", False), ("longmemeval", True)):
+        found = told[name]
+        assert isinstance(found, dict) and (found["questions"], found["without"]) == (2, 1.0)
+        short, long = (found["by_half_life"][days] for days in ("0.5", "365"))
+        assert long["kept"] == long["without hidden"] == long["weight 0.1"] == 1.0
+        # LoCoMo's conversation is asked when it ends, and the haystacks ten days after the last session.
+        assert (short["kept"], short["without hidden"]) == ((0.0, 0.0) if fades else (1.0, 1.0))
 
 
 def test_longmemeval_finds_the_sessions_and_the_turns_that_hold_the_answers(tmp_path: Path) -> None:
