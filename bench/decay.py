@@ -104,7 +104,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--longmemeval", type=Path, help="LongMemEval's JSON, compressed or not")
     arguments.add_argument("--half-lives", type=float, nargs="+", default=HALF_LIVES, help="in days")
     arguments.add_argument("-k", type=positive, default=10, help="how many hits are read")
-    arguments.add_argument("--limit", type=positive, help="only so many questions of each file, taken at even distances")
+    arguments.add_argument("--limit", type=positive, help="so many questions of each file, at even distances")
     return arguments.parse_args()
 
 

@@ -86,7 +86,8 @@ def _in_a_process(arguments: argparse.Namespace) -> dict[str, list[tuple[float, 
         db.working.add("the first opens the buffers", session="another")
         for number in range(arguments.messages):
             text = f"message {number} of {arguments.process}, which is as long as one commonly is"
-            for suffix, scope in (("", {"session": "s", "user": arguments.process}), (", shared", {"session": _SHARED})):
+            own, shared = {"session": "s", "user": arguments.process}, {"session": _SHARED}
+            for suffix, scope in (("", own), (", shared", shared)):
                 taken[f"add{suffix}"].append(_timed(db, "add", text, **scope))
                 taken[f"get{suffix}"].append(_timed(db, "get", **scope))
     return taken

@@ -1113,6 +1113,10 @@ class Database(WriteCalls):
             done = done._replace(
                 proposals=found.proposals, events=done.events + found.events, commits=done.commits + found.commits
             )
+        if done.summaries and not wanted.dry_run:
+            from worlddb.query.consolidation.fresh_summaries import look_through
+
+            look_through(self.view(valid=now)._window)
         return done._replace(embedded=embedded)
 
     def dream(

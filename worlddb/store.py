@@ -244,6 +244,7 @@ MAX_PENDING: Final = 1_000
 """How far texts without a vector are counted."""
 NOTHING_EMBEDDED: Final = "no text has been embedded yet"
 _COMPOSED: Final = "composed-"
+_SUMMARIES: Final = "summaries"
 
 TABLES_NAME: Final = "tables"
 TEXT_NAME: Final = "text"
@@ -300,7 +301,7 @@ class StoreReader:
                 "The log begins with another event than a store's", "Restore it from a backup", seq=1
             )
         self.root = first.root
-        self.interiors = InteriorCache()
+        self.interiors = InteriorCache(partial(self._kept_place, _SUMMARIES))
         self._ended = False
         self.worlds = kept_worlds.worlds_of(env.folder / environment.INDEX_FOLDER, self.store_id, self._secret)
         self._threads = _threads()
@@ -583,6 +584,7 @@ class StoreReader:
             self.forget_composed()
         if names:
             self.worlds.delete()
+            _delete(self.env.folder / environment.INDEX_FOLDER / _SUMMARIES)
 
     def vector_lane(self, query: VectorQuery, before: int | None, head: int) -> PresentVectorLane:
         """The index of the query's space up to ``head``; ``before`` limits it to lower node numbers."""
@@ -616,12 +618,18 @@ class StoreReader:
         self.let_go_of_erased()
         found = self._composed.get((space, pool))
         if found is None:
-            folder = self.env.folder / environment.INDEX_FOLDER / f"{_COMPOSED}{space}-{pool}"
-            place = composed_vectors.KeptPlace(folder, self.store_id, self.head, self.chain_at, self._secret)
+            place = self._kept_place(f"{_COMPOSED}{space}-{pool}")
             found = self._composed.setdefault(
                 (space, pool), composed_vectors.ComposedFollower(space, dimension, composition.POOLS[pool], place)
             )
         return found
+
+    def _kept_place(self, name: str) -> composed_vectors.KeptPlace:
+        """A folder beside the indexes for what took long to find, and the check that it is of the store's history."""
+        from worlddb.projections.indexes import composed_vectors
+
+        folder = self.env.folder / environment.INDEX_FOLDER / name
+        return composed_vectors.KeptPlace(folder, self.store_id, self.head, self.chain_at, self._secret)
 
     def _forget(self, space: int) -> None:
         """Delete the index of a dropped space.

@@ -22,6 +22,7 @@ from worlddb.projections.indexes import (
     composition,
     fields,
     kept_worlds,
+    summary_verdicts,
     tail,
     text_index,
     text_snapshot,
@@ -81,6 +82,9 @@ def index_findings(env: Environment, *, deep: bool) -> list[IndexFinding]:
         for pool in composition.POOLS if deep else ():
             folder = env.folder / INDEX_FOLDER / f"composed-{number}-{pool}"
             found += _composed(env, folder, secret, number, dimension, pool)
+    if deep and summary_verdicts.is_damaged(folder := env.folder / INDEX_FOLDER / summary_verdicts.FOLDER, secret):
+        fault = Fault("is not as it was written")
+        found.append(IndexFinding(folder, "text", _told(env, "what is kept of fresh summaries", "text", fault)))
     if deep:
         for file in kept_worlds.files_in(env.folder / INDEX_FOLDER / kept_worlds.FOLDER):
             found += _settled(partial(_world, env, file, secret))

@@ -30,6 +30,7 @@ TEXT: Final = "text"
 VECTORS: Final = "vectors"
 COMPOSED: Final = "composed"
 WORLD: Final = "world"
+SUMMARIES: Final = "summaries"
 
 _BESIDE: Final = ".witness"
 _META: Final = "meta.json"

@@ -2,24 +2,32 @@
 
 A summary is fresh where the witness that it was written with is that of what its world contains, at the view's moment
 and as the view knows it. To tell costs a look at each member, once: what was found is kept from one read to the next
-and follows the log, and as long as nothing inside has changed the world's hash alone is read.
+and follows the log, and as long as nothing inside has changed the world's hash alone is read. Much that is new is also
+kept on the disk for the next process, as is what a consolidation ends with.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import IMPORTED
 from worlddb.projections.tables.consolidation import interior_witness as witness
+from worlddb.projections.tables.consolidation.interior_witness import Verdict
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage import schema
+from worlddb.query.reads.window import Window
 from worlddb.query.snapshot import visible
 from worlddb.query.snapshot.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from worlddb.projections.indexes.composed_vectors import KeptPlace
 
 MAX_KEPT: Final = 200_000
 MAX_EVENTS: Final = 20_000
 """After more events what is kept is forgotten rather than brought up to date."""
+WORTH_KEEPING: Final = 64
+"""From how many new ones on, and a tenth of all, what was found is written down."""
 
 _OF_A_WORLD: Final = (ev.Closed, ev.Lost, ev.Ended, ev.Voided, ev.Erased, ev.Expires, ev.Deprecated, ev.Pinned)
 """What changes what holds inside a world, or is seen there, and not its hash."""
@@ -36,39 +44,59 @@ class Fresh(NamedTuple):
     row: schema.EdgeRow
 
 
-class _Verdict(NamedTuple):
-    """That a summary was found fresh: its version, the commit of its world's last hash, and the valid times."""
-
-    node: int
-    version: int
-    hashed: int
-    start: int
-    end: int
-
-
 class FreshKept:
     """What was found fresh in the whole store, by world, kept from one read to the next. Threads may share it."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: "KeptPlace") -> None:
         self._guard = Lock()
         self._through = 0
-        self._fresh: dict[int, _Verdict] = {}
+        self._fresh: dict[int, Verdict] = {}
+        self._place: Final = place
+        self._is_loaded = False
+        self._new = 0
 
-    def at(self, snapshot: Snapshot, world: int, moment: asof.Moment) -> _Verdict | None:
+    def at(self, snapshot: Snapshot, world: int, moment: asof.Moment) -> Verdict | None:
         """What was found of a world, if nothing has changed since but perhaps its hash."""
         with self._guard:
+            if not self._is_loaded:
+                self._load(snapshot, moment.seq)
             self._follow(snapshot, moment.seq)
             found = self._fresh.get(world)
             known = moment.seq >= self._through and found is not None and found.start <= moment.valid < found.end
             return found if known else None
 
-    def keep(self, world: int, verdict: _Verdict, seq: int) -> None:
+    def keep(self, world: int, verdict: Verdict, seq: int) -> None:
         """Keep what was found as of a commit, unless more is known by now."""
         with self._guard:
             if seq == self._through:
                 if len(self._fresh) >= MAX_KEPT:
                     self._fresh.clear()
                 self._fresh[world] = verdict
+                self._new += 1
+
+    def write(self) -> None:
+        """Write what is kept to the disk, if much of it is new. Must be called outside of transactions."""
+        with self._guard:
+            if self._new < max(WORTH_KEEPING, len(self._fresh) // 10):
+                return
+            self._new, seq, fresh = 0, self._through, dict(self._fresh)
+        # Loaded once there is much to write: it knows the text index, and most reads need neither.
+        from worlddb.projections.indexes import summary_verdicts
+
+        summary_verdicts.write(self._place, seq, fresh)
+
+    def _load(self, snapshot: Snapshot, seq: int) -> None:
+        """Go on from what is on the disk; who asks of the past leaves that to whoever asks of the present."""
+        if seq != snapshot.log.head().seq:
+            return
+        self._is_loaded = True
+        if not self._place.folder.exists():
+            return
+        from worlddb.projections.indexes import summary_verdicts
+
+        found = summary_verdicts.load(self._place, snapshot.log)
+        if found is not None and found.marker.seq >= self._through:
+            self._through, self._fresh = found.marker.seq, found.fresh
 
     def _follow(self, snapshot: Snapshot, seq: int) -> None:
         log, tables = snapshot
@@ -186,8 +214,19 @@ class Summaries:
             self.stale.add(node)
             return None
         if self._kept is not None:
-            self._kept.keep(world, _Verdict(node, seen.number, hashed, now.start, now.end), moment.seq)
+            self._kept.keep(world, Verdict(node, seen.number, hashed, now.start, now.end), moment.seq)
         return fresh
+
+
+def look_through(window: Window) -> None:
+    """Find out of every summary whether it is fresh, so that the reads after a consolidation need not."""
+    with window.snapshot() as snapshot:
+        summaries = summaries_in(snapshot)
+        for node, _ in snapshot.tables.typed(witness.SUMMARY_TYPE):
+            world = summaries.made_of(node)
+            if world is not None:
+                summaries.of(world)
+    window.keep()
 
 
 def summaries_in(snapshot: visible.VisibleSnapshot) -> Summaries:

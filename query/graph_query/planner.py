@@ -204,7 +204,9 @@ def run(window: Window, query: query_value.Query, *, timed: bool = False) -> que
             note = operators.apply(step, selection, following)
             watch.done(str(step), before, len(selection.found), note)
         selection.unresolved += operators.unknown_edge_types(snapshot, window.spec, query.edge_types())
-        return _answer(window, selection, found, watch)
+        answered = _answer(window, selection, found, watch)
+    window.keep()
+    return answered
 
 
 def _answer(window: Window, selection: operators.Selection, found: RankedStart, watch: _Watch) -> query_value.Subgraph:

@@ -234,9 +234,13 @@ class Window:
         return snapshot.kept_world(self.reader.worlds, self.reader.generation, choice)
 
     def keep(self) -> None:
-        """Write down what a confined view has made of its world; outside of transactions."""
+        """Write down what a confined view has made of its world, or what took long to find of all; outside of
+        transactions."""
         if self.place.is_confined:
             self.reader.worlds.keep(self.place.top, self.reader.erasures)
+        else:
+            for each in self.reader.interiors.kept.values():
+                each.write()
 
     def _kept_for(self, snapshot: visible.VisibleSnapshot) -> _Kept:
         """What was kept, unless texts were erased since: then nothing.

@@ -128,7 +128,9 @@ def _asked(
         # The index catches up here, which must not happen inside of a transaction.
         text.prepare(through=window.place.moment.seq)
         begin(window, request, text)
-        return by(window, request, looked_up, text)
+        answered = by(window, request, looked_up, text)
+    window.keep()
+    return answered
 
 
 def _answer(

@@ -13,7 +13,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from worlddb.log.model import blobs, codec, events, times
 from worlddb.log.model import events as ev
@@ -21,6 +21,9 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage import rows, schema
+
+if TYPE_CHECKING:
+    from worlddb.projections.indexes.composed_vectors import KeptPlace
 
 NO_DETAILS = blobs.Details(b"", [], "", {}, {})
 
@@ -284,8 +287,10 @@ class Interior(NamedTuple):
 class InteriorCache:
     """The interiors of the worlds that were asked about last. Several threads may use it."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: Callable[[], KeptPlace]) -> None:
         self._guard = threading.Lock()
+        self.place = place
+        """Where on the disk something is kept of :attr:`kept`."""
         self._kept: OrderedDict[int, Interior] = OrderedDict()
         self.standing: dict[int, tuple[int, Stretch]] = {}
         """Worlds that are valid, as all around them are, by the first container of each: the commit, and the valid

@@ -193,7 +193,7 @@ class VisibleSnapshot:
         if self._interiors is None:
             return None
         if kind not in self._interiors.kept:
-            self._interiors.kept.setdefault(kind, kind())
+            self._interiors.kept.setdefault(kind, kind(self._interiors.place()))
         found: Kept = self._interiors.kept[kind]
         return found
 

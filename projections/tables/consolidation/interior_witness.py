@@ -52,6 +52,17 @@ class Inside(NamedTuple):
     end: int
 
 
+class Verdict(NamedTuple):
+    """That a summary was found fresh: its node and version, the commit of its world's last hash, and the valid times
+    around which all in its world is the same."""
+
+    node: int
+    version: int
+    hashed: int
+    start: int
+    end: int
+
+
 class Marks(NamedTuple):
     """What is hidden at the moment, and the deadline of a world, if it has one."""
 

@@ -46,7 +46,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 
 def forget(db: Database) -> None:
     """Who lies inside of worlds that were asked about before."""
-    db._reader.interiors = InteriorCache()
+    db._reader.interiors = InteriorCache(db._reader.interiors.place)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

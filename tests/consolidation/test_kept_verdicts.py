@@ -1,0 +1,117 @@
+"""What was found of summaries is kept on the disk: the next process looks at no member, and trusts no other file."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from worlddb import Database
+from worlddb.projections.tables.consolidation import interior_witness
+from worlddb.query.consolidation import fresh_summaries
+
+TOPICS = 4
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The worlds whose members were looked at."""
+    found: list[int] = []
+    whole = interior_witness.inside_of
+
+    def counting(tables: object, world: int, *rest: object) -> interior_witness.Inside:
+        found.append(world)
+        return whole(tables, world, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(interior_witness, "inside_of", counting)
+    monkeypatch.setattr(fresh_summaries, "WORTH_KEEPING", 1)
+    return found
+
+
+@pytest.fixture
+def path(tmp_path: Path, looked: list[int]) -> Path:
+    """A store that was consolidated, with what was found of its summaries beside it."""
+    with opened(tmp_path / "store") as db:
+        for number in range(TOPICS):
+            topic = db.create("Topic", f"topic {number}").ref
+            for fact in range(3):
+                db.create("Fact", f"fact {number} {fact}", content=f"The pump {number} has {fact} valves.", world=topic)
+        assert len(db.consolidate(min_age=0).summaries) == TOPICS
+    assert kept(tmp_path / "store").exists()
+    looked.clear()
+    return tmp_path / "store"
+
+
+def opened(path: Path) -> Database:
+    return worlddb.open(path, author="ada", embedder=None)
+
+
+def kept(path: Path) -> Path:
+    return path / "indexes" / "summaries" / "fresh.bin"
+
+
+def types(db: Database) -> Iterator[str]:
+    topics = [world.ref for world in db.view().find(type="Topic")]
+    found = db.view().query(seeds=topics).traverse("contains").prefer_summaries().run()
+    return (world.type for world in found.nodes)
+
+
+def test_another_process_looks_at_no_member_until_something_changes_inside(path: Path, looked: list[int]) -> None:
+    with opened(path) as db:
+        assert set(types(db)) == {"Summary"} and not looked
+        topic = db.view().find(name="topic 1")[0]
+        db.retire(db.view().find(name="fact 1 0")[0])
+    with opened(path) as db:
+        told = list(types(db))
+        assert sorted(told) == ["Fact"] * 2 + ["Summary"] * (TOPICS - 1), "the topic that changed is read by its facts"
+        assert len(looked) == 1
+        db.create("Fact", "another", content="The pump rests.", world=topic)
+        assert sorted(types(db)) == ["Fact"] * 3 + ["Summary"] * (TOPICS - 1)
+        db.consolidate(min_age=0)
+    looked.clear()
+    with opened(path) as db:
+        assert set(types(db)) == {"Summary"} and not looked
+
+
+def test_a_file_with_another_byte_is_not_used_and_told(path: Path, looked: list[int], root_seed: int) -> None:
+    whole, draw = kept(path).read_bytes(), random.Random(root_seed)
+    for at in (0, len(whole) - 1, draw.randrange(len(whole))):
+        changed = bytearray(whole)
+        changed[at] ^= 1 << draw.randrange(8)
+        kept(path).write_bytes(changed)
+        looked.clear()
+        with opened(path) as db:
+            assert not db.verify(deep=True).ok
+            assert set(types(db)) == {"Summary"} and len(looked) == TOPICS
+    kept(path).write_bytes(whole[:40])
+    with opened(path) as db:
+        assert set(types(db)) == {"Summary"}
+        assert db.verify(deep=True).ok, "what was found anew took its place"
+
+
+def test_one_of_another_history_is_not_used(path: Path, tmp_path: Path, looked: list[int]) -> None:
+    with opened(tmp_path / "other") as db:
+        topic = db.create("Topic", "topic 0").ref
+        db.create("Fact", "a", content="The pump has valves.", world=topic)
+        db.consolidate(min_age=0)
+    kept(tmp_path / "other").write_bytes(kept(path).read_bytes())
+    looked.clear()
+    with opened(tmp_path / "other") as db:
+        assert list(types(db)) == ["Summary"] and len(looked) == 1
+
+
+def test_an_erasure_and_a_rebuild_delete_it(path: Path) -> None:
+    with opened(path) as db:
+        db.rebuild()
+        assert not kept(path).exists()
+        assert set(types(db)) == {"Summary"}
+    with opened(path) as db:
+        assert set(types(db)) == {"Summary"} and kept(path).exists()
+        db.erase(db.view().find(name="fact 0 0")[0], reason="request 7")
+        assert not kept(path).exists()
+        gone = ["", ""]  # The fact, and the summary that told of it.
+        assert sorted(types(db)) == gone + ["Fact"] * 2 + ["Summary"] * (TOPICS - 1)
+        assert db.verify(deep=True).ok
