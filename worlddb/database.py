@@ -1085,7 +1085,9 @@ class Database(WriteCalls):
         from worlddb.reconciler.consolidation import consolidator
         from worlddb.reconciler.consolidation.summarizer import ExtractiveSummarizer
 
-        age, now = _age(min_age) or 0, now_of(self._clock)
+        age, now = _age(min_age), now_of(self._clock)
+        if age is None:
+            raise errors.InputError("min_age is None", "Give seconds or a timedelta; 0 for worlds of any age")
         view = self.view(valid=now)
         given = () if worlds is None else limits.checked_list(worlds, "worlds")
         if worlds is not None and not given:

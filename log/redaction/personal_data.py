@@ -200,7 +200,14 @@ _ENGLISH: Final = (
     "|Crescent|Highway|Parkway|Hill|Gardens|Row"
 )
 _FRENCH: Final = "rue|avenue|av\\.|boulevard|bd\\.?|place|chemin|allée|impasse|quai|route|cours|square|passage"
-_STREET: Final = re.compile(rf"(?:{_ENDS})(?!\w)|\b(?:{_APART}|{_BEGINS}|{_POLISH}|{_ENGLISH}|{_FRENCH})(?!\w)")
+_PLACES: Final = "Markt|Anger|Wall|Graben|Linden|Kai|Steg"
+"""What a German street is called by alone, behind where it lies: *Am Alten Markt*, *Unter den Linden*."""
+_DUTCH: Final = "Lange|Korte|Nieuwe|Oude|Grote|Kleine"
+"""How a Dutch name of a street begins that has no word for one: *Lange Voorhout*, *Oude Delft*."""
+_STREET: Final = re.compile(
+    rf"(?:{_ENDS})(?!\w)"
+    rf"|\b(?:{_APART}|{_BEGINS}|{_POLISH}|{_ENGLISH}|{_FRENCH}|{_PLACES}|{_DUTCH})(?!\w)"
+)
 
 _NUMBER: Final = re.compile(
     r"(?<![\w.,:/-])\d{1,5}(?:[ -]?(?:bis|ter)\b|[A-Za-z](?!\w))?(?:[-/]\d{1,4}[A-Za-z]?)?(?![\w%])"
@@ -217,6 +224,8 @@ _BEHIND: Final = re.compile(
 _STREET_FIRST: Final = re.compile(
     rf"(?:[^\W\d_][\w-]{{0,30}}(?:{_ENDS})"
     rf"|(?:(?:{_NAME}|Am|An|Auf|In|Zum|Zur|der|dem|den|alten) ){{1,4}}(?:{_APART})"
+    rf"|\b(?:Am|An|Auf|Zum|Unter)(?: (?:der|dem|den))?(?: {_NAME})? (?:{_PLACES})"
+    rf"|\b(?:{_DUTCH}) {_NAME}"
     rf"|\b(?:{_BEGINS})\.? ?(?:{_WORD} ?){{1,5}}?(?:,? ?(?:n\.?[º°o]\.? ?|núm\.? ?|nr\.? ?)?)?"
     rf"|(?<!et )\b(?:{_POLISH}) ?(?:{_NAME} ?){{1,4}}) ?$"
 )

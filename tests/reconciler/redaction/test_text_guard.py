@@ -300,6 +300,11 @@ def test_what_only_looks_like_a_credential_is_none(text: str) -> None:
         ("Rua Augusta, n.º 120, 1100-053 Lisboa", "[address]"),
         ("Kerkstraat 10, 1017 GC Amsterdam", "[address]"),
         ("ul. Marszałkowska 10/12, 00-590 Warszawa", "[address]"),
+        ("Er wohnt Am Neuen Markt 5, 50667 Köln", "Er wohnt [address]"),
+        ("Unter den Linden 77", "[address]"),
+        ("aan Oude Delft 20, 2611 CD Delft", "aan [address]"),
+        ("Der Markt 2024, und wir sahen am Markt 5 Stände", "Der Markt 2024, und wir sahen am Markt 5 Stände"),
+        ("Op de Grote Markt stonden 200 mensen", "Op de Grote Markt stonden 200 mensen"),
         ("+49 30 901820, (415) 555-0132, 06 12 34 56 78", "[phone], [phone], [phone]"),
         (
             "on 2024-01-05 at 14:05, v1.2.3, 10.000 EUR",

@@ -1,6 +1,7 @@
 """``worlddb consolidate``: summaries, inferred edges and the sweep."""
 
 import os
+from argparse import ArgumentTypeError
 from typing import Final
 
 import worlddb
@@ -41,9 +42,12 @@ def _arguments(parser: Parser) -> None:
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise ValueError
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds from 0 on")
     return seconds
 
 
