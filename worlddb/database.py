@@ -1668,7 +1668,12 @@ class Database(WriteCalls):
         if not waiting:
             return None
         refs, at = (tuple(some) for some in zip(*waiting, strict=True))
-        return self._execute([cmd.Access(refs=refs, at=at)], None)
+        try:
+            return self._execute([cmd.Access(refs=refs, at=at)], None)
+        except Exception:
+            # Another process may have the lock for longer than this one waits: they are written with the next.
+            self._accesses.extendleft(reversed(waiting))
+            raise
 
     def _used(self, refs: Sequence[str], at: int) -> None:
         if not self._accesses:

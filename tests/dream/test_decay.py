@@ -11,6 +11,7 @@ import pytest
 
 import worlddb
 from worlddb import Database, Decay, InputError, ManualClock, parse_time
+from worlddb.log.store.lock import WriterLock
 
 DAY = 86_400_000_000
 START = parse_time("2026-01-01")
@@ -119,6 +120,16 @@ def test_a_recall_writes_nothing_and_what_it_found_is_recorded_with_others(tmp_p
         assert db.verify(deep=True).ok
         (entry,) = [each for each in db.log(db.head().seq)]
         assert entry.event == "accessed" and entry.refs == (other,)
+
+
+def test_accesses_that_another_writer_kept_out_are_written_with_the_next(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None, timeout_seconds=0.0) as db:
+        ref = db.create("Fact", "", content="The bridge is open.").ref
+        db.accessed(ref)
+        with WriterLock(db.path, "another", 5.0).held(), pytest.raises(worlddb.WriterBusy):
+            db.write_accesses()
+        receipt = db.write_accesses()
+        assert receipt is not None and receipt.events == 1 and db.write_accesses() is None
 
 
 def test_a_confined_view_is_told_nothing_of_what_was_used(db: Database) -> None:

@@ -111,6 +111,10 @@ class EngineAndModel(RuleBasedStateMachine):
     def mark(self, recipe: Recipe, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 
+    @rule(recipe=draw.accessed, handle=st.integers(0, 1))
+    def use(self, recipe: Recipe, handle: int) -> None:
+        self._write([recipe], handle=handle, keyed=False)
+
     @rule(recipe=st.one_of(draw.tune, draw.tune, draw.untune), handle=st.integers(0, 1), keyed=st.booleans())
     def set_thresholds(self, recipe: Recipe, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
@@ -226,7 +230,7 @@ class EngineAndModel(RuleBasedStateMachine):
 METHODS = [
     *("create", "revise", "retire", "reassert", "link", "unlink"),
     *("expire", "unexpire", "refresh", "sweep", "label", "unlabel", "pin", "unpin"),
-    *("tag", "untag", "deprecate", "undeprecate"),
+    *("tag", "untag", "deprecate", "undeprecate", "accessed"),
     *("move", "alias", "restate", "unalias", "erase", "accept", "reject", "undo", "tune", "untune"),
 ]
 REFUSALS = [

@@ -41,6 +41,10 @@ class Command(NamedTuple):
     def call(self, writing: Any, change: Callable[[Any], Any]) -> Any:
         """Ask the engine, or one of its batches."""
         given = self.with_references(change)
+        if self.method == "accessed":
+            # It waits for others, so it is no part of a batch, and has no key.
+            writing.accessed(given["ref"], at=given["at"])
+            return writing.write_accesses()
         positional = [given.pop(name) for name in _POSITIONAL[self.method] if name in given]
         if self.method in ("alias", "unalias"):
             positional.extend(given.pop("aliases"))

@@ -75,6 +75,9 @@ class Compared:
         assert view.containers(ref) == reads.containers(number)
         assert all_fields(view.conflicts(ref)) == reads.conflicts(number)
         assert view.equivalence_class(ref) == reads.equivalence_class(number)
+        retained, used = view.retention(ref), sorted(self.state.worlds[number].accesses)
+        assert (retained is None) == (reads.version_at(number) is None)
+        assert retained is None or list(retained.accesses) == [at for at in used if at <= view.valid]
         revealing = view.revealing(deprecated=True)
         for name, at in self.state.worlds[number].tags:
             stands = revealing.get(ref, tag=name)

@@ -66,6 +66,8 @@ class World(NamedTuple):
     deprecated: bool = False
     tags: tuple[tuple[str, int], ...] = ()
     """Its tags by the names that they were given first, and the versions that they stand for; 0: none any more."""
+    accesses: tuple[int, ...] = ()
+    """When somebody said that it was used, in the order of saying."""
 
     def hidden(self, valid: int) -> bool:
         """Whether its deadline hides it at a time."""

@@ -223,6 +223,7 @@ marks = st.one_of(
     recipe("deprecate", {"ref": worlds}, WHY),
     recipe("undeprecate", {"ref": worlds}, WHY),
 )
+accessed = recipe("accessed", {"ref": worlds, "at": moments}, {})
 erase = recipe(
     "erase",
     {"refs": worlds, "reason": st.just("request 114")},

@@ -400,6 +400,14 @@ class OfWorlds(Tuning):
     def _undeprecate(self, ref: Any, why: str = "") -> int:
         return self._mark(self._marked(ref)[0], deprecated=False)
 
+    def _accessed(self, ref: Any, at: int) -> int:
+        number = self.world(ref)
+        known = self.state.worlds[number]
+        if number != ROOT and known.newest.erasure is None:
+            self._mark(number, accesses=(*known.accesses, min(at, self.now)))
+            self.changed = True
+        return ROOT
+
     def _tag(self, ref: Any, tag: str, version: int | None = None, why: str = "") -> int:
         number, known = self._marked(ref, is_given=True)
         held = lines.at(known.line, self.now)
