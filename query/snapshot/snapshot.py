@@ -297,7 +297,7 @@ class InteriorCache:
         times for which that is known."""
         self.referred: dict[int, Referred] = {}
         """Worlds to which many refer."""
-        self.kept: dict[type, Any] = {}
+        self.kept: dict[Callable[[KeptPlace], Any], Any] = {}
         """What other reads of the whole store keep from one to the next, each by its own type."""
         self.large: set[int] = set()
         """Worlds that once had more members than were worth listing; they are looked into otherwise."""

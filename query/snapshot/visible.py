@@ -5,7 +5,7 @@ In a confined view it has :class:`.confined_tables.ConfinedTables` instead of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from worlddb.log.model import blobs, codec
@@ -37,6 +37,7 @@ from worlddb.query.snapshot.snapshot import (
 )
 
 if TYPE_CHECKING:
+    from worlddb.projections.indexes.composed_vectors import KeptPlace
     from worlddb.projections.tables.beliefs import belief_rows
     from worlddb.projections.tables.dream.retention import Decay, Retained
     from worlddb.projections.tables.storage.rows import Tables
@@ -188,7 +189,7 @@ class VisibleSnapshot:
         here = self.kept_world(worlds, generation, choice)
         return None if here is None else here.near(*self._snapshot, space, dimension)
 
-    def kept_between(self, kind: type[Kept]) -> Kept | None:
+    def kept_between(self, kind: Callable[[KeptPlace], Kept]) -> Kept | None:
         """What reads of the whole store keep from one to the next, of a kind; ``None`` where only a part is seen."""
         if self._interiors is None:
             return None
