@@ -244,7 +244,6 @@ MAX_PENDING: Final = 1_000
 """How far texts without a vector are counted."""
 NOTHING_EMBEDDED: Final = "no text has been embedded yet"
 _COMPOSED: Final = "composed-"
-_SUMMARIES: Final = "summaries"
 
 TABLES_NAME: Final = "tables"
 TEXT_NAME: Final = "text"
@@ -301,7 +300,7 @@ class StoreReader:
                 "The log begins with another event than a store's", "Restore it from a backup", seq=1
             )
         self.root = first.root
-        self.interiors = InteriorCache(partial(self._kept_place, _SUMMARIES))
+        self.interiors = InteriorCache(partial(self._kept_place, witness.SUMMARIES))
         self._ended = False
         self.worlds = kept_worlds.worlds_of(env.folder / environment.INDEX_FOLDER, self.store_id, self._secret)
         self._threads = _threads()
@@ -584,7 +583,7 @@ class StoreReader:
             self.forget_composed()
         if names:
             self.worlds.delete()
-            _delete(self.env.folder / environment.INDEX_FOLDER / _SUMMARIES)
+            _delete(self.env.folder / environment.INDEX_FOLDER / witness.SUMMARIES)
 
     def vector_lane(self, query: VectorQuery, before: int | None, head: int) -> PresentVectorLane:
         """The index of the query's space up to ``head``; ``before`` limits it to lower node numbers."""

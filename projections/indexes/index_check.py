@@ -22,7 +22,6 @@ from worlddb.projections.indexes import (
     composition,
     fields,
     kept_worlds,
-    summary_verdicts,
     tail,
     text_index,
     text_snapshot,
@@ -31,6 +30,7 @@ from worlddb.projections.indexes import (
     witness,
 )
 from worlddb.projections.tables.apply.log_marks import identity_of
+from worlddb.projections.tables.consolidation.interior_witness import FRESH_FILE
 from worlddb.projections.tables.reads.asof import dropped_at, spaces
 from worlddb.projections.tables.storage.rows import Tables
 
@@ -82,10 +82,8 @@ def index_findings(env: Environment, *, deep: bool) -> list[IndexFinding]:
         for pool in composition.POOLS if deep else ():
             folder = env.folder / INDEX_FOLDER / f"composed-{number}-{pool}"
             found += _composed(env, folder, secret, number, dimension, pool)
-    if deep and summary_verdicts.is_damaged(folder := env.folder / INDEX_FOLDER / summary_verdicts.FOLDER, secret):
-        fault = Fault("is not as it was written")
-        found.append(IndexFinding(folder, "text", _told(env, "what is kept of fresh summaries", "text", fault)))
     if deep:
+        found += _summaries(env, env.folder / INDEX_FOLDER / witness.SUMMARIES, secret)
         for file in kept_worlds.files_in(env.folder / INDEX_FOLDER / kept_worlds.FOLDER):
             found += _settled(partial(_world, env, file, secret))
     return found
@@ -99,6 +97,16 @@ def _world(env: Environment, file: Path, secret: bytes) -> tuple[list[IndexFindi
     what = f"what is kept of the world {file.stem[:12]}"
     found = [IndexFinding(file, "text", _told(env, what, "text", Fault(fault))) for fault in faults]
     return found, stamp != kept_worlds.stamp_of(file)
+
+
+def _summaries(env: Environment, folder: Path, secret: bytes) -> list[IndexFinding]:
+    """What is wrong with what is kept of fresh summaries; a file that is not as it was written is not used."""
+    try:
+        is_whole = witness.unsealed(secret, witness.SUMMARIES, (folder / FRESH_FILE).read_bytes()) is not None
+    except OSError:
+        return []
+    what, fault = "what is kept of fresh summaries", Fault("is not as it was written")
+    return [] if is_whole else [IndexFinding(folder, "text", _told(env, what, "text", fault))]
 
 
 def _settled(look: Callable[[], tuple[list[IndexFinding], bool]]) -> list[IndexFinding]:

@@ -56,6 +56,20 @@ def seal(secret: bytes, kind: str, digests: Digests) -> bytes:
     return hashing.keyed(secret, hashing.INDEX, kind.encode(), *fields)
 
 
+_SEAL_BYTES: Final = 32
+
+
+def sealed(secret: bytes, kind: str, told: bytes) -> bytes:
+    """What an index's only file says, behind a seal over it."""
+    return seal(secret, kind, {"told": blake3(told).digest()}) + told
+
+
+def unsealed(secret: bytes, kind: str, stored: bytes) -> bytes | None:
+    """What such a file says; ``None`` if it is not as it was written under the secret."""
+    told = stored[_SEAL_BYTES:]
+    return told if stored == sealed(secret, kind, told) else None
+
+
 def secret_in(log: LmdbLog) -> bytes:
     """The secret that seals a store's indexes; that it is missing is not the indexes' matter."""
     try:

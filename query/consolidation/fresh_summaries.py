@@ -81,9 +81,9 @@ class FreshKept:
                 return
             self._new, seq, fresh = 0, self._through, dict(self._fresh)
         # Loaded once there is much to write: it knows the text index, and most reads need neither.
-        from worlddb.projections.indexes import summary_verdicts
+        from worlddb.query.consolidation import kept_verdicts
 
-        summary_verdicts.write(self._place, seq, fresh)
+        kept_verdicts.write(self._place, seq, fresh)
 
     def _load(self, snapshot: Snapshot, seq: int) -> None:
         """Go on from what is on the disk; who asks of the past leaves that to whoever asks of the present."""
@@ -92,9 +92,9 @@ class FreshKept:
         self._is_loaded = True
         if not self._place.folder.exists():
             return
-        from worlddb.projections.indexes import summary_verdicts
+        from worlddb.query.consolidation import kept_verdicts
 
-        found = summary_verdicts.load(self._place, snapshot.log)
+        found = kept_verdicts.load(self._place, snapshot.log)
         if found is not None and found.marker.seq >= self._through:
             self._through, self._fresh = found.marker.seq, found.fresh
 

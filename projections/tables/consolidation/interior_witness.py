@@ -52,6 +52,10 @@ class Inside(NamedTuple):
     end: int
 
 
+FRESH_FILE: Final = "fresh.bin"
+"""Where it is kept which summaries were found fresh."""
+
+
 class Verdict(NamedTuple):
     """That a summary was found fresh: its node and version, the commit of its world's last hash, and the valid times
     around which all in its world is the same."""

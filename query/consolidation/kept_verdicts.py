@@ -7,25 +7,20 @@ the store and history that it is of, and of a verdict by world. It holds numbers
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from blake3 import blake3
 
 from worlddb.log.store.durable import sync_file
 from worlddb.projections.indexes import fields, text_index, text_snapshot, witness
-from worlddb.projections.tables.consolidation.interior_witness import Verdict
+from worlddb.projections.tables.consolidation.interior_witness import FRESH_FILE, Verdict
 
 if TYPE_CHECKING:
     from worlddb.log.store.log import LmdbLog
     from worlddb.projections.indexes.composed_vectors import KeptPlace
 
-FOLDER: Final = "summaries"
 FORMAT: Final = 1
 """Raised with any change of the file, or of how summaries are judged: one of another format is not used."""
-_FILE: Final = "fresh.bin"
-_SEAL_BYTES: Final = 32
 
 
 class Judged(msgspec.Struct, frozen=True, array_like=True):
@@ -42,23 +37,15 @@ _DECODE: Final = msgspec.msgpack.Decoder(Judged).decode
 def load(place: KeptPlace, log: LmdbLog) -> Judged | None:
     """What was kept of this history; ``None`` if nothing is that can be read, or it was not sealed by the store."""
     try:
-        found = _read(place.folder, place.secret)
+        told = witness.unsealed(place.secret, witness.SUMMARIES, (place.folder / FRESH_FILE).read_bytes())
+        found = None if told is None else _DECODE(told)
     except (OSError, msgspec.DecodeError):
         return None
-    if found is None or found.marker.store_id != place.store_id or found.marker.seq > log.head().seq:
+    if found is None or found.format != FORMAT:
+        return None
+    if found.marker.store_id != place.store_id or found.marker.seq > log.head().seq:
         return None
     return found if log.chain(found.marker.seq) == found.marker.chain else None
-
-
-def is_damaged(folder: Path, secret: bytes) -> bool:
-    """Return whether there is a file, and it is not as it was written under the secret."""
-    try:
-        found = _read(folder, secret)
-    except OSError:
-        return False
-    except msgspec.DecodeError:
-        return True
-    return found is None
 
 
 def write(place: KeptPlace, seq: int, fresh: dict[int, Verdict]) -> None:
@@ -73,22 +60,9 @@ def write(place: KeptPlace, seq: int, fresh: dict[int, Verdict]) -> None:
                 return
             told = msgspec.msgpack.encode(Judged(FORMAT, fields.Marker(place.store_id, seq, chain), fresh))
             place.folder.mkdir(parents=True, exist_ok=True)
-            new = place.folder / f"{_FILE}.new"
-            new.write_bytes(_seal(place.secret, told) + told)
+            new = place.folder / f"{FRESH_FILE}.new"
+            new.write_bytes(witness.sealed(place.secret, witness.SUMMARIES, told))
             sync_file(new)
-            os.replace(new, place.folder / _FILE)
+            os.replace(new, place.folder / FRESH_FILE)
     except (text_snapshot.IndexUnwritable, OSError):
         pass
-
-
-def _read(folder: Path, secret: bytes) -> Judged | None:
-    stored = (folder / _FILE).read_bytes()
-    seal, told = stored[:_SEAL_BYTES], stored[_SEAL_BYTES:]
-    if seal != _seal(secret, told):
-        return None
-    found = _DECODE(told)
-    return found if found.format == FORMAT else None
-
-
-def _seal(secret: bytes, told: bytes) -> bytes:
-    return witness.seal(secret, witness.SUMMARIES, {"told": blake3(told).digest()})
