@@ -221,7 +221,7 @@ def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, requ
         worded = list(islice(gate.passing(partial(by_words, text, compared, through), k, depth_for(k)), k))
     pool = {passed.node: passed for passed in (*meant, *worded)}
     cosines = _cosines(vector, meant, pool)
-    words = _texts(snapshot, lanes, compared, worded, [], pool)
+    words = _texts(snapshot, lanes, compared, worded, [], pool, gate)
     scores = {node: round(own(words.get(node, 0.0), cosines.get(node, 0.0)), 6) for node in pool}
     best = sorted(pool, key=lambda node: (-scores[node], node))[:k]
     return {node: round(cosines.get(node, 0.0), 6) for node in best}
