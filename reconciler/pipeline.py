@@ -4,16 +4,16 @@ It is the only caller of the log's append (law 1).
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import lmdb
 from msgspec.structs import replace
 
 from worlddb.log.model import errors, times
 from worlddb.log.model.clock import RELEASED_AT, Clock, Entropy, now_of
-from worlddb.log.model.events import NONE, Erased, StoreCreated
+from worlddb.log.model.events import NONE, Created, Erased, StoreCreated
 from worlddb.log.redaction import credentials
 from worlddb.log.redaction.personal_data import Redactor
 from worlddb.log.store import copies, environment, group_commit
@@ -58,6 +58,63 @@ _COPIES: Final = {
 Request = Ingest | inputs.Arrival | Sequence[cmd.Command]
 
 
+TAKES_AWAY: Final = (cmd.Retire, cmd.Unlink, cmd.Unstate, cmd.Erase, cmd.EndKey)
+"""Commands that end something; the bytes of a commit that has no others do not count, so that whoever is full can."""
+
+
+class Room(Protocol):
+    """What is left of a plan; shared by all that write under it."""
+
+    def take(self, worlds: int, bytes_stored: int) -> None:
+        """Use some of it up.
+
+        Raises:
+            PlanLimit: there is not as much left; nothing was used up.
+        """
+
+    def give_back(self, worlds: int, bytes_stored: int) -> None:
+        """Say that it was not used after all."""
+
+
+class Taking:
+    """What one transaction has taken of a plan's room, to be given back if it is not kept."""
+
+    def __init__(self, room: Room | None) -> None:
+        self._room = room
+        self._worlds = self._bytes = 0
+
+    def take(self, draft: Draft, commands: Sequence[cmd.Command]) -> None:
+        """Take what a commit needs that is about to be written.
+
+        Raises:
+            PlanLimit: there is not as much left.
+        """
+        if self._room is None:
+            return
+        worlds = sum(type(event) is Created for event in draft.events)
+        kept = 0 if all(isinstance(each, TAKES_AWAY) for each in commands) else draft.blobs.size_bytes
+        self._room.take(worlds, kept)
+        self._worlds += worlds
+        self._bytes += kept
+
+    def give_back(self) -> None:
+        """Give all of it back: the transaction came to nothing, or begins anew."""
+        if self._room is not None and (self._worlds or self._bytes):
+            self._room.give_back(self._worlds, self._bytes)
+        self._worlds = self._bytes = 0
+
+
+@contextmanager
+def taking(room: Room | None) -> Iterator[Taking]:
+    """Take room in a transaction, and give it back if the block raises."""
+    taken = Taking(room)
+    try:
+        yield taken
+    except BaseException:
+        taken.give_back()
+        raise
+
+
 class Task(NamedTuple):
     """A request once its text became commands, ready for the store to be locked.
 
@@ -95,6 +152,8 @@ class Writer(NamedTuple):
     """The models that are asked about new worlds before the store is locked."""
     redactor: Redactor | None = None
     """Reads texts for personal data in place of the rules, where a world is guarded."""
+    room: Room | None = None
+    """What is left of the plan under which it is written; ``None`` if there is none."""
 
 
 def execute(
@@ -152,7 +211,8 @@ def _execute_task(writer: Writer, task: Task) -> outcome.Receipt:
 def _execute_alone(writer: Writer, task: Task) -> outcome.Receipt:
     """Decide a request in a transaction of its own."""
     try:
-        receipt, due = writer.env.write(lambda txn: _decide_and_commit(writer, txn, task))
+        with taking(writer.room) as taken:
+            receipt, due = writer.env.write(lambda txn: _decide_and_commit(writer, txn, task, taken))
     except outcome.Refusal as refusal:
         with writer.env.read() as txn:
             log = LmdbLog(txn)
@@ -167,7 +227,8 @@ def _execute_together(writer: Writer, tasks: Sequence[Task]) -> list[outcome.Rec
     transaction is kept and each gets one of its own.
     """
     try:
-        answers, due = writer.env.write(lambda txn: _decide_each(writer, txn, tasks))
+        with taking(writer.room) as taken:
+            answers, due = writer.env.write(lambda txn: _decide_each(writer, txn, tasks, taken))
     except _Spoilt:
         return [_attempted(writer, task) for task in tasks]
     return _told_of_bytes(writer, tasks, answers, due)
@@ -284,32 +345,36 @@ class _Spoilt(Exception):
     """Committing one of several requests in a transaction failed half way."""
 
 
-def _decide_and_commit(writer: Writer, txn: lmdb.Transaction, task: Task) -> tuple[outcome.Receipt, bool]:
+def _decide_and_commit(
+    writer: Writer, txn: lmdb.Transaction, task: Task, taken: Taking
+) -> tuple[outcome.Receipt, bool]:
     """Decide a request and commit it; returns the receipt.
 
     Also returns whether the bytes of an erasure, this one or an earlier, still have to be removed.
     """
+    taken.give_back()
     log, tables = LmdbLog(txn), rows.Tables(txn)
     _make_ready(writer, log, tables)
-    decided = _decide(writer, log, tables, task)
+    decided = _decide(writer, log, tables, task, taken)
     receipt = decided if isinstance(decided, outcome.Receipt) else _commit(writer, log, tables, *decided)
     return receipt, log.scrub_due() is not None
 
 
 def _decide_each(
-    writer: Writer, txn: lmdb.Transaction, tasks: Sequence[Task]
+    writer: Writer, txn: lmdb.Transaction, tasks: Sequence[Task], taken: Taking
 ) -> tuple[list[outcome.Receipt | Exception], bool]:
     """Decide several requests, each as its own commit.
 
     Nothing is in the transaction before a commit begins.
     """
+    taken.give_back()
     log = LmdbLog(txn)
     _make_ready(writer, log, rows.Tables(txn))
     answers: list[outcome.Receipt | Exception] = []
     for task in tasks:
         tables = rows.Tables(txn)
         try:
-            decided = _decide(writer, log, tables, task)
+            decided = _decide(writer, log, tables, task, taken)
         except outcome.Refusal as refusal:
             answers.append(receipts.refused(log.header(log.head().seq), refusal))
         except lmdb.Error:
@@ -343,7 +408,9 @@ def _make_ready(writer: Writer, log: LmdbLog, tables: rows.Tables) -> None:
         refuse_supposed(tables, "nothing can be written to it")
 
 
-def _decide(writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task) -> outcome.Receipt | tuple[Draft, bytes]:
+def _decide(
+    writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task, taken: Taking
+) -> outcome.Receipt | tuple[Draft, bytes]:
     """Decide a request.
 
     Returns the draft to commit and the digest of its key, or the receipt if nothing is to commit.
@@ -400,6 +467,7 @@ def _decide(writer: Writer, log: LmdbLog, tables: rows.Tables, task: Task) -> ou
         (guard or text_guard.TextGuard(ctx, task.read)).refuse_credentials(commands)
     if guard is not None:
         guard.note()
+    taken.take(draft, commands)
     return draft, key
 
 

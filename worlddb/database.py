@@ -50,6 +50,7 @@ from worlddb.writing import Batch, WriteCalls, by_reference
 if TYPE_CHECKING:
     # What only some calls need is loaded by them: a program that asks one question does not wait for the rest.
     from worlddb.accounts.account_book import Accounts, Keyring
+    from worlddb.accounts.grant import Grant
     from worlddb.beliefs.items import Desk, Found
     from worlddb.forks.merging import Merge
     from worlddb.intake.edge_discovery import DiscoveredEdge, Questions
@@ -292,16 +293,23 @@ class Database(WriteCalls):
 
         create_store(self._writer_without_models())
 
-    def signed(self, author: str) -> Database:
+    def signed(self, author: str, *, account: Callable[[], Grant] | None = None) -> Database:
         """The same open store, with another author for what is written through it.
 
-        It shares everything with this handle, and closing either closes both.
+        It shares everything with this handle, and closing either closes both. What is written counts against the plan
+        of the grant that ``account`` returns by then: how many worlds begin, how many bytes are kept. A write for
+        which there is no room raises :class:`PlanLimit` and changes nothing.
         """
         other = copy(self)
         other.author = limits.checked_text(author, "author", limits.MAX_AUTHOR_BYTES, empty=False)
         # Writes that share a transaction are those of one writer, so each author has a queue of its own.
         group = self._writer_without_models().group
-        other._writer = self._writer._replace(author=other.author, group=group)
+        room = None
+        if account is not None:
+            from worlddb.accounts.usage_meter import PlanRoom
+
+            room = PlanRoom(self.accounts.meter, limits.checked_callable(account, "account"))
+        other._writer = self._writer._replace(author=other.author, group=group, room=room)
         return other
 
     def close(self) -> None:
@@ -445,6 +453,13 @@ class Database(WriteCalls):
         receipt = super().drop_space(name, why=why, idempotency_key=idempotency_key)
         self._reader.vector_indexes()
         return receipt
+
+    def was_written(self, idempotency_key: str) -> bool:
+        """True if a commit was made under an idempotency key: the same call under it again is a retry."""
+        from worlddb.statements import retries
+
+        limits.checked_text(idempotency_key, "idempotency_key", limits.MAX_KEY_BYTES, empty=False)
+        return retries.moment_of(self._reader, idempotency_key) is not None
 
     def _present_of(self, idempotency_key: str | None) -> View:
         if idempotency_key is not None:

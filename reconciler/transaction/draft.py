@@ -94,6 +94,11 @@ class DraftBlobs:
         self.repeated: set[int] = set()
         """Positions of blobs that only say again what stands in the store: copies, and evidence of the resolver."""
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all texts, as they will be stored, but for the commands themselves, which are known last."""
+        return sum(len(stored) for stored in self.stored if stored is not None)
+
     def add(self, blob: blobs.Blob) -> int:
         """Keep a blob; its position."""
         stored = codec.encode(blob)

@@ -184,23 +184,19 @@ def test_what_a_plan_allows_for_good_is_used_up_over_restarts(db: Database) -> N
     db.accounts.create_account("ana", plan="small")
     grant = db.accounts.authenticate(db.accounts.create_key("k", account="ana").secret)
     assert grant is not None
-    with db.accounts.meter.room(grant, worlds=2, bytes_stored=60):
-        pass
-    with pytest.raises(KeyError), db.accounts.meter.room(grant, worlds=1):
-        raise KeyError
+    db.accounts.meter.take(grant, worlds=2, bytes_stored=60)
     db.accounts.meter.flush()
     with worlddb.open(db.path, embedder=None) as other:
-        with pytest.raises(PlanLimit) as refused, other.accounts.meter.room(grant, worlds=2):
-            raise AssertionError("it ran")
+        meter = other.accounts.meter
+        with pytest.raises(PlanLimit) as refused:
+            meter.take(grant, worlds=2)
         assert (refused.value.details["limit"], refused.value.details["allowed"]) == ("worlds", 3)
         assert "this would be 4" in refused.value.message and refused.value.remedy
-        with other.accounts.meter.room(grant, worlds=1, bytes_stored=40):
-            pass
-        with pytest.raises(PlanLimit), other.accounts.meter.room(grant, bytes_stored=1):
-            pass
-        other.accounts.meter.give_back(grant, bytes_stored=1)
-        with other.accounts.meter.room(grant, bytes_stored=1):
-            pass
+        meter.take(grant, worlds=1, bytes_stored=40)
+        with pytest.raises(PlanLimit):
+            meter.take(grant, bytes_stored=1)
+        meter.give_back(grant, bytes_stored=1)
+        meter.take(grant, bytes_stored=1)
 
 
 def test_threads_together_use_up_no_more_than_there_is(db: Database) -> None:
@@ -214,8 +210,8 @@ def test_threads_together_use_up_no_more_than_there_is(db: Database) -> None:
         done = 0
         for _ in range(20):
             try:
-                with meter.room(grant, worlds=1):
-                    done += 1
+                meter.take(grant, worlds=1)
+                done += 1
             except PlanLimit:
                 pass
             if number == 0:

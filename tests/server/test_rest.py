@@ -214,3 +214,36 @@ def test_the_page_names_every_route_and_every_type(served: Running) -> None:
     assert len(ids) == len(set(ids))
     assert "World" in page["components"]["schemas"]
     assert interface_page.page(serving.ROUTES)["paths"].keys() <= page["paths"].keys()
+
+
+def test_a_retry_of_a_conditional_write_is_answered_as_it_was_then(ana: Caller) -> None:
+    ana.send("POST", "/v1/worlds", name="gate", content="shut")
+    tag = ana("GET", "/v1/worlds/gate").headers["etag"]
+    told = {"If-Match": tag, "Idempotency-Key": "open the gate"}
+    first, again = (ana("PATCH", "/v1/worlds/gate", json={"content": "open"}, headers=told) for _ in range(2))
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert {**again.json(), "notes": []} == {**first.json(), "notes": []}
+    other = ana("PATCH", "/v1/worlds/gate", json={"content": "ajar"}, headers=told)
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
+    late = ana("PATCH", "/v1/worlds/gate", json={"content": "ajar"}, headers=told | {"Idempotency-Key": "another"})
+    assert late.status_code == 412 and ana.get("/v1/worlds/gate")["content"] == "open"
+
+
+ACCEPTED = [
+    ("text/plain;q=0.1, application/json;q=0.9", "application/json"),
+    ("application/json;q=0.1, text/plain", "text/plain"),
+    ("text/*, application/json;q=0.5", "text/plain"),
+    ("*/*;q=0.1, text/plain;q=0", "application/json"),
+    ("text/html, */*;q=0.1", "application/json"),
+    ("text/plain, application/json", "text/plain"),
+    ("text/plain;q=x", "text/plain"),
+    ("text/html, application/json;q=0", ""),
+]
+
+
+@pytest.mark.parametrize(("accept", "wanted"), ACCEPTED)
+def test_the_answer_has_the_type_that_a_client_would_rather_have(ana: Caller, accept: str, wanted: str) -> None:
+    ana("PUT", "/v1/worlds/accepted")
+    answer = ana("GET", "/v1/worlds/accepted/context?text=x", headers={"Accept": accept})
+    assert answer.status_code == (200 if wanted else 406)
+    assert answer.headers["content-type"] == wanted or not wanted

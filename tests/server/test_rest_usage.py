@@ -96,8 +96,8 @@ def test_worlds_and_bytes_are_used_up_and_a_failed_write_uses_nothing(tmp_path: 
 
 def test_a_retry_of_what_was_written_is_answered_when_all_is_used_up(tmp_path: Path) -> None:
     with running(tmp_path) as served:
-        robot = robot_of(served, worlds=2, bytes_stored=100)
-        path, body = "/v1/worlds/home/memories", {"text": "x" * 80}
+        robot = robot_of(served, worlds=3, bytes_stored=400)
+        path, body = "/v1/worlds/home/memories", {"text": "x" * 200}
         first, again = (robot("POST", path, json=body, headers={"Idempotency-Key": "one"}) for _ in range(2))
         assert (first.status_code, again.status_code) == (201, 201)
         assert first.json()["receipt"]["refs"] == again.json()["receipt"]["refs"]

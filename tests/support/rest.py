@@ -14,6 +14,7 @@ import msgspec
 import worlddb
 from worlddb import Database
 from worlddb.tools.mcp import access_keys
+from worlddb.tools.mcp.access_keys import Gate
 from worlddb.tools.server import serving
 from worlddb.tools.server.rest import Rest, Served
 
@@ -70,8 +71,7 @@ def running(folder: Path, **options: Any) -> Iterator[Running]:
     """A store that is served in this process, without a socket."""
     with worlddb.open(folder / "store", author="operator", durability="group", **options) as db:
         keys = access_keys.KeyFile(folder / "store.keys")
-        access = serving.Access(keys, per_second=10_000)
-        rest = Rest(Served(db, serving.gate_of(db, access), serving.ROUTES))
+        rest = Rest(Served(db, Gate(db, keys, per_second=10_000), serving.ROUTES))
         try:
             yield Running(db, rest, keys)
         finally:

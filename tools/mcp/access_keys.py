@@ -1,12 +1,17 @@
-"""Access keys of the HTTP server: their file, hashes, and rate limits.
+"""Who may come in over HTTP, and how much they may ask: one gate for REST and for MCP.
+
+It knows two kinds of keys: those of accounts, which have plans, and those of a file, which is here too.
 
 A key gives a client its name, its world, and whether it may write. Keys are no memory, so they are not in the log,
 which keeps everything. They lie in a file beside the store that only its owner can read, and that holds hashes instead
 of keys. A key is 32 random bytes, so a table of likely keys does not help against its hash.
 """
 
+from __future__ import annotations
+
 import base64
 import hmac
+import logging
 import os
 import re
 import stat
@@ -14,11 +19,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from time import monotonic
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from worlddb import Entropy, InputError, MalformedFile, SystemEntropy, UnavailableError, UnknownReference
+from worlddb import (
+    Entropy,
+    InputError,
+    MalformedFile,
+    SystemEntropy,
+    UnavailableError,
+    UnknownReference,
+    WorldDBError,
+)
+
+if TYPE_CHECKING:
+    from worlddb import Database
+    from worlddb.accounts.grant import Grant as AccountGrant
 
 FORMAT: Final = 1
 PREFIX: Final = "worlddb_"
@@ -254,3 +272,135 @@ class Bucket:
             self._tokens -= 1
             return 0.0
         return (1 - self._tokens) / self._per_second
+
+
+RIGHTS: Final = ("read", "write", "admin")
+"""Each includes those before it."""
+MAX_BUCKETS: Final = 10_000
+"""Keys whose rates are remembered; the one that asked longest ago makes room."""
+_LOG: Final = logging.getLogger("worlddb.mcp.keys")
+
+
+class Grant(NamedTuple):
+    """What a token opens.
+
+    ``name`` is the author of what is written, ``world`` a full reference or ``None`` for the whole store, ``user``
+    whose memory is meant where a call names no scope. ``secret`` is shared by all servers of one store, and seals
+    cursors. ``account`` is what the key of an account opens under its plan. ``id`` is by what its usage is counted,
+    empty where there are no keys.
+    """
+
+    name: str
+    world: str | None
+    right: str
+    user: str | None = None
+    secret: bytes | None = None
+    account: AccountGrant | None = None
+    id: str = ""
+
+    def may(self, right: str) -> bool:
+        """Return whether the grant includes a right."""
+        return RIGHTS.index(self.right) >= RIGHTS.index(right)
+
+
+class Gate:
+    """Tells what a token opens by now, and how much of it; an ended key opens nothing from the next request on.
+
+    Without a file of keys it is open: everybody is the operator of the store.
+    """
+
+    def __init__(self, db: Database, keys: KeyFile | None, per_second: float) -> None:
+        self._db, self._keys, self._store = db, keys, db.head().store_id
+        self._per_second = per_second
+        self.operator = Grant(db.author, None, "admin")
+        """What everybody has where there are no keys."""
+        self._known: tuple[KeyRing, dict[str, Grant]] | None = None
+        self._secret = SystemEntropy().bytes(SECRET_BYTES)
+        self._buckets: dict[str, Bucket] = {}
+        self._trouble = ""
+
+    @property
+    def is_open(self) -> bool:
+        """True if everybody is admitted, without a key."""
+        return self._keys is None
+
+    # -- who comes in
+
+    def authenticate(self, token: str | None) -> Grant | None:
+        """Return what a token opens by now; ``None`` if it opens nothing."""
+        if self.is_open:
+            return self.operator
+        if token is None:
+            return None
+        ring = self._ring()
+        if ring is not None and (found := ring.find(token)) is not None:
+            return self._granted(found, ring)
+        return self._of_account(self._db.accounts.authenticate(token))
+
+    def present(self, key: str) -> Grant | None:
+        """Return what the key of an id opens by now; ``None`` if it has ended."""
+        if self.is_open:
+            return self.operator
+        ring = self._ring()
+        found = None if ring is None else next((each for each in ring.keys if each.id == key), None)
+        if ring is not None and found is not None:
+            return self._granted(found, ring)
+        return self._of_account(self._db.accounts.grant(key))
+
+    def names(self) -> dict[str, str]:
+        """Return the names of keys that belong to no account, by their ids; of none while they cannot be read."""
+        ring = None if self.is_open else self._ring()
+        return {} if ring is None else {each.id: each.name for each in ring.keys}
+
+    def _ring(self) -> KeyRing | None:
+        """Return the keys of the file; while they cannot be read they open nothing."""
+        assert self._keys is not None
+        try:
+            ring, trouble = self._keys.ring(self._store), ""
+        except (WorldDBError, OSError) as error:
+            ring, trouble = None, str(error)
+        if trouble and trouble != self._trouble:
+            _LOG.warning("no client with a key of the file is admitted: %s", trouble)
+        self._trouble = trouble
+        return ring
+
+    def _granted(self, key: Key, ring: KeyRing) -> Grant:
+        """Return what a key of the file opens; it is an admin's if it writes to the whole store."""
+        if self._known is None or self._known[0] is not ring:
+            self._known = ring, {}
+        granted = self._known[1].get(key.id)
+        if granted is None:
+            right = "admin" if key.write and key.world is None else key.right
+            granted = Grant(key.name, key.world, right, key.user, ring.secret("cursors"), id=key.id)
+            self._known[1][key.id] = granted
+        return granted
+
+    def _of_account(self, found: AccountGrant | None) -> Grant | None:
+        if found is None:
+            return None
+        return Grant(found.name, found.world, found.right, found.user or None, self._secret, found, found.key)
+
+    # -- how much it may ask
+
+    def wait(self, grant: Grant) -> float:
+        """Count a request; returns 0, or the seconds until one is admitted again.
+
+        Keys have a rate each, whatever they ask: REST or tools.
+        """
+        now = monotonic()
+        bucket = self._buckets.pop(grant.id, None) or Bucket(now, self._per_second)
+        self._buckets[grant.id] = bucket
+        if len(self._buckets) > MAX_BUCKETS:
+            del self._buckets[next(iter(self._buckets))]
+        return bucket.take(now)
+
+    def admit(self, grant: Grant, *, request: bool = True, write: bool = False, feature: str = "") -> None:
+        """See that a plan has what is asked for, and count it against its rates; keys of the file have no plan.
+
+        Raises:
+            PlanLimit: it has not, or its account had as much in this minute.
+        """
+        if grant.account is not None:
+            if feature:
+                grant.account.require_feature(feature)
+            self._db.accounts.admit(grant.account, request=request, write=write)

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from types import FrameType
 from typing import Any, Final, NamedTuple, cast
 
 import httptools
@@ -25,12 +26,14 @@ from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAut
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from worlddb import Database
-from worlddb.tools.mcp import access_keys, access_log, http_guards, listening
+from worlddb.tools.mcp import access_log, http_guards, listening
+from worlddb.tools.mcp.access_keys import Gate
 from worlddb.tools.mcp.tenants import Offer, Tenants
 
 MAX_CONNECTIONS: Final = 500
@@ -50,7 +53,7 @@ MAX_CHUNKS: Final = 10_000
 """Chunks in which the body of a request may come; each costs time, however small it is."""
 MAX_WAITING: Final = 64
 """Requests that wait on one connection for those before them."""
-_NO_HTTP: Final = "Invalid HTTP request received."
+_NO_HTTP: Final = "This is no HTTP request, or its head is too large"
 _TELL_SECONDS: Final = 60.0
 _NETWORK_PREFIX: Final = 64
 _CLOSE: Final = (b"connection", b"close")
@@ -90,6 +93,11 @@ class _Joined:
         self._transport.close()
 
 
+Malformed = tuple[bytes, bytes]
+"""The type and the body of the answer to what is no HTTP, or has too large a head."""
+PLAIN: Final[Malformed] = (b"text/plain; charset=utf-8", _NO_HTTP.encode())
+
+
 class _Unreadable(Exception):
     """What came is more than a connection takes."""
 
@@ -97,12 +105,12 @@ class _Unreadable(Exception):
 class Connection(HttpToolsProtocol):
     """A connection that speaks HTTP/1.1, is cut at its deadlines, and may have to make room for another."""
 
-    def __init__(self, *args: Any, crowd: "Crowd", **named: Any) -> None:
+    def __init__(self, *args: Any, crowd: "Crowd", malformed: Malformed = PLAIN, **named: Any) -> None:
         super().__init__(*args, **named)
         # Another one than uvicorn's, which reads on after a request that closes the connection.
         self.parser = httptools.HttpRequestParser(self)
         self._application, self.app = cast(Any, self.app), cast(Any, self._answer)
-        self._crowd = crowd
+        self._crowd, self._malformed = crowd, malformed
         self._patience: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
         self._in_head = True
@@ -178,6 +186,15 @@ class Connection(HttpToolsProtocol):
         """End a request."""
         self._quiet_bytes = 0
         super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no request, in the form in which the application answers what is wrong; then close."""
+        media_type, body = self._malformed
+        told = [*self.server_state.default_headers, (b"content-type", media_type), (b"connection", b"close")]
+        told.append((b"content-length", b"%d" % len(body)))
+        head = b"".join(b"%b: %b\r\n" % header for header in told)
+        self.transport.write(b"HTTP/1.1 400 Bad Request\r\n" + head + b"\r\n" + body)
+        self.transport.close()
 
     def _refuse(self) -> None:
         """Answer 400 and close; after the answer that is under way, if what was wrong came after its request."""
@@ -377,11 +394,19 @@ class QuietServer(uvicorn.Server):
     system's queue at once, nor keeps it from reading what came on connections before.
     """
 
+    at_exit: Callable[[], None]
+    """Called at the signal: it ends what would go on by itself."""
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to accept connections."""
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(QUEUED_CONNECTIONS)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end."""
+        self.at_exit()
+        super().handle_exit(sig, frame)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -397,15 +422,14 @@ class QuietServer(uvicorn.Server):
 class AccessRules(NamedTuple):
     """Who may send requests, and how many.
 
-    ``keys`` admits whoever holds one of them; ``None`` admits everybody. ``hosts`` are further names of the server
-    beside its address, ``origins`` the allowed origins of pages, ``per_second`` the rate of each key. ``proxies`` are
-    the addresses of proxies whose ``X-Forwarded-For`` is believed; the log then shows whom they name.
+    ``gate`` says whom it admits, and how much. ``hosts`` are further names of the server beside its address,
+    ``origins`` the allowed origins of pages. ``proxies`` are the addresses of proxies whose ``X-Forwarded-For`` is
+    believed; the log then shows whom they name.
     """
 
-    keys: access_keys.KeyFile | None
+    gate: Gate
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
-    per_second: float = access_keys.PER_SECOND
     proxies: Sequence[str] = ()
 
 
@@ -421,10 +445,35 @@ def serve_http(
         UnknownReference, AmbiguousReference: there is no such world, or there are several.
     """
     access_log.log_to(sys.stderr)
+    tenants = Tenants(db, offer, admitted.gate)
+    run(application(tenants, listener, admitted), listener, admitted, ready)
+
+
+def run(
+    app: Any,
+    listener: socket.socket,
+    admitted: AccessRules,
+    ready: Callable[[], None],
+    *,
+    at_exit: Callable[[], None] = lambda: None,
+    refuse: http_guards.Refuse = http_guards.error_response,
+) -> None:
+    """Have an ASGI application answer what comes until SIGINT or SIGTERM, of which ``at_exit`` is told at once.
+
+    ``refuse`` makes the answer to what is no request, as in :mod:`worlddb.tools.mcp.http_guards`.
+    """
+    malformed = cast(Response, refuse(400, _NO_HTTP))
     crowd = Crowd(open_connections())
     config = uvicorn.Config(
-        application(Tenants(db, offer, admitted.keys, admitted.per_second), listener, admitted),
-        http=cast(Any, partial(Connection, crowd=crowd)),
+        app,
+        http=cast(
+            Any,
+            partial(
+                Connection, crowd=crowd, malformed=(malformed.headers["content-type"].encode(), bytes(malformed.body))
+            ),
+        ),
+        # Another loop, if there is one, raises where this one passes over what is written to a closed connection.
+        loop="asyncio",
         ws="none",
         lifespan="on",
         log_config=None,
@@ -437,6 +486,7 @@ def serve_http(
         timeout_graceful_shutdown=FAREWELL_SECONDS,
     )
     server = QuietServer(config)
+    server.at_exit = at_exit
     ready()
     server.run(sockets=[listener])
 
@@ -454,7 +504,7 @@ def application(tenants: Tenants, listener: socket.socket, admitted: AccessRules
         Middleware(http_guards.SingleHeaders),
     ]
     endpoint: RequireAuthMiddleware | Tenants = tenants
-    if admitted.keys is not None:
+    if not admitted.gate.is_open:
         around += [
             Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(tenants)),
             Middleware(AuthContextMiddleware),

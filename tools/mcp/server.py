@@ -85,6 +85,7 @@ LAST_WORDS_SECONDS: Final = 5
 MAX_CLIENT_NAME: Final = 100
 
 T = TypeVar("T")
+Admit = Callable[[catalogue.Tool, tool_arguments.Arguments], None]
 
 
 class MemoryServer(MCPServer[Any]):
@@ -103,8 +104,12 @@ class MemoryServer(MCPServer[Any]):
         *,
         tools: tuple[catalogue.Tool, ...] | None = None,
         threads: anyio.CapacityLimiter | None = None,
+        admit: Admit | None = None,
     ) -> None:
-        """``tools`` are the allowed tools, default all; ``threads`` are shared with other servers."""
+        """``tools`` are the allowed tools, default all; ``threads`` are shared with other servers.
+
+        ``admit`` is asked before each call of a tool, and may refuse it with an error.
+        """
         self.tools = self.tools if tools is None else tools
         super().__init__(
             "worlddb",
@@ -115,6 +120,7 @@ class MemoryServer(MCPServer[Any]):
             extensions=[following.Tasks(self._is_long)],
         )
         self._session = session
+        self._admit = admit
         self._at_once = anyio.CapacityLimiter(CALLS_AT_ONCE)
         self._threads = threads or anyio.CapacityLimiter(CALLS_AT_ONCE)
         self.completion()(self._complete)  # type: ignore[no-untyped-call]
@@ -185,6 +191,8 @@ class MemoryServer(MCPServer[Any]):
             raise MCPError(protocol.INVALID_PARAMS, ". ".join(filter(None, (told, catalogue.hint_of_set(name)))))
         try:
             given = tool.takes.taken(arguments)
+            if self._admit is not None:
+                self._admit(tool, given)
             answer = await self._run(tool, given, context)
         except msgspec.ValidationError as error:
             raise ToolError(mcp_wording.explain_invalid(error, catalogue.schema(tool.takes))) from error

@@ -28,8 +28,10 @@ from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from worlddb import Database, UnknownReference, WorldDBError
-from worlddb.tools.mcp import access_keys, catalogue, http_guards, standard_streams
+from worlddb import Database, PlanLimit, UnknownReference
+from worlddb.accounts.grant import Grant as AccountGrant
+from worlddb.tools.mcp import catalogue, http_guards, standard_streams, tool_arguments
+from worlddb.tools.mcp.access_keys import Gate, Grant
 from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.session import Session
 
@@ -201,7 +203,13 @@ class OpenSessions:
 class Tenant:
     """The server of one key."""
 
-    def __init__(self, server: MemoryServer, bucket: access_keys.Bucket) -> None:
+    def __init__(self, grant: Grant) -> None:
+        self.grant = grant
+        """What the key opens as of its last request: its plan may have changed."""
+        self.ended = anyio.Event()
+
+    def offer(self, server: MemoryServer) -> None:
+        """Offer tools to its clients."""
         self._manager = _Manager(
             server.protocol_server,
             retry_interval=RETRY_MS,
@@ -212,8 +220,6 @@ class Tenant:
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         self.sessions = OpenSessions(http_guards.Budget(self._manager.handle_request), SESSION_SECONDS)
-        self.bucket = bucket
-        self.ended = anyio.Event()
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         """Hold its sessions until it is ended."""
@@ -233,30 +239,22 @@ class Offer(NamedTuple):
     user: str | None = None
 
 
+FEATURE: Final = "mcp"
+"""What a plan must have for its keys to use the tools."""
+
+
 class Tenants:
     """The servers of all keys, or the one server without keys; also verifies tokens for the SDK."""
 
-    def __init__(
-        self,
-        db: Database,
-        offer: Offer,
-        keys: access_keys.KeyFile | None,
-        per_second: float = access_keys.PER_SECOND,
-    ) -> None:
-        self._db = db
-        self._offer = offer
-        self._keys = keys
-        self._per_second = per_second
-        self._store = db.head().store_id
+    def __init__(self, db: Database, offer: Offer, gate: Gate) -> None:
+        self._db, self._offer, self._gate = db, offer, gate
+        self._meter = db.accounts.meter
         self._threads = anyio.CapacityLimiter(MAX_THREADS)
-        self._everybody = None
-        if keys is None:
-            session = Session(db, offer.world, user=offer.user)
-            self._everybody = MemoryServer(session, tools=offer.tools, threads=self._threads)
-        self._trouble = ""
-        self._tenants: dict[access_keys.Key | None, Tenant] = {}
+        self._tenants: dict[Grant, Tenant] = {}
         self._tasks: TaskGroup | None = None
         self._making = anyio.Lock()
+        # The world that is offered to everybody must be there.
+        self._everybody = self._server_of(Tenant(gate.operator)) if gate.is_open else None
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -271,83 +269,135 @@ class Tenants:
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return the owner of a key, for the SDK. The key itself never leaves this module."""
-        ring = self._ring()
-        key = None if ring is None else ring.find(token)
-        if key is None or await self._tenant(key) is None:
+        grant = self._gate.authenticate(token)
+        if grant is None or await self._tenant(grant) is None:
             return None
-        return AccessToken(token="", client_id=key.name, scopes=[key.right], claims={"digest": key.digest})
+        return AccessToken(token="", client_id=grant.name, scopes=[grant.right], claims={"id": grant.id})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request to the server of its key."""
-        tenant = await self._tenant(self._key_of(scope))
-        if tenant is None:
+        """Pass a request to the server of its key, and count it."""
+        grant = self._gate.present(_key_of(scope))
+        tenant = None if grant is None else await self._tenant(grant)
+        if grant is None or tenant is None:
             await http_guards.error_response(401, "The key was taken back")(scope, receive, send)
             return
-        wait = tenant.bucket.take(anyio.current_time())
-        if wait:
-            message = "Too many requests; try again later"
-            await http_guards.error_response(429, message, Retry_After=ceil(wait))(scope, receive, send)
-            return
-        await tenant.sessions(scope, receive, send)
-
-    def _ring(self) -> access_keys.KeyRing | None:
-        """Return the present keys; while they cannot be read, nobody is admitted."""
-        if self._keys is None:
-            return None
+        counted = _Counted(receive, send, grant)
         try:
-            ring, trouble = self._keys.ring(self._store), ""
-        except (WorldDBError, OSError) as error:
-            ring, trouble = None, str(error)
-        if trouble and trouble != self._trouble:
-            _LOG.warning("no client is admitted: %s", trouble)
-        self._trouble = trouble
-        return ring
+            await self._pass(tenant, scope, counted)
+        except PlanLimit as met:
+            limit = met.details["limit"]
+            status = 429 if met.details["kind"] == "rate" else 413 if limit == "bytes_per_request" else 403
+            wait = {"Retry_After": ceil(met.details["retry_after"])} if status == 429 else {}
+            await http_guards.error_response(status, f"{met.message}. {met.remedy}", **wait)(
+                scope, receive, counted.send
+            )
+        finally:
+            failed = counted.status >= 400 or not counted.status
+            self._meter.count(grant.id, bytes_in=counted.received, bytes_out=counted.sent, failed=failed)
 
-    def _key_of(self, scope: Scope) -> access_keys.Key | None:
-        user = scope.get("user")
-        ring = self._ring()
-        if not isinstance(user, AuthenticatedUser) or ring is None:
-            return None
-        digest = (user.access_token.claims or {}).get("digest")
-        return next((key for key in ring.keys if key.digest == digest), None)
+    async def _pass(self, tenant: Tenant, scope: Scope, counted: "_Counted") -> None:
+        wait = self._gate.wait(counted.grant)
+        if wait:
+            refused = http_guards.error_response(429, "Too many requests; try again later", Retry_After=ceil(wait))
+            await refused(scope, counted.receive, counted.send)
+            return
+        self._gate.admit(counted.grant, feature=FEATURE)
+        tenant.grant = counted.grant
+        await tenant.sessions(scope, counted.receive, counted.send)
 
-    async def _tenant(self, key: access_keys.Key | None) -> Tenant | None:
+    async def _tenant(self, grant: Grant) -> Tenant | None:
         """Return the server of a key, made at its first request; ``None`` if its world is not there."""
-        if key is None and self._everybody is None:
-            return None
+        # Whatever its plan is: a change of that ends no session.
+        key = grant._replace(account=None)
         if key not in self._tenants:
             async with self._making:
                 if key not in self._tenants:
-                    await self._begin(key)
+                    await self._begin(key, grant)
         return self._tenants.get(key)
 
-    async def _begin(self, key: access_keys.Key | None) -> None:
-        ring, server = self._ring(), self._everybody
-        if key is not None:
-            if ring is None:
-                return
-            try:
-                server = await anyio.to_thread.run_sync(self._server_of, key, ring)
-            except UnknownReference:
-                return
-        assert server is not None and self._tasks is not None
-        tenant = Tenant(server, access_keys.Bucket(anyio.current_time(), self._per_second))
+    async def _begin(self, key: Grant, grant: Grant) -> None:
+        tenant = Tenant(grant)
+        server = self._everybody
+        try:
+            if server is None:
+                server = await anyio.to_thread.run_sync(self._server_of, tenant)
+        except UnknownReference:
+            return
+        tenant.offer(server)
+        assert self._tasks is not None, "requests come while it runs"
         await self._tasks.start(tenant.run)
         self._tenants[key] = tenant
 
-    def _server_of(self, key: access_keys.Key, ring: access_keys.KeyRing) -> MemoryServer:
-        db = self._db.signed(key.name)
-        session = Session(db, key.world, secret=ring.secret("cursors"), user=key.user or self._offer.user)
-        tools = tuple(tool for tool in self._offer.tools if key.write or tool.read_only)
-        if key.world is not None:
-            tools = tuple(tool for tool in tools if tool not in catalogue.OPERATOR_TOOLS)
-        return MemoryServer(session, tools=tools, threads=self._threads)
+    def _server_of(self, tenant: Tenant) -> MemoryServer:
+        grant = tenant.grant
+        if self._gate.is_open:
+            session, tools = Session(self._db, self._offer.world, user=self._offer.user), self._offer.tools
+            return MemoryServer(session, tools=tools, threads=self._threads)
+
+        def account() -> AccountGrant:
+            assert tenant.grant.account is not None, "its key is one of an account"
+            return tenant.grant.account
+
+        db = self._db.signed(grant.name, account=None if grant.account is None else account)
+        session = Session(db, grant.world, secret=grant.secret, user=grant.user or self._offer.user)
+        is_operator = grant.world is None and grant.may("admin")
+        tools = tuple(
+            tool
+            for tool in self._offer.tools
+            if (tool.read_only or grant.may("write")) and (is_operator or tool not in catalogue.OPERATOR_TOOLS)
+        )
+
+        def admit(tool: catalogue.Tool, given: tool_arguments.Arguments) -> None:
+            self._admit(tenant.grant, tool, given)
+
+        return MemoryServer(session, tools=tools, threads=self._threads, admit=admit)
+
+    def _admit(self, grant: Grant, tool: catalogue.Tool, given: tool_arguments.Arguments) -> None:
+        """See that the plan of a key allows a call, and count it if it writes.
+
+        Raises:
+            PlanLimit: it does not.
+        """
+        if not tool.read_only:
+            self._gate.admit(grant, request=False, write=True)
+            self._meter.count(grant.id, requests=0, write=True)
+        elif grant.account is not None and getattr(given, "query", None):
+            grant.account.require_room("recall_k", getattr(given, "limit", 0))
 
     async def _look_after(self) -> None:
-        """End the servers of removed keys, with the open streams of their clients."""
-        while self._keys is not None:
+        """End the servers of ended keys, with the open streams of their clients."""
+        while not self._gate.is_open:
             await anyio.sleep(LOOK_SECONDS)
-            ring = self._ring()
-            known = frozenset(() if ring is None else ring.keys)
-            for key in [key for key in self._tenants if key not in known]:
-                self._tenants.pop(key).ended.set()
+            for key in list(self._tenants):
+                present = self._gate.present(key.id)
+                if present is None or present._replace(account=None) != key:
+                    self._tenants.pop(key).ended.set()
+
+
+class _Counted:
+    """A request and its answer while they pass, with what they came to."""
+
+    def __init__(self, receive: Receive, send: Send, grant: Grant) -> None:
+        self._receive, self._send, self.grant = receive, send, grant
+        self.received = self.sent = self.status = 0
+
+    async def receive(self) -> Message:
+        """Take a part of the body; raises :class:`PlanLimit` if that is more than the plan allows."""
+        message = await self._receive()
+        self.received += len(message.get("body", b""))
+        if self.grant.account is not None:
+            self.grant.account.require_room("bytes_per_request", self.received)
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the answer."""
+        self.status = message.get("status", self.status)
+        self.sent += len(message.get("body", b""))
+        await self._send(message)
+
+
+def _key_of(scope: Scope) -> str:
+    """Return the id of the key that was verified; empty where there is none."""
+    user = scope.get("user")
+    claims = user.access_token.claims if isinstance(user, AuthenticatedUser) else None
+    return str((claims or {}).get("id", ""))

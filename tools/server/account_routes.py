@@ -4,10 +4,10 @@ from typing import Any, Final
 
 from worlddb import UnknownReference
 from worlddb.client import wire_records as wire
+from worlddb.tools.mcp.access_keys import Gate
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server import wire_values
 from worlddb.tools.server.client_desk import Desk
-from worlddb.tools.server.gate import Gate
 from worlddb.tools.server.route import Asked, Reply, Route
 
 

@@ -2,16 +2,15 @@
 
 import re
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Final, Protocol
 
 import worlddb
 from worlddb import InputError, Receipt, UnknownReference, View, World
 from worlddb.memory_scopes import notes_inside
+from worlddb.tools.mcp.access_keys import Grant
 from worlddb.tools.mcp.session import ResumedView, Session
 from worlddb.tools.server import wire_values
-from worlddb.tools.server.gate import Grant
 from worlddb.tools.server.jobs import Jobs, Workshop
 
 CLAIMED_TYPE: Final = "World"
@@ -45,7 +44,8 @@ class Desk:
     def __init__(self, db: worlddb.Database, grant: Grant, workshop: Workshop) -> None:
         self.grant = grant
         self.jobs = Jobs(workshop)
-        self.db = db.signed(grant.name)
+        account = grant.account
+        self.db = db.signed(grant.name, account=None if account is None else lambda: account)
         self.session = Session(self.db, grant.world, secret=grant.secret, user=grant.user)
 
     @property
@@ -99,66 +99,32 @@ class Desk:
 
     # -- writing
 
-    def room(self, key: str | None = None, **amounts: int) -> AbstractContextManager[None]:
-        """Use up some of what the plan of the account allows, by its limits; given back if the block raises.
-
-        What was written under an idempotency ``key`` before uses up nothing.
-
-        Raises:
-            PlanLimit: there is not as much left.
-        """
-        account = self.grant.account
-        counts = account is not None and any(amounts.values()) and not self._was_written(key)
-        return self.db.accounts.meter.room(account, **amounts) if account and counts else nullcontext()
-
-    def _was_written(self, key: str | None) -> bool:
-        told = self.session.idempotency_key(key)
-        return told is not None and self.db.accounts.was_written(told)
-
-    def beginning(self, worlds: int, call: Callable[[], Receipt], key: str | None = None) -> Receipt:
-        """Have so many worlds begun, and return the receipt; they count if anything was written.
-
-        Raises:
-            PlanLimit: the account has no room for them.
-            RefusedError: the reconciler said no.
-        """
-        is_new = self.grant.account is not None and not self._was_written(key)
-        with self.room(key, worlds=worlds):
-            receipt = call()
-            receipt.raise_if_refused()
-        if self.grant.account is not None and is_new and not receipt.events:
-            self.db.accounts.meter.give_back(self.grant.account, worlds=worlds)
-        return receipt
-
     def written(
         self,
         call: Callable[..., Any],
         *,
         key: str | None,
         rests_on: tuple[View, str] | None = None,
-        begins: int = 0,
     ) -> Receipt:
         """Have something written, and return its receipt.
 
         ``call`` gets what takes commands, and perhaps an idempotency key. With ``rests_on`` it is refused if that world
-        is not as the view shows it by then. ``begins`` is how many worlds it makes.
+        is not as the view shows it by then.
 
         Raises:
-            PlanLimit: the account has no room for so many worlds.
+            PlanLimit: the plan of the account has no room for it.
             RefusedError: the reconciler said no.
         """
         told = self.session.idempotency_key(key)
-
-        def write() -> Receipt:
-            if rests_on is None:
-                receipt: Receipt = call(self.db, idempotency_key=told)
-                return receipt
+        if rests_on is None:
+            receipt: Receipt = call(self.db, idempotency_key=told)
+        else:
             view, ref = rests_on
             with self.db.batch(idempotency_key=told, seen=view, rests_on=[ref]) as tx:
                 call(tx)
-            return tx.receipt
-
-        return self.beginning(begins, write, key)
+            receipt = tx.receipt
+        receipt.raise_if_refused()
+        return receipt
 
     def home(self) -> str | None:
         """Return the world in which something is made that was put nowhere else; ``None`` for the root."""
@@ -179,7 +145,7 @@ class Desk:
         key, home = f"world {name}", self.home()
         within: dict[str, Any] = {} if home is None else {"key_within": home, "world": home}
         how: dict[str, Any] = {"key": key, "anew": True, **within}
-        return str(self.beginning(1, lambda: self.db.create(CLAIMED_TYPE, name, **how)).ref)
+        return str(self.db.create(CLAIMED_TYPE, name, **how).ref)
 
     def receipt(self, given: Receipt) -> dict[str, Any]:
         """Return a receipt as the client is told it: of a world, without anything from outside."""

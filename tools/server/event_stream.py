@@ -79,5 +79,6 @@ ROUTES = (
         types.Follow,
         stream=True,
         produces=(EVENTS,),
+        feature="events",
     ),
 )

@@ -1,6 +1,6 @@
 """Routes of forks: a world goes on a second time, and what came of it is brought back."""
 
-from typing import Any, Final
+from typing import Any
 
 from worlddb import InputError, Merge, UnknownReference
 from worlddb.client import wire_records as wire
@@ -8,9 +8,6 @@ from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_desk import Desk
 from worlddb.tools.server.route import Asked, Reply, Route
 from worlddb.tools.server.world_routes import WORLD, precondition, written
-
-MOST_COUNTED: Final = 1_000_000
-"""Worlds that a fork counts for its account."""
 
 
 def fork(desk: Desk, asked: Asked) -> Reply:
@@ -32,8 +29,7 @@ def fork(desk: Desk, asked: Asked) -> Reply:
     def write(target: Any, **key: Any) -> Any:
         return target.fork(ref, body.name, seq=seq, into=into, why=body.why, **key)
 
-    begins = 0 if desk.grant.account is None else 1 + len(then.find(world=ref, limit=MOST_COUNTED))
-    receipt = desk.written(write, key=asked.idempotency_key, begins=begins)
+    receipt = desk.written(write, key=asked.idempotency_key)
     return written(desk, receipt, 201, location=True)
 
 
@@ -46,15 +42,9 @@ def merge(desk: Desk, asked: Asked) -> Reply:
     if desk.home() is not None:
         _see_all(desk, ref)
     how: Any = {"decide": body.decide, "on_conflict": body.on_conflict, "why": body.why}
-    begins = 0
-    if desk.grant.account is not None and not body.plan:
-        begins = sum(each.what == "create" for each in desk.db.merge(ref, plan=True, **how).changes)
-    with desk.room(worlds=begins):
-        found: Merge = desk.db.merge(ref, plan=body.plan, **how)
-        if found.receipt is not None:
-            found.receipt.raise_if_refused()
-    if found.receipt is None and desk.grant.account is not None:
-        desk.db.accounts.meter.give_back(desk.grant.account, worlds=begins)
+    found: Merge = desk.db.merge(ref, plan=body.plan, **how)
+    if found.receipt is not None:
+        found.receipt.raise_if_refused()
     told: dict[str, Any] = {name: getattr(found, name) for name in ("fork", "into", "erased")}
     told |= {name: desk.shown(getattr(found, name)) for name in ("changes", "conflicts", "undecided")}
     return Reply(told | {"receipt": None if found.receipt is None else desk.receipt(found.receipt)})
@@ -90,6 +80,7 @@ ROUTES = (
         wire.Receipt,
         body=types.Forking,
         right="write",
+        feature="forks",
         statuses=(201,),
         needs_body=False,
     ),
@@ -102,6 +93,7 @@ ROUTES = (
         wire.Merged,
         body=types.Merging,
         right="write",
+        feature="forks",
         needs_body=False,
     ),
 )

@@ -120,7 +120,7 @@ def get_file(desk: Desk, asked: Asked) -> Reply:
     return Reply(job.path.read_bytes(), media_type=BYTES)
 
 
-_BEGINS: Final[Any] = {"statuses": (202,), "whole": True}
+_BEGINS: Final[Any] = {"statuses": (202,), "whole": True, "feature": "jobs"}
 
 ROUTES = (
     Route(

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb import InputError, Recall, Receipt, View, agent_memory
+from worlddb import InputError, Recall, View, agent_memory
 from worlddb.client import wire_records as wire
 from worlddb.tools.mcp import answer_notes
 from worlddb.tools.server import request_types as types
@@ -29,29 +29,27 @@ def remember(desk: Desk, asked: Asked) -> Reply:
 
     key = desk.session.idempotency_key(asked.idempotency_key)
 
-    def write() -> Receipt:
-        with desk.db.batch(idempotency_key=key) as tx:
-            made = tx.create(
-                body.type,
-                body.name,
-                content=body.text,
-                world=home,
-                key=body.key,
-                valid_from=body.valid_from,
-                valid_to=body.valid_to,
-                source=body.source,
-                properties=body.properties,
-                labels=body.labels,
-                pinned=body.pinned,
-                expires_at=body.expires_at,
-                why=body.why,
-                **bound,
-            )
-            for each in about:
-                tx.link(made, "refers_to", each, valid_from=body.valid_from)
-        return tx.receipt
-
-    receipt = desk.beginning(1, write, asked.idempotency_key)
+    with desk.db.batch(idempotency_key=key) as tx:
+        made = tx.create(
+            body.type,
+            body.name,
+            content=body.text,
+            world=home,
+            key=body.key,
+            valid_from=body.valid_from,
+            valid_to=body.valid_to,
+            source=body.source,
+            properties=body.properties,
+            labels=body.labels,
+            pinned=body.pinned,
+            expires_at=body.expires_at,
+            why=body.why,
+            **bound,
+        )
+        for each in about:
+            tx.link(made, "refers_to", each, valid_from=body.valid_from)
+    receipt = tx.receipt
+    receipt.raise_if_refused()
     told = desk.receipt(receipt)
     told["refs"] = told["refs"][:1]
     return Reply({"receipt": told, "near": desk.shown(near)}, 201 if receipt.events else 200)

@@ -16,10 +16,10 @@ from starlette.types import Message, Receive, Scope, Send
 
 from worlddb import Database, SystemEntropy, UnknownReference, WorldDBError
 from worlddb.client.wire_records import Problem
-from worlddb.tools.mcp import access_keys, http_guards
+from worlddb.tools.mcp import http_guards
+from worlddb.tools.mcp.access_keys import Gate, Grant
 from worlddb.tools.server import account_routes, interface_page, problems, request_log, request_metrics
 from worlddb.tools.server.client_desk import Desk
-from worlddb.tools.server.gate import Gate, Grant
 from worlddb.tools.server.jobs import Workshop
 from worlddb.tools.server.problems import RequestError, refusal
 from worlddb.tools.server.route import JSON, LINES, TEXT, Asked, Nothing, Reply, Route, Table
@@ -40,6 +40,7 @@ MAX_KNOWN: Final = 10_000
 _LOG: Final = logging.getLogger("worlddb.server")
 _NOBODY: Final = Grant("", None, "read")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
+_WEIGHT: Final = re.compile(r"(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 _TAG_BYTES: Final = 8
 _ID_BYTES: Final = 8
 _SALT_BYTES: Final = 16
@@ -48,11 +49,10 @@ _OF_A_WORLD: Final = "This key opens one world, and the store as a whole is aske
 
 
 class Client:
-    """One client under way: its desk, and how much it may ask."""
+    """One client under way: its desk, and how much it may have under way."""
 
-    def __init__(self, desk: Desk, per_second: float, serve: Callable[[Scope, Receive, Send], Any]) -> None:
+    def __init__(self, desk: Desk, serve: Callable[[Scope, Receive, Send], Any]) -> None:
         self.desk = desk
-        self.bucket = access_keys.Bucket(monotonic(), per_second)
         self.serve = http_guards.Budget(serve, refuse=problems.guard_response)
 
 
@@ -130,7 +130,8 @@ class Served(NamedTuple):
 class Rest:
     """The ASGI application of everything but MCP."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: Served, log: request_log.RequestLog | None = None) -> None:
+        self._log = log
         self.metrics = request_metrics.RequestMetrics()
         own = (
             Route("GET", "/openapi.json", "interface", self._page, "Read this page.", None, right="", quick=True),
@@ -174,6 +175,8 @@ class Rest:
         self._workshop.close()
         self._threads.shutdown()
         self._meter.flush()
+        if self._log is not None:
+            self._log.flush()
 
     # -- what the application answers itself
 
@@ -217,8 +220,8 @@ class Rest:
         path = "none" if exchange.route is None else exchange.route.path
         method = exchange.scope["method"] if exchange.route is not None else "none"
         self.metrics.count(path, method, exchange.status, seconds)
-        if request_log.REQUESTS.isEnabledFor(logging.INFO):
-            request_log.note(
+        if self._log is not None:
+            self._log.note(
                 {
                     "request": exchange.id,
                     "key": None if exchange.client is None else exchange.client.desk.grant.name,
@@ -239,7 +242,7 @@ class Rest:
             return
         client = exchange.client = await self._client(exchange)
         grant = client.desk.grant
-        wait = client.bucket.take(monotonic())
+        wait = self._gate.wait(grant)
         if wait:
             raise refusal(429, "Too many requests", "Try again later", Retry_After=ceil(wait))
         if not grant.may(route.right):
@@ -248,7 +251,7 @@ class Rest:
             raise refusal(403, _OF_A_WORLD, "Use a key of the whole store", code="beyond_key")
         if grant.account is not None:
             try:
-                self._db.accounts.admit(grant.account, write=route.right != "read")
+                self._gate.admit(grant, write=route.right != "read", feature=route.feature)
             except WorldDBError as error:
                 raise problems.of_error(error, client.desk.session, conditional=False) from None
         scope["worlddb.exchange"] = exchange
@@ -285,7 +288,7 @@ class Rest:
                 )
             except UnknownReference:
                 raise refusal(401, "The world of this key is not there", "Use another key") from None
-            client = Client(desk, self._gate.per_second, self._serve)
+            client = Client(desk, self._serve)
             while len(self._clients) >= MAX_CLIENTS:
                 del self._clients[next(iter(self._clients))]
         self._clients[grant] = client
@@ -334,7 +337,6 @@ class Rest:
             headers.get("if-match"),
             key,
             media_type,
-            exchange.received,
         )
 
     def _query(self, route: Route, query_string: bytes) -> Any:
@@ -464,14 +466,11 @@ class Rest:
 
 
 def _called(route: Route, desk: Desk, asked: Asked) -> Reply:
-    """Answer a request; what a write sends counts for its account, unless it fails, or takes something away."""
+    """Answer a request; a quick one at one snapshot."""
     if route.quick:
         with desk.db.reading():
             return route.call(desk, asked)
-    if route.right in ("", "read") or route.method == "DELETE":
-        return route.call(desk, asked)
-    with desk.room(asked.idempotency_key, bytes_stored=asked.size):
-        return route.call(desk, asked)
+    return route.call(desk, asked)
 
 
 def _timed(route: Route, desk: Desk, asked: Asked) -> tuple[Reply, float]:
@@ -521,16 +520,36 @@ def _value(text: str, kinds: frozenset[Any]) -> Any:
 
 
 def _accepted(route: Route, accept: str) -> str:
-    """Return the first type that is accepted, of those that a route produces."""
-    if not accept:
+    """Return the type of which a client would have the answer, of those that a route produces (RFC 9110).
+
+    Of several that it wants equally it is the first that it named, of a range the first that the route produces.
+    """
+    if not accept or accept == "*/*":
         return route.produces[0]
-    wanted = [each.partition(";")[0].strip().casefold() for each in accept.split(",")]
-    for each in wanted:
-        for produced in route.produces:
-            if each in (produced, "*/*", f"{produced.partition('/')[0]}/*"):
-                return produced
+    weights: dict[str, tuple[float, int]] = {}
+    for place, each in enumerate(accept.split(",")):
+        named, *parameters = (part.strip().casefold() for part in each.split(";"))
+        weights.setdefault(named, (_weight(parameters), -place))
+    found = []
+    for produced in route.produces:
+        # What names a type more closely counts, whatever else would take it.
+        ranges = (produced, f"{produced.partition('/')[0]}/*", "*/*")
+        weight = next((weights[each] for each in ranges if each in weights), (0.0, 0))
+        if weight[0] > 0:
+            found.append((weight, produced))
+    if found:
+        return max(found, key=lambda each: each[0])[1]
     told = f"It is {' or '.join(route.produces)}"
     raise refusal(406, "The answer is of no type that Accept names", told)
+
+
+def _weight(parameters: list[str]) -> float:
+    """Return the weight ``q`` among the parameters of a type; 1 where there is none, or none that can be read."""
+    for each in parameters:
+        name, _, number = each.partition("=")
+        if name.strip() == "q" and _WEIGHT.fullmatch(number.strip()):
+            return float(number)
+    return 1.0
 
 
 def _matches(known: str, tag: str) -> bool:

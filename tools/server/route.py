@@ -20,10 +20,7 @@ class Nothing(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Asked(NamedTuple):
-    """A request as a handler sees it: checked, and of the types that its route names.
-
-    ``size`` is how many bytes its query and its body have.
-    """
+    """A request as a handler sees it: checked, and of the types that its route names."""
 
     path: Mapping[str, str]
     query: Any
@@ -32,7 +29,6 @@ class Asked(NamedTuple):
     if_match: str | None = None
     idempotency_key: str | None = None
     media_type: str = ""
-    size: int = 0
 
 
 class Reply(NamedTuple):
@@ -55,6 +51,7 @@ class Route(NamedTuple):
     ``quick``: it reads a few rows, and is answered without a thread. ``small``: it mostly does, so that one which was
     quick the last time is answered so the next time. ``stream``: the answer goes on for as long as it
     is read. ``body`` is bytes for what is taken as it comes; ``takes`` are types of bodies that are taken so, too.
+    ``feature`` is what a plan must have.
     """
 
     method: str
@@ -74,6 +71,7 @@ class Route(NamedTuple):
     produces: tuple[str, ...] = (JSON,)
     needs_body: bool = True
     takes: tuple[str, ...] = ()
+    feature: str = ""
 
 
 class _Node:

@@ -2,16 +2,13 @@
 
 import socket
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
-from types import FrameType
-from typing import Any, Final, NamedTuple, cast
+from collections.abc import Callable
+from typing import Final
 
-import uvicorn
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from worlddb import Database, UsageMeter
-from worlddb.tools.mcp import access_keys, http_guards, http_server, listening
+from worlddb import Database
+from worlddb.tools.mcp import http_guards, http_server, listening
 from worlddb.tools.mcp.tenants import Offer, Tenants
 from worlddb.tools.server import (
     account_routes,
@@ -25,7 +22,6 @@ from worlddb.tools.server import (
     store_routes,
     world_routes,
 )
-from worlddb.tools.server.gate import Gate, KeyGate, OpenGate
 from worlddb.tools.server.rest import Rest, Served
 from worlddb.tools.server.route import Route
 
@@ -58,71 +54,7 @@ class Application:
         await (self._mcp if is_mcp else self._rest)(scope, receive, send)
 
 
-class Metered:
-    """Counts the requests to MCP by the keys that sent them; which of them write, only their tools know."""
-
-    def __init__(self, app: ASGIApp, meter: UsageMeter, *, keys: bool) -> None:
-        self._app, self._meter, self._keys = app, meter, keys
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, then count it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        received = sent = status = 0
-
-        async def taken() -> Message:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            return message
-
-        async def given(message: Message) -> None:
-            nonlocal sent, status
-            status = message.get("status", status)
-            sent += len(message.get("body", b""))
-            await send(message)
-
-        try:
-            await self._app(scope, taken, given)
-        finally:
-            # Authentication has put the key into the scope by now.
-            token = getattr(scope.get("user"), "access_token", None)
-            if token is not None or not self._keys:
-                key = "" if token is None else token.claims["digest"][: access_keys.ID_DIGITS]
-                failed = status >= 400 or not status
-                self._meter.count(key, bytes_in=received, bytes_out=sent, failed=failed)
-
-
-class _Server(http_server.QuietServer):
-    """A server that ends what would go on by itself as soon as it is told to end."""
-
-    at_exit: Callable[[], None]
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to end."""
-        self.at_exit()
-        super().handle_exit(sig, frame)
-
-
-class Access(NamedTuple):
-    """Who may send requests, and how many; as :class:`worlddb.tools.mcp.http_server.AccessRules`."""
-
-    keys: access_keys.KeyFile | None
-    hosts: Sequence[str] = ()
-    origins: Sequence[str] = ()
-    per_second: float = access_keys.REST_PER_SECOND
-    proxies: Sequence[str] = ()
-
-
-def gate_of(db: Database, access: Access) -> Gate:
-    """Return the gate of a server: that of its keys, or an open one."""
-    if access.keys is None:
-        return OpenGate(db.author, access.per_second)
-    return KeyGate(access.keys, db, access.per_second)
-
-
-def guarded(rest: ASGIApp, at: listening.Address, access: Access) -> ASGIApp:
+def guarded(rest: ASGIApp, at: listening.Address, access: http_server.AccessRules) -> ASGIApp:
     """Return REST behind its guards: names and origins first, then headers, then the time of bodies."""
     own = listening.names_of(at)
     hosts, origins = [*own, *access.hosts], [*(f"http://{name}" for name in own), *access.origins]
@@ -131,33 +63,14 @@ def guarded(rest: ASGIApp, at: listening.Address, access: Access) -> ASGIApp:
     return http_guards.HostCheck(http_guards.SingleHeaders(timed, refuse), hosts, origins, refuse)
 
 
-def serve(db: Database, listener: socket.socket, access: Access, ready: Callable[[], None]) -> None:
+def serve(db: Database, listener: socket.socket, access: http_server.AccessRules, ready: Callable[[], None]) -> None:
     """Serve until SIGINT or SIGTERM, which lets running requests finish; ``ready`` is called when requests may come."""
-    request_log.log_to(sys.stderr)
+    log = request_log.log_to(sys.stderr)
     sys.setswitchinterval(SWITCH_SECONDS)
-    rest = Rest(Served(db, gate_of(db, access), ROUTES))
-    rules = http_server.AccessRules(*access)
-    mcp = http_server.application(Tenants(db, Offer(), access.keys, access.per_second), listener, rules)
-    metered = Metered(mcp, db.accounts.meter, keys=access.keys is not None)
-    crowd = http_server.Crowd(http_server.open_connections())
-    config = uvicorn.Config(
-        cast(Any, Application(guarded(rest, listening.bound(listener), access), metered)),
-        http=cast(Any, partial(http_server.Connection, crowd=crowd)),
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=bool(access.proxies),
-        forwarded_allow_ips=list(access.proxies),
-        backlog=http_server.ACCEPTED_AT_ONCE,
-        timeout_keep_alive=http_server.IDLE_SECONDS,
-        timeout_graceful_shutdown=http_server.FAREWELL_SECONDS,
-    )
-    server = _Server(config)
-    server.at_exit = rest.end_streams
-    ready()
+    rest = Rest(Served(db, access.gate, ROUTES), log)
+    mcp = http_server.application(Tenants(db, Offer(), access.gate), listener, access)
+    app = Application(guarded(rest, listening.bound(listener), access), mcp)
     try:
-        server.run(sockets=[listener])
+        http_server.run(app, listener, access, ready, at_exit=rest.end_streams, refuse=problems.guard_response)
     finally:
         rest.close()

@@ -17,7 +17,6 @@ from worlddb.tools.server.world_routes import WORLD, precondition, written
 
 _STATEMENTS: Final = f"{WORLD}/statements"
 _PATTERN: Final = ("subject", "predicate", "object")
-_FEATURE: Final = "sparql"
 """What a plan calls the right to ask in SPARQL."""
 _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
@@ -111,8 +110,6 @@ def sparql(desk: Desk, asked: Asked) -> Reply:
         query = _form(asked.body, query)
     elif asked.body:
         query = _with(query, "update" if asked.media_type == _UPDATE else "query", asked.body)
-    if desk.grant.account is not None:
-        desk.grant.account.require_feature(_FEATURE)
     if query.update is not None:
         return _updated(desk, asked, query)
     if query.query is None:
@@ -143,9 +140,8 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
     if ref is None:
         raise InputError("An update changes one world", f"Send it to {WORLD}/sparql")
     key = desk.session.idempotency_key(asked.idempotency_key)
-    with desk.room(asked.idempotency_key, bytes_stored=asked.size):
-        receipt = desk.db.sparql_update(str(query.update), world=ref, within=desk.grant.world, idempotency_key=key)
-        receipt.raise_if_refused()
+    receipt = desk.db.sparql_update(str(query.update), world=ref, within=desk.grant.world, idempotency_key=key)
+    receipt.raise_if_refused()
     return written(desk, receipt)
 
 
@@ -183,6 +179,7 @@ def _form(body: bytes, query: types.SparqlAsked) -> types.SparqlAsked:
 
 def _sparql(method: str, path: str, name: str, summary: str) -> Route:
     how: Any = {"body": bytes, "takes": (_QUERY, _FORM, _UPDATE)} if method == "POST" else {}
+    how["feature"] = "sparql"
     return Route(method, path, name, sparql, summary, None, types.SparqlAsked, produces=_ANSWERS, **how)
 
 

@@ -79,7 +79,13 @@ class Keyring:
         state = self._present()
         digest = secrets_file.hashed(state.salt, secret)
         # Nobody can steer a keyed hash, so how long this look takes says nothing of the secrets that there are.
-        grant = state.grants.get(digest)
+        return self._unless_expired(state.grants.get(digest))
+
+    def granted(self, key: str) -> Grant | None:
+        """What the key of an id opens now; ``None`` if nothing."""
+        return self._unless_expired(next((each for each in self._present().grants.values() if each.key == key), None))
+
+    def _unless_expired(self, grant: Grant | None) -> Grant | None:
         return None if grant is None or grant.expires_at <= self.store.clock.now() else grant
 
     def trouble(self) -> str:
@@ -163,19 +169,17 @@ class Accounts:
         """What a secret opens now, as all processes have changed it; ``None`` if nothing."""
         return self._keyring.authenticate(secret) if isinstance(secret, str) else None
 
-    def admit(self, grant: Grant, *, write: bool = False) -> None:
-        """Count a request against the rates of its plan.
+    def grant(self, key: str) -> Grant | None:
+        """What the key of an id opens now; ``None`` if it has ended or expired, or its account is closed."""
+        return self._keyring.granted(key)
+
+    def admit(self, grant: Grant, *, request: bool = True, write: bool = False) -> None:
+        """Count a request, a write, or both against the rates of its plan.
 
         Raises:
             PlanLimit: there were as many in this minute as the plan allows; ``details["retry_after"]`` has seconds.
         """
-        self._keyring.admission.admit(grant, write=write)
-
-    def was_written(self, idempotency_key: str) -> bool:
-        """True if a commit was made under an idempotency key: a retry of it uses up nothing."""
-        from worlddb.statements import retries
-
-        return retries.moment_of(self._store, idempotency_key) is not None
+        self._keyring.admission.admit(grant, request=request, write=write)
 
     @property
     def meter(self) -> usage_meter.UsageMeter:

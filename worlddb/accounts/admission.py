@@ -21,19 +21,19 @@ class Admission:
         self._lock = threading.Lock()
         self._allowances: dict[tuple[str, str], Allowance] = {}
 
-    def admit(self, grant: Grant, *, write: bool = False) -> None:
-        """Count a request.
+    def admit(self, grant: Grant, *, request: bool = True, write: bool = False) -> None:
+        """Count a request, a write, or both: of several writes in one request, each counts.
 
         Raises:
             PlanLimit: there were as many in this minute as the plan allows; ``details["kind"]`` is ``rate``, and
                 ``details["retry_after"]`` says in how many seconds there is room again. It was not counted.
         """
         limits = grant.limits
-        if limits.requests_per_minute is None and (limits.writes_per_minute is None or not write):
-            return
-        wanted = [("requests_per_minute", limits.requests_per_minute)]
+        wanted = [("requests_per_minute", limits.requests_per_minute)] if request else []
         if write:
             wanted.append(("writes_per_minute", limits.writes_per_minute))
+        if all(most is None for _, most in wanted):
+            return
         now = clock.monotonic()
         with self._lock:
             found = [(name, self._allowance(grant, name, most, now)) for name, most in wanted if most is not None]

@@ -1,10 +1,12 @@
 """What the keys of a store asked for, counted in memory and written to a file every few seconds."""
 
+from __future__ import annotations
+
 import logging
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Final, Literal, TypeVar
 
 import msgspec
@@ -55,6 +57,21 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str
 
 
+class PlanRoom:
+    """What the plan of an account has left, for those who write under it."""
+
+    def __init__(self, meter: UsageMeter, grant: Callable[[], Grant]) -> None:
+        self._meter, self._grant = meter, grant
+
+    def take(self, worlds: int, bytes_stored: int) -> None:
+        """Use some of it up; raises as :meth:`UsageMeter.take`."""
+        self._meter.take(self._grant(), worlds=worlds, bytes_stored=bytes_stored)
+
+    def give_back(self, worlds: int, bytes_stored: int) -> None:
+        """Say that it was not used after all."""
+        self._meter.give_back(self._grant(), worlds=worlds, bytes_stored=bytes_stored)
+
+
 class UsageMeter:
     """Counts requests by key and minute, and what accounts have used up for good.
 
@@ -67,7 +84,7 @@ class UsageMeter:
         self.trouble = ""
         self._file, self._clock = file, time
         self._lock, self._flushing = threading.Lock(), threading.Lock()
-        self._asked: deque[tuple[int, str, bool, int, int, bool]] = deque()
+        self._asked: deque[tuple[int, str, int, bool, int, int, bool]] = deque()
         self._minutes: dict[tuple[int, str], list[int]] = {}
         self._waiting: dict[str, list[int]] = {}
         self._totals: dict[str, list[int]] | None = None
@@ -79,20 +96,29 @@ class UsageMeter:
     # -- counting
 
     def count(
-        self, key: str, *, write: bool = False, bytes_in: int = 0, bytes_out: int = 0, failed: bool = False
+        self,
+        key: str,
+        *,
+        requests: int = 1,
+        write: bool = False,
+        bytes_in: int = 0,
+        bytes_out: int = 0,
+        failed: bool = False,
     ) -> None:
-        """Count a request of a key, by its id; this writes nothing and waits for nothing."""
+        """Count a request of a key, by its id; this writes nothing and waits for nothing.
+
+        With ``requests`` 0 it is more about one that is counted apart: that it writes, for one.
+        """
         # Many threads may append; who flushes sums it up.
-        self._asked.append((self._clock.now(), key, write, bytes_in, bytes_out, failed))
+        self._asked.append((self._clock.now(), key, requests, write, bytes_in, bytes_out, failed))
         if self._thread is None:
             self._start()
 
-    @contextmanager
-    def room(self, grant: Grant, **amounts: int) -> Iterator[None]:
-        """Use up some of what a plan allows for good (``worlds``, ``bytes_stored``); given back if the block raises.
+    def take(self, grant: Grant, **amounts: int) -> None:
+        """Use up some of what a plan allows for good (``worlds``, ``bytes_stored``).
 
         Raises:
-            PlanLimit: there is not as much left; nothing is used up, and the block does not run.
+            PlanLimit: there is not as much left; nothing is used up.
         """
         with self._lock:
             for limit, amount in amounts.items():
@@ -100,11 +126,6 @@ class UsageMeter:
                     at = usage_file.TOTALS.index(limit)
                     grant.require_room(limit, self._used(grant.account)[at] + amount)
             self._use(grant.account, amounts, 1)
-        try:
-            yield
-        except BaseException:
-            self.give_back(grant, **amounts)
-            raise
 
     def give_back(self, grant: Grant, **amounts: int) -> None:
         """Say that something was not used after all."""
@@ -185,7 +206,7 @@ class UsageMeter:
                 self._lost += 1
                 continue
             counts = self._minutes.setdefault(place, [*_ZERO])
-            for at, number in enumerate((1, *numbers)):
+            for at, number in enumerate(numbers):
                 counts[at] += number
 
     def _start(self) -> None:

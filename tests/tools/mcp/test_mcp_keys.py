@@ -291,7 +291,7 @@ def test_nobody_is_let_in_while_the_keys_cannot_be_read(opened: Opened) -> None:
         opened.keys.path.write_bytes(kept)
         opened.keys.path.chmod(0o600)
     assert send(opened.server, asking).status == 200
-    opened.server.logs("no client is admitted")
+    opened.server.logs("no client with a key of the file is admitted")
 
 
 def test_one_key_that_asks_too_much_is_slowed_down_alone(tmp_path: Path) -> None:

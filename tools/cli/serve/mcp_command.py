@@ -219,6 +219,7 @@ def _serve_http(args: Namespace, out: Output) -> int:
     if args.world is not None and not args.no_keys:
         raise arguments.UsageError("--world is for a server without keys", "With keys, each key has a world of its own")
     with extra("mcp"):
+        from worlddb.tools.mcp.access_keys import Gate
         from worlddb.tools.mcp.http_server import AccessRules, serve_http
         from worlddb.tools.mcp.kumiho import kumiho_catalogue
         from worlddb.tools.mcp.tenants import Offer
@@ -236,8 +237,8 @@ def _serve_http(args: Namespace, out: Output) -> int:
                 out.warn(f"worlddb mcp: {OPEN}")
             out.warn(f"worlddb mcp: listening at {url}")
 
-        rate = args.rate or access_keys.PER_SECOND
-        admitted = AccessRules(keys, args.allow_host, args.allow_origin, rate, proxies)
+        gate = Gate(db, keys, args.rate or access_keys.PER_SECOND)
+        admitted = AccessRules(gate, args.allow_host, args.allow_origin, proxies)
         serve_http(db, Offer(_world(args, db), tools, args.user), listener, admitted, ready)
     out.warn("worlddb mcp: stopped")
     return DONE
@@ -262,7 +263,7 @@ def check_openness(is_open: bool, address: listening.Address) -> None:
 
 
 def _keys(args: Namespace, db: Database) -> access_keys.KeyFile | None:
-    """Return the key file, which must hold a key; None with --no-keys.
+    """Return the key file, which must hold a key unless an account has one; None with --no-keys.
 
     Raises:
         UsageError: there are no keys.
@@ -271,7 +272,7 @@ def _keys(args: Namespace, db: Database) -> access_keys.KeyFile | None:
         return None
     file = key_file(args)
     ring = file.ring(db.head().store_id)
-    if ring is None or not ring.keys:
+    if (ring is None or not ring.keys) and not db.accounts.keys():
         raise arguments.UsageError(f"There are no access keys in {file.path}", _WHY_KEYS)
     return file
 

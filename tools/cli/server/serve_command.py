@@ -44,6 +44,8 @@ def _serve(args: Namespace, out: Output) -> int:
     proxies = [listening.proxy_of(text) for text in args.trust_proxy]
     mcp_command.check_openness(args.no_keys, address)
     with mcp_command.extra("server"):
+        from worlddb.tools.mcp.access_keys import Gate
+        from worlddb.tools.mcp.http_server import AccessRules
         from worlddb.tools.server import serving
     with _opened(args) as db, listening.listen(address) as listener:
         at = listening.bound(listener)
@@ -58,8 +60,8 @@ def _serve(args: Namespace, out: Output) -> int:
             else:
                 _tell(out, url, secret, at)
 
-        rate = args.rate or access_keys.REST_PER_SECOND
-        access = serving.Access(keys, args.allow_host, args.allow_origin, rate, proxies)
+        gate = Gate(db, keys, args.rate or access_keys.REST_PER_SECOND)
+        access = AccessRules(gate, args.allow_host, args.allow_origin, proxies)
         db.accounts.meter.days = args.usage_days
         serving.serve(db, listener, access, ready)
     out.warn("worlddb serve: stopped")
@@ -75,10 +77,12 @@ def _tell(out: Output, url: str, secret: str | None, at: listening.Address) -> N
 
 
 def _first_key(keys: access_keys.KeyFile, db: Database) -> str | None:
-    """Make a key where there is none yet; returns its secret."""
+    """Make a key where there is none yet, in the file or of an account; returns its secret."""
     store = db.head().store_id
     ring = keys.ring(store)
-    return None if ring is not None and ring.keys else keys.add(store, FIRST_KEY, None, write=True)
+    if (ring is not None and ring.keys) or db.accounts.keys():
+        return None
+    return keys.add(store, FIRST_KEY, None, write=True)
 
 
 def _opened(args: Namespace) -> Database:
