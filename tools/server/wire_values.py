@@ -11,7 +11,9 @@ _TIMES: Final = frozenset(
     ("ingested_at", "since", "expires_at", "ingested", "valid_from", "valid_to", "at", "t_create")
 )
 _COMMITS: Final = frozenset(("seq", "decided", "set_by"))
-_PLAIN: Final = frozenset((str, bool))
+_NUMBERS: Final = _TIMES | _COMMITS
+_NATIVE: Final = frozenset((str, bool, int, float, type(None), dict))
+"""What is the same as JSON, where it is no time and no commit."""
 
 
 def time(micros: int) -> str | None:
@@ -25,11 +27,13 @@ def shown(value: Any, *, commits: bool) -> Any:
     if isinstance(value, worlddb.Valid):
         return {"from": time(value.start), "to": time(value.end)}
     if isinstance(value, msgspec.Struct):
-        told: dict[str, Any] = {}
-        for name in value.__struct_fields__:
-            each = getattr(value, name)
+        told = msgspec.structs.asdict(value)
+        for name, each in told.items():
             # Most are texts, or nothing.
-            told[name] = each if each is None or type(each) in _PLAIN else _field(name, each, commits)
+            if type(each) not in _NATIVE:
+                told[name] = shown(each, commits=commits) if each != () else each
+            elif name in _NUMBERS:
+                told[name] = _field(name, each, commits)
         return told
     if isinstance(value, tuple | list):
         return [shown(each, commits=commits) for each in value]
@@ -41,11 +45,7 @@ def _field(name: str, value: Any, commits: bool) -> Any:
         if name in _TIMES:
             return time(value)
         return None if name in _COMMITS and not commits else value
-    if value == ():
-        return []
-    if isinstance(value, Mapping):
-        return value
-    return shown(value, commits=commits)
+    return value if isinstance(value, Mapping) else shown(value, commits=commits)
 
 
 def proposal(found: worlddb.Proposal, *, commits: bool) -> dict[str, Any]:
