@@ -1,0 +1,101 @@
+"""Any number of requests do not grow the server's memory or its open files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.server.test_serve import Server, serving
+
+FEW, MANY = 1_500, 2_000_000
+FIRST = 10
+"""The part of them, one in so many, after which everything is loaded."""
+GROWTH = 1.05
+WORLDS, CONNECTIONS = 50, 16
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="what a process holds is read from /proc"
+)
+
+
+def held(process: int) -> tuple[int, int]:
+    """Bytes of memory that are no file's, and open descriptors."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    told = dict(line.split(":", 1) for line in lines)
+    return int(told["RssAnon"].split()[0]) * 1024, len(os.listdir(f"/proc/{process}/fd"))
+
+
+def request(server: Server, number: int) -> bytes:
+    """One of many requests: mostly reads, some that are refused, and a few writes, most of them repeated."""
+    world, body, key = f"w{number % WORLDS}", b"", ""
+    kind = number % 20
+    method, path = "GET", f"/v1/worlds/{world}"
+    if kind in (1, 2):
+        path += f"/members?limit={number % 7 + 1}"
+    elif kind == 3:
+        path = f"/v1/worlds/nobody-{number}"
+    elif kind == 4:
+        path += f"/recall?text=the+ferry+{number % 97}&k=3"
+    elif kind == 5:
+        path += f"/statements?limit={number % 50 + 1}"
+    elif kind == 6:
+        method, path = "PUT", f"/v1/worlds/{world}"
+    elif kind == 7:
+        method, path, body = "POST", "/v1/worlds", b'{"name": %d' % number
+    elif kind == 8:
+        method, path, key = "PATCH", f"/v1/worlds/{world}", f"once-{number % 40}"
+        body = b'{"content": "%d"}' % (number % 40)
+    elif kind == 9:
+        path = ("/v1/usage?by=total", "/v1/limits", "/v1/log?limit=3", "/metrics")[number // 20 % 4]
+    told = f"Idempotency-Key: {key}\r\n" if key else ""
+    told += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if body else ""
+    host = urlsplit(server.url).netloc
+    return (
+        f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {server.key}\r\n{told}\r\n".encode() + body
+    )
+
+
+async def ask(server: Server, requests: Iterator[bytes]) -> None:
+    """Send requests over some connections, each when the one before was answered."""
+    address = urlsplit(server.url)
+
+    async def some() -> None:
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        for each in requests:
+            writer.write(each)
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            assert head[9:12] in (b"200", b"201", b"404", b"409", b"422"), head
+            await reader.readexactly(int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0]))
+        writer.close()
+
+    await asyncio.gather(*(some() for _ in range(CONNECTIONS)))
+
+
+def check(folder: Path, count: int, growth: float) -> None:
+    """What a server holds after all requests is at most so much of what it held after the first of them."""
+    with serving(folder / "store", "--rate", "100000") as server:
+        with server.client() as client:
+            for number in range(WORLDS):
+                client.put(f"/v1/worlds/w{number}").raise_for_status()
+        asyncio.run(ask(server, (request(server, number) for number in range(count // FIRST))))
+        before = held(server.process.pid)
+        asyncio.run(ask(server, (request(server, number) for number in range(count // FIRST, count))))
+        after = held(server.process.pid)
+    print(before, after)
+    assert after[0] <= before[0] * growth and after[1] <= before[1] + CONNECTIONS
+
+
+@pytest.mark.soak
+@pytest.mark.long
+def test_two_million_requests_do_not_grow_a_server(tmp_path: Path) -> None:
+    check(tmp_path, MANY, GROWTH)
+
+
+def test_some_requests_do_not_grow_a_server(tmp_path: Path) -> None:
+    """So few of them that what caches take still shows; a leak of ten kilobytes a request would be more."""
+    check(tmp_path, FEW, 1.06)
