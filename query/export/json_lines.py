@@ -4,7 +4,8 @@ Times are ISO 8601 in UTC, ``null`` where an interval is open; references are he
 are listed in ``docs/bundles.md``.
 """
 
-from collections.abc import Callable, Container, Iterator
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, Final
 
 from worlddb.log.model import ids, times
@@ -12,7 +13,7 @@ from worlddb.projections.tables.reads import asof, table_reads
 from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES
 from worlddb.query.export.interior_walk import Interior, interior_of
 from worlddb.query.reads import build
-from worlddb.query.records.records import Valid
+from worlddb.query.records.records import Edge, Valid, World
 from worlddb.query.snapshot import provenance
 from worlddb.query.snapshot.snapshot import SnapshotSource
 from worlddb.query.snapshot.visible import Place, VisibleSnapshot
@@ -74,6 +75,36 @@ def lines_of(
         count += 1
         yield line
     yield {"kind": "end", "worlds": len(nodes), "edges": len(edges), "proposals": count}
+
+
+def memory_graph(worlds: Iterable[World], edges_of: Callable[[str], Iterable[Edge]]) -> Iterator[Line]:
+    """What holds as the lines of a file of the reference server ``memory`` of MCP: entities first, then relations.
+
+    There an entity is known by its name, so worlds of one name get the beginning of their reference behind it, and one
+    without a name has that alone. ``edges_of`` gives the edges that go out from a world.
+    """
+    found = list(worlds)
+    often = Counter(world.name for world in found)
+    names = {
+        world.ref: world.name if world.name and often[world.name] == 1 else f"{world.name} {world.ref[:12]}".strip()
+        for world in found
+    }
+    for world in found:
+        observations = [world.content] if world.content else []
+        observations += [f"Also called {alias}" for alias in world.aliases]
+        yield {"type": "entity", "name": names[world.ref], "entityType": world.type, "observations": observations}
+    related: set[tuple[str, str, str]] = set()
+    for world in found:
+        for edge in edges_of(world.ref):
+            relation = world.ref, edge.target, edge.type
+            if edge.target in names and relation not in related:
+                related.add(relation)
+                yield {
+                    "type": "relation",
+                    "from": names[world.ref],
+                    "to": names[edge.target],
+                    "relationType": edge.type,
+                }
 
 
 def _world(snapshot: VisibleSnapshot, node: int, within: Container[int]) -> Line:

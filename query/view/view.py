@@ -671,6 +671,21 @@ class View:
             rdf_formats.write_lines(map(datasets.with_blank_nodes, lines), out, format)
         return out.getvalue() if isinstance(out, BytesIO) and file is None else b""
 
+    def memory_graph(self, world: Any = None) -> Iterator[dict[str, Any]]:
+        """A world and what it contains, or all that the view sees, as lines for the reference server ``memory`` of MCP.
+
+        Entities with a type and observations, then relations by name: what holds in the view, without its times and
+        history. Its tools read a file of such lines (``memory.jsonl``).
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        from worlddb.query.export import json_lines
+
+        top = None if world is None else self.get(world)
+        found = [*([] if top is None else [top]), *self.find(world=world)]
+        return json_lines.memory_graph(found, lambda ref: self.edges(ref, direction="out"))
+
     def conflicts(
         self, ref: Any, *, during: valid_period.Span | None = None, overlaps: valid_period.Span | None = None
     ) -> list[records.Edge]:

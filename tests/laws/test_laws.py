@@ -88,7 +88,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
         reading |= {"steps", "reading", "checkpoint", "prove", "prove_consistency", "near", "refs_of_user"}
         reading |= {"export", "export_jsonl", "export_lines", "check_world", "import_plan"}
         writing |= {"import_bundle", "embed", "reembed", "keep_up", "forget_user"}
-        reading |= {"spaces", "background", "check_recall", "prove_recall"}
+        reading |= {"spaces", "background", "check_recall", "prove_recall", "was_written"}
         # Each of these comes to commands: of items, of a withdrawal, and of receipts that are kept.
         writing |= {"create_at", "rename", "attach", "detach", "prefer", "withdraw", "keep_receipt", "write_receipts"}
         others = {"batch", "signed", "ingest", "load", "embed", "recluster", "background_error", "at_close"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -69,6 +70,42 @@ def test_questions_are_answered(ana: Caller) -> None:
     assert "Ystad" in told.text
     plain = ana("GET", "/v1/worlds/harbour/context", params={"text": "ferry"}, headers={"Accept": "text/plain"})
     assert plain.text == told.text
+
+
+def test_what_holds_is_there_as_a_memory_graph(served: Running, ana: Caller) -> None:
+    team = ana.send("POST", "/v1/worlds", name="Search", type="Team")["refs"][0]
+    ana.send("POST", "/v1/worlds", name="Elsewhere")
+    told = {"type": "Person", "world": team}
+    ada, one, two = (
+        ana.send("POST", "/v1/worlds", name=name, **told, **more)["refs"][0]
+        for name, more in (
+            ("Ada", {"content": "likes tea", "aliases": ["A."]}),
+            ("Bo", {"resolve": "none"}),
+            ("Bo", {"resolve": "none"}),
+        )
+    )
+    for _ in range(2):
+        ana.send("POST", "/v1/edges", source=ada, type="refers_to", target=one)
+    ana.send("DELETE", f"/v1/worlds/{two}")
+    lines = [json.loads(line) for line in ana("GET", f"/v1/worlds/{team}/memory-graph").text.splitlines()]
+    assert {
+        "type": "entity",
+        "name": "Ada",
+        "entityType": "Person",
+        "observations": ["likes tea", "Also called A."],
+    } in lines
+    assert [each["name"] for each in lines if each["type"] == "entity"] == ["Search", "Ada", "Bo"]
+    relations = [(each["from"], each["relationType"], each["to"]) for each in lines if each["type"] == "relation"]
+    assert sorted(relations) == [
+        ("Ada", "refers_to", "Bo"),
+        ("Search", "contains", "Ada"),
+        ("Search", "contains", "Bo"),
+    ]
+    guest = served.caller("memory-guest", team, write=False)
+    assert guest("GET", f"/v1/worlds/{team}/memory-graph").text.count("\n") == len(lines)
+    twice = served.db.create("Person", "Bo", world=team, resolve=False).ref
+    names = [line["name"] for line in served.db.view().memory_graph(team) if line["type"] == "entity"]
+    assert f"Bo {twice[:12]}" in names and f"Bo {one[:12]}" in names
 
 
 def test_edges_are_written_listed_and_retracted(ana: Caller) -> None:

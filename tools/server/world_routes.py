@@ -278,6 +278,13 @@ def download(desk: Desk, asked: Asked) -> Reply:
     return Reply(lines, tag=view.hash(ref), media_type=LINES)
 
 
+def memory_graph(desk: Desk, asked: Asked) -> Reply:
+    """What a world and its interior say at a moment, as lines for the reference server ``memory`` of MCP."""
+    view = desk.view(asked.query)
+    ref = desk.ref(view, asked.path["world"])
+    return Reply(view.memory_graph(ref), tag=view.hash(ref), media_type=LINES)
+
+
 ROUTES = (
     Route("GET", "/v1/worlds", "list_worlds", list_worlds, "List worlds.", wire.Worlds, types.FindWorlds, small=True),
     Route(
@@ -404,6 +411,17 @@ ROUTES = (
         None,
         types.AtCommit,
         whole=True,
+        stream=True,
+        produces=(LINES,),
+    ),
+    Route(
+        "GET",
+        f"{WORLD}/memory-graph",
+        "memory_graph",
+        memory_graph,
+        "Read a world and all inside it as entities and relations, as MCP's server `memory` keeps them.",
+        None,
+        types.AsOf,
         stream=True,
         produces=(LINES,),
     ),

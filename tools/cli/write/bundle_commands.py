@@ -15,6 +15,7 @@ from worlddb.tools.cli.write import ingest_command
 
 _BUNDLE: Final = "bundle"
 _JSONL: Final = "jsonl"
+_GRAPH: Final = "mcp-memory"
 _ENCODER: Final = msgspec.json.Encoder()
 
 
@@ -27,9 +28,10 @@ def _export_arguments(parser: Parser) -> None:
     parser.add_argument("--out", metavar="FILE", help="the same, where all of the store is exported")
     parser.add_argument(
         "--format",
-        choices=(_BUNDLE, _JSONL),
+        choices=(_BUNDLE, _JSONL, _GRAPH),
         default=_BUNDLE,
-        help="a bundle, which `worlddb import` takes in, or JSON Lines for other programs (default: bundle)",
+        help="a bundle, which `worlddb import` takes in, JSON Lines for other programs, or, to standard output,"
+        " what holds as entities and relations for the reference server `memory` of MCP (default: bundle)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
     proof = parser.add_mutually_exclusive_group()
@@ -56,7 +58,9 @@ def _export(args: Namespace, out: Output) -> int:
         args.out = args.file
     if args.out is None and args.format == _BUNDLE:
         raise InputError("A bundle is not text, so it needs a file", "Give --out FILE, or --format jsonl")
-    if args.format == _JSONL and (args.no_proof or args.head is not None):
+    if args.format == _GRAPH and args.out is not None:
+        raise arguments.UsageError("This format goes to standard output", "Write it as: --format mcp-memory > FILE")
+    if args.format != _BUNDLE and (args.no_proof or args.head is not None):
         raise arguments.UsageError("JSON Lines hold no proof", "Leave --head and --no-proof out, or export a bundle")
     moment = stores.when(args.ingested)
     with stores.existing(args) as db:
@@ -67,7 +71,8 @@ def _export(args: Namespace, out: Output) -> int:
         elif ref is not None and (hint := stores.is_user_meant(view, args.ref, ref)):
             out.hint(hint)
         if args.out is None:
-            for line in db.export_lines(ref, seq=view.seq):
+            lines = view.memory_graph(ref) if args.format == _GRAPH else db.export_lines(ref, seq=view.seq)
+            for line in lines:
                 sys.stdout.write(visible_json(_ENCODER.encode(line).decode()) + "\n")
             return DONE
         document = _written(db, args, out, ref, view.seq) | {"seq": view.seq, "root": view.hash(), "out": args.out}
@@ -241,6 +246,7 @@ COMMANDS = (
             ("export --user bo --out bo.bundle", "all that is one user's"),
             ("export --format jsonl > all.jsonl", "everything, for other programs: one object a line"),
             ("export --out then.bundle --ingested 12", "as it was after commit 12"),
+            ("export --format mcp-memory > memory.jsonl", "what holds, for the reference server `memory` of MCP"),
         ),
     ),
     Command(
