@@ -138,6 +138,7 @@ def test_every_limit_is_on_the_page() -> None:
         http_server.STRANGERS_PER_ADDRESS,
         tenants.MAX_SESSIONS,
         tenants.SESSION_SECONDS,
+        tenants.RESUMED_SECONDS,
         listening.UNREAD_SECONDS,
         access_keys.PER_SECOND,
         access_keys.PER_SECOND * access_keys.SECONDS_AT_ONCE,
