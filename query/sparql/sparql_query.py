@@ -43,14 +43,16 @@ def checked_dataset(default: Sequence[str] | None, named: Sequence[str] | None) 
     """The graphs that a query is asked of, from what was given; ``None`` if the query says it.
 
     Raises:
-        InputError: one of them is no absolute IRI.
+        InputError: it is no list, or one of them is no absolute IRI.
+        LimitExceeded: there are more than ``MAX_LISTED``.
     """
     if default is None and named is None:
         return None
-    for given, what in ((default, "default_graphs"), (named, "named_graphs")):
-        if isinstance(given, str | bytes):
-            raise errors.InputError(f"{what} is {errors.shown(given)}", "Give a list of IRIs")
-    return Dataset(*([terms.Iri(each).value for each in given or ()] for given in (default, named)))
+    listed = (
+        limits.checked_list(() if given is None else given, what)
+        for given, what in ((default, "default_graphs"), (named, "named_graphs"))
+    )
+    return Dataset(*([terms.Iri(each).value for each in given] for given in listed))
 
 
 def evaluate(

@@ -179,6 +179,7 @@ class Hit(_Text, frozen=True, kw_only=True):
     pinned: bool
     labels: tuple[str, ...]
     confidence: float | None
+    scope: str
 
 
 class Moment(_Record, frozen=True, kw_only=True):

@@ -190,7 +190,7 @@ LOOKED_THROUGH = {
         "trusts",
         "tunings",
         *("deprecated", "expired", "marks", "pinned", "retention", "revealing", "tag_history", "tagged"),
-        *("guards", "guards_at", "forks", "forked_from"),
+        *("guards", "guards_at", "forks", "forked_from", "memory_graph"),
         *("impact", "provenance", "shortest_path", "states", "traverse", "profiles", "why_not"),
         *("count_statements", "sparql", "statements", "write_rdf"),
         *("artifacts", "kref_of", "preferences", "resolve_kref"),
@@ -202,7 +202,7 @@ LOOKED_THROUGH = {
 
 ``edge_types`` is asked in ``test_registration_confined.py``, ``tunings`` in ``test_tuning.py``, ``trusts`` in
 ``test_recall_trust.py``, statements and SPARQL in ``test_statements.py`` and ``test_sparql.py``; marks, guards,
-beliefs, relations and items below."""
+beliefs, relations, items and memory graphs below."""
 
 
 def test_every_read_of_a_view_is_looked_through() -> None:
@@ -225,6 +225,19 @@ def test_guards_tell_nothing_from_outside_but_what_holds() -> None:
                 view.guards_at(homes[1 - at])
             told = [entry.refs for entry in view.log() if entry.event == "guarded"]
             assert told == [(home,)] and "for all" not in repr(list(view.log()))
+
+
+def test_a_memory_graph_tells_nothing_from_outside() -> None:
+    with new_store() as db:
+        home, other = worlds(db, 2)
+        inside, beside = db.create("Person", "Ada", world=home), db.create("Person", "Ada", world=home)
+        outside = db.create("Person", "Zoe", content="said elsewhere", world=other)
+        db.link(inside, "refers_to", outside)
+        db.link(inside, "derived_from", beside)
+        lines = list(db.view(world=home).memory_graph())
+        assert [line["relationType"] for line in lines if line["type"] == "relation"].count("derived_from") == 1
+        assert "Zoe" not in repr(lines) and "elsewhere" not in repr(lines)
+        assert "Zoe" in repr(list(db.view().memory_graph()))
 
 
 def test_beliefs_tell_nothing_from_outside() -> None:

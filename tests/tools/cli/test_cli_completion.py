@@ -56,7 +56,7 @@ def test_every_command_is_completed_and_each_of_them_has_its_own_options(script:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (("export", "--format", ""), {"bundle", "jsonl"}),
+        (("export", "--format", ""), {"bundle", "jsonl", "mcp-memory"}),
         (("completion", ""), set(SHELLS)),
         (("rebuild", "text", ""), {"tables", "text", "vectors"}),
         (("link", "Mara", "sup"), {"supersedes", "supports"}),
