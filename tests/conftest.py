@@ -92,9 +92,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Start one process more than there are processors: tests that wait for another process leave theirs idle."""
+    """Start two processes more than there are processors: tests that wait for another process leave theirs idle."""
     mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-    return len(mine) + 1
+    return len(mine) + 2
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -1,6 +1,6 @@
 """The protocol of edge types: an edge is a write-time program (paper §2.2, equation 3).
 
-Built-in types (``builtin/``) and registered ones implement :class:`EdgeHandler`. Its methods get a
+Built-in types (``builtin_types.py``) and registered ones implement :class:`EdgeHandler`. Its methods get a
 :class:`HandlerContext`, their only way to read the transaction that the edge is written in and to write to it. Worlds
 are numbers here, those of the transaction's tables; a number is good for one call of a handler.
 """

@@ -316,6 +316,7 @@ def _layout(fields: tuple[str, ...], packed: struct.Struct) -> str:
 def test_every_code_of_an_edge_type_is_on_the_format_page() -> None:
     listed = [row for row in rows(section(FORMAT, "## Tables")) if row[0].isdigit()]
     assert {quoted(row[1])[0]: int(row[0]) for row in listed} == schema.EDGE_TYPE_CODES
+    assert {name for name in schema.LATER_BUILT_IN if f"`{name}`" not in section(FORMAT, "## Tables")} == set()
 
 
 # -- the limits

@@ -184,7 +184,9 @@ EDGE_TYPE_CODES: Final = {
     "causes": 10,
     "precedes": 11,
 }
-"""The default ontology (paper Table 2). Other types get codes from :data:`FIRST_CUSTOM_CODE` in log order."""
+"""The default ontology (paper Table 2). Other types get codes from :data:`FIRST_CUSTOM_CODE` in log order.
+
+Closed: what is built in later goes into :data:`LATER_BUILT_IN`."""
 FIRST_CUSTOM_CODE: Final = 256
 LATER_BUILT_IN: Final = frozenset({"depends_on", "created_from", "supports", "refines", "relates_to"})
 """Types that are built in since a store may have had its own by that name: they have codes as other types have."""

@@ -326,6 +326,11 @@ print(*sorted(sys.modules))
     return set(done.stdout.split())
 
 
+def test_every_command_is_named_where_its_module_is_so_that_no_other_is_loaded_for_it():
+    for home in main_module._HOMES:
+        assert home.names.split() == [command.name for command in home.load()]
+
+
 def test_the_help_of_all_commands_needs_nothing_heavy():
     found = loaded("--help")
     assert "worlddb.tools.cli.serve.demo_command" in found
