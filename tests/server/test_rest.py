@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from tests.support.rest import Caller, Running, checked, running
 from worlddb import check_proof
 from worlddb.client import wire_records as wire
-from worlddb.tools.server import interface_page, serving
+from worlddb.query.question.question import LANES
+from worlddb.tools.server import interface_page, request_types, serving
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,12 @@ def test_the_first_write_to_a_world_makes_it(ana: Caller) -> None:
     assert once == again
     answer = ana("POST", "/v1/worlds/deadbeef00/members", json={"name": "x"})
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown_reference")
+
+
+def test_every_lane_can_be_asked_for() -> None:
+    assert request_types.LongQuestion(text="", lanes=LANES).lanes == request_types.LongQuestion(text="").lanes
+    for lane in LANES:
+        msgspec.convert({"text": "", "lanes": [lane]}, request_types.LongQuestion)
 
 
 def test_questions_are_answered(ana: Caller) -> None:
