@@ -41,7 +41,8 @@ from worlddb.memory_scopes import (
     to_link,
 )
 from worlddb.plain_text import one_line
-from worlddb.query.recall import near_claims, reranking
+from worlddb.query.coverage import scope_widening
+from worlddb.query.recall import near_claims
 from worlddb.query.records import records
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Receipt
@@ -919,7 +920,7 @@ def _key(kind: str, scope: Iterable[str], *parts: Any) -> str:
     return msgspec.json.encode(("memory", kind, [*scope], *parts)).decode()
 
 
-joined: Final = reranking.joined
+joined: Final = scope_widening.joined
 """Joins the answers of a user's several worlds."""
 
 

@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer
 
-FORMAT: Final = 7
-"""Raised with any change to the words or the marker of an index: one made under another number is rebuilt."""
+FORMAT: Final = 8
+"""Raised with any change to the words, texts or marker of an index: one made under another number is rebuilt."""
 
 STEM: Final = "stem"
 NAME: Final = "name"

@@ -24,8 +24,8 @@ from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ce
 from worlddb.projections.indexes.text_index import PASSED, TextIndex, damaged_files, locked, reset
 from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.tables.reads import asof, table_reads
-from worlddb.projections.tables.statements import literal_rows
 from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import FIRST_LITERAL
 
 BATCH_DOCUMENTS: Final = 20_000
 """Roughly what one commit of the index takes in, so how long the lock is held: a third of a second, merges aside.
@@ -387,6 +387,8 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
             if isinstance(event, Filled):
                 yield from _filled(log, tables, seq, event)
             elif isinstance(event, Stated):
+                from worlddb.projections.tables.statements import literal_rows
+
                 for said in literal_rows.of_event(log, tables, seq, event):
                     yield TextDocument(said.node, said.number, said.seq, "", said.text)
             elif isinstance(event, Created | Revised) and event.body not in later:
@@ -433,7 +435,7 @@ def without_vector(log: LmdbLog, tables: Tables, space: asof.OpenSpace | None, t
     for found in text_documents(log, tables, 0 if space is None else space.row.through, through):
         if (
             found.content
-            and found.version < literal_rows.FIRST_LITERAL
+            and found.version < FIRST_LITERAL
             and (space is None or asof.vector_place(tables, space.number, found.node, found.version) is None)
         ):
             yield found

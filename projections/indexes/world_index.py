@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worlddb.log.model import blobs, codec
@@ -22,7 +22,6 @@ from worlddb.projections.indexes import (
     world_texts,
 )
 from worlddb.projections.tables.reads import asof
-from worlddb.projections.tables.statements import literal_rows, statement_rows
 from worlddb.projections.tables.storage import schema
 
 if TYPE_CHECKING:
@@ -195,7 +194,7 @@ class WorldIndex:
 
     def _read(self, log: LmdbLog, tables: Tables, nodes: list[int]) -> None:
         """Take in all versions, and what was ever stated, of some worlds that are new here."""
-        stating = frozenset(statement_rows.worlds(tables) if tables.has_rows("by_object") else ())
+        stating = _stating(tables)
         for first in range(0, len(nodes), _TAKEN_IN_AT_ONCE):
             texts: list[world_moments.Line] = []
             holding: list[world_moments.Line] = []
@@ -210,7 +209,7 @@ class WorldIndex:
                     self._note(log, node, number, row, texts, documents)
                 self._hold(tables, node, versions, numbered, holding)
                 if node in stating:
-                    self._state(tables, node, literal_rows.of_world(log, tables, node), {}, texts, documents, holding)
+                    self._state(log, tables, node, None, {}, texts, documents, holding)
             self._add(log, tables, texts, documents)
             self.moments.holding.add(holding)
 
@@ -269,23 +268,29 @@ class WorldIndex:
         holding: list[world_moments.Line] = []
         documents: list[fields.TextDocument | None] = []
         for node, terms in sorted(restated.items()):
-            self._state(tables, node, literal_rows.of_world(log, tables, node, terms), known, texts, documents, holding)
+            self._state(log, tables, node, terms, known, texts, documents, holding)
         self.moments.holding.without({line[0] for line in holding})
         self._add(log, tables, texts, documents)
         self.moments.holding.add(holding)
 
     def _state(
         self,
+        log: LmdbLog,
         tables: Tables,
         node: int,
-        literals: Iterable[literal_rows.Literal],
+        terms: Set[int] | None,
         known: dict[tuple[int, int], int],
         texts: list[world_moments.Line],
         documents: list[fields.TextDocument | None],
         holding: list[world_moments.Line],
     ) -> None:
-        """Note literals of a world, those of them that are not known as texts, and when each of them holds."""
-        for said in literals:
+        """Note literals of a world, those of them that are not known as texts, and when each of them holds.
+
+        With ``terms`` they are those of these, without them all.
+        """
+        from worlddb.projections.tables.statements import literal_rows
+
+        for said in literal_rows.of_world(log, tables, node, terms):
             held = list(literal_rows.statings(tables, node, said.number))
             if not held:
                 continue
@@ -452,6 +457,15 @@ class WorldIndex:
         """The last commit up to one that told of the world, as far as that is known."""
         at = bisect_right(self._told, seq)
         return self._told[at - 1] if at else seq
+
+
+def _stating(tables: Tables) -> Set[int]:
+    """The worlds that ever stated anything."""
+    if not tables.has_rows("by_object"):
+        return frozenset()
+    from worlddb.projections.tables.statements import statement_rows
+
+    return frozenset(statement_rows.worlds(tables))
 
 
 def _sorted(lines: Numbers) -> Numbers:

@@ -10,7 +10,6 @@ from typing import NamedTuple, Protocol
 
 from worlddb.projections.indexes import analysis, catchup, tail, text_index, text_snapshot, world_texts
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
-from worlddb.projections.tables.statements import literal_rows
 from worlddb.query.snapshot import valid_period, visible
 
 
@@ -174,6 +173,8 @@ def _visible_documents(snapshot: visible.VisibleSnapshot, choice: valid_period.C
                 is_shown = True
                 yield TextDocument(node, seen.number, seen.row.seq, body.name, body.content, body.type)
         if is_shown and states:
+            from worlddb.projections.tables.statements import literal_rows
+
             admits = partial(choice.admits, moment)
             for said in literal_rows.of_world(whole.log, whole.tables, node):
                 if said.seq <= moment.seq and literal_rows.holds(whole.tables, node, said.number, moment.seq, admits):

@@ -14,7 +14,6 @@ import msgspec
 from worlddb.log.model.ids import short
 from worlddb.log.model.times import ALWAYS, format_time
 from worlddb.projections.tables.reads import asof
-from worlddb.projections.tables.statements import literal_rows
 from worlddb.query.lanes import text_lane
 from worlddb.query.question import question_dates
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Request
@@ -135,6 +134,8 @@ def hit_of(
         others = [other for other in others if trust.is_at_least(node, other.row, request.least_trust)]
     said = world.content
     if literal:
+        from worlddb.projections.tables.statements import literal_rows
+
         said += f"\n{literal_rows.text_of(snapshot.stored.log, snapshot.stored.tables, node, literal)}"
     words = text_lane.matched(text, world.name, said) if TEXT in found.parts else []
     return records.Hit(

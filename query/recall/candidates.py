@@ -17,10 +17,10 @@ from worlddb.projections.indexes import analysis
 from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
-from worlddb.projections.tables.statements import literal_rows
 from worlddb.projections.tables.storage.schema import (
     CONTAINS_CODE,
     EDGE_TYPE_CODES,
+    FIRST_LITERAL,
     LATER_BUILT_IN,
     ROOT_NODE,
     EdgePlace,
@@ -167,7 +167,7 @@ class Gate:
         key = node, number
         if key in self._numbered:
             return self._numbered[key]
-        if number >= literal_rows.FIRST_LITERAL:
+        if number >= FIRST_LITERAL:
             return self.stating(node, number)
         seen = self.choice.numbered(self._tables, node, number, self._moment) if self._holds(node) else None
         if self._is_choosy and seen is not None and not self._lets_through(node, seen):
@@ -179,6 +179,8 @@ class Gate:
 
     def stating(self, node: int, number: int) -> SeenVersion | None:
         """The version that the view shows of a world that states a literal, given by the number of its document."""
+        from worlddb.projections.tables.statements import literal_rows
+
         seen = self.seen(node)
         if seen is not None:
             whole, (seq, _) = self._snapshot.stored.tables, self._moment
@@ -209,7 +211,7 @@ class Gate:
                     continue
                 given.add(hit.node)
                 newest = self.seen(hit.node) if self.choice.earlier else None
-                literal = hit.version if hit.version >= literal_rows.FIRST_LITERAL else 0
+                literal = hit.version if hit.version >= FIRST_LITERAL else 0
                 yield Passed(hit.node, newest or seen, hit.score, literal)
             if len(hits) < limit:
                 return

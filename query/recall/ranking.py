@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Final, NamedTuple
 
 from worlddb.projections.indexes.analysis import STANDING_WORDS
-from worlddb.projections.tables.statements.literal_rows import FIRST_LITERAL
+from worlddb.projections.tables.storage.schema import FIRST_LITERAL
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Question, Request
 from worlddb.query.question.question_dates import nearness

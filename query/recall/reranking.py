@@ -1,10 +1,10 @@
-"""Steps around a recall: hits reranked by a model that reads question and text together, and scopes that widen.
+"""Rerank the hits of a recall by a model that reads question and text together.
 
 An opt-in step: no reranker runs inside a recall (law 12). The extra ``embed`` has one; no cross-encoder comes with the
-engine. A conversation may be asked before all that is known of its user (Arbiter's graduated recall).
+engine.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import isfinite
 from numbers import Real
 from typing import Any, Final, Protocol
@@ -12,8 +12,7 @@ from typing import Any, Final, Protocol
 from msgspec.structs import replace
 
 from worlddb.log.model import errors, limits
-from worlddb.query.question.question import MAX_K, TEXT, VECTOR, Request
-from worlddb.query.recall import scoring
+from worlddb.query.question.question import MAX_K, TEXT, VECTOR
 from worlddb.query.records.records import Hit, Recall
 
 RERANK: Final = "rerank"
@@ -108,71 +107,3 @@ def _is_finite(score: Real) -> bool:
         return isfinite(score)
     except OverflowError:
         return False
-
-
-# -- scopes
-
-MAX_SCOPES: Final = 16
-"""So many scopes may be named: each may cost a recall."""
-_NOTE: Final = "{asked} of {named} scopes were asked, since what the nearer ones have seldom answers that"
-
-
-def widened(request: Request, scopes: Sequence[str], ask: Callable[[Request], Recall]) -> Recall:
-    """The answer of the first scope that suffices, or of all scopes together; each hit says its scope.
-
-    ``scopes`` are references of worlds, the nearest first. Where a wider one is asked too, its hits and those before
-    are ranked together, and what is in several scopes is of the nearest.
-
-    Raises:
-        InputError: no scope is named, too many are, or a world besides them.
-    """
-    if request.world is not None:
-        raise errors.InputError("Both world and scopes were given", "Leave one of them out")
-    if not 1 <= len(scopes) <= MAX_SCOPES:
-        raise errors.InputError(
-            f"{len(scopes)} scopes were given", f"Name 1 to {MAX_SCOPES} worlds, the nearest one first"
-        )
-    answers: list[Recall] = []
-    for scope in scopes:
-        found = ask(request._replace(world=scope))
-        answers.append(replace(found, hits=tuple(replace(hit, scope=scope) for hit in found.hits)))
-        if _suffices(found):
-            break
-    if len(answers) == 1:
-        return answers[0]
-    together = joined(answers, request.k)
-    told = _NOTE.format(asked=len(answers), named=len(scopes))
-    return replace(together, note="; ".join(filter(None, (told, answers[-1].note))))
-
-
-def _suffices(found: Recall) -> bool:
-    """True if there is a hit, and nothing says that the answer is weak.
-
-    Of a few texts little confidence makes no answer weak, but to look further costs only time.
-    """
-    is_unlikely = found.confidence is not None and found.confidence < scoring.WEAK_BELOW
-    return bool(found.hits) and not found.weak and not is_unlikely
-
-
-def joined(answers: Sequence[Recall], wanted: int) -> Recall:
-    """Several answers to a question as one: their hits by the scores that each gave, the best of a hit's several.
-
-    A hit is of the scope of the first answer that has it. Whatever else is told is that of the first answer.
-    """
-    nearest: dict[str, str] = {}
-    hits: dict[str, Hit] = {}
-    for hit in (hit for answer in answers for hit in answer.hits):
-        scope = nearest.setdefault(hit.ref, hit.scope)
-        if hit.ref not in hits or hit.score > hits[hit.ref].score:
-            hits[hit.ref] = replace(hit, scope=scope)
-    groups = {group.ref: group for answer in answers for group in answer.groups}
-    known = [answer.confidence for answer in answers if answer.confidence is not None]
-    return replace(
-        answers[0],
-        hits=tuple(sorted(hits.values(), key=lambda hit: -hit.score)[:wanted]),
-        groups=tuple(sorted(groups.values(), key=lambda group: -group.score)[:wanted]),
-        left_out=tuple(dict.fromkeys(ref for answer in answers for ref in answer.left_out)),
-        competing=tuple(dict.fromkeys(pair for answer in answers for pair in answer.competing)),
-        weak=all(answer.weak for answer in answers if answer.hits),
-        confidence=max(known, default=None),
-    )

@@ -1008,7 +1008,7 @@ class View:
         self, request: Request, scopes: Sequence[Any], ask: Callable[[Request], records.Recall], *, with_receipt: bool
     ) -> records.Recall:
         """The answer of the first of several scopes that suffices."""
-        from worlddb.query.recall.reranking import widened
+        from worlddb.query.coverage.scope_widening import widened
 
         if with_receipt:
             raise errors.InputError("A receipt was asked for of several scopes", "Give world in place of scopes")

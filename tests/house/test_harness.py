@@ -62,4 +62,5 @@ def test_random_values_and_examples_follow_the_seed_which_a_failure_names_and_no
     plain, again = (drawn(suite.runpytest_subprocess("-s", "-k", "plain")) for _ in range(2))
     assert len(plain) > 12
     assert plain == again
+    assert len(drawn(seeded)) > 12
     assert drawn(seeded) != plain

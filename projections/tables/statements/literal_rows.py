@@ -7,7 +7,7 @@ is no other document: its term has one number in its world, from the commit on t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from worlddb.log.model import blobs, codec, times
 from worlddb.log.model import events as ev
@@ -15,9 +15,8 @@ from worlddb.log.statements import terms
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import FIRST_LITERAL
 
-FIRST_LITERAL: Final = 2**32
-"""The number of a term and this make the number of its document; those of versions are below."""
 Admits = Callable[[times.Interval], bool]
 
 

@@ -207,6 +207,8 @@ U32 = struct.Struct(">I")
 U64 = struct.Struct(">Q")
 U64_U64 = struct.Struct(">QQ")
 VERSION_KEY = struct.Struct(">QI")
+FIRST_LITERAL: Final = 2**32
+"""Behind all numbers of versions: this and the number of a term make that of a literal among searched texts."""
 TIMELINE_KEY = struct.Struct(">BQIQ")
 TIMELINE_PREFIX_BYTES: Final = 13
 EDGE_KEY = struct.Struct(">QHQ")
