@@ -333,33 +333,38 @@ def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
     return [*matched, *dict.fromkeys(stretches)]
 
 
-_MOST_TOLD: Final = 4_096
-
-
 class _Sought(NamedTuple):
     """The words, stems and grams that a query looks for.
 
-    ``like_them`` finds words behind a space that begin as those do that it may find, ``told`` which words it does find:
-    the hits of one recall share most of those that are looked at.
+    ``like_them`` finds words behind a space that begin as those do that it may find.
     """
 
     words: frozenset[str]
     stems: frozenset[str]
     grams: frozenset[str]
     like_them: re.Pattern[str]
-    told: dict[str, bool]
 
     def among(self, words: list[str]) -> list[str]:
         """Those of some ASCII words in lower case that the query finds."""
-        if len(self.told) > _MOST_TOLD:
-            self.told.clear()
-        found = {word: self.told.get(word) for word in words}
-        unknown = [word for word, is_sought in found.items() if is_sought is None]
-        if unknown:
-            stems = stem_analyzer(every=False).analyze(" ".join(unknown))
-            for word, stem in zip(unknown, stems, strict=True):
-                found[word] = self.told[word] = stem in self.stems or word in self.words
-        return [word for word, is_sought in found.items() if is_sought]
+        stems = zip(words, _english_stems(words), strict=True)
+        return [word for word, stem in stems if stem in self.stems or word in self.words]
+
+
+_MOST_STEMS: Final = 16_384
+_STEMS: Final[dict[str, str]] = {}
+"""The English stems of words that hits had, which one recall after the other looks at."""
+
+
+def _english_stems(words: Sequence[str]) -> list[str]:
+    found = {word: _STEMS.get(word) for word in words}
+    unknown = [word for word, stem in found.items() if stem is None]
+    if unknown:
+        stems = dict(zip(unknown, stem_analyzer(every=False).analyze(" ".join(unknown)), strict=True))
+        if len(_STEMS) > _MOST_STEMS:
+            _STEMS.clear()
+        _STEMS.update(stems)
+        found |= stems
+    return [found[word] or word for word in words]
 
 
 @lru_cache(maxsize=16)
@@ -373,7 +378,7 @@ def _sought(terms: tuple[Term, ...]) -> _Sought:
     beginnings |= {stem + vowel for stem in stems if len(stem) == 1 for vowel in "ei"}
     beginnings |= {two.replace("i", "y") for two in beginnings}
     ways = (re.escape(each) + ("[^ ]*" if len(each) == 2 else "(?![^ ])") for each in sorted(beginnings))
-    return _Sought(words, stems, some, re.compile(f" ({'|'.join(ways) or '(?!)'})"), {})
+    return _Sought(words, stems, some, re.compile(f" ({'|'.join(ways) or '(?!)'})"))
 
 
 @cache
@@ -609,6 +614,7 @@ def standing(text: str) -> str:
 def forget() -> None:
     """Forget all texts, types and questions, as an erasure asks for."""
     _sought.cache_clear()
+    _STEMS.clear()
     _folded.cache_clear()
     standing.cache_clear()
     type_stems.cache_clear()

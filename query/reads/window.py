@@ -6,7 +6,7 @@ it chooses the commit and the edge rules in force then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Hashable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -30,16 +30,23 @@ MAX_KEPT: Final = 100_000
 """Of how many nodes a confined view remembers whether they are inside; beyond it begins anew."""
 
 
+_MOST_ASKED: Final = 64
+"""For how many worlds and choices a view keeps what says what is always to be done."""
 ErasuresSeen = tuple[int, int | None]
 """How often the data file was found replaced, and the erasure whose bytes still lie in files."""
 
 
 class _Kept(NamedTuple):
-    """What a confined view has made of the texts that it sees, as of the erasures that it was made after."""
+    """What a view has made of the texts that it sees, as of the erasures that it was made after.
+
+    ``lanes`` and ``vectors`` are of a confined one; ``standing`` are the worlds that say what is to be done whenever
+    something is asked, by what was asked of.
+    """
 
     erasures: ErasuresSeen
     lanes: dict[valid_period.Choice, ExactTextLane]
     vectors: dict[tuple[int, valid_period.Choice], SeenVectors]
+    standing: dict[Hashable, tuple[int, ...]]
 
 
 class Reader(SnapshotSource, Protocol):
@@ -229,6 +236,18 @@ class Window:
                 vectors[key] = seen
         return seen
 
+    def standing(
+        self, snapshot: visible.VisibleSnapshot, asked: Hashable, find: Callable[[], tuple[int, ...]]
+    ) -> tuple[int, ...]:
+        """What ``find`` finds of the texts that say what is always to be done, kept by what was ``asked`` of."""
+        kept = self._kept_for(snapshot).standing
+        found = kept.get(asked)
+        if found is None:
+            if len(kept) >= _MOST_ASKED:
+                kept.clear()
+            found = kept[asked] = find()
+        return found
+
     def know_inside(self, snapshot: visible.VisibleSnapshot, choice: valid_period.Choice) -> At | None:
         """Let a confined snapshot know who lies inside by what is kept of the world, and give that."""
         return snapshot.kept_world(self.reader.worlds, self.reader.generation, choice)
@@ -249,7 +268,7 @@ class Window:
         """
         seen, kept = (self.reader.generation, snapshot.erasure_due()), self._kept
         if kept is None or kept.erasures != seen:
-            kept = self._kept = _Kept(seen, {}, {})
+            kept = self._kept = _Kept(seen, {}, {}, {})
         return kept
 
 

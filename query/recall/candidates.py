@@ -97,7 +97,7 @@ class Gate:
         self.choice = choice
         self._is_of_several = choice.is_of_several
         self._scope = snapshot.scope(inside)
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._inhabitants = Inhabitants(snapshot.tables, inside, self._moment)
         self._members: Nodes | None = None
         self._listed_to = 0
@@ -120,7 +120,7 @@ class Gate:
         """The worlds that are searched, if they are few or were listed before; ``None`` for any."""
         if not self._listed_to:
             if self.inside != self._top:
-                self._members = self._snapshot.members_known(self.inside)
+                self._members = self.snapshot.members_known(self.inside)
             self._listed_to = SMALL_WORLD
             if self._members is None:
                 self._list(SMALL_WORLD)
@@ -130,7 +130,7 @@ class Gate:
         """List the worlds that are searched, if they are no more."""
         self._listed_to = most
         if self.inside != self._top and self._inhabitants.listed(most) is not None:
-            self._members = self._snapshot.keep_members(self.inside, self._inhabitants)
+            self._members = self.snapshot.keep_members(self.inside, self._inhabitants)
 
     def seen(self, node: int) -> SeenVersion | None:
         """The version of a world that the view shows, if it lets it through at all."""
@@ -146,7 +146,7 @@ class Gate:
 
     def _lets_through(self, node: int, seen: SeenVersion) -> bool:
         """True if a version is what is asked for, trusted as far as is asked for, and not hidden."""
-        if self._snapshot.hides(node, self._period):
+        if self.snapshot.hides(node, self._period):
             return False
         return (self._filter is None or self._filter.admits(node, seen)) and self.trusts(node, seen)
 
@@ -160,7 +160,7 @@ class Gate:
         """True if a version is trusted as far as is asked for."""
         if not self._least_trust:
             return True
-        return provenance.trust_in(self._snapshot).is_at_least(node, seen.row, self._least_trust)
+        return provenance.trust_in(self.snapshot).is_at_least(node, seen.row, self._least_trust)
 
     def _version(self, node: int, number: int) -> SeenVersion | None:
         """A version of a world, if it is one that the view shows: the only one, or one of a span."""
@@ -183,7 +183,7 @@ class Gate:
 
         seen = self.seen(node)
         if seen is not None:
-            whole, (seq, _) = self._snapshot.stored.tables, self._moment
+            whole, (seq, _) = self.snapshot.stored.tables, self._moment
             if not literal_rows.holds(whole, node, number, seq, partial(self.choice.admits, self._moment)):
                 seen = None
         self._numbered[node, number] = seen
@@ -373,14 +373,14 @@ MAX_STANDING: Final = 32
 """Of so many texts that have words of a standing instruction it is looked at whether they are one."""
 
 
-def standing(snapshot: visible.VisibleSnapshot, gate: Gate, search: Fetch) -> list[Passed]:
+def standing(gate: Gate, search: Fetch) -> tuple[int, ...]:
     """The worlds that say what is to be done whenever something is asked; ``search`` finds texts with such words."""
     found = []
     for passed in islice(gate.passing(search, MAX_STANDING, MAX_STANDING), MAX_STANDING):
-        body = snapshot.body(passed.seen.row)
+        body = gate.snapshot.body(passed.seen.row)
         if body is not None and analysis.standing(body.content):
-            found.append(passed)
-    return found
+            found.append(passed.node)
+    return tuple(found)
 
 
 _FEW_HOMES: Final = 4

@@ -12,7 +12,6 @@ from itertools import islice
 from statistics import fmean
 from typing import Final, NamedTuple
 
-from worlddb.projections.indexes.analysis import STANDING_WORDS
 from worlddb.projections.tables.storage.schema import FIRST_LITERAL
 from worlddb.query.lanes import text_lane, vector_lane
 from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Question, Request
@@ -139,11 +138,16 @@ def _leaders_for(k: int) -> int:
 
 
 def fused(
-    snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, request: Request, about: candidates.Named
+    snapshot: VisibleSnapshot,
+    gate: candidates.Gate,
+    lanes: Lanes,
+    request: Request,
+    about: candidates.Named,
+    rules: Sequence[int] = (),
 ) -> Ranking:
     """The candidates of all lanes together, best first, ties in log order.
 
-    Of those after the first ``k`` some that are better may be missing. Up to :data:`STEADY` the answer does not depend
+    ``rules`` are the worlds that say what is to be done whenever something is asked. Of those after the first ``k`` some that are better may be missing. Up to :data:`STEADY` the answer does not depend
     on ``k``.
     """
     k, fusion, compared = request.k, request.fusion, request.compared_text
@@ -166,8 +170,6 @@ def fused(
             vector, proposed[VECTOR] = proposed_by_meaning(vector, request.question, propose)
         else:
             proposed[VECTOR] = propose(vector)
-    # Before the question is searched for by words, whose scores a lane may keep until it is asked for others.
-    rules = _standing(snapshot, gate, text, request)
     if text is not None:
         worded = partial(by_words, text, compared, moment.seq)
         proposed[TEXT] = list(islice(gate.passing(worded, depth, depth), depth))
@@ -225,16 +227,6 @@ def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, requ
     scores = {node: round(own(words.get(node, 0.0), cosines.get(node, 0.0)), 6) for node in pool}
     best = sorted(pool, key=lambda node: (-scores[node], node))[:k]
     return {node: round(cosines.get(node, 0.0), 6) for node in best}
-
-
-def _standing(
-    snapshot: VisibleSnapshot, gate: candidates.Gate, text: text_lane.TextLane | None, request: Request
-) -> list[int]:
-    """The worlds that say what is to be done whenever something is asked, where single hits are wanted."""
-    if text is None or request.fusion != CONVEX or request.group is not None or not request.question.may_be_instructed:
-        return []
-    search = partial(by_words, text, STANDING_WORDS, snapshot.place.moment.seq)
-    return [passed.node for passed in candidates.standing(snapshot, gate, search)]
 
 
 MOST_GOVERNING: Final = 2

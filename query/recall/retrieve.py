@@ -14,6 +14,7 @@ from math import exp, log
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model.times import Interval
+from worlddb.projections.indexes.analysis import STANDING_WORDS
 from worlddb.projections.tables.names.canonical import type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, newest_version
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
@@ -468,14 +469,15 @@ def _find(
     compares = request.group is None and request.choice == valid_period.Choice()
     # The same first hits are looked at whatever is wanted: the answer to fewer is the beginning of that to more.
     asked = request._replace(k=max(request.k, LOOKED_AT)) if compares else request
+    rank = partial(_ranked, snapshot, gate, about=about, lanes=lanes, rules=_standing(window, gate, lanes, request))
     if request.trust_weight and snapshot.says_trust:
         wider = request._replace(k=min(MAX_K, _MORE * asked.k))
-        found = _by_trust(snapshot, _ranked(snapshot, gate, wider, about, lanes), request.trust_weight)
+        found = _by_trust(snapshot, rank(wider), request.trust_weight)
     else:
-        found = _ranked(snapshot, gate, asked, about, lanes)
+        found = rank(asked)
     if request.decay is not None:
         wider = request._replace(k=min(MAX_K, _MORE * asked.k), decay=None)
-        found = _by_decay(snapshot, _ranked(snapshot, gate, wider, about, lanes), request.decay)
+        found = _by_decay(snapshot, rank(wider), request.decay)
     ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k, found.find)
     # To put some before others changes which there are where some are left out.
     compares = compares and (request.in_order or len(ranked) > request.k)
@@ -488,6 +490,19 @@ def _find(
     ranked = ranked if request.group is not None else ranked[: request.k]
     nodes = {hit.passed.node for hit in ranked} if rivals else ()
     return found._replace(ranked=ranked, rivals=tuple(each for each in rivals if each.later in nodes))
+
+
+def _standing(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, request: Request) -> Sequence[int]:
+    """The worlds that say what is to be done whenever something is asked, where single hits are wanted."""
+    text, fused = lanes.text, request.fusion == CONVEX and (lanes.vector is not None or lanes.entity)
+    if text is None or not fused or request.group is not None or not request.question.may_be_instructed:
+        return ()
+    search = partial(ranking.by_words, text, STANDING_WORDS, window.place.moment.seq)
+    if request.filters is not None:
+        return candidates.standing(gate, search)
+    # All questions about a world have the same.
+    asked = gate.inside, gate.choice, request.least_trust, text.indexed
+    return window.standing(gate.snapshot, asked, partial(candidates.standing, gate, search))
 
 
 def _by_trust(snapshot: visible.VisibleSnapshot, found: Found, weight: float) -> Found:
@@ -525,6 +540,7 @@ def _ranked(
     request: Request,
     about: candidates.Named,
     lanes: ranking.Lanes,
+    rules: Sequence[int],
 ) -> Found:
     """The best candidates as the lanes rank them. A lane alone is ranked by its own scores."""
     seq, k = snapshot.place.moment.seq, request.k
@@ -538,7 +554,7 @@ def _ranked(
         near = partial(ranking.by_meaning, vector, wide=ranking.WIDE_ALONE)
         return Found(_as_ranked(VECTOR, islice(gate.passing(near, of_one), of_one)), (VECTOR,))
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
-    best = ranking.fused(snapshot, gate, lanes, request, about)
+    best = ranking.fused(snapshot, gate, lanes, request, about, rules)
     if request.fusion != CONVEX or request.covers is not None:
         return Found(list(best if request.group is not None else islice(best, k)), names, find=best.find)
     if request.group is not None:
