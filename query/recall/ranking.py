@@ -147,8 +147,8 @@ def fused(
 ) -> Ranking:
     """The candidates of all lanes together, best first, ties in log order.
 
-    ``rules`` are the worlds that say what is to be done whenever something is asked. Of those after the first ``k`` some that are better may be missing. Up to :data:`STEADY` the answer does not depend
-    on ``k``.
+    ``rules`` are the worlds that say what is to be done whenever something is asked. Of those after the first ``k``
+    some that are better may be missing. Up to :data:`STEADY` the answer does not depend on ``k``.
     """
     k, fusion, compared = request.k, request.fusion, request.compared_text
     depth = depth_for(k)

@@ -272,7 +272,10 @@ class BulkContext(HandlerContext, Protocol):
 
 
 class BulkHandler(EdgeHandler, Protocol):
-    """A built-in type that can tell cheaply which of its edges only have to be recorded."""
+    """A built-in type of the first release that can tell cheaply which of its edges only have to be recorded.
+
+    Later ones, as registered ones, are not asked: ``on_insert`` decides.
+    """
 
     def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
         """True if ``on_insert`` between the two would return ``WRITE`` and do nothing else.
