@@ -133,7 +133,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ("long", "sources")])
     if _is_soak(config):
         for item in items:
             if is_hypothesis_test(getattr(item, "obj", None)):

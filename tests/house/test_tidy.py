@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
-from functools import cache
 
 import pytest
 
 from tests.support.tidy import effects, files, imports, shape
 from tests.support.tidy.files import File
-from tests.support.tidy.tree import ROOMS, ROOT, Source, entry_points, repository_files, repository_sources
+from tests.support.tidy.tree import ROOMS, ROOT, Source, entry_points, parsed_sources, repository_files
+
+pytestmark = pytest.mark.sources
 
 TABLE = "imports follow the table of rooms"
 HOME = "clocks and randomness have one home"
@@ -30,26 +30,13 @@ FILE_RULES: dict[str, Callable[[File], Iterator[str]]] = {
 }
 
 
-@cache
-def sources() -> tuple[Source, ...]:
-    """All of them, parsed: the trees stay, and the collector would look through them again and again meanwhile."""
-    found = repository_sources(repository_files())
-    gc.disable()
-    try:
-        assert all(source.nodes for source in found if source.text)
-        gc.freeze()
-    finally:
-        gc.enable()
-    return found
-
-
 def complaint(findings: list[str]) -> str:
     return "\n" + "\n".join(findings)
 
 
 @pytest.mark.parametrize("rule", SOURCE_RULES)
 def test_every_source_keeps_the_rule_that(rule: str) -> None:
-    findings = [finding for source in sources() for finding in SOURCE_RULES[rule](source)]
+    findings = [finding for source in parsed_sources() for finding in SOURCE_RULES[rule](source)]
     assert not findings, complaint(findings)
 
 
@@ -68,13 +55,13 @@ def test_a_long_file_is_asked_whether_it_holds_one_idea() -> None:
 
 
 def test_every_product_module_is_imported_by_another() -> None:
-    findings = list(imports.orphans(sources(), entry_points()))
+    findings = list(imports.orphans(parsed_sources(), entry_points()))
     assert not findings, complaint(findings)
 
 
 def test_the_rules_see_every_room() -> None:
-    assert {source.folder for source in sources()} >= {*ROOMS, "bench", "tests"}
-    assert effects.OWNER in {source.path for source in sources()}
+    assert {source.folder for source in parsed_sources()} >= {*ROOMS, "bench", "tests"}
+    assert effects.OWNER in {source.path for source in parsed_sources()}
 
 
 def test_type_checkers_find_every_room_and_every_file_of_the_facade() -> None:

@@ -18,7 +18,7 @@ from tests.support.faults.children import Acknowledged, call
 from tests.support.faults.growth import DAY, Growth
 from tests.support.faults.jobs import read_under_audit
 from tests.support.faults.remote import Remote
-from tests.support.tidy.tree import Source, repository_files, repository_sources
+from tests.support.tidy.tree import Source, parsed_sources
 
 COMMANDS = 340
 QUERIES = ("team office", "engineering lead in Bern", "lamp")
@@ -56,7 +56,7 @@ def moments(store: Path, count: int) -> list[tuple[int, int]]:
 
 
 def sources() -> tuple[Source, ...]:
-    return tuple(source for source in repository_sources(repository_files()) if source.folder in PRODUCT)
+    return tuple(source for source in parsed_sources() if source.folder in PRODUCT)
 
 
 def appends(tree: ast.AST) -> list[int]:
@@ -71,6 +71,7 @@ def appends(tree: ast.AST) -> list[int]:
     return found
 
 
+@pytest.mark.sources
 def test_only_the_reconciler_appends_to_the_log() -> None:
     callers = {source.path for source in sources() if appends(source.tree)}
     assert callers == {"reconciler/pipeline.py", "reconciler/backup/commit_copier.py"}
@@ -237,6 +238,7 @@ CLOSED_ELSEWHERE: Final = {
 """SPARQL is evaluated by a library, in processes that can be ended, where SERVICE and LOAD are closed."""
 
 
+@pytest.mark.sources
 def test_the_query_room_imports_nothing_that_could_be_a_model_or_a_network() -> None:
     allowed = sys.stdlib_module_names - {
         "socket",

@@ -250,12 +250,12 @@ CORRECTING = ["conflict_left", "ends_earlier", "until_successor", "begun_anew", 
 KEEPING = ["batch", "retry", "reopen", "rebuild", "replay", "look again", "proposed by another look"]
 
 
-LIVES = 25
+LIVES, MORE_LIVES = 15, 5
 LIVES_TO_CATCH = 400
 """Within how many each canary has to be caught.
 
 What is drawn follows the modules that are loaded: the rarest, often caught within ten, has taken a hundred too."""
-MORE_ROUNDS = 20
+MORE_ROUNDS = 40
 ERRORS = ["InvalidInterval", "UnknownReference", "UnknownEdgeType"]
 
 
@@ -295,7 +295,7 @@ def test_the_engine_answers_as_the_model_says_at_every_moment_of_both_axes(root_
     for number in range(MORE_ROUNDS):
         if not left_out():
             break
-        run(10, 40, machine=hypothesis.seed(root_seed + number)(type("Further", (EngineAndModel,), {})))
+        run(MORE_LIVES, 40, machine=hypothesis.seed(root_seed + number)(type("Further", (EngineAndModel,), {})))
     assert not left_out(), (left_out(), sorted(set(METHODS) - seen("", METHODS)), SEEN)
 
 

@@ -25,7 +25,7 @@ from worlddb.reconciler.transaction.interiors import Interiors
 
 pytestmark = pytest.mark.long
 
-PLAIN_PAIRS = 4
+PLAIN_PAIRS = 3
 SOAK_PAIRS = 2_000
 CANARY_PAIRS = 24
 TURNS = 14

@@ -15,7 +15,7 @@ from tests.support.faults.growth import EDGES, TYPES, Growth
 from worlddb import Edge, Query, View, World
 from worlddb.query.graph_query.traversal import Ground
 
-STORES = 5
+STORES = 3
 QUERIES = 60
 
 

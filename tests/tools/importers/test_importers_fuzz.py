@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,9 @@ CONTENTS = st.one_of(
     st.lists(TALKS, max_size=3).map(as_json),
     st.lists(TURNS, max_size=4).map(lambda turns: b"\n".join(map(as_json, turns))),
 )
-PACKINGS = st.sampled_from([bytes, lzma.compress, lambda data: gzip.compress(data, mtime=0), zstandard.compress])
+PACKINGS = st.sampled_from(
+    [bytes, partial(lzma.compress, preset=0), lambda data: gzip.compress(data, mtime=0), zstandard.compress]
+)
 
 
 @pytest.fixture(scope="module")
