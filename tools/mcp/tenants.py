@@ -10,7 +10,7 @@ itself out.
 
 import logging
 import time
-from asyncio import get_running_loop
+from asyncio import Event, get_running_loop
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from math import ceil
@@ -21,7 +21,13 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, EventCallback, EventMessage, EventStore
+from mcp.server.streamable_http import (
+    GET_STREAM_KEY,
+    MCP_SESSION_ID_HEADER,
+    EventCallback,
+    EventMessage,
+    EventStore,
+)
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
@@ -76,6 +82,7 @@ class Events(EventStore):
     def __init__(self) -> None:
         self._kept: dict[int, _Event] = {}
         self._number = self._size = 0
+        self._came = Event()
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
         """Keep an event for a while, and return its id."""
@@ -84,13 +91,20 @@ class Events(EventStore):
         event = _Event(self._number, stream_id, message, size)
         self._kept[event.number] = event
         self._size += size
+        self._came.set()
+        self._came = Event()
         while len(self._kept) > 1 and (self._size > RESUMED_BYTES or len(self._kept) > RESUMED_EVENTS):
             self._drop(next(iter(self._kept)))
         get_running_loop().call_later(RESUMED_SECONDS, self._drop, event.number)
         return str(event.number)
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
-        """Send what a stream had since an event, and return its id if more may come."""
+        """Send what a stream had since an event, and of a request's stream what comes until its answer.
+
+        Returns a stream whose events the SDK is to pass on from here: the one that no request began, or one that had
+        nothing for a while. What comes while the SDK turns to it is passed on by nobody, and an answer would be waited
+        for in vain.
+        """
         last = self._kept.get(int(last_event_id)) if last_event_id.isdecimal() and len(last_event_id) < 20 else None
         # What comes while something is sent is sent too; nothing follows an answer.
         while last is not None and not isinstance(last.message, JSONRPCResponse | JSONRPCError):
@@ -100,11 +114,18 @@ class Events(EventStore):
                 if each.stream == last.stream and each.number > last.number and each.message is not None
             )
             event, message = next(following, (last, None))
-            if message is None:
+            if message is not None:
+                await send_callback(EventMessage(message, str(event.number)))
+                last = event
+            elif last.stream == GET_STREAM_KEY or not await self._comes():
                 return last.stream
-            await send_callback(EventMessage(message, str(event.number)))
-            last = event
         return None
+
+    async def _comes(self) -> bool:
+        """Wait until there is a new event; false if there is none for a while."""
+        with anyio.move_on_after(RESUMED_SECONDS):
+            return await self._came.wait()
+        return False
 
     def _drop(self, number: int) -> None:
         event = self._kept.pop(number, None)

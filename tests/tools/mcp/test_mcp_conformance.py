@@ -23,7 +23,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp.client.client import Client
-from mcp.server.streamable_http import EventMessage
+from mcp.server.streamable_http import GET_STREAM_KEY, EventMessage
 from mcp_types import HEADER_MISMATCH, INVALID_PARAMS, JSONRPCNotification, JSONRPCResponse
 from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY as MISSING_CAPABILITY
 
@@ -169,8 +169,10 @@ def events(
     headers["Accept"] = "application/json, text/event-stream" if body else "text/event-stream"
     asked = urllib.request.Request(url, json.dumps(body).encode() if body else None, headers)
     found: list[dict[str, str]] = [{}]
+    until = time.monotonic() + PATIENCE_SECONDS
     with urllib.request.urlopen(asked, timeout=PATIENCE_SECONDS) as response:
         for line in response:
+            assert time.monotonic() < until, "the stream says that it is there, and nothing else"
             name, _, told = line.decode().rstrip("\r\n").partition(": ")
             if name:
                 found[-1][name.rstrip(":")] = told
@@ -210,7 +212,8 @@ def test_a_session_keeps_its_events_within_bounds(monkeypatch: pytest.MonkeyPatc
             assert isinstance(event.message, JSONRPCResponse | JSONRPCNotification)
             found.append(str(event.message.id if isinstance(event.message, JSONRPCResponse) else event.message.method))
 
-        await kept.replay_events_after(last, take)
+        with anyio.move_on_after(0.05):
+            await kept.replay_events_after(last, take)
         return found
 
     async def work() -> None:
@@ -234,6 +237,31 @@ def test_a_session_keeps_its_events_within_bounds(monkeypatch: pytest.MonkeyPatc
         await anyio.sleep(0.01)
         await kept.store_event("soon", answer(8, "gone"))
         assert not await fetched(kept, last)
+
+    together(work)
+
+
+def test_an_answer_that_comes_after_its_client_came_back_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK passed on what came from some steps later on: what came between was waited for without an end."""
+    found = list[str]()
+
+    async def take(event: EventMessage) -> None:
+        found.append(event.message.model_dump_json())
+
+    async def work() -> None:
+        kept = tenants.Events()
+        begun, ours = await kept.store_event("7", None), await kept.store_event(GET_STREAM_KEY, None)
+        assert await kept.replay_events_after(ours, take) == GET_STREAM_KEY
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(kept.replay_events_after, begun, take)
+            await anyio.wait_all_tasks_blocked()
+            await kept.store_event("8", JSONRPCResponse(jsonrpc="2.0", id=8, result={}))
+            await kept.store_event("7", JSONRPCNotification(jsonrpc="2.0", method="step"))
+            await anyio.wait_all_tasks_blocked()
+            await kept.store_event("7", JSONRPCResponse(jsonrpc="2.0", id=7, result={}))
+        assert ["step" in each for each in found] == [True, False] and '"id":7' in found[1]
+        monkeypatch.setattr(tenants, "RESUMED_SECONDS", 0.0)
+        assert await kept.replay_events_after(await kept.store_event("9", None), take) == "9"
 
     together(work)
 
