@@ -386,6 +386,10 @@ class Group:
         self._marks: Counter[type[fr.Frame]] = Counter()
         self._ended = False
         self._members: dict[bytes, bytes | None] = {}
+        self._placed: dict[bytes, times.Validity] = {}
+        """When each of them is one."""
+        self._idle: set[bytes] = set()
+        """The memberships of no time."""
         self._edges: dict[bytes, bytes | None] = {}
         self._proposals: dict[bytes, bool] = {}
         self._types: set[str] = set()
@@ -467,8 +471,14 @@ class Group:
                 f"the member {ids.short(frame.target)} of {ids.short(frame.source)} is not among the worlds before it:"
                 " it is missing, or containment has a cycle"
             )
-        if frame.target in self._members:
-            refuse(f"{ids.short(frame.target)} is a member of {ids.short(frame.source)} twice")
+        held, known = fr.validity_of(frame.valid_from, frame.valid_to, frame.spans), self._placed.get(frame.target)
+        if frame.edge in self._idle or (known is not None and held.overlaps(known)):
+            refuse(f"{ids.short(frame.target)} is a member of {ids.short(frame.source)} twice at one time")
+        if held.is_empty:
+            self._idle.add(frame.edge)
+        else:
+            pieces = held.pieces if known is None else tuple(sorted((*known.pieces, *held.pieces)))
+            self._placed[frame.target] = times.spans_of(pieces, held.start)
         self._members[frame.target] = member_hash
 
     def register(self, edge_type: str) -> None:

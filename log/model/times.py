@@ -139,6 +139,12 @@ def format_time(micros: int) -> str:
     return moment.isoformat(timespec=timespec).removesuffix("+00:00") + "Z"
 
 
+def span_in_words(held: Validity) -> str:
+    """``from … to …``, without an end where there is none."""
+    until = "" if held.end == FOREVER else f" to {format_time(held.end)}"
+    return f"from {format_time(held.start)}{until}"
+
+
 class Interval(NamedTuple):
     """``[start, end)`` in microseconds.
 

@@ -32,7 +32,7 @@ class BundleSide(diff_side.Side):
             self._proposals.update((frame.proposal, frame) for frame in world.proposals)
             for edge in world.edges:
                 self._edges[edge.edge] = edge, lineage
-                if edge.type == CONTAINS:
+                if edge.type == CONTAINS and lineage not in self._containers[edge.target]:
                     self._containers[edge.target].append(lineage)
 
     def root(self) -> bytes:

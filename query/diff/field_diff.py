@@ -176,6 +176,8 @@ def outside_details(sides: diff_side.Sides, since: common_past.Since) -> dict[by
             or since.is_silent(ref)
         ):
             _edge(sides, ref, found)
+        if kinds & {"linked", "unlinked"}:
+            _membership(sides, ref, found)
     _others(sides, since.others, found)
     _merge_rewritten(since, found)
     return found
@@ -209,6 +211,26 @@ def _edge(sides: diff_side.Sides, edge: bytes, found: dict[bytes, list[diff_reco
     one, other = (side.edge(edge) for side in sides)
     if one is not None and other is not None:
         found[one.source if one.type == CONTAINS else one.home].extend(edge_validity(one, other))
+
+
+def _membership(sides: diff_side.Sides, edge: bytes, found: dict[bytes, list[diff_records.Detail]]) -> None:
+    """A membership at other times of a member that both sides have: no hash tells of it."""
+    states = [side.edge(edge) for side in sides]
+    known = [state is not None and state.known for state in states]
+    state = next((state for state, is_known in zip(states, known, strict=True) if is_known), None)
+    if state is None or all(known) or state.type != CONTAINS:
+        return
+    if all(state.source in side.containers(state.target) for side in sides):
+        span = diff_side.span(state.validity)
+        found[state.source].append(
+            diff_records.Detail(
+                kind="validity",
+                field=f"valid of {state.text}",
+                a=span if known[0] else "",
+                b=span if known[1] else "",
+                ref=edge.hex(),
+            )
+        )
 
 
 def _proposal(sides: diff_side.Sides, proposal: bytes, found: dict[bytes, list[diff_records.Detail]]) -> None:

@@ -194,9 +194,9 @@ class StoreSide(diff_side.LogSide):
         return world_hash(row.body, members_root, edges_root, row.t_create)
 
     def members(self, lineage: bytes) -> Iterator[bytes]:
-        for _, row in self._tables.outgoing(self._node(lineage), schema.CONTAINS_CODE):
-            if asof.edge_known(row, self.seq):
-                yield self._tables.node(row.target).lineage
+        placed = self._tables.outgoing(self._node(lineage), schema.CONTAINS_CODE)
+        for node in dict.fromkeys(row.target for _, row in placed if asof.edge_known(row, self.seq)):
+            yield self._tables.node(node).lineage
 
     def state(self, lineage: bytes) -> diff_side.State | None:
         tables = self._tables
@@ -226,7 +226,8 @@ class StoreSide(diff_side.LogSide):
     def containers(self, lineage: bytes) -> tuple[bytes, ...]:
         node = self._number(lineage)
         found = () if node is None else self._tables.incoming(node, schema.CONTAINS_CODE)
-        return tuple(self._tables.node(place.source).lineage for place, row in found if asof.edge_known(row, self.seq))
+        known = dict.fromkeys(place.source for place, row in found if asof.edge_known(row, self.seq))
+        return tuple(self._tables.node(source).lineage for source in known)
 
     def name(self, lineage: bytes) -> str:
         return self._title(lineage)[1]

@@ -6,7 +6,7 @@ conflict: a value, which somebody decides. What was erased on either side takes 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -127,7 +127,7 @@ class Side:
         self.contents, self._names = contents, names
         self.top = self.of(contents.heading.world)
         self.worlds = {self.of(group.frame.lineage): self._world(group) for group in contents.worlds}
-        self.members: dict[tuple[bytes, bytes], _Edge] = {}
+        self.members: dict[tuple[bytes, bytes], list[_Edge]] = {}
         self.edges: dict[tuple[Any, ...], _Edge] = {}
         met: Counter[tuple[Any, ...]] = Counter()
         for group in contents.worlds:
@@ -137,7 +137,7 @@ class Side:
                 edge = _Edge(frame.edge, frame, details.why, details.properties)
                 source, target = self.of(frame.source), self.of(frame.target)
                 if frame.type == CONTAINS:
-                    self.members[source, target] = edge
+                    self.members.setdefault((source, target), []).append(edge)
                 elif frame.type != _SAME_AS:
                     key = frame.type, source, target, home, frame.valid_from, details.why, _plain(details.properties)
                     met[key] += 1
@@ -146,6 +146,17 @@ class Side:
     def of(self, lineage: bytes) -> bytes:
         """The lineage that a world has on the side that is merged into."""
         return self._names.get(lineage, lineage)
+
+    def member_in(self, container: bytes, member: bytes) -> tuple[times.Interval, ...]:
+        """When a world is a member of another, by all edges that say so; spans that touch are one."""
+        found: list[times.Interval] = []
+        edges = self.members.get((container, member), [])
+        for span in sorted(piece for edge in edges for piece in _held(edge).pieces):
+            if found and found[-1].end == span.start:
+                found[-1] = times.Interval(found[-1].start, span.end)
+            else:
+                found.append(span)
+        return tuple(found)
 
     def below(self, world: bytes) -> set[bytes]:
         """A world and all that it contains."""
@@ -264,6 +275,8 @@ class Planner:
         base, theirs = self._base, self._theirs
         if base.worlds.keys() != theirs.worlds.keys() or base.members.keys() != theirs.members.keys():
             return True
+        if any(base.member_in(*pair) != theirs.member_in(*pair) for pair in base.members):
+            return True
         if {key: _held(each) for key, each in base.edges.items()} != {
             key: _held(each) for key, each in theirs.edges.items()
         }:
@@ -291,21 +304,21 @@ class Planner:
     def _removed(self) -> None:
         """What one side took out of the world, and the other went on with."""
         base, ours, theirs = self._base, self._ours, self._theirs
-        for (container, member), edge in base.members.items():
+        for container, member in base.members:
             if member in self._gone or ((container, member) in theirs.members and (container, member) in ours.members):
                 continue
             here, there = member in ours.worlds, member in theirs.worlds
             if here and not there and container in theirs.worlds and (container, member) in ours.members:
                 sides = "inside", "inside, and changed", "taken out"
                 if not self._went_on(ours, member) or self._conflict(member, "removed", "", *sides) == "theirs":
-                    self._do("leave", container, member.hex(), edge=ours.members[container, member].edge)
+                    self._leave(container, member)
             elif there and not here and container in ours.worlds and (container, member) in theirs.members:
                 changed = self._went_on(theirs, member)
                 if changed and (
                     self._conflict(member, "removed", "", "inside", "taken out", "inside, and changed") == "theirs"
                 ):
                     self._brought_back |= theirs.below(member) & base.worlds.keys()
-                    self._do("member", container, member.hex(), member=member, edge=edge)
+                    self._put(container, member, base.member_in(container, member))
 
     def _went_on(self, side: Side, world: bytes) -> bool:
         """Whether anything inside a world changed since the base."""
@@ -331,9 +344,7 @@ class Planner:
                 continue
             if self._is_elsewhere(world):
                 for container in containers:
-                    self._do(
-                        "member", container, world.hex(), member=world, edge=self._theirs.members[container, world]
-                    )
+                    self._put(container, world, self._theirs.member_in(container, world))
                 continue
             text = self._theirs.worlds[world].text
             if not text or any(self._is_barred(said) for _, said in text):
@@ -348,8 +359,7 @@ class Planner:
         values = {"said": said, "span": span, "container": containers[0], "aliases": tuple(sorted(its.aliases))}
         self._do("create", world, said.name, **values)
         for container in containers[1:]:
-            edge = self._theirs.members[container, world]
-            self._do("member", container, world.hex(), member=world, edge=edge)
+            self._put(container, world, self._theirs.member_in(container, world))
         for after, each in later:
             self._do("say", world, each.name, said=each, span=after, is_empty=False)
         nothing = frozenset[str]()
@@ -457,11 +467,13 @@ class Planner:
     def _linked(self) -> None:
         """Memberships and edges that the fork has begun, or closed."""
         base, ours, theirs = self._base, self._ours, self._theirs
-        for (container, member), edge in theirs.members.items():
-            known = (container, member) in base.members or (container, member) in ours.members
+        for container, member in theirs.members:
+            known = [(container, member) in side.members for side in (base, ours)]
             fresh = member in base.worlds and member not in self._gone and container not in self._gone
-            if not known and fresh and self._is_there(container) and self._is_there(member):
-                self._do("member", container, member.hex(), member=member, edge=edge)
+            if fresh and not any(known) and self._is_there(container) and self._is_there(member):
+                self._put(container, member, theirs.member_in(container, member))
+            elif fresh and all(known):
+                self._placed_anew(container, member)
         for key, edge in theirs.edges.items():
             kind, source, target, home, *_ = key
             if {source, target, home} & self._gone or not self._is_there(home):
@@ -478,10 +490,13 @@ class Planner:
                 if here == now:
                     continue
                 where = f"{kind} {ours.edges[key].edge.hex()[:12]}"
-                if here != was and self._conflict(source, "edge", where, *map(_span, (was, here, now))) != "theirs":
+                if (
+                    here != was
+                    and self._conflict(source, "edge", where, *map(times.span_in_words, (was, here, now))) != "theirs"
+                ):
                     continue
-                if now.end < here.end:
-                    self._do("close", source, kind, edge=ours.edges[key].edge, at=now.end)
+                for span in _without(here.pieces, now.pieces):
+                    self._do("close", source, kind, edge=ours.edges[key].edge, span=span)
 
     def _unlinked(self) -> None:
         """Edges and memberships that the fork has retracted."""
@@ -495,13 +510,47 @@ class Planner:
                 was, now = _held(edge), _held(here)
                 where = f"{kind} {here.edge.hex()[:12]}"
                 if was == now or (
-                    self._conflict(source, "edge", where, _span(was), _span(now), "unlinked") == "theirs"
+                    self._conflict(
+                        source, "edge", where, times.span_in_words(was), times.span_in_words(now), "unlinked"
+                    )
+                    == "theirs"
                 ):
                     self._do("unlink", source, kind, edge=here.edge)
-        for (container, member), _ in base.members.items():
+        for container, member in base.members:
             both = (container, member) in ours.members and (container, member) not in theirs.members
             if both and member in theirs.worlds and container in theirs.worlds and member not in self._gone:
-                self._do("leave", container, member.hex(), edge=ours.members[container, member].edge)
+                self._leave(container, member)
+
+    # -- memberships
+
+    def _leave(self, container: bytes, member: bytes) -> None:
+        for edge in self._ours.members[container, member]:
+            self._do("leave", container, member.hex(), edge=edge.edge)
+
+    def _put(self, container: bytes, member: bytes, spans: Iterable[times.Interval]) -> None:
+        for span in spans:
+            self._do("member", container, member.hex(), member=member, span=span)
+
+    def _placed_anew(self, container: bytes, member: bytes) -> None:
+        """A membership that is of other times in the fork."""
+        was, here, now = (side.member_in(container, member) for side in (self._base, self._ours, self._theirs))
+        if now in (was, here):
+            return
+        told = (", ".join(map(times.span_in_words, spans)) or "at no time" for spans in (was, here, now))
+        if here != was and self._conflict(member, "edge", f"contains {container.hex()[:12]}", *told) != "theirs":
+            return
+        for edge in self._ours.members[container, member]:
+            for span in _without(_held(edge).pieces, now):
+                self._do("close", container, member.hex(), edge=edge.edge, span=span)
+        self._put(container, member, _without(now, here))
+
+
+def _without(spans: Iterable[times.Interval], others: Iterable[times.Interval]) -> list[times.Interval]:
+    """What is left of some spans without others."""
+    left = list(spans)
+    for other in others:
+        left = [piece for span in left for piece in span.without(other).pieces]
+    return left
 
 
 def _runs(
@@ -534,13 +583,10 @@ def _texts_of(edge: _Edge) -> Iterator[str]:
     yield from (value for value in edge.properties.values() if isinstance(value, str))
 
 
-def _span(held: times.Validity) -> str:
-    begins = "always" if held.start == times.ALWAYS else times.format_time(held.start)
-    return f"from {begins}" + ("" if held.end == times.FOREVER else f" to {times.format_time(held.end)}")
-
-
 def _told(world: _World) -> str:
-    return "; ".join(f"{said.type} {said.name}: {said.content} ({_span(span)})" for span, said in world.text)
+    return "; ".join(
+        f"{said.type} {said.name}: {said.content} ({times.span_in_words(span)})" for span, said in world.text
+    )
 
 
 def _deadline(deadline: tuple[int, int] | None) -> str:

@@ -51,6 +51,9 @@ def _members(
     window: Window, ref: Any, include_superseded: bool, period: valid_period.Period | None
 ) -> Iterator[records.World]:
     after, more = 0, True
+    # At one moment a world is a member once; of other times several edges may say so.
+    listed = set[str]()
+    is_of_times = include_superseded or period is not None
     while more:
         page: list[records.World] = []
         with window.snapshot() as snapshot:
@@ -62,8 +65,10 @@ def _members(
             more = False
             for read, (place, row) in enumerate(_memberships(snapshot, node, after), 1):
                 member = _member(window, snapshot, place, row, include_superseded, period)
-                if member is not None:
+                if member is not None and member.ref not in listed:
                     page.append(member)
+                    if is_of_times:
+                        listed.add(member.ref)
                 after = place.edge
                 if read >= PAGE:
                     more = True

@@ -5,6 +5,7 @@ that no handler could see, those of both stores together.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from worlddb.log.model import errors, ids
@@ -199,19 +200,25 @@ def _leave_placeholder(ctx: context.Context, node: int) -> None:
     if ctx.tables.version(node, 1).details != ev.NONE:
         return
     created = ctx.tables.node(node).created
-    live = [row for _, row in ctx.tables.incoming(node, CONTAINS_CODE) if row.unlinked == LIVE]
-    here = [row for row in live if row.seq == created]
-    if len(live) > len(here):
-        for row in here:
-            ctx.draft.emit(ev.Unlinked(row.edge))
+    live = [(place, row) for place, row in ctx.tables.incoming(node, CONTAINS_CODE) if row.unlinked == LIVE]
+    here = {place.source for place, row in live if row.seq == created}
+    if any(place.source not in here for place, _ in live):
+        for place, row in live:
+            if place.source in here:
+                ctx.draft.emit(ev.Unlinked(row.edge))
 
 
 def _refuse_double_membership(ctx: context.Context, memberships: Sequence[ev.Linked]) -> None:
     for edge in memberships:
         source, target = ctx.tables.node_of(edge.source), ctx.tables.node_of(edge.target)
         assert source is not None and target is not None, "both ends were created, or known"
-        if target < ctx.tables.first_new_node and ctx.tables.containers(target).count(source) > 1:
-            _refuse_conflicts(ctx, [f"{ids.short(edge.target)} is in {ids.short(edge.source)} by another edge here"])
+        if target >= ctx.tables.first_new_node:
+            continue
+        placed = [known for known in ctx.edges(target, CONTAINS, incoming=True) if known.source == source]
+        held = sorted(span for known in placed for span in ctx.times_of(known))
+        if any(one.overlaps(following) for one, following in pairwise(held)):
+            said = f"{ids.short(edge.target)} is in {ids.short(edge.source)} by another edge here"
+            _refuse_conflicts(ctx, [f"{said}, at the same time"])
 
 
 def _adopt(ctx: context.Context, events: Sequence[ev.AnyEvent]) -> None:

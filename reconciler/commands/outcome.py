@@ -125,20 +125,21 @@ NAMING = frozenset(
 
 
 class Loss(msgspec.Struct, frozen=True):
-    """What a version held no longer, because of a write.
+    """What a version, or an edge that was there before, held no longer because of a write.
 
-    ``ref`` and ``version`` name it; the times are microseconds. ``valid_to`` is :data:`times.FOREVER` where it lost all
-    that it had from ``valid_from`` on, also if that had an end.
+    ``ref`` and ``version`` name it; of an edge ``version`` is ``None``, and ``ref`` its id. The times are microseconds.
+    ``valid_to`` is :data:`times.FOREVER` where it lost all that it had from ``valid_from`` on, also if that had an end.
     """
 
     ref: str
-    version: int
+    version: int | None
     valid_from: int
     valid_to: int
 
     def __str__(self) -> str:
         until = "" if self.valid_to == times.FOREVER else f" to {times.format_time(self.valid_to)}"
-        return f"version {self.version} of {self.ref[:12]} lost {times.format_time(self.valid_from)}{until or ' on'}"
+        what = "edge" if self.version is None else f"version {self.version} of"
+        return f"{what} {self.ref[:12]} lost {times.format_time(self.valid_from)}{until or ' on'}"
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,8 +148,8 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     ``seq`` and ``ingest_time`` (microseconds) name the commit, ``root`` is the root world's hash after it.
     ``requested`` are the references of the commands in their order; :attr:`refs` gives them only if nothing was
     refused, so that a refused write is never mistaken for a written one. ``events`` is 0 if nothing had to change;
-    ``revised`` counts those of them that gave a world that was there a new version. ``lost`` says which versions lost
-    which spans of valid time.
+    ``revised`` counts those of them that gave a world that was there a new version. ``lost`` says which versions,
+    and which edges, lost which spans of valid time.
     """
 
     outcome: Outcome

@@ -417,37 +417,40 @@ def move(ctx: context.Context, command: cmd.Move, details: int) -> draft.Decisio
         window = times.checked_interval(begins, command.valid_to)
         if window.is_empty:
             ctx.refuse("empty_window", "The window in which they are to be there has no instant", "Let it end later")
-        for node, (_, edge) in leaving.items():
+        for node, (_, edges) in leaving.items():
             ctx.link(to, CONTAINS, node, valid_from=window.start, valid_to=window.end, details=details)
-            ctx.close_edge(edge, window.start, window.end)
+            for edge in edges:
+                ctx.close_edge(edge, window.start, window.end)
         return draft.Decision(ctx.tables.node(moved[0]).lineage)
-    for node, (_, edge) in leaving.items():
+    for node, (_, edges) in leaving.items():
         ctx.link(to, CONTAINS, node, valid_from=command.valid_from, details=details)
-        ctx.unlink(edge)
+        for edge in edges:
+            ctx.unlink(edge)
     _carry_edges(ctx, set(moved), {source for source, _ in leaving.values()}, to)
     return draft.Decision(ctx.tables.node(moved[0]).lineage)
 
 
-def _leaving(ctx: context.Context, node: int, out_of: int | None, window: times.Interval) -> tuple[int, bytes]:
-    """The container that a move takes a node out of, and the contains edge that it retracts.
+def _leaving(ctx: context.Context, node: int, out_of: int | None, window: times.Interval) -> tuple[int, list[bytes]]:
+    """The container that a move takes a node out of, and the contains edges that it retracts.
 
     If it is not said, that is the only one, or of several the only one that contains it at some time of the window.
     """
     if node == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be moved")
     code = ctx.tables.type_code(CONTAINS)
-    incoming = ctx.tables.incoming(node, code, known_after=ctx.draft.seq)
-    rows = {place.source: (place, row) for place, row in incoming}
-    edges = {source: row.edge for source, (_, row) in rows.items()}
+    edges: dict[int, list[bytes]] = {}
+    then: dict[int, None] = {}
+    for place, row in ctx.tables.incoming(node, code, known_after=ctx.draft.seq):
+        edges.setdefault(place.source, []).append(row.edge)
+        if asof.edge_validity(ctx.tables, place, row, ctx.draft.seq).overlaps(window):
+            then[place.source] = None
     if out_of is not None:
         if out_of not in edges:
             ctx.refuse("not_a_member", f"{ctx.shown(node)} is not a member of {ctx.shown(out_of)}")
         return out_of, edges[out_of]
-    if len(edges) > 1:
-        held = {source: asof.edge_validity(ctx.tables, *each, ctx.draft.seq) for source, each in rows.items()}
-        then = [source for source, validity in held.items() if validity.overlaps(window)]
-        if len(then) == 1:
-            return then[0], edges[then[0]]
+    if len(then) == 1 < len(edges):
+        (source,) = then
+        return source, edges[source]
     if len(edges) != 1:
         names = [ids.short(ctx.tables.node(source).lineage) for source in edges]
         raise errors.AmbiguousReference(

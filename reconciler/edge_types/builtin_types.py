@@ -7,9 +7,12 @@ from typing import ClassVar, Final, cast
 
 from worlddb.log.model.events import RewriteName
 from worlddb.log.model.ids import short
-from worlddb.log.model.times import FOREVER, Interval
+from worlddb.log.model.times import FOREVER, Interval, span_in_words
 from worlddb.reconciler.edge_types import handler, supersession
 from worlddb.reconciler.edge_types.handler import BulkContext, HandledEdge, HandlerContext, Insert, PlainHandler, Q
+
+MOST_SHOWN: Final = 4
+"""How many spans of a membership a refusal names."""
 
 
 class _Relation(PlainHandler):
@@ -130,7 +133,8 @@ class Contains(PlainHandler):
 
     Laws:
         * Containment has no cycles, and nothing contains the root world.
-        * A world is a member of another by one edge at most, until that is retracted; it may be a member of several.
+        * A world is a member of another by one edge at a time; several edges may say so of times that do not overlap,
+          and it may be a member of several.
         * Every world but the root has a container: one that loses its last is adopted by the root world,
           so that the root's hash stands for everything.
         * Membership is valid from when the member is, unless told otherwise.
@@ -162,11 +166,7 @@ class Contains(PlainHandler):
                 "Move it out of there first",
             )
         if edge.source in ctx.containers(edge.target):
-            ctx.refuse(
-                "already_member",
-                f"{ctx.shown(edge.target)} is already a member of {ctx.shown(edge.source)}, now or at other times",
-                "If that does not say when, unlink the edge and link or move it anew",
-            )
+            self._refuse_overlap(ctx, edge)
         return Insert.WRITE
 
     def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:
@@ -180,6 +180,21 @@ class Contains(PlainHandler):
             )
         ctx.link(ctx.root, self.name, edge.target, valid_from=edge.valid_from)
         ctx.note("adopted_by_root", ctx.lineage(edge.target))
+
+    @staticmethod
+    def _refuse_overlap(ctx: HandlerContext, edge: HandledEdge) -> None:
+        """Refuse a membership of times at which the member is one already."""
+        # A built-in type is given the reconciler's own context, which knows of holes.
+        own, window = cast("supersession.Succession", ctx), Interval(edge.valid_from, edge.valid_to)
+        placed = [known for known in ctx.edges(edge.target, "contains", incoming=True) if known.source == edge.source]
+        held = sorted(span for known in placed for span in own.times_of(known))
+        if window.is_empty or any(span.overlaps(window) for span in held):
+            known = ", ".join(map(span_in_words, held[:MOST_SHOWN])) + (", …" if len(held) > MOST_SHOWN else "")
+            ctx.refuse(
+                "already_member",
+                f"{ctx.shown(edge.target)} is already a member of {ctx.shown(edge.source)}, {known or 'at no time'}",
+                "For other times give valid_from and valid_to that do not overlap; if those are wrong, unlink the edge",
+            )
 
     @staticmethod
     def _leads_back(ctx: HandlerContext, edge: HandledEdge) -> bool:

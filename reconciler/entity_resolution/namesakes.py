@@ -152,8 +152,12 @@ class Inside:
 
 
 def members_of(ctx: Context, world: int) -> Iterator[int]:
-    """The members of a world, in log order."""
-    return (row.target for _, row in ctx.tables.outgoing(world, CONTAINS_CODE) if row.unlinked == LIVE)
+    """The members of a world, each once, in log order."""
+    known = set[int]()
+    for _, row in ctx.tables.outgoing(world, CONTAINS_CODE):
+        if row.unlinked == LIVE and row.target not in known:
+            known.add(row.target)
+            yield row.target
 
 
 def exact(ctx: Context, command: Create) -> tuple[Match, ...]:

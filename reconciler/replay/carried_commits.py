@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb.log.model import codec, ids
+from worlddb.log.model import codec, ids, times
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Cause, Details
 from worlddb.log.store.log import LmdbLog
@@ -40,6 +40,8 @@ def misfit(events: codec.Events, theirs: rows.Tables, ours: rows.Tables, seq: in
                 return f"the key of the edge {ids.short(event.edge)} is another edge's"
             if event.type == schema.CONTAINS and _leads_back(ours, event):
                 return f"{ids.short(event.target)} contains {ids.short(event.source)}"
+            if event.type == schema.CONTAINS and _is_member_otherwise(theirs, ours, event, seq):
+                return f"{ids.short(event.target)} is in {ids.short(event.source)} at that time"
     spaces_named = {event.space for event in events.events if isinstance(event, _OF_SPACES)}
     for number in sorted(spaces_named):
         if _space(theirs, number, seq - 1) != _space(ours, number, seq - 1):
@@ -121,6 +123,23 @@ def _leads_back(tables: rows.Tables, event: ev.Linked) -> bool:
         seen.update(above)
         pending.extend(above)
     return False
+
+
+def _is_member_otherwise(theirs: rows.Tables, ours: rows.Tables, event: ev.Linked, seq: int) -> bool:
+    """True if the container has the member here at some time of the new membership, and had it not there."""
+    window = times.Interval(event.valid_from, event.valid_to)
+    here = _membership(ours, event, seq - 1)
+    return any(held.overlaps(window) for held in here) and here != _membership(theirs, event, seq - 1)
+
+
+def _membership(tables: rows.Tables, event: ev.Linked, seq: int) -> list[times.Validity]:
+    """When a world contained another, as was known at a commit, by each of the edges that say so."""
+    source, target = tables.node_of(event.source), tables.node_of(event.target)
+    if source is None or target is None:
+        return []
+    placed = tables.incoming(target, schema.CONTAINS_CODE, known_by=seq)
+    known = ((place, row) for place, row in placed if place.source == source and asof.edge_known(row, seq))
+    return [asof.edge_validity(tables, place, row, seq) for place, row in known]
 
 
 def _other_terms(theirs: rows.Tables, ours: rows.Tables, event: ev.Stated | ev.Unstated, seq: int) -> bool:

@@ -5,7 +5,7 @@ their events without a word of the caller: texts lie in erasable blobs, keys are
 from another request, and a commit is summarised.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import compress
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -15,7 +15,7 @@ from msgspec.structs import fields
 
 from worlddb.log.model import blobs, codec, errors, hashing, ids, limits
 from worlddb.log.model.codec import Note as StoredNote
-from worlddb.log.model.events import NONE, AnyEvent, Closed, Lost, Revised
+from worlddb.log.model.events import NONE, AnyEvent, Closed, EdgeClosed, EdgeLost, Linked, Lost, Revised
 from worlddb.log.model.times import FOREVER
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.storage.rows import Tables
@@ -156,12 +156,18 @@ def receipt_of(header: codec.Header, events: codec.Events) -> Receipt:
     return _receipt(outcome, header, header.event_count, events.refs, [*events.notes, *behind], revised, lost)
 
 
-def _losses(events: Iterable[AnyEvent]) -> Iterator[Loss]:
+def _losses(events: Sequence[AnyEvent]) -> Iterator[Loss]:
+    # An edge that is written with less than it is born with, as where its home changes, has lost nothing.
+    written = {event.edge for event in events if type(event) is Linked}
     for event in events:
         if type(event) is Closed:
             yield Loss(event.lineage.hex(), event.version, event.valid_to, FOREVER)
         elif type(event) is Lost:
             yield Loss(event.lineage.hex(), event.version, event.valid_from, event.valid_to)
+        elif type(event) is EdgeClosed and event.edge not in written:
+            yield Loss(event.edge.hex(), None, event.valid_to, FOREVER)
+        elif type(event) is EdgeLost and event.edge not in written:
+            yield Loss(event.edge.hex(), None, event.valid_from, event.valid_to)
 
 
 def unchanged(header: codec.Header, draft: Draft) -> Receipt:

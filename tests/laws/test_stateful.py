@@ -79,7 +79,7 @@ class EngineAndModel(RuleBasedStateMachine):
     def create(self, recipe: Recipe, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 
-    @rule(recipe=st.one_of(draw.links, draw.links, draw.again_edges), handle=st.integers(0, 1), keyed=st.booleans())
+    @rule(recipe=st.one_of(draw.links, draw.links, draw.again_edges, draw.again_members), handle=st.integers(0, 1), keyed=st.booleans())
     def link(self, recipe: Recipe, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 
@@ -321,23 +321,61 @@ CORRECTIONS = st.one_of(
 )
 
 
-@pytest.mark.parametrize("rounds", [25, pytest.param(1_500, marks=pytest.mark.soak)])
-def test_histories_of_corrections_are_as_the_model_says(rounds: int, root_seed: int) -> None:
+MEMBER = st.builds(
+    lambda ends, start, ticks: Recipe(
+        "link",
+        {"source": ends[0], "target": ends[1], "type": "contains", "valid_from": start, "valid_to": start + ticks},
+    ),
+    st.lists(FEW, min_size=2, max_size=2, unique=True).map(lambda ends: sorted(ends, key=lambda each: each.draw)),
+    draw.moments,
+    st.integers(0, 9).map(lambda ticks: ticks * draw.TICK),
+)
+MOVED = {"refs": FEW.map(lambda each: [each]), "to": FEW}
+MEMBERSHIPS = st.one_of(
+    *(MEMBER, MEMBER, draw.again_members, draw.again_members, draw.again_members),
+    draw.recipe("retire", {"ref": draw.picks("edge"), "at": draw.moments}, {"valid_to": draw.ends}),
+    draw.recipe("move", MOVED, {"out_of": FEW, **draw.TIMES}),
+    draw.recipe("retire", {"ref": FEW, "at": draw.moments}, {"valid_to": draw.ends, "members": st.just(True)}),
+    draw.recipe("link", {"source": FEW, "target": FEW, "type": st.just("refers_to")}, {"home": FEW}),
+    draw.recipe("unlink", {"edge": draw.picks("edge")}, {}),
+    draw.recipe("revise", {"ref": FEW, "content": draw.contents, "valid_from": draw.moments}, {}),
+)
+ROUNDS = pytest.mark.parametrize("rounds", [25, pytest.param(1_500, marks=pytest.mark.soak)])
+
+
+def run_histories(changes: st.SearchStrategy[Recipe], rounds: int, seed: int) -> None:
+    """Let six statements be changed in many ways."""
     SEEN.clear()
 
-    @hypothesis.seed(root_seed)
+    @hypothesis.seed(seed)
     @settings(max_examples=rounds, phases=[Phase.generate])
-    @hypothesis.given(st.lists(STATED, min_size=6, max_size=6), st.lists(CORRECTIONS, min_size=10, max_size=20))
-    def histories(stated: list[Recipe], corrections: list[Recipe]) -> None:
+    @hypothesis.given(
+        st.lists(STATED, min_size=6, max_size=6),
+        st.lists(changes, min_size=10, max_size=20),
+        st.tuples(st.integers(0, 999), draw.moments),
+    )
+    def histories(stated: list[Recipe], changed: list[Recipe], earlier: tuple[int, int]) -> None:
         state = EngineAndModel()
         try:
-            state.begin(seed=0, recipes=[*stated, *corrections])
+            state.begin(seed=0, recipes=[*stated, *changed])
             state.the_present_is_as_the_model_says()
+            state.look_back(*earlier, axis=0)
         finally:
             state.teardown()
 
     histories()
+
+
+@ROUNDS
+def test_histories_of_corrections_are_as_the_model_says(rounds: int, root_seed: int) -> None:
+    run_histories(CORRECTIONS, rounds, root_seed)
     assert len(seen("note ", CORRECTING)) >= (3 if rounds < 100 else len(CORRECTING)), SEEN
+
+
+@ROUNDS
+def test_histories_of_memberships_that_come_back_are_as_the_model_says(rounds: int, root_seed: int) -> None:
+    run_histories(MEMBERSHIPS, rounds, root_seed)
+    assert SEEN["a second membership"] >= rounds // 5, SEEN
 
 
 def test_of_two_that_come_to_have_one_name_the_one_that_is_new_by_it_is_looked_at() -> None:

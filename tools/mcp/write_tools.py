@@ -408,7 +408,7 @@ def relate(session: Session, given: tool_arguments.Relate, call: Call) -> tool_r
         why=given.why,
     )
     receipt.raise_if_refused()
-    return _done(session, receipt, receipt.ref)
+    return _done_with_losses(session, receipt, receipt.ref)
 
 
 def unrelate(session: Session, given: tool_arguments.Unrelate, call: Call) -> tool_results.Done:
@@ -420,7 +420,7 @@ def unrelate(session: Session, given: tool_arguments.Unrelate, call: Call) -> to
     else:
         receipt = session.db.retire(edge.ref, valid_from=given.ended, why=given.why)
     receipt.raise_if_refused()
-    return _done(session, receipt, edge.ref)
+    return _done_with_losses(session, receipt, edge.ref)
 
 
 def _check_relation(relation: str, known: list[str]) -> None:
@@ -645,7 +645,8 @@ def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_r
     found = session.statement(session.view(), given.id, members=given.members)
     receipt = session.db.retire(found.ref, at=given.at, valid_to=given.valid_to, members=given.members, why=given.why)
     receipt.raise_if_refused()
-    ended = len({loss.ref for loss in _seen_losses(session, receipt)}) if given.members else 1
+    seen = _seen_losses(session, receipt) if given.members else []
+    ended = len({loss.ref for loss in seen if loss.version is not None}) if given.members else 1
     done = _done(session, receipt, found.ref, retired=ended if receipt.events else 0)
     if given.valid_to is not None or given.members:
         done.notes.extend(_lost(session, receipt))
@@ -653,13 +654,15 @@ def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_r
 
 
 def _lost(session: Session, receipt: Receipt) -> list[str]:
-    """Say what earlier texts lost by a write, without anything outside the world that is served."""
+    """Say what earlier texts and relations lost by a write, without anything outside the world that is served."""
     lost = _seen_losses(session, receipt)
     told = []
     for loss in lost[:MAX_LOST]:
         until = "on" if loss.valid_to == FOREVER else f"to {format_time(loss.valid_to)}"
         since = format_time(loss.valid_from)
-        told.append(f"{loss.ref} holds no more, in its version {loss.version}, from {since} {until}")
+        said = "" if loss.version is None else f", in its version {loss.version},"
+        what = "The relation " if loss.version is None else ""
+        told.append(f"{what}{loss.ref} holds no more{said} from {since} {until}")
     return told + ([f"{len(lost) - MAX_LOST} more lost times"] if len(lost) > MAX_LOST else [])
 
 
@@ -667,7 +670,14 @@ def _seen_losses(session: Session, receipt: Receipt) -> list[Loss]:
     if session.world is None:
         return list(receipt.lost)
     view = session.view()
-    return [loss for loss in receipt.lost if _sees(partial(session.get, view), loss.ref)]
+    looks = {True: view.edge, False: partial(session.get, view)}
+    return [loss for loss in receipt.lost if _sees(looks[loss.version is None], loss.ref)]
+
+
+def _done_with_losses(session: Session, receipt: Receipt, ref: str) -> tool_results.Done:
+    done = _done(session, receipt, ref)
+    done.notes.extend(_lost(session, receipt))
+    return done
 
 
 def retire_all(session: Session, given: tool_arguments.RetireAll, call: Call) -> tool_results.Done:

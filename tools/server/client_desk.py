@@ -156,7 +156,11 @@ class Desk:
             proposals = [ref for ref in proposals if _sees(view.proposal, ref)]
             own = {*given.refs, *proposals}
             notes = notes_inside(notes, view, lambda ref: ref in own or any(_sees(look, ref) for look in looks))
-            lost = [loss for loss in lost if any(_sees(look, loss.ref) for look in looks)]
+            lost = [
+                loss
+                for loss in lost
+                if any(_sees(look, loss.ref) for look in (looks if loss.version is not None else (view.edge,)))
+            ]
         outcome = type(given.outcome).__name__.lower() if given.events else "unchanged"
         return {
             "outcome": "committed" if outcome == "staged" and not proposals else outcome,

@@ -262,10 +262,10 @@ class Note(_Record, frozen=True, kw_only=True):
 
 
 class Loss(_Record, frozen=True, kw_only=True):
-    """A span of valid time that a version holds no longer."""
+    """A span of valid time that a version holds no longer, or where it names none, an edge."""
 
     ref: str
-    version: int
+    version: int | None
     valid: Period
 
 

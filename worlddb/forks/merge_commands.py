@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any, Final
 
-from worlddb.log.model import times
+from worlddb.log.model import bundle, times
 from worlddb.log.statements.bundled_statements import Texts, Windows
 from worlddb.query.forks.merge_plan import Plan, Said, Side, Step
 from worlddb.reconciler.commands import commands as cmd
@@ -111,21 +112,24 @@ class _Batch:
         self._commands += stating.commands(make, given, lambda: b"")
 
     def member(self, step: Step) -> None:
-        edge = step.values["edge"].frame
-        ends = None if edge.valid_to == times.FOREVER else edge.valid_to
+        span = step.values["span"]
         self.add(
             cmd.Link(
                 source_ref=self._ref(step.world),
                 type="contains",
                 target_ref=self._ref(step.values["member"]),
-                valid_from=edge.valid_from,
-                valid_to=ends,
+                valid_from=span.start,
+                valid_to=_end(span),
             )
         )
 
+    def close(self, step: Step) -> None:
+        span = step.values["span"]
+        self.add(cmd.Retire(ref=step.values["edge"], at=span.start, until=_end(span)))
+
     def link(self, step: Step) -> None:
         values = step.values
-        edge = values["edge"]
+        edge, at = values["edge"], len(self._commands)
         ends = None if edge.frame.valid_to == times.FOREVER else edge.frame.valid_to
         self.add(
             cmd.Link(
@@ -139,6 +143,9 @@ class _Batch:
                 why=edge.why,
             )
         )
+        held = bundle.validity_of(edge.frame.valid_from, edge.frame.valid_to, edge.frame.spans)
+        for before, behind in pairwise(held.pieces):
+            self.add(cmd.Retire(ref=at, at=before.end, until=behind.start))
 
 
 def first_lost(here: Windows, windows: Windows) -> int | None:
@@ -192,7 +199,7 @@ _DO: Final[dict[str, Callable[[_Batch, Step], None]]] = {
     "link": _Batch.link,
     "leave": lambda batch, step: batch.add(cmd.Unlink(edge=step.values["edge"])),
     "unlink": lambda batch, step: batch.add(cmd.Unlink(edge=step.values["edge"])),
-    "close": lambda batch, step: batch.add(cmd.Retire(ref=step.values["edge"], at=step.values["at"])),
+    "close": _Batch.close,
     "alias": _named(cmd.Alias, "aliases"),
     "unalias": _named(cmd.Unalias, "aliases"),
     "label": _named(cmd.Label, "labels"),

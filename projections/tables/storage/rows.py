@@ -294,10 +294,12 @@ class Tables(transaction.WholeTables):
 
     def put_unlinked_back(self, target: int, place: schema.EdgePlace, unlinked: int) -> None:
         """An edge as seen from its target, retracted by commit ``unlinked``."""
-        if place.type == schema.CONTAINS_CODE:
-            self.containers(target).remove(place.source)
-            self.known_worlds.forget(self.node(target).lineage)
         self.back.put(schema.EDGE_KEY.pack(target, place.type, place.edge), schema.U64_U64.pack(place.source, unlinked))
+        if place.type == schema.CONTAINS_CODE:
+            # Another edge may say that the same world contains it at other times.
+            pairs = self.back.scan(schema.EDGE_PREFIX.pack(target, schema.CONTAINS_CODE))
+            self._cache.containers[target] = _live_sources(pairs)
+            self.known_worlds.forget(self.node(target).lineage)
 
     def contained(self, target: int, source: int) -> None:
         """Keep what is known of a node's containers true.
@@ -305,7 +307,8 @@ class Tables(transaction.WholeTables):
         They are read before the first change of them is put.
         """
         containers = self.containers(target)
-        containers.append(source)
+        if source not in containers:
+            containers.append(source)
         if len(containers) == 1:
             self.known_worlds.forget(self.node(target).lineage)
 
@@ -378,7 +381,7 @@ class Tables(transaction.WholeTables):
         return found
 
     def live_targets(self, node: int, code: int) -> list[int]:
-        """The targets of a node's edges of a type that have not been unlinked, in log order."""
+        """The targets of a node's edges of a type that have not been unlinked, in log order; each member once."""
         if self.deferred is not None and code in schema.UNFOLLOWED:
             self.deferred.flush()
         prefix = schema.EDGE_PREFIX.pack(node, code)
@@ -387,7 +390,7 @@ class Tables(transaction.WholeTables):
         targets = [target for target, unlinked in ends if unlinked == schema.LIVE]
         if self.deferred is not None:
             targets += self.deferred.deferred_targets(node, code)
-        return targets
+        return list(dict.fromkeys(targets)) if code == schema.CONTAINS_CODE else targets
 
     def incoming(
         self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = schema.LIVE
@@ -530,7 +533,7 @@ class Tables(transaction.WholeTables):
         return self._out.has_group(schema.EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
 
     def containers(self, node: int) -> list[int]:
-        """The worlds that contain a node now, in log order.
+        """The worlds that contain a node now, at whatever times, each once and in log order.
 
         The list may be the cache's own: for reading only.
         """
@@ -549,9 +552,7 @@ class Tables(transaction.WholeTables):
             yield place, self._edge_at(there, place)
 
     def _stored_containers(self, node: int) -> list[int]:
-        pairs = self._back.stored(schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE))
-        ends = [schema.U64_U64.unpack(value) for _, value in pairs]
-        return [source for source, unlinked in ends if unlinked == schema.LIVE]
+        return _live_sources(self._back.stored(schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE)))
 
     # -- identity
 
@@ -604,6 +605,12 @@ class Tables(transaction.WholeTables):
         """(commit, stored value) of the world hash in force at ``seq``."""
         found = self.hashes.last(schema.U64.pack(node), schema.U64_U64.pack(node, seq))
         return None if found is None else (schema.U64_U64.unpack(found[0])[1], found[1])
+
+
+def _live_sources(pairs: Iterable[write_buffer.Pair]) -> list[int]:
+    """The sources of the pairs of ``back`` that have not been unlinked, each once, in log order."""
+    ends = [schema.U64_U64.unpack(value) for _, value in pairs]
+    return list(dict.fromkeys(source for source, unlinked in ends if unlinked == schema.LIVE))
 
 
 def _first_uses(table: write_buffer.Table, digest: bytes, nodes: Sequence[int] | None) -> Iterator[tuple[int, int]]:

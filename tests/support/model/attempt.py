@@ -84,36 +84,44 @@ class Attempt(OfWorlds):
         moved = [self.world(ref) for ref in (refs if isinstance(refs, list) else [refs])]
         goal = self.world(to)
         leaving = None if out_of is None else self.world(out_of)
-        old: dict[int, int] = {}
+        old: dict[int, list[int]] = {}
         for number in moved:
             old[number] = self._membership(number, leaving, self.now if valid_from is None else valid_from, valid_to)
         if valid_to is not None:
             self._move_for_a_while(old, goal, self.now if valid_from is None else valid_from, valid_to, why)
             return moved[0]
-        left = {self.state.edges[membership].source for membership in old.values()}
-        for number, membership in old.items():
+        left = {self.state.edges[each].source for memberships in old.values() for each in memberships}
+        for number, memberships in old.items():
             self.write("contains", goal, number, start=valid_from, why=why)
-            self.take_away(membership)
+            for membership in memberships:
+                self.take_away(membership)
         self._carry(set(old), left, goal)
         return moved[0]
 
-    def _move_for_a_while(self, old: dict[int, int], goal: int, start: int, end: int, why: str) -> None:
+    def _move_for_a_while(self, old: dict[int, list[int]], goal: int, start: int, end: int, why: str) -> None:
         if end < start:
             raise Bad(InvalidInterval)
         if start == end:
             refuse("empty_window")
-        for number, membership in old.items():
+        for number, memberships in old.items():
             self.write("contains", goal, number, start=start, end=end, why=why)
-            edge = self.state.edges[membership]
-            self.state.edges[membership] = edge._replace(pieces=without(edge.pieces, start, end))
+            for membership in memberships:
+                edge = self.state.edges[membership]
+                self.state.edges[membership] = edge._replace(pieces=without(edge.pieces, start, end))
 
-    def _membership(self, number: int, leaving: int | None, start: int, end: int | None) -> int:
+    def _membership(self, number: int, leaving: int | None, start: int, end: int | None) -> list[int]:
         if number == ROOT:
             refuse("root_is_permanent")
-        found = {edge.source: own for own, edge in self.state.edges_of("contains") if edge.target == number}
+        found: dict[int, list[int]] = {}
+        for own, edge in self.state.edges_of("contains"):
+            if edge.target == number:
+                found.setdefault(edge.source, []).append(own)
         if leaving is None:
             until = FOREVER if end is None else end
-            pieces = {source: self.state.edges[own].pieces for source, own in found.items()}
+            pieces = {
+                source: [piece for each in own for piece in self.state.edges[each].pieces]
+                for source, own in found.items()
+            }
             then = [source for source in found if any(max(start, a) < min(until, b) for a, b in pieces[source])]
             if len(found) > 1 and len(then) == 1:
                 return found[then[0]]

@@ -51,12 +51,7 @@ def check_insert(on: Draft, edge: Edge) -> None:
     elif edge.type == "contradicts":
         pair = {edge.source, edge.target}
         known = [other for _, other in on.state.edges_of("contradicts") if {other.source, other.target} == pair]
-        if any(
-            max(one, two) < min(until, end)
-            for other in known
-            for one, until in other.pieces
-            for two, end in edge.pieces
-        ):
+        if any(_overlap(other, edge) for other in known):
             refuse("already_in_conflict")
     elif edge.type in ORDERS and on.state.reaches(edge.target, edge.source, edge.type):
         refuse(f"{edge.type}_cycle")
@@ -67,8 +62,15 @@ def check_insert(on: Draft, edge: Edge) -> None:
 def _check_containment(on: Draft, edge: Edge) -> None:
     if edge.target == ROOT or on.state.reaches(edge.target, edge.source, "contains"):
         refuse("containment_cycle")
-    if edge.source in on.state.containers(edge.target):
+    ends = edge.source, edge.target
+    known = [other for _, other in on.state.edges_of("contains") if (other.source, other.target) == ends]
+    if known and (not edge.pieces or any(_overlap(other, edge) for other in known)):
         refuse("already_member")
+
+
+def _overlap(one: Edge, other: Edge) -> bool:
+    """Whether two edges are in force at one time."""
+    return any(max(a, b) < min(until, end) for a, until in one.pieces for b, end in other.pieces)
 
 
 def _check_identity(on: Draft, edge: Edge) -> None:

@@ -200,11 +200,12 @@ class Reads:
         }
 
     def children(self, number: int, *, include_superseded: bool = False) -> list[dict[str, Any]]:
-        members = [
-            self.get(edge.target, include_superseded=include_superseded)
+        shown = dict.fromkeys(
+            edge.target
             for _, edge in self.state.edges_of("contains")
             if edge.source == number and (include_superseded or self._in_force(edge))
-        ]
+        )
+        members = [self.get(member, include_superseded=include_superseded) for member in shown]
         return [member for member in members if member is not None]
 
     def containers(self, number: int) -> list[str]:

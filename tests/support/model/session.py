@@ -187,6 +187,8 @@ class Session:
         before, after = self.state, attempt.state
         self.next_number = attempt.next_number
         self.states.append(after)
+        placed = Counter((edge.source, edge.target) for _, edge in after.edges_of("contains"))
+        self.seen["a second membership"] += any(many > 1 for many in placed.values())
         self.times.append(attempt.now)
         self.names.learn(self.db(handle), self.head, before, after)
         self.hashes.append(world_hashes(after, self.names))
@@ -225,8 +227,8 @@ class Session:
             self._check_lost(receipt, attempt)
 
     def _check_lost(self, receipt: Receipt, attempt: Attempt) -> None:
-        """The receipt names exactly the versions that lost something, and when."""
-        said: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        """The receipt names exactly the versions, and the edges that were there, that lost something, and when."""
+        said: dict[tuple[int, int | None], list[tuple[int, int]]] = {}
         for loss in receipt.lost:
             of = self.names.numbers[loss.ref], loss.version
             said.setdefault(of, []).append((loss.valid_from, loss.valid_to))
@@ -238,6 +240,14 @@ class Session:
                 for start, end in said.get((number, at), ()):
                     held = without(held, start, end)
                 assert held == left, f"what version {at} of {number} lost"
+        known = self.states[attempt.seq - 1].edges
+        after = attempt.state.edges | attempt.state.unlinked
+        for number in known.keys() & after.keys():
+            held, left = known[number].pieces, after[number].pieces
+            assert ((number, None) in said) == (held != left), f"the losses of the edge {number}"
+            for start, end in said.get((number, None), ()):
+                held = without(held, start, end)
+            assert held == left, f"what the edge {number} lost"
 
     def retry(self, key: str, handle: int) -> None:
         """The same request under the same key has no second effect; another one is an error."""

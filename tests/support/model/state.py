@@ -166,10 +166,11 @@ class State:
         return ((number, edge) for number, edge in self.edges.items() if edge.type == type_name)
 
     def containers(self, world: int) -> list[int]:
-        return [edge.source for _, edge in self.edges_of("contains") if edge.target == world]
+        """Those that do so at any time, each once."""
+        return list(dict.fromkeys(edge.source for _, edge in self.edges_of("contains") if edge.target == world))
 
     def members(self, world: int) -> list[int]:
-        return [edge.target for _, edge in self.edges_of("contains") if edge.source == world]
+        return list(dict.fromkeys(edge.target for _, edge in self.edges_of("contains") if edge.source == world))
 
     def class_of(self, world: int, scope: int = ROOT) -> set[int]:
         """The world and all that accepted edges, those inside a scope alone, make one with it."""

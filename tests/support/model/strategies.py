@@ -93,8 +93,10 @@ def _related(state: State, draw: int) -> int:
 
 
 def _end(pick: Pick, state: State) -> Known:
-    """One end of such an edge, or of a proposal."""
+    """One end of such an edge, of a membership in another world than the root, or of a proposal."""
+    members = [edge for _, edge in state.edges_of("contains") if edge.source != ROOT]
     about: dict[str, Edge | Proposal | None] = {
+        "membership": members[pick.draw % len(members)] if members else None,
         "edge": state.edges.get(_related(state, pick.draw)),
         "proposal": list(state.proposals.values())[pick.draw % len(state.proposals)] if state.proposals else None,
     }
@@ -262,11 +264,19 @@ def again(of: str, type_name: Any) -> st.SearchStrategy[Recipe]:
     return st.builds(turned, st.integers(0, 99), st.booleans())
 
 
+def member_again(drawn: int, valid_from: int, ticks: int) -> Recipe:
+    """Membership of a world in one that contains it, or did, in a window, or from its beginning on."""
+    ends = {"source": Pick("membership's source", drawn), "target": Pick("membership's target", drawn)}
+    until = {"valid_to": valid_from + ticks * TICK} if ticks < 9 else {}
+    return Recipe("link", {**ends, "type": "contains", "valid_from": valid_from, **until})
+
+
 def _both_ends(drawn: int, to: Pick) -> Recipe:
     return Recipe("move", {"refs": [Pick("edge's source", drawn), Pick("edge's target", drawn)], "to": to})
 
 
 again_edges = again("edge", TypeOf)
+again_members = st.builds(member_again, st.integers(0, 99), moments, st.integers(0, 10))
 again_identities = again("proposal", lambda drawn: "same_as")
 move_both_ends = st.builds(_both_ends, st.integers(0, 99), worlds)
 unknown_links = link(st.just("knows"))
@@ -282,6 +292,7 @@ commands = st.one_of(
     links,
     identities,
     again_edges,
+    again_members,
     again_identities,
     move_both_ends,
     unlink,
