@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -34,7 +34,7 @@ class Club:
 
     def __init__(self, db: Database, seed: int) -> None:
         self._db, self._random = db, random.Random(seed)
-        given = {"valid_from": day(0), "resolve": False}
+        given: dict[str, Any] = {"valid_from": day(0), "resolve": False}
         self.clubs = [db.create("Club", f"club {number}", **given).ref for number in range(2)]
         self.people = [db.create("Note", f"note {n}", content=f"says word{n}", **given).ref for n in range(3)]
         self.edges: dict[str, Edge] = {}
@@ -84,7 +84,9 @@ class Club:
                 spans = db.view(seq=seq).children(world, overlaps=Valid(day(3), day(6)))
                 assert sorted(each.ref for each in spans) == sorted(self.people[each] for each in met)
                 ever = [each.ref for each in db.view(seq=seq).children(world, include_superseded=True)]
-                assert sorted(ever) == sorted({self.people[edge.pair[1]] for edge in edges.values() if edge.pair[0] == club})
+                assert sorted(ever) == sorted(
+                    {self.people[edge.pair[1]] for edge in edges.values() if edge.pair[0] == club}
+                )
 
     def _check_at(self, view: View, edges: dict[str, Edge], number: int) -> None:
         for club, world in enumerate(self.clubs):
@@ -119,7 +121,9 @@ def run(seed: int, folder: Path, steps: int = 18) -> int:
         club.check(db, every=7)
         club.check_recall(db)
         assert db.verify(deep=True).ok
-        second = sum(max(Counter(edge.pair for edge in edges.values()).values(), default=0) > 1 for _, edges in club.known)
+        second = sum(
+            max(Counter(edge.pair for edge in edges.values()).values(), default=0) > 1 for _, edges in club.known
+        )
         replayed = db.replay(folder / "replayed")
         assert replayed.root == root
         frozen = [db.export(world, folder / f"{number}.bundle") for number, world in enumerate(club.clubs)]
@@ -134,6 +138,172 @@ def run(seed: int, folder: Path, steps: int = 18) -> int:
     return second
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_who_is_in_which_world_when_is_as_it_was_said_wherever_one_looks(seed: int, tmp_path: Path) -> None:
     assert run(seed, tmp_path) > 1
+
+
+@pytest.mark.soak
+def test_who_is_in_which_world_when_is_as_it_was_said_in_many_lives(root_seed: int, tmp_path: Path) -> None:
+    told = sum(run(root_seed + number, tmp_path / str(number), steps=30) for number in range(300))
+    assert told > 1_000
+
+
+class Home(NamedTuple):
+    """A guest who was at home from day 2 to day 4, and whose membership there came first."""
+
+    home: str
+    guest: str
+    stay: str
+
+
+def at_home(db: Database) -> Home:
+    home, guest = (db.create("Place", name, valid_from=day(0), resolve=False).ref for name in ("home", "guest"))
+    stay = db.link(home, "contains", guest, valid_from=day(2), valid_to=day(4)).ref
+    return Home(home, guest, stay)
+
+
+def spans(db: Database, home: str, guest: str) -> list[Valid]:
+    edges = db.view().edges(guest, type="contains", direction="in", include_superseded=True)
+    return sorted((span for edge in edges if edge.source == home for span in edge.spans or (edge.valid,)), key=str)
+
+
+def test_who_left_comes_back_by_a_link_of_another_time() -> None:
+    with new_store() as db:
+        home, guest, stay = at_home(db)
+        root = db.head().root
+        back = db.link(home, "contains", guest, valid_from=day(6))
+        assert back and db.head().root == root, "it is the same member, and times are outside of hashes"
+        where = [home in db.view(valid=day(number)).containers(guest) for number in (1, 2, 4, 6, 9)]
+        assert where == [False, True, False, True, True]
+        narrowed = db.retire(back.ref, valid_from=day(7), valid_to=day(8))
+        assert [(loss.ref, loss.version, loss.valid_from, loss.valid_to) for loss in narrowed.lost] == [
+            (back.ref, None, day(7), day(8))
+        ]
+        assert str(narrowed.lost[0]).startswith(f"edge {back.ref[:12]} lost 20")
+        assert db.link(home, "contains", guest, valid_from=day(7), valid_to=day(8)), "so does who left for a while"
+        assert refusal(db.link(home, "contains", guest)) == "already_member"
+        for start, end in ((2, 4), (1, 3), (3, None), (0, None), (7, 8), (5, 5)):
+            until = None if end is None else day(end)
+            assert refusal(db.link(home, "contains", guest, valid_from=day(start), valid_to=until)) == "already_member"
+        assert [each.ref for each in db.view().children(home, include_superseded=True)] == [guest]
+        assert db.unlink(stay) and list(db.view(valid=day(6)).children(home)), "the others stay"
+        found = [list(view.children(home)) for view in (db.view(valid=day(3)), db.view(seq=back.seq, valid=day(3)))]
+        assert [len(each) for each in found] == [0, 1]
+        assert db.redecide().differing == () and db.rebuild("tables")
+
+
+def test_who_is_moved_for_a_while_comes_back_and_is_moved_again() -> None:
+    with new_store() as db:
+        away, home, guest = (db.create("Place", name, valid_from=day(0)).ref for name in ("away", "home", "guest"))
+        assert db.move(guest, home, valid_from=day(0))
+        for start in (2, 6):
+            assert db.move(guest, away, out_of=home, valid_from=day(start), valid_to=day(start + 2))
+        assert db.move(guest, home, out_of=away, valid_from=day(3), valid_to=day(4)), "back before it was said"
+        where = {number: db.view(valid=day(number)).containers(guest) for number in range(1, 9)}
+        assert where == {number: [away] if number in (2, 6, 7) else [home] for number in range(1, 9)}
+        assert refusal(db.move(guest, home, out_of=away, valid_from=day(20))) == "already_member"
+        other = db.create("Place", "other", valid_from=day(0)).ref
+        assert db.move(guest, other, out_of=away), "it leaves by all edges that say that it was there"
+        assert spans(db, away, guest) == [] and spans(db, home, guest) != []
+
+
+def test_a_world_that_ends_with_its_members_takes_each_once() -> None:
+    with new_store() as db:
+        home, guest, _ = at_home(db)
+        (root,) = (each for each in db.view().containers(guest) if each != home)
+        (edge,) = (each.ref for each in db.view().edges(guest, type="contains", direction="in") if each.source == root)
+        assert db.unlink(edge) and db.link(home, "contains", guest, valid_from=day(6))
+        told = {note.code: note.refs for note in db.retire(home, valid_from=day(9), valid_to=day(10)).notes}
+        assert told["members_remain"] == (home, guest)
+        receipt = db.retire(home, valid_from=day(12), members=True)
+        assert sorted(loss.ref for loss in receipt.lost) == sorted((home, guest))
+        assert db.erase(guest, reason="asked to")
+        left = db.view().get(guest, include_superseded=True)
+        assert left is not None and not left.content and left.erased
+
+
+def test_a_comparison_and_a_blame_tell_of_a_second_membership(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", clock=ManualClock(), author="tester") as db:
+        home, guest, _ = at_home(db)
+        before = db.head().seq
+        back = db.link(home, "contains", guest, valid_from=day(6), why="it is winter")
+        told = [
+            (each.field, each.value, each.why) for each in db.view().blame(guest).fields if each.field == "container"
+        ]
+        assert told[1:] == [("container", "home", ""), ("container", "home", "it is winter")]
+        made = db.replay(tmp_path / "without", without=[back.seq])
+    assert made.hypothesis is not None and len(made.hypothesis.differing) == 1
+    for other in ({"seq_a": before}, {"b": tmp_path / "without"}):
+        (change,) = worlddb.diff(tmp_path / "store", **other).worlds
+        (detail,) = change.changes
+        assert (change.ref, detail.kind, detail.ref) == (home, "validity", back.ref)
+        assert "home" in detail.field and bool(detail.a) != bool(detail.b)
+
+
+def test_a_replay_without_the_end_of_a_membership_refuses_what_needed_it(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", clock=ManualClock(), author="tester") as db:
+        home, guest = (db.create("Place", name, valid_from=day(0)).ref for name in ("home", "guest"))
+        stay = db.link(home, "contains", guest, valid_from=day(2))
+        ended = db.retire(stay.ref, valid_from=day(4))
+        back = db.link(home, "contains", guest, valid_from=day(6))
+        made = db.replay(tmp_path / "without", without=[ended.seq])
+    assert made.hypothesis is not None
+    assert [(each.seq, each.now, each.code) for each in made.hypothesis.differing] == [
+        (ended.seq, "left_out", ""),
+        (back.seq, "refused", "already_member"),
+    ]
+
+
+def test_two_stores_that_tell_of_one_membership_at_one_time_do_not_meet(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "one", clock=ManualClock(), author="one") as db:
+        home, guest, _ = at_home(db)
+        db.export(home, tmp_path / "first.bundle")
+        with worlddb.open(tmp_path / "two", clock=ManualClock(), author="two") as other:
+            assert other.import_bundle(tmp_path / "first.bundle")
+            assert other.link(home, "contains", guest, valid_from=day(8))
+            assert db.link(home, "contains", guest, valid_from=day(6), valid_to=day(8))
+            db.export(home, tmp_path / "second.bundle")
+            assert other.import_bundle(tmp_path / "second.bundle"), "the two are of other times"
+            assert spans(other, home, guest) == [Valid(day(2), day(4)), Valid(day(6), day(8)), Valid(day(8), FOREVER)]
+            assert not other.import_bundle(tmp_path / "second.bundle").events
+            assert db.link(home, "contains", guest, valid_from=day(9), valid_to=day(10))
+            db.export(home, tmp_path / "third.bundle")
+            assert refusal(other.import_bundle(tmp_path / "third.bundle")) == "bundle_conflict"
+
+
+def test_a_merge_takes_over_when_a_world_is_a_member(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", clock=ManualClock(), author="tester", embedder=None) as db:
+        top = db.create("Topic", "top", valid_from=day(0)).ref
+        given: dict[str, Any] = {"world": top, "valid_from": day(0), "resolve": False}
+        home, guest, friend = (db.create("Place", name, **given).ref for name in ("home", "guest", "friend"))
+        stay = db.link(home, "contains", guest, valid_from=day(2)).ref
+        fork = db.fork(top).ref
+        of = {each.name: each.ref for each in db.view().find(world=fork)}
+        (there,) = (
+            e.ref
+            for e in db.view(valid=day(2)).edges(of["guest"], type="contains", direction="in")
+            if e.source == of["home"]
+        )
+        assert db.retire(there, valid_from=day(4))
+        assert db.link(of["home"], "contains", of["guest"], valid_from=day(6), valid_to=day(8))
+        assert db.link(of["home"], "contains", of["friend"], valid_from=day(1), valid_to=day(2))
+        known = db.link(of["guest"], "refers_to", of["friend"], valid_from=day(1))
+        assert db.retire(known.ref, valid_from=day(2), valid_to=day(3))
+        assert db.merge(fork).receipt
+        assert spans(db, home, guest) == [Valid(day(2), day(4)), Valid(day(6), day(8))]
+        assert spans(db, home, friend) == [Valid(day(1), day(2))]
+        (edge,) = db.view().edges(guest, type="refers_to", include_superseded=True)
+        assert edge.spans == (Valid(day(1), day(2)), Valid(day(3), FOREVER))
+        assert not db.merge(fork).changes, "what was taken over is the same"
+        assert db.retire(known.ref, valid_from=day(4), valid_to=day(5)) and db.retire(stay, valid_from=day(3))
+        assert db.link(of["home"], "contains", of["guest"], valid_from=day(9))
+        (conflict,) = db.merge(fork).conflicts
+        assert (conflict.what, conflict.world) == ("edge", guest) and conflict.theirs.count("from") == 3
+        assert db.merge(fork, on_conflict="theirs").receipt
+        days = ((2, 3), (3, 4), (6, 8))
+        told = [Valid(day(start), day(end)) for start, end in days]
+        assert spans(db, home, guest) == [*told, Valid(day(9), FOREVER)], "what ours had lost is another edge"
+        (edge,) = db.view().edges(guest, type="refers_to", include_superseded=True)
+        assert len(edge.spans) == 3
+        assert db.redecide().differing == () and db.verify(deep=True).ok

@@ -79,7 +79,11 @@ class EngineAndModel(RuleBasedStateMachine):
     def create(self, recipe: Recipe, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 
-    @rule(recipe=st.one_of(draw.links, draw.links, draw.again_edges, draw.again_members), handle=st.integers(0, 1), keyed=st.booleans())
+    @rule(
+        recipe=st.one_of(draw.links, draw.links, draw.again_edges, draw.again_members),
+        handle=st.integers(0, 1),
+        keyed=st.booleans(),
+    )
     def link(self, recipe: Recipe, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 

@@ -277,6 +277,58 @@ def found_of(db: Database, refs: dict[str, str]) -> Held:
     return {letter: pieces for letter, pieces in spans.items() if pieces}
 
 
+PLACED: Final = re.compile(r"(in|not|back|away)(?: (\d+)–(\d*))?")
+
+
+def test_members_leave_and_come_back_as_the_page_says_and_after_a_rebuild() -> None:
+    (table,) = TABLES["Members that leave and come back"]
+    assert len(table) >= 14
+    with new_store() as db:
+        club, elsewhere = (db.create("Club", name, valid_from=hour(0)).ref for name in ("club", "elsewhere"))
+        members = [place(db, club, elsewhere, told, found) for told, found, _ in table]
+        assert db.redecide().differing == ()
+        for _ in range(2):
+            for number in range(12):
+                seen = {world.ref for world in db.view(valid=hour(number)).children(club)}
+                assert seen == {ref for ref, spans in members if any(lies_in(number, span) for span in spans)}
+            db.rebuild("tables")
+
+
+def place(db: Database, club: str, elsewhere: str, told: str, found: str) -> tuple[str, list[tuple[int, int | None]]]:
+    """Do what a row says; the member, and when the page says that it is in the club."""
+    member = db.create("Note", "", valid_from=hour(1), resolve=False).ref
+    edges: dict[str, str] = {}
+    for number, step in enumerate(steps := told.split("; ")):
+        match = PLACED.fullmatch(step)
+        assert match is not None, step
+        start, end = (hour(int(time)) if time else None for time in match.groups()[1:])
+        window: Any = {"valid_from": start, "valid_to": end}
+        refused = found.startswith("refused: ") and number == len(steps) - 1
+        match match[1]:
+            case "in":
+                receipt = db.link(club, "contains", member, **window)
+                edges |= {step: receipt.ref} if receipt else {}
+            case "not":
+                receipt = [db.retire(edge, **window) for edge in edges.values()][-1]
+            case "back":
+                receipt = db.unlink(edges[step.replace("back", "in")])
+            case _:
+                receipt = db.move(member, elsewhere, out_of=club, **window)
+        if refused:
+            assert isinstance(receipt.outcome, Refused) and receipt.outcome.code == found.partition(": ")[2], told
+        else:
+            assert receipt, (told, receipt)
+    if found.startswith("refused: "):
+        # What was said before the refused step holds; the same rows without it are in the table.
+        spans = [span for each in steps[:-1] if each.startswith("in") for span in held(f"M {each[3:] or '1–'}")["M"]]
+        for each in steps[:-1]:
+            if each.startswith("not"):
+                ((gone, back),) = held(f"M {each[4:]}")["M"]
+                spans = [(spans[0][0], gone)] + ([(back, None)] if back is not None else [])
+        return member, spans
+    return member, held(f"M {found}")["M"]
+
+
 def test_the_tables_have_all_thirteen_relations() -> None:
     """A period lies to another one in one of thirteen ways (Allen 1983); the page names each by what it is."""
 

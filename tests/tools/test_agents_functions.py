@@ -428,6 +428,26 @@ def test_what_a_rewritten_span_cannot_take_is_refused(db: Database) -> None:
     for other in ({"contradicts": [first]}, {"derived_from": [first]}, {"type": "Claim"}, {"name": "rate"}):
         with pytest.raises(InputError, match="was given with replaces and until"):
             remember(db, "The rate is 3 %.", replaces=first, since="2021-01-01", until="2022-01-01", **other)
+        with pytest.raises(InputError, match="was given with replaces and replace_later"):
+            remember(db, "The rate is 3 %.", replaces=first, since="2021-01-01", replace_later=True, **other)
+
+
+def test_a_statement_is_rewritten_from_a_time_on_whatever_was_to_follow(db: Database) -> None:
+    rent = remember(db, "The rent is 150.", since="2024-01-01")["id"]
+    remember(db, "The rent is 190.", since="2026-01-01", until="2027-01-01", replaces=rent)
+    given = {"text": "The rent is 175.", "since": "2025-01-01", "replaces": rent, "replace_later": True}
+    told = json.loads(call(db, "remember", given))
+    assert told["id"] == rent
+    assert [(each["from"][:4], (each["to"] or "")[:4]) for each in told["lost"]] == [("2026", ""), ("2025", "")]
+    for year, text in (("2024", "150"), ("2025", "175"), ("2026", "175"), ("2028", "175")):
+        found = db.view(valid=f"{year}-06-01").get(rent)
+        assert found is not None and text in found.content
+    head = db.head()
+    for wrong in ({"replaces": None}, {"until": "2027-01-01"}):
+        assert "replace_later" in json.loads(call(db, "remember", {**given, **wrong}))["error"]["message"]
+    with pytest.raises(InputError, match="replace_later"):
+        remember(db, "The rent is 180.", replaces=rent, replace_later="yes")  # type: ignore[arg-type]
+    assert db.head() == head
 
 
 def test_only_statements_are_forgotten_and_replaced(db: Database) -> None:

@@ -71,6 +71,9 @@ class Remember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             " id stays."
         ),
     ] = None
+    replace_later: Annotated[
+        bool, Meta(description="With replaces: rewrite all that it says from since on; the id stays.")
+    ] = False
     contradicts: Annotated[list[Id], Meta(description="Ids of statements that cannot be true beside it.")] = []
     derived_from: Annotated[list[Id], Meta(description="Ids of statements that it was concluded from.")] = []
     type: Annotated[Name, Meta(min_length=1, description="What it is: Fact, Preference, Decision, ...")] = "Fact"
@@ -106,6 +109,7 @@ def remember(
     since: str | None = None,
     until: str | None = None,
     replaces: str | None = None,
+    replace_later: bool = False,
     contradicts: str | Sequence[str] = (),
     derived_from: str | Sequence[str] = (),
     type: str = "Fact",
@@ -127,7 +131,8 @@ def remember(
     ``about`` names worlds in ``world``, each made at its first mention, to which every statement about it refers.
     ``world`` contains all of them (default: the root), ``source`` is their provenance; the program sets these, not the
     model. Proposals are those seen inside ``world``. From ``expires_at`` on it is hidden. With ``until``, a statement
-    that this one ``replaces`` keeps its id and says the new text in that span alone; ``lost`` lists what it said there.
+    that this one ``replaces`` keeps its id and says the new text in that span alone, and with ``replace_later`` from
+    ``since`` on, whatever was stated to hold later; ``lost`` lists what it said there.
 
     Raises:
         RefusedError: a rule of the engine forbids it; nothing was written.
@@ -136,10 +141,30 @@ def remember(
     if not checked_text(text, "text", MAX_CONTENT_BYTES).strip():
         raise InputError("text is blank", "Give one statement, understandable by itself")
     check_statement_type(type)
+    if replace_later and (replaces is None or until is not None):
+        raise InputError(
+            "replace_later was given " + ("without replaces" if replaces is None else "with until"),
+            "Give it with replaces, and leave out until: it is about all that follows",
+        )
     # Another look goes through them once more.
     named, against = _listed(about, "about"), _listed(contradicts, "contradicts")
     made_of = _listed(derived_from, "derived_from")
-    given = named, since, until, replaces, against, made_of, type, name, why, expires_at, world, source, on_near
+    given = (
+        named,
+        since,
+        until,
+        replaces,
+        replace_later,
+        against,
+        made_of,
+        type,
+        name,
+        why,
+        expires_at,
+        world,
+        source,
+        on_near,
+    )
     return looked(lambda: _remembered(db, text, *given))
 
 
@@ -150,6 +175,7 @@ def _remembered(
     since: str | None,
     until: str | None,
     replaces: str | None,
+    replace_later: bool,
     contradicts: str | Sequence[str],
     derived_from: str | Sequence[str],
     type: str,
@@ -167,9 +193,10 @@ def _remembered(
     joined = {kind: _listed(given, kind) for kind, given in listed.items()}
     ends = {kind: [_seen(db, ref, world) for ref in refs] for kind, refs in joined.items()}
     replaced = None
-    if replaces is not None and until is not None:
+    if replaces is not None and (replace_later or until is not None):
         besides = {**joined, "type": type != "Fact", "name": name, "expires_at": expires_at}
-        return _rewritten(db, text, _statement(db, replaces, world), since, until, source, why, besides, world)
+        window = {"valid_from": since, "valid_to": until, "replace_later": replace_later}
+        return _rewritten(db, text, _statement(db, replaces, world), window, source, why, besides, world)
     if replaces is not None:
         replaced, since, until = _replaceable(db, replaces, world, since)
     told = {replaced, *(ref for refs in ends.values() for ref in refs)}
@@ -202,8 +229,7 @@ def _rewritten(
     db: Database,
     text: str,
     found: World,
-    since: str | None,
-    until: str,
+    window: dict[str, Any],
     source: dict[str, Any] | None,
     why: str,
     besides: dict[str, Any],
@@ -212,8 +238,9 @@ def _rewritten(
     """Let a statement say something else in a span; what was told of a new statement besides is refused."""
     given = [word for word, value in besides.items() if value]
     if given:
-        raise InputError(f"{given[0]} was given with replaces and until", "Leave out until, or remember it apart")
-    receipt = db.revise(found.ref, content=text, valid_from=since, valid_to=until, source=source, why=why)
+        span = "replace_later" if window["replace_later"] else "until"
+        raise InputError(f"{given[0]} was given with replaces and {span}", f"Leave out {span}, or remember it apart")
+    receipt = db.revise(found.ref, content=text, **window, source=source, why=why)
     receipt.raise_if_refused()
     _keep_up(db)
     nothing: dict[str, Any] = {"proposals": [], "near": [], "restated": False}

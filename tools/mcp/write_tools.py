@@ -670,8 +670,8 @@ def _seen_losses(session: Session, receipt: Receipt) -> list[Loss]:
     if session.world is None:
         return list(receipt.lost)
     view = session.view()
-    looks = {True: view.edge, False: partial(session.get, view)}
-    return [loss for loss in receipt.lost if _sees(looks[loss.version is None], loss.ref)]
+    world = partial(session.get, view)
+    return [loss for loss in receipt.lost if _sees(view.edge if loss.version is None else world, loss.ref)]
 
 
 def _done_with_losses(session: Session, receipt: Receipt, ref: str) -> tool_results.Done:
