@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model import errors, limits
-from worlddb.projections.tables.reads.asof import edge_known, edge_validity
+from worlddb.log.model import errors, limits, times
+from worlddb.projections.tables.reads.asof import edge_known, edge_seen, edge_validity
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
 from worlddb.query.reads import build, world_lookup
 from worlddb.query.reads.window import Window
@@ -91,15 +91,35 @@ def _member(
 ) -> records.World | None:
     """The member that an edge leads to, if the read shows it."""
     tables, moment = snapshot.tables, snapshot.place.moment
-    if include_superseded:
-        if not edge_known(row, moment.seq):
+    together = None
+    if period is None:
+        if not (edge_known(row, moment.seq) if include_superseded else edge_seen(tables, place, row, moment)):
             return None
-    elif not valid_period.edge_in(tables, place, row, moment, period):
+    elif not edge_known(row, moment.seq):
         return None
-    together = None if period is None else period.along(edge_validity(tables, place, row, moment.seq))
+    else:
+        held = edge_validity(tables, place, row, moment.seq)
+        if not (include_superseded or period.admits(held) or _covers(snapshot, place.source, row.target, held, period)):
+            return None
+        together = period.along(held)
     return build.world(
         snapshot, row.target, moment, window.spec, include_superseded=include_superseded, period=together
     )
+
+
+def _covers(
+    snapshot: visible.VisibleSnapshot, world: int, member: int, held: times.Validity, period: valid_period.Period
+) -> bool:
+    """True if the edges of one membership cover a period together, of which one of them has a part."""
+    if not (period.throughout and held.overlaps(period.span)):
+        return False
+    tables, seq = snapshot.tables, snapshot.place.moment.seq
+    left = period.span
+    for place, row in tables.incoming(member, CONTAINS_CODE, known_after=seq, known_by=seq):
+        if place.source == world and edge_known(row, seq):
+            for piece in edge_validity(tables, place, row, seq).pieces:
+                left = left.without(piece)
+    return left.is_empty
 
 
 DIRECTIONS: Final = ("both", "out", "in")

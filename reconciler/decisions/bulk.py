@@ -74,6 +74,8 @@ class BulkDecider:
         source, lineage, source_version, source_end = one
         target, target_lineage, target_version, target_end = other
         if code == schema.CONTAINS_CODE:
+            if target_version > 1 and command.valid_from is None:
+                return False
             begins, home, home_lineage = self._tables.source_defaults(other).begins, source, lineage
         else:
             begins, home, home_lineage = self._source_defaults.get(lineage) or self._tables.source_defaults(one)

@@ -262,8 +262,10 @@ def _tell_derived(
 
 def _tell_outside_before(ctx: context.Context, node: int, begins: int) -> None:
     """Name the worlds in which a lineage that holds from earlier on by now came to lie later: it is not seen there."""
-    later = [edge.source for edge in ctx.edges(node, CONTAINS, incoming=True) if edge.valid_from > begins]
-    others = [ctx.lineage(each) for each in later if each != ROOT_NODE]
+    placed: dict[int, int] = {}
+    for edge in ctx.edges(node, CONTAINS, incoming=True):
+        placed[edge.source] = min(edge.valid_from, placed.get(edge.source, edge.valid_from))
+    others = [ctx.lineage(each) for each, since in placed.items() if since > begins and each != ROOT_NODE]
     if others:
         ctx.note("outside_before", ctx.lineage(node), *others)
 
@@ -426,6 +428,10 @@ def move(ctx: context.Context, command: cmd.Move, details: int) -> draft.Decisio
         ctx.link(to, CONTAINS, node, valid_from=command.valid_from, details=details)
         for edge in edges:
             ctx.unlink(edge)
+        if command.valid_from is None or to == ROOT_NODE:
+            continue
+        if supersession.began_by(ctx, node, command.valid_from - 1):
+            ctx.note("outside_before", ctx.lineage(node), ctx.lineage(to))
     _carry_edges(ctx, set(moved), {source for source, _ in leaving.values()}, to)
     return draft.Decision(ctx.tables.node(moved[0]).lineage)
 

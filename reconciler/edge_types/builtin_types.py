@@ -137,13 +137,14 @@ class Contains(PlainHandler):
           and it may be a member of several.
         * Every world but the root has a container: one that loses its last is adopted by the root world,
           so that the root's hash stands for everything.
-        * Membership is valid from when the member is, unless told otherwise.
+        * Membership is valid from when the member first is, in whichever version, unless told otherwise.
     """
 
     name = "contains"
 
     def default_valid_from(self, ctx: HandlerContext, source: int, target: int) -> int:
-        return ctx.begins(target)
+        first = supersession.first_held(ctx, target)
+        return ctx.begins(target) if first is None or target == ctx.root else first
 
     def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
         if target in (ctx.root, source) or source in ctx.containers(target):

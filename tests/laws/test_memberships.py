@@ -80,6 +80,9 @@ class Club:
             for number in range(DAYS):
                 self._check_at(db.view(seq=seq, valid=day(number)), edges, number)
             for club, world in enumerate(self.clubs):
+                stayed = [self.people[n] for n in range(3) if self.held(edges, (club, n)) >= {3, 4, 5}]
+                spans = db.view(seq=seq).children(world, during=Valid(day(3), day(6)))
+                assert sorted(each.ref for each in spans) == sorted(stayed)
                 met = [person for person in range(3) if self.held(edges, (club, person)) & {3, 4, 5}]
                 spans = db.view(seq=seq).children(world, overlaps=Valid(day(3), day(6)))
                 assert sorted(each.ref for each in spans) == sorted(self.people[each] for each in met)
@@ -111,8 +114,10 @@ def run(seed: int, folder: Path, steps: int = 18) -> int:
     """Let memberships come and go, and ask of them in the store, in a replay, and in a store made anew."""
     with worlddb.open(folder / "store", clock=ManualClock(), entropy=SeededEntropy(seed), author="tester") as db:
         club = Club(db, seed)
-        for _ in range(steps):
+        for number in range(steps):
             club.step()
+            if number in (steps // 3, steps // 2):
+                club.check_recall(db)
         club.check(db, every=3)
         club.check_recall(db)
         root = db.head().root

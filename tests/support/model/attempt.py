@@ -95,6 +95,9 @@ class Attempt(OfWorlds):
             self.write("contains", goal, number, start=valid_from, why=why)
             for membership in memberships:
                 self.take_away(membership)
+            held = self.state.worlds[number].held
+            if valid_from is not None and goal != ROOT and held and held[0].start < valid_from:
+                self.note("outside_before", number, goal)
         self._carry(set(old), left, goal)
         return moved[0]
 

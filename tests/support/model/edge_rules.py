@@ -32,9 +32,12 @@ def refuse(code: str) -> NoReturn:
 
 
 def default_start(on: Draft, type_name: str, source: int, target: int) -> int:
-    """An edge's default start: its source's beginning, or the member's for ``contains``."""
+    """An edge's default start: its source's beginning, or for ``contains`` when the member first holds."""
     end = target if type_name == "contains" else source
-    return on.now if end == ROOT else on.state.worlds[end].newest.start
+    if end == ROOT:
+        return on.now
+    held = on.state.worlds[end].held if type_name == "contains" else []
+    return held[0].start if held else on.state.worlds[end].newest.start
 
 
 def check_insert(on: Draft, edge: Edge) -> None:

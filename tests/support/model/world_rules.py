@@ -198,11 +198,11 @@ class OfWorlds(Tuning):
             for at, version in enumerate(known.versions, 1)
         ):
             self.note("later_never_valid", number)
-        later = [
-            edge.source
-            for _, edge in self.state.edges_of("contains")
-            if edge.target == number and edge.source != ROOT and edge.start > start
-        ]
+        placed: dict[int, int] = {}
+        for _, edge in self.state.edges_of("contains"):
+            if edge.target == number and edge.source != ROOT:
+                placed[edge.source] = min(edge.start, placed.get(edge.source, edge.start))
+        later = [source for source, since in placed.items() if since > start]
         if later and start < end and self._told_at(number, start) is None:
             self.note("outside_before", number, *later)
         began = began_by(self, number, start)
