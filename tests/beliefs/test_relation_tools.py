@@ -36,6 +36,7 @@ def test_a_relation_is_written_read_as_states_and_retracted(db: worlddb.Database
     turned = {"id": "London", "relation": "home_of", "to": "Alex", "valid_from": "2024-01-01"}
     second = call(desk, "memory_relate", **turned, **said)
     assert any("the second holds wherever both would" in note for note in second["notes"])
+    assert f"The relation {first['id']} holds no more from 2024-01-01T00:00:00Z on" in second["notes"]
     answer = call(desk, "memory_states", id="Alex", relation="lives_in")
     assert [(each["id"], each["name"], each["holds"]) for each in answer["states"]] == [
         (second["id"], "London", True),
@@ -46,7 +47,8 @@ def test_a_relation_is_written_read_as_states_and_retracted(db: worlddb.Database
     assert call(desk, "memory_states", id="London", to="Alex", relation="home_of")["states"][0]["name"] == "Alex"
     then = call(desk, "memory_states", id="Alex", known=first["seq"])["states"]
     assert [(each["id"], each["valid_to"]) for each in then] == [(first["id"], None)]
-    call(desk, "memory_unrelate", relation=second["id"], ended="2025-01-01")
+    ended = call(desk, "memory_unrelate", relation=second["id"], ended="2025-01-01")
+    assert ended["notes"] == [f"The relation {second['id']} holds no more from 2025-01-01T00:00:00Z on"]
     assert call(desk, "memory_states", id="Alex")["states"][0]["valid_to"] == "2025-01-01T00:00:00Z"
     call(desk, "memory_unrelate", relation=second["id"][:12], why="never so")
     assert call(desk, "memory_states", id="Alex")["states"][0]["retracted"]
@@ -88,3 +90,18 @@ def test_a_server_of_one_world_writes_there_and_learns_nothing_of_what_lies_outs
     with pytest.raises(UnknownReference):
         call(desk, "memory_unrelate", relation=hidden)
     assert [each["id"] for each in call(desk, "memory_states", id=one)["states"]] == [made["id"]]
+
+
+def test_a_server_of_one_world_is_told_of_no_loss_of_an_edge_outside(db: worlddb.Database) -> None:
+    room, hall = (db.create("Topic", name).ref for name in ("room", "hall"))
+    one, other = (db.create("Thing", name, world=room).ref for name in ("one", "other"))
+    db.define_relation("lives_in", succession=True)
+    outside = db.link(
+        one, "lives_in", db.create("Thing", "outside", world=hall), home=hall, valid_from="2020-01-01"
+    ).ref
+    inside = db.link(one, "lives_in", other, home=room, valid_from="2021-01-01").ref
+    made = call(
+        Session(db, world=room), "memory_relate", id=one, relation="lives_in", to=other, valid_from="2022-01-01"
+    )
+    assert outside not in str(made) and f"The relation {inside} holds no more from" in str(made["notes"])
+    assert db.view().edge(outside).closed, "it lost, too"

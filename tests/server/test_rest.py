@@ -122,6 +122,10 @@ def test_edges_are_written_listed_and_retracted(ana: Caller) -> None:
     assert checked(ana.get(f"/v1/edges/{made.ref}"), wire.Edge).target == other
     edges = checked(ana.get(f"/v1/worlds/{one}/edges", type="refers_to"), wire.Edges).edges
     assert [each.ref for each in edges] == [made.ref]
+    ended = ana.send("DELETE", f"/v1/edges/{made.ref}?valid_from=2100-01-01&valid_to=2101-01-01")
+    period = {"from": "2100-01-01T00:00:00Z", "to": "2101-01-01T00:00:00Z"}
+    assert ended["lost"] == [{"ref": made.ref, "version": None, "valid": period}]
+    assert len(checked(ana.get(f"/v1/edges/{made.ref}"), wire.Edge).spans) == 2
     ana.send("DELETE", f"/v1/edges/{made.ref}")
     assert not ana.get(f"/v1/worlds/{one}/edges", type="refers_to")["edges"]
 

@@ -121,6 +121,14 @@ class Ending(Query, frozen=True, kw_only=True):
     why: Short = ""
 
 
+class EdgeEnding(Query, frozen=True, kw_only=True):
+    """From when on an edge is in force no more, and until when; without either it is retracted."""
+
+    valid_from: When | None = None
+    valid_to: When | None = None
+    why: Short = ""
+
+
 class Resumption(Body, frozen=True, kw_only=True):
     """A world that holds again."""
 
@@ -161,12 +169,6 @@ class NewEdge(Body, frozen=True, kw_only=True):
 
 
 class Why(Body, frozen=True, kw_only=True):
-    """The reason of a decision."""
-
-    why: Short = ""
-
-
-class Reason(Query, frozen=True, kw_only=True):
     """The reason of a decision."""
 
     why: Short = ""

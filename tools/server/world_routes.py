@@ -244,11 +244,14 @@ def get_edge(desk: Desk, asked: Asked) -> Reply:
 
 
 def unlink(desk: Desk, asked: Asked) -> Reply:
-    """Retract an edge: views of earlier commits still see it."""
+    """Retract an edge, or with a window let it be in force no more in that: views of earlier commits still see it."""
+    query: types.EdgeEnding = asked.query
     ref = desk.session.view().edge(asked.path["edge"]).ref
 
     def write(target: Any, **key: Any) -> Any:
-        return target.unlink(ref, why=asked.query.why, **key)
+        if query.valid_from is None and query.valid_to is None:
+            return target.unlink(ref, why=query.why, **key)
+        return target.retire(ref, valid_from=query.valid_from, valid_to=query.valid_to, why=query.why, **key)
 
     return written(desk, desk.written(write, key=asked.idempotency_key))
 
@@ -442,9 +445,9 @@ ROUTES = (
         "/v1/edges/{edge}",
         "unlink",
         unlink,
-        "Retract an edge.",
+        "Retract an edge, or end it.",
         wire.Receipt,
-        types.Reason,
+        types.EdgeEnding,
         right="write",
     ),
 )

@@ -237,7 +237,7 @@ class Calls(ABC):
         return self._write("POST", "/v1/edges", wire.Receipt, {**named, **said})
 
     def unlink(self, edge: Any, **said: Any) -> Any:
-        """Retract an edge; returns a receipt."""
+        """Retract an edge, or with ``valid_from`` or ``valid_to`` end it, or for a while; returns a receipt."""
         return self._write("DELETE", _place("edges", edge), wire.Receipt, said, as_params=True)
 
     def edge(self, ref: Any, **asked: Any) -> Any:

@@ -153,6 +153,11 @@ _PHRASES: Final = (
         "Reassert it if it holds again, or give a valid_from before its end",
         "If it holds again, resume it with `worlddb reassert REF`; or give --valid-from a time before its end",
     ),
+    (
+        "For other times give valid_from and valid_to that do not overlap; if those are wrong, unlink the edge",
+        "For other times give --valid-from and --valid-to that do not overlap; if those are wrong, `worlddb unlink` the"
+        " edge, which `worlddb show MEMBER --include-superseded` lists",
+    ),
     ("Write it with Query.to_json", "Write it with `worlddb query ... --print`"),
     ("; of a name, a view gives it: db.view().reference_of('Alice')", ""),
     ("Look at its aliases with show", "`worlddb show WORLD` lists its aliases"),

@@ -1,10 +1,10 @@
 """``worlddb show``, ``history``, ``children`` and ``hash``: one world, as a view sees it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Final
 
-from worlddb import Database, Edge, Erasure, Mark, UnknownReference, Valid, Version, View, World
+from worlddb import FOREVER, Database, Edge, Erasure, Mark, UnknownReference, Valid, Version, View, World
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 from worlddb.tools.cli.history.timeline_command import write_timeline
 
@@ -54,6 +54,7 @@ def _show(args: Namespace, out: Output) -> int:
             for edge in view.edges(world.ref, type=type_name, **selection)
         ]
         containers = view.containers(world.ref)
+        placed = view.edges(world.ref, type=CONTAINS, direction="in", **selection)
         members = list(islice(view.children(world.ref, **selection), _SHOWN_MEMBERS + 1))
         same = [ref for ref in view.equivalence_class(world.ref) if ref != world.ref]
         world_hash = view.hash(world.ref)
@@ -62,6 +63,7 @@ def _show(args: Namespace, out: Output) -> int:
             "conflicts": [_brief(view, ref) for ref in world.conflicts],
             "same_as": [_brief(view, ref) for ref in same],
             "containers": [_brief(view, ref) for ref in containers],
+            "memberships": [wire.record(edge) for edge in placed],
             "edges": [wire.record(edge) for edge in edges],
             "hash": world_hash,
             "view": wire.view(view),
@@ -72,7 +74,7 @@ def _show(args: Namespace, out: Output) -> int:
         def write(page: Page) -> None:
             state = " (erased)" if world.erased else " (not valid at this time)" if world.closed else ""
             page.line((wire.one_line(stores.label(world)), "name"), (f"  {world.type}{state}".rstrip(), "dim"))
-            page.fields(_fields(view, world, world_hash, containers, same), indent=2)
+            page.fields(_fields(view, world, world_hash, placed, same), indent=2)
             for ref in world.conflicts:
                 other = view.get(ref, include_superseded=True)
                 text = wire.one_line(other.content or other.name) if other else ""
@@ -138,7 +140,7 @@ def _asked(view: View, args: Namespace) -> str:
 
 
 def _fields(
-    view: View, world: World, world_hash: str, containers: list[str], same: list[str]
+    view: View, world: World, world_hash: str, placed: Sequence[Edge], same: list[str]
 ) -> Iterator[tuple[str, list[Span]]]:
     yield "ref", [(world.ref, "ref")]
     if world.content:
@@ -148,8 +150,14 @@ def _fields(
     yield "valid", [wire.span(world.valid)]
     yield "version", [f"{world.number}  ", (world.version, "dim")]
     yield "hash", [(world_hash, "dim")]
-    if containers:
-        yield "in", [", ".join(_pointed(view, ref) for ref in containers)]
+    # Whoever is somewhere for as long as it holds is shown without times.
+    always = [edge.source for edge in placed if not _is_of_times(world, edge)]
+    if always:
+        yield "in", [", ".join(_pointed(view, ref) for ref in always)]
+    for edge in placed:
+        if _is_of_times(world, edge):
+            when = ", ".join(map(wire.span, edge.spans or (edge.valid,)))
+            yield "in", [_pointed(view, edge.source), (f"  {when}  edge {wire.short(edge.ref)}", "dim")]
     if same:
         yield "same as", [", ".join(_pointed(view, ref) for ref in same)]
     yield "written", [f"commit {world.seq}, {wire.moment(world.ingested_at)}, by {world.author}"]
@@ -176,6 +184,11 @@ def _fields(
     properties = {name: value for name, value in world.properties.items() if not artifacts or name != "artifacts"}
     if properties:
         yield "properties", [wire.provenance(properties)]
+
+
+def _is_of_times(world: World, edge: Edge) -> bool:
+    """True if a membership ends, has holes, or begins later than the world."""
+    return bool(edge.spans) or edge.valid.end != FOREVER or edge.valid.start > world.valid.start
 
 
 def _erased(erasure: Erasure) -> str:

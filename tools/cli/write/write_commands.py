@@ -29,8 +29,8 @@ def _add_text(parser: Parser) -> None:
     _add_validity(parser)
 
 
-def _add_validity(parser: Parser) -> None:
-    parser.add_argument("--valid-from", metavar="TIME", help="start of its validity (default: now)")
+def _add_validity(parser: Parser, since: str = "now") -> None:
+    parser.add_argument("--valid-from", metavar="TIME", help=f"start of its validity (default: {since})")
     parser.add_argument("--valid-to", metavar="TIME", help="end of its validity (default: open)")
 
 
@@ -173,7 +173,9 @@ def _move_arguments(parser: Parser) -> None:
     parser.add_argument("refs", metavar="REF", nargs="+", help="references or names of the worlds that move together")
     parser.add_argument("--to", metavar="WORLD", required=True, help="the world that contains them from now on")
     parser.add_argument("--out-of", metavar="WORLD", help="the world to leave, if they are in several")
-    parser.add_argument("--valid-from", metavar="TIME", help="from when on they are there (default: now)")
+    parser.add_argument(
+        "--valid-from", metavar="TIME", help="from when on they are there (default: ever since they hold)"
+    )
     parser.add_argument("--valid-to", metavar="TIME", help="until when; from then on they are where they were")
     add_common(parser)
 
@@ -201,7 +203,7 @@ def _link_arguments(parser: Parser) -> None:
         "--key", metavar="KEY", help="a key that finds the same edge again: linked twice, it is one edge"
     )
     arguments.add_properties(parser, "further properties, as a JSON object")
-    _add_validity(parser)
+    _add_validity(parser, "where its source's newest version begins; of contains, where its member first holds")
     add_common(parser)
 
 
