@@ -51,9 +51,10 @@ def _members(
     window: Window, ref: Any, include_superseded: bool, period: valid_period.Period | None
 ) -> Iterator[records.World]:
     after, more = 0, True
-    # At one moment a world is a member once; of other times several edges may say so.
+    # At one moment a world is a member once. Of other times several edges may say so, and who is asked for each stay
+    # in a span is told each.
     listed = set[str]()
-    is_of_times = include_superseded or period is not None
+    is_once = include_superseded or (period is not None and period.throughout)
     while more:
         page: list[records.World] = []
         with window.snapshot() as snapshot:
@@ -67,7 +68,7 @@ def _members(
                 member = _member(window, snapshot, place, row, include_superseded, period)
                 if member is not None and member.ref not in listed:
                     page.append(member)
-                    if is_of_times:
+                    if is_once:
                         listed.add(member.ref)
                 after = place.edge
                 if read >= PAGE:

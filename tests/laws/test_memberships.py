@@ -83,9 +83,9 @@ class Club:
                 stayed = [self.people[n] for n in range(3) if self.held(edges, (club, n)) >= {3, 4, 5}]
                 spans = db.view(seq=seq).children(world, during=Valid(day(3), day(6)))
                 assert sorted(each.ref for each in spans) == sorted(stayed)
-                met = [person for person in range(3) if self.held(edges, (club, person)) & {3, 4, 5}]
+                stays = [edge.pair[1] for edge in edges.values() if edge.pair[0] == club and edge.days & {3, 4, 5}]
                 spans = db.view(seq=seq).children(world, overlaps=Valid(day(3), day(6)))
-                assert sorted(each.ref for each in spans) == sorted(self.people[each] for each in met)
+                assert sorted(each.ref for each in spans) == sorted(self.people[each] for each in stays)
                 ever = [each.ref for each in db.view(seq=seq).children(world, include_superseded=True)]
                 assert sorted(ever) == sorted(
                     {self.people[edge.pair[1]] for edge in edges.values() if edge.pair[0] == club}

@@ -99,7 +99,16 @@ class Structure(Session):
         )
 
     def _shared(self) -> Command:
-        return Command("link", {"source": self._world(), "type": "contains", "target": self._world()})
+        ends = {"source": self._world(), "target": self._world()}
+        known = [edge for _, edge in self.state.edges_of("contains") if edge.source != ROOT]
+        if known and self._rng.random() < 1 / 4:
+            # Who left, or will, comes back.
+            again = self._rng.choice(known)
+            ends = {"source": Known(again.source), "target": Known(again.target)}
+            return Command(
+                "link", ends | {"type": "contains", "valid_from": self._moment(), "valid_to": self._moment()}
+            )
+        return Command("link", ends | {"type": "contains"} | self._some(valid_from=self._moment, valid_to=self._moment))
 
     def _related(self) -> Command:
         some = self._some(home=self._world, valid_from=self._moment, why=lambda: "so", properties=lambda: {"page": 7})
