@@ -19,7 +19,6 @@ COMMANDS = {
     "reassert": 2,
     "link": 8,
     "link again": 3,
-    "put back": 3,
     "say that two are one": 3,
     "decide": 5,
     "unlink": 3,

@@ -10,7 +10,7 @@ from tests.support.model.commands import Command
 from tests.support.model.edge_rules import TYPES
 from tests.support.model.erasing import takes_what_is_gone
 from tests.support.model.state import State
-from tests.support.model.strategies import TICK, AnyType, Pick, Recipe, TypeOf, member_again
+from tests.support.model.strategies import TICK, AnyType, Pick, Recipe, TypeOf
 from worlddb.log.model.clock import RELEASED_AT
 
 NAMES = ("Ada", "ada", " Ada  ", "Bob", "Lovelace", "Tool", "")
@@ -161,10 +161,6 @@ class Drawing:
         one, other = (Pick(f"edge's {side}", drawn) for side in sides)
         return Recipe("link", {"source": one, "type": TypeOf(drawn), "target": other})
 
-    def _put_back(self) -> Recipe:
-        start = self.moment()
-        return member_again(self._rng.randrange(100), start, self._rng.randint(0, 10))
-
     def _identity(self) -> Recipe:
         ends = {"source": self._pick("world"), "type": "same_as", "target": self._pick("world")}
         return Recipe("link", ends | self._maybe(0.3, properties=lambda: {"said": self.mark()}) | self._why())
@@ -216,7 +212,6 @@ _METHODS: dict[str, Callable[[Drawing], Recipe]] = {
     "reassert": Drawing._reassert,
     "link": Drawing._link,
     "link again": Drawing._again,
-    "put back": Drawing._put_back,
     "say that two are one": Drawing._identity,
     "decide": Drawing._decide,
     "unlink": Drawing._unlink,
