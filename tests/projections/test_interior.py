@@ -6,12 +6,13 @@ import random
 
 import pytest
 
-from tests.support.model.stores import new_store, worlds
+from tests.support.model.stores import day, new_store, worlds
 from worlddb import DamagedStore, Database
 from worlddb.log.model import events as ev
+from worlddb.log.model import ids
 from worlddb.projections.tables.storage.proposal_rows import latest_about, latest_among
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import EDGE, EDGE_KEY, ROOT_NODE, EdgePlace, EdgeRow
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE, EDGE_KEY, ROOT_NODE, EdgePlace, EdgeRow
 
 STEPS = 120
 
@@ -98,3 +99,22 @@ def test_an_interior_that_names_what_the_tables_do_not_have_is_damage(change: st
                 tables.put_edge(place, tables.edge(place)._replace(home=place.source))
             with pytest.raises(DamagedStore):
                 list(tables.edges_at_home(ROOT_NODE))
+
+
+def test_a_container_of_several_stays_is_named_once_where_the_first_that_is_left_stands() -> None:
+    with new_store() as db:
+        club, other, guest = worlds(db, 3)
+        stay = db.link(club, "contains", guest, valid_from=day(1), valid_to=day(2)).ref
+        assert db.link(other, "contains", guest)
+        with db.batch() as batch:
+            batch.link(club, "contains", guest, valid_from=day(3))
+        with db._env.read() as txn:
+            tables = Tables(txn)
+            club_, other_, guest_ = (
+                tables.node_of(ids.Lineage(bytes.fromhex(each))) or 0 for each in (club, other, guest)
+            )
+            assert tables.containers(guest_) == [ROOT_NODE, club_, other_]
+            assert tables.live_targets(club_, CONTAINS_CODE) == [guest_]
+        assert db.unlink(stay)
+        with db._env.read() as txn:
+            assert Tables(txn).containers(guest_) == [ROOT_NODE, other_, club_]
