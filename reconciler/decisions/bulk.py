@@ -74,7 +74,7 @@ class BulkDecider:
         source, lineage, source_version, source_end = one
         target, target_lineage, target_version, target_end = other
         if code == schema.CONTAINS_CODE:
-            if target_version > 1 and command.valid_from is None:
+            if command.valid_from is None and (target_version > 1 or self._tables.version(target, 1).closed):
                 return False
             begins, home, home_lineage = self._tables.source_defaults(other).begins, source, lineage
         else:
