@@ -57,6 +57,8 @@ class Said(NamedTuple):
     content: str
     properties: dict[str, Any]
     source: dict[str, Any]
+    number: int = 0
+    """That of its version, on its own side."""
 
     @property
     def compared(self) -> tuple[str, str, str, bytes]:
@@ -140,6 +142,10 @@ class Side:
                     self.members.setdefault((source, target), []).append(edge)
                 elif frame.type != _SAME_AS:
                     key = frame.type, source, target, home, frame.valid_from, details.why, _plain(details.properties)
+                    if source == target:
+                        # Their numbers are others on another side; what they say is not.
+                        ends = (self.version(source, each) for each in (frame.source_version, frame.target_version))
+                        key = *key, *(None if said is None else said.compared for said in ends)
                     met[key] += 1
                     self.edges[*key, met[key]] = edge
 
@@ -158,6 +164,22 @@ class Side:
                 found.append(span)
         return tuple(found)
 
+    def version(self, world: bytes, number: int) -> Said | None:
+        """What a version of a world says; ``None`` if there is none, or its text was erased."""
+        known = self.worlds.get(world)
+        versions = () if known is None else known.group.versions
+        return self.said(versions[number - 1], number) if 0 < number <= len(versions) else None
+
+    def numbered(self, world: bytes, said: Said) -> int:
+        """The version of a world that says something, that of the same number if it does; 0 if none does."""
+        known = self.worlds.get(world)
+        found = [
+            number
+            for number in range(1, 1 if known is None else len(known.group.versions) + 1)
+            if (each := self.version(world, number)) is not None and each.compared == said.compared
+        ]
+        return said.number if said.number in found else next(iter(found), 0)
+
     def below(self, world: bytes) -> set[bytes]:
         """A world and all that it contains."""
         found, pending = {world}, [world]
@@ -174,7 +196,7 @@ class Side:
         return found if isinstance(found, blobs.Details) else blobs.Details(b"", [], "", {}, {})
 
     def _world(self, group: BundledWorld) -> _World:
-        said = [self.said(version) for version in group.versions]
+        said = [self.said(version, number) for number, version in enumerate(group.versions, 1)]
         pieces = [
             (piece, each)
             for version, each in zip(group.versions, said, strict=True)
@@ -197,7 +219,7 @@ class Side:
             any(each is None for each in said),
         )
 
-    def said(self, version: fr.VersionFrame) -> Said | None:
+    def said(self, version: fr.VersionFrame, number: int = 0) -> Said | None:
         """What a version says; ``None`` if that was erased."""
         stored = self.contents.blobs.get(version.body)
         body = None if stored is None else codec.decode_blob(stored, version.seq)
@@ -208,7 +230,7 @@ class Side:
             {name: value for name, value in record.items() if name != blobs.IMPORTED}
             for record in (details.properties, details.source)
         )
-        return Said(body.type, body.name, body.content, properties, source)
+        return Said(body.type, body.name, body.content, properties, source, number)
 
 
 def _joined(pieces: list[tuple[times.Interval, Said]]) -> list[tuple[times.Interval, Said]]:
@@ -247,6 +269,8 @@ class Planner:
         self._changes: list[MergeChange] = []
         self._conflicts: list[MergeConflict] = []
         self._undecided: list[MergeConflict] = []
+        self._between: dict[bytes, list[tuple[tuple[Any, ...], _Edge]]] = {}
+        """Of worlds the new edges between two versions of each: they come once these have."""
         self._brought_back: set[bytes] = set()
         self._made: set[bytes] = set()
         self._gone = {each for side in (base, ours, theirs) for each, world in side.worlds.items() if world.is_erased}
@@ -260,6 +284,8 @@ class Planner:
         for world in sorted(self._theirs.worlds.keys() & self._base.worlds.keys()):
             if world not in self._gone and (world in self._ours.worlds or world in self._brought_back):
                 self._changed(world)
+        for world, edges in self._between.items():
+            self._join_versions(world, edges)
         self._unlinked()
         differs = bool(self._steps or self._conflicts) or self._has_moved()
         return Plan(
@@ -484,6 +510,9 @@ class Planner:
                 if key not in ours.edges:
                     if any(map(self._is_forbidden, _texts_of(edge))):
                         continue
+                    if source == target:
+                        self._between.setdefault(source, []).append((key, edge))
+                        continue
                     self._do("link", source, kind, edge=edge, source=source, target=target, home=home, type=kind)
             elif key in ours.edges and _held(edge) != _held(base.edges[key]):
                 was, here, now = (_held(side.edges[key]) for side in (base, ours, theirs))
@@ -497,6 +526,72 @@ class Planner:
                     continue
                 for span in _without(here.pieces, now.pieces):
                     self._do("close", source, kind, edge=ours.edges[key].edge, span=span)
+
+    def _join_versions(self, world: bytes, edges: list[tuple[tuple[Any, ...], _Edge]]) -> None:
+        """Edges between two versions of a world, by the numbers that these have here once they are written.
+
+        A version that holds no more is written before the one that took its place. An edge of which an end is not
+        here, since what the fork says was not taken, is left there.
+        """
+        named = sorted({each for _, edge in edges for each in (edge.frame.source_version, edge.frame.target_version)})
+        said = (self._theirs.version(world, number) for number in named)
+        self._order_versions(
+            world,
+            [each for each in said if each and not self._ours.numbered(world, each) and not self._is_barred(each)],
+        )
+        written = self._numbers_of(world)
+        for key, edge in edges:
+            kind, _, _, home, *_ = key
+            numbers = edge.frame.source_version, edge.frame.target_version
+            here = [written.get(number) or self._number_here(world, number) for number in numbers]
+            if here[0] > here[1] > 0:
+                ends = {"source": world, "target": world, "versions": tuple(here)}
+                self._do("link", world, kind, edge=edge, home=home, type=kind, **ends)
+            else:
+                told = f"{kind} of version {numbers[0]} to version {numbers[1]}"
+                self._changes.append(MergeChange(world=world.hex(), what="left", detail=told))
+
+    def _number_here(self, world: bytes, number: int) -> int:
+        said = self._theirs.version(world, number)
+        return 0 if said is None else self._ours.numbered(world, said)
+
+    def _writing(self, world: bytes) -> list[int]:
+        """The steps that write versions of a world."""
+        return [at for at, step in enumerate(self._steps) if step.world == world and step.do in ("create", "say")]
+
+    def _order_versions(self, world: bytes, missing: list[Said]) -> None:
+        """Have versions of a world written in their order in the fork, those of none of its times before what took them."""
+        at = self._writing(world)
+        steps = sorted((self._steps[each].values for each in at), key=lambda values: values["said"].number)
+        for said in missing:
+            if all(values["said"].number != said.number for values in steps):
+                later = (index for index, values in enumerate(steps) if values["said"].number > said.number)
+                place = next(later, None)
+                if place is not None:
+                    steps[place : place + 1] = [{**steps[place], "said": said}, {**steps[place], "is_empty": False}]
+                    self._changes.append(MergeChange(world=world.hex(), what="say", detail=said.name))
+        begun = [self._steps[each].values for each in at if self._steps[each].do == "create"]
+        for each in reversed(at):
+            del self._steps[each]
+        # Whatever is written first begins the world.
+        first = [Step("create", world, {**each, "said": steps[0]["said"], "span": steps[0]["span"]}) for each in begun]
+        rest = [
+            Step("say", world, {"said": each["said"], "span": each["span"], "is_empty": each.get("is_empty", False)})
+            for each in steps[len(first) :]
+        ]
+        if at:
+            self._steps[at[0] : at[0]] = [*first, *rest]
+
+    def _numbers_of(self, world: bytes) -> dict[int, int]:
+        """The numbers that the versions of a world get here, by those that they have in the fork."""
+        known = self._ours.worlds.get(world)
+        number = 0 if known is None else len(known.group.versions)
+        found: dict[int, int] = {}
+        for at in self._writing(world):
+            values = self._steps[at].values
+            number += 2 if values.get("is_empty") else 1
+            found[values["said"].number] = number
+        return found
 
     def _unlinked(self) -> None:
         """Edges and memberships that the fork has retracted."""

@@ -133,6 +133,83 @@ def test_what_is_no_fork_or_no_choice_is_a_typed_error(db: Database) -> None:
         db.merge(world)
 
 
+# -- edges between two versions of one world
+
+
+def _joined(db: Database, ref: str) -> list[tuple[str, str, str]]:
+    """The edges of a world to itself: what they say, and what the versions say that they join."""
+    said = {each.number: each.content for each in db.view().history(ref)}
+    edges = db.view().edges(ref, direction="out", include_superseded=True)
+    return [(each.type, said[each.source_version], said[each.target_version]) for each in edges if each.target == ref]
+
+
+def test_an_edge_between_two_versions_comes_with_them_whatever_their_numbers_are_here(db: Database) -> None:
+    world = _world(db, "ab")
+    here = _refs(db, world)
+    fork = db.fork(world).ref
+    there = _refs(db, fork)
+    db.revise(here["a"], content="a, ours, for a time", valid_from="2020-01-01", valid_to="2020-02-01")
+    db.revise(there["a"], content="a, theirs")
+    db.link(there["a"], "derived_from", there["a"], versions=(2, 1), why="the same source")
+    db.revise(there["b"], content="b, said wrong", valid_from="2030-01-01")
+    db.revise(there["b"], content="b, corrected", valid_from="2030-01-01")
+    db.revise(there["b"], content="b, before that", valid_from="2029-01-01")
+    for versions in ((4, 3), (3, 2), (2, 1)):
+        db.link(there["b"], "refines", there["b"], versions=versions)
+    new = db.create("Note", "c", content="c, wrong", world=fork, valid_from="2030-01-01").ref
+    db.revise(new, content="c, corrected", valid_from="2030-01-01")
+    db.revise(new, content="c, before", valid_from="2029-01-01")
+    db.link(new, "refines", new, versions=(3, 1))
+    assert db.merge(fork).receipt is not None
+    assert _joined(db, here["a"]) == [("derived_from", "a, theirs", "a at first")]
+    assert _joined(db, here["b"]) == [
+        ("refines", "b, before that", "b, corrected"),
+        ("refines", "b, corrected", "b, said wrong"),
+        ("refines", "b, said wrong", "b at first"),
+    ]
+    later = db.view(valid="2031-01-01")
+    made = next(each.ref for each in later.find(world=world) if each.name == "c")
+    assert _joined(db, made) == [("refines", "c, before", "c, wrong")]
+    assert {each.name: each.content for each in later.find(world=world)} == {
+        "a": "a, theirs",
+        "b": "b, corrected",
+        "c": "c, corrected",
+    }
+    assert db.merge(fork).changes == () and db.verify(deep=True).ok
+
+
+def test_an_edge_between_two_versions_is_retracted_with_it_and_made_twice_only_once(db: Database) -> None:
+    world = _world(db, "a")
+    here = _refs(db, world)["a"]
+    fork = db.fork(world).ref
+    there = _refs(db, fork)["a"]
+    db.revise(here, content="both", valid_from="2026-01-01", valid_to="2026-02-01")
+    db.revise(there, content="theirs", valid_from="2025-01-01", valid_to="2025-02-01")
+    db.revise(there, content="theirs too", valid_from="2025-01-01", valid_to="2025-02-01")
+    kept = [db.link(there, "refines", there, versions=each).ref for each in ((2, 1), (3, 2))]
+    db.merge(fork)
+    assert _joined(db, here) == [("refines", "theirs", "a at first"), ("refines", "theirs too", "theirs")]
+    assert db.view().edges(here)[0].source_version != 2, "the numbers are others here"
+    db.unlink(kept[0])
+    db.merge(fork)
+    assert _joined(db, here) == [("refines", "theirs too", "theirs")]
+    assert db.merge(fork).changes == () and db.verify(deep=True).ok
+
+
+def test_an_edge_to_what_was_not_taken_is_left_in_the_fork_and_told(db: Database) -> None:
+    world = _world(db, "a")
+    here = _refs(db, world)["a"]
+    fork = db.fork(world).ref
+    there = _refs(db, fork)["a"]
+    db.revise(here, content="ours")
+    db.revise(there, content="theirs")
+    db.link(there, "derived_from", there, versions=(2, 1))
+    done = db.merge(fork, on_conflict="ours")
+    assert ("left", "derived_from of version 2 to version 1") in [(each.what, each.detail) for each in done.changes]
+    assert done.receipt is not None and _joined(db, here) == []
+    assert db.merge(fork).changes == ()
+
+
 class Model:
     """A plain model: what each side says by name, and what a merge of them says."""
 

@@ -73,21 +73,10 @@ class _Batch:
         said, now = step.values["said"], step.values["now"]
         version = None
         if now is None or now.compared != said.compared:
-            version = self._version(step.world, said)
+            version = self._ours.numbered(step.world, said) or None
             if version is None:
                 return
         self.add(cmd.Tag(ref=self._ref(step.world), labels=(step.values["tag"],), version=version))
-
-    def _version(self, world: bytes, said: Said) -> int | None:
-        known = self._ours.worlds.get(world)
-        if known is None:
-            return None
-        numbers = (
-            number
-            for number, version in enumerate(known.group.versions, 1)
-            if (each := self._ours.said(version)) is not None and each.compared == said.compared
-        )
-        return next(numbers, None)
 
     def state(self, step: Step) -> None:
         """Let a statement hold in other windows: it ends where it is not to hold first, and is stated from there."""
@@ -131,18 +120,18 @@ class _Batch:
         values = step.values
         edge, at = values["edge"], len(self._commands)
         ends = None if edge.frame.valid_to == times.FOREVER else edge.frame.valid_to
-        self.add(
-            cmd.Link(
-                source_ref=self._ref(values["source"]),
-                type=values["type"],
-                target_ref=self._ref(values["target"]),
-                home=self._ref(values["home"]),
-                properties=edge.properties,
-                valid_from=edge.frame.valid_from,
-                valid_to=ends,
-                why=edge.why,
-            )
-        )
+        said: dict[str, Any] = {
+            "source_ref": self._ref(values["source"]),
+            "type": values["type"],
+            "target_ref": self._ref(values["target"]),
+            "home": self._ref(values["home"]),
+            "properties": edge.properties,
+            "valid_from": edge.frame.valid_from,
+            "valid_to": ends,
+            "why": edge.why,
+        }
+        versions = values.get("versions")
+        self.add(cmd.Link(**said) if versions is None else cmd.LinkVersions(versions=versions, **said))
         held = bundle.validity_of(edge.frame.valid_from, edge.frame.valid_to, edge.frame.spans)
         for before, behind in pairwise(held.pieces):
             self.add(cmd.Retire(ref=at, at=before.end, until=behind.start))
