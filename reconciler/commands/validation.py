@@ -385,6 +385,14 @@ def _register(command: cmd.Register) -> None:
         checked_laws(ev.Laws.unpacked(command.digest), command.type, functional=command.functional)
 
 
+_NEVER_SYMMETRIC: Final = {
+    "acyclic": "an edge of a symmetric relation leads back by itself, so that none could be written",
+    "succession": "who holds where three are joined one after the other would depend on what was written first",
+    "inverse": "a symmetric relation is its own inverse",
+}
+"""The laws that a symmetric relation cannot have, and why. It may be functional: each world has one other at a time."""
+
+
 def checked_laws(laws: ev.Laws, name: str, *, functional: bool) -> None:
     """Check that the laws of a declared relation go together.
 
@@ -392,13 +400,12 @@ def checked_laws(laws: ev.Laws, name: str, *, functional: bool) -> None:
         InputError: they do not, or the inverse is no name for one.
     """
     limits.checked_text(laws.inverse, "inverse", limits.MAX_TYPE_BYTES)
-    if laws.symmetric and (laws.acyclic or laws.succession or functional or laws.inverse):
-        other = next((each for each in ("acyclic", "succession") if getattr(laws, each)), "")
-        other = other or ("functional" if functional else "has an inverse")
-        raise errors.InputError(
-            f"The relation {name[:80]!r} is symmetric and {other}",
-            "Leave one of them out: a symmetric relation is read the same from both ends, and neither is the first",
-        )
+    for other, reason in _NEVER_SYMMETRIC.items() if laws.symmetric else ():
+        if getattr(laws, other):
+            raise errors.InputError(
+                f"The relation {name[:80]!r} is symmetric and {'has an inverse' if other == 'inverse' else other}",
+                f"Leave one of them out: {reason}",
+            )
     if laws.inverse == name:
         raise errors.InputError(f"The relation {name[:80]!r} is its own inverse", "Say symmetric=True instead")
 

@@ -90,17 +90,23 @@ class Wanted(NamedTuple):
     stopped: Callable[[], bool] = lambda: False
 
 
-def closed_types(close: Sequence[str]) -> tuple[str, ...]:
+def closed_types(close: Sequence[str], is_known: Callable[[str], bool]) -> tuple[str, ...]:
     """The types of edges that are to be inferred, each once.
 
     Raises:
         InputError: it is no list of types, or one of them is never inferred.
+        UnknownEdgeType: the store has no such type.
     """
     given = limits.checked_list(close, "close")
     types = [limits.checked_text(each, "a type", limits.MAX_TYPE_BYTES, empty=False) for each in given]
     for name in types:
         if name in NEVER_CLOSED:
             raise errors.InputError(f"Edges of the type {name!r} are never inferred", "Leave it out of close")
+        if not is_known(name):
+            raise errors.UnknownEdgeType(
+                f"close has {errors.shown(name)}, and the store has no such type",
+                "See its types with view.edge_types()",
+            )
     return tuple(dict.fromkeys(types))
 
 
@@ -356,15 +362,15 @@ def _conflicts(read: summaries.Read, within: Callable[[int], bool]) -> Iterator[
             if scope is None:
                 continue
             edge = ctx.handled(place, row, type_name)
-            for other, both in relation_laws.unrecorded_conflicts(ctx, ctx.scopes, edge, scope):
+            for other, end, other_end, both in relation_laws.unrecorded_conflicts(ctx, ctx.scopes, edge, scope):
                 key = f"{AUTHOR}/functional/{edge.id.hex()}/{other.id.hex()}/{both.start}/{both.end}"
                 nonce = hashing.keyed(read.secret, hashing.KEYED_EDGE, key.encode())[: ids.NONCE_BYTES]
                 if tables.place_of_key(nonce) is not None:
                     continue  # It was, and somebody has decided about it since.
                 yield cmd.Link(
-                    source_ref=ctx.lineage(edge.target),
+                    source_ref=ctx.lineage(end),
                     type="contradicts",
-                    target_ref=ctx.lineage(other.target),
+                    target_ref=ctx.lineage(other_end),
                     home=ctx.lineage(edge.home),
                     key=key,
                     properties={relation_laws.RELATION: type_name},

@@ -6,7 +6,7 @@ back. Which laws hold is in the registration, and so any process writes edges of
 """
 
 from collections.abc import Iterator
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from worlddb.log.model.events import Laws
 from worlddb.log.model.times import FOREVER, Interval
@@ -36,6 +36,8 @@ class Scopes(Protocol):
     def functional(self, type_name: str, home: int, /) -> int | None: ...
 
     def succession(self, type_name: str, home: int, /) -> int | None: ...
+
+    def symmetric(self, type_name: str, home: int, /) -> bool: ...
 
 
 class DeclaredRelation(PlainHandler):
@@ -149,6 +151,15 @@ def _take_turns(ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int, b
         ctx.note("took_turns", earlier.id, later.id)
 
 
+class Rivals(NamedTuple):
+    """Two edges that lead from one world to different ones, those ends, and a span in which both are in force."""
+
+    other: HandledEdge
+    end: int
+    other_end: int
+    span: Interval
+
+
 def record_conflicts(
     ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int, *, before: int | None = None
 ) -> None:
@@ -156,56 +167,71 @@ def record_conflicts(
 
     There is one for each span in which both edges are in force: in the hole of either nothing competes. The edge that
     was written is compared with every other one of its type and source that the same registration, that of the world
-    ``scope``, governs; with ``before`` only with those of commits before that one. Nothing is closed or hidden: which
-    of the two holds is for somebody to say.
+    ``scope``, governs; with ``before`` only with those of commits before that one. Of a symmetric relation either end
+    is the source: each world is joined to one other at a time. Nothing is closed or hidden: which of the two holds is
+    for somebody to say.
     """
-    for other in list(ctx.edges(edge.source, edge.type)):
+    for other, end, other_end, both in list(_rivals(ctx, scopes, edge, scope)):
         if before is not None and other.seq >= before:
             continue
-        for both in list(_competing(ctx, scopes, edge, other, scope)):
-            known = _recorded(ctx, edge.target, other.target, both)
-            if known is not None:
-                ctx.note("functional_conflict", known.id)
-            if known is not None and RELATION not in ctx.properties(known):
-                continue  # Somebody has said from when on it is one.
-            # One that is recorded for a part of the time, as of shorter edges, says nothing of the rest.
-            for rest in list(_uncovered(both, _recorded_times(ctx, edge.target, other.target))):
-                made = ctx.link(
-                    edge.target,
-                    "contradicts",
-                    other.target,
-                    home=edge.home,
-                    valid_from=rest.start,
-                    valid_to=rest.end,
-                    properties={RELATION: edge.type},
-                )
-                ctx.note("functional_conflict", made.id)
+        known = _recorded(ctx, end, other_end, both)
+        if known is not None:
+            ctx.note("functional_conflict", known.id)
+        if known is not None and RELATION not in ctx.properties(known):
+            continue  # Somebody has said from when on it is one.
+        # One that is recorded for a part of the time, as of shorter edges, says nothing of the rest.
+        for rest in list(_uncovered(both, _recorded_times(ctx, end, other_end))):
+            made = ctx.link(
+                end,
+                "contradicts",
+                other_end,
+                home=edge.home,
+                valid_from=rest.start,
+                valid_to=rest.end,
+                properties={RELATION: edge.type},
+            )
+            ctx.note("functional_conflict", made.id)
 
 
-def unrecorded_conflicts(
-    ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int
-) -> Iterator[tuple[HandledEdge, Interval]]:
+def unrecorded_conflicts(ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int) -> Iterator[Rivals]:
     """The earlier edges that one competes with, and when, of which no conflict was ever recorded.
 
     As those that were there before their type became functional; writes nothing.
     """
-    for other in ctx.edges(edge.source, edge.type):
-        if other.seq > edge.seq or other.id == edge.id:
-            break
-        for both in _competing(ctx, scopes, edge, other, scope):
-            if _recorded(ctx, edge.target, other.target, both) is None:
-                yield other, both
+    for found in _rivals(ctx, scopes, edge, scope):
+        if _is_earlier(ctx, found.other, edge) and _recorded(ctx, found.end, found.other_end, found.span) is None:
+            yield found
 
 
-def _competing(ctx: Relations, scopes: Scopes, edge: HandledEdge, other: HandledEdge, scope: int) -> Iterator[Interval]:
-    """The spans in which two edges of one source lead to different targets under one registration."""
-    if other.id == edge.id or other.target == edge.target:
-        return
-    if max(edge.valid_from, other.valid_from) >= min(edge.valid_to, other.valid_to):
-        return
-    together = list(_together(ctx, edge, other))
-    if together and scopes.functional(edge.type, other.home) == scope:
-        yield from together
+def _is_earlier(ctx: HandlerContext, other: HandledEdge, edge: HandledEdge) -> bool:
+    """True of one of two edges of one world, and false of the other: of one commit the one that was written first."""
+    if (other.seq, other.source) != (edge.seq, edge.source):
+        return (other.seq, other.id) < (edge.seq, edge.id)
+    return next(each.id for each in ctx.edges(edge.source, edge.type) if each.id in (edge.id, other.id)) == other.id
+
+
+def _rivals(ctx: Relations, scopes: Scopes, edge: HandledEdge, scope: int) -> Iterator[Rivals]:
+    """The edges that lead elsewhere than one does, at the same time and under one registration, in log order."""
+    is_symmetric = scopes.symmetric(edge.type, edge.home)
+    sides = [(edge.source, edge.target), (edge.target, edge.source)] if is_symmetric else [(edge.source, edge.target)]
+    for node, end in sides:
+        for other, other_end in _joined(ctx, node, edge.type, both_ways=is_symmetric):
+            if other.id == edge.id or other_end == end:
+                continue
+            if max(edge.valid_from, other.valid_from) >= min(edge.valid_to, other.valid_to):
+                continue
+            together = list(_together(ctx, edge, other))
+            if together and scopes.functional(edge.type, other.home) == scope:
+                yield from (Rivals(other, end, other_end, span) for span in together)
+
+
+def _joined(
+    ctx: HandlerContext, node: int, type_name: str, *, both_ways: bool, incoming: bool = False
+) -> Iterator[tuple[HandledEdge, int]]:
+    """The edges of a type from a world (or into it), and of a symmetric one either way, each with its other end."""
+    for into in (False, True) if both_ways else (incoming,):
+        for edge in ctx.edges(node, type_name, incoming=into):
+            yield edge, edge.source if into else edge.target
 
 
 def end_conflicts(ctx: Relations, scopes: Scopes, edge: HandledEdge, end: int | None, until: int = FOREVER) -> None:
@@ -217,7 +243,8 @@ def end_conflicts(ctx: Relations, scopes: Scopes, edge: HandledEdge, end: int | 
     """
     if edge.type in NEVER_FUNCTIONAL:
         return
-    for conflict in list(_conflicts(ctx, edge.target)):
+    ends = (edge.target, edge.source) if scopes.symmetric(edge.type, edge.home) else (edge.target,)
+    for conflict in list({each.id: each for node in ends for each in _conflicts(ctx, node)}.values()):
         if ctx.properties(conflict).get(RELATION) != edge.type:
             continue
         borne_out = list(_borne_out(ctx, scopes, conflict, edge.type))
@@ -253,12 +280,13 @@ def _borne_out(ctx: Relations, scopes: Scopes, conflict: HandledEdge, type_name:
     These are the times of the conflict at which two functional edges under one registration lead to its two sides.
     """
     here = scopes.functional(type_name, conflict.home)
-    for one in ctx.edges(conflict.source, type_name, incoming=True):
+    both_ways = scopes.symmetric(type_name, conflict.home)
+    for one, middle in _joined(ctx, conflict.source, type_name, both_ways=both_ways, incoming=True):
         scope = scopes.functional(type_name, one.home)
         if scope is None and here is not None:
             continue
-        for other in ctx.edges(one.source, type_name):
-            if other.target == conflict.target and scopes.functional(type_name, other.home) == scope:
+        for other, end in _joined(ctx, middle, type_name, both_ways=both_ways):
+            if end == conflict.target and scopes.functional(type_name, other.home) == scope:
                 for both in _together(ctx, one, other):
                     pieces = (both.intersect(span) for span in ctx.times_of(conflict))
                     yield from (piece for piece in pieces if not piece.is_empty)

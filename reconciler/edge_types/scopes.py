@@ -58,6 +58,11 @@ class Scopes:
         known = self.in_force(type_name, home)
         return known.world if known is not None and known.laws is not None and known.laws.succession else None
 
+    def symmetric(self, type_name: str, home: int) -> bool:
+        """True if a type reads the same from both ends for edges at home in a world."""
+        known = self.in_force(type_name, home) if self.any_registered else None
+        return known is not None and known.laws is not None and known.laws.symmetric
+
     @property
     def any_closed(self) -> bool:
         """True if the vocabulary of any world is closed."""

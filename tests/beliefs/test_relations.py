@@ -61,7 +61,6 @@ def test_a_declared_relation_is_linked_by_name_in_any_process_and_in_a_batch(tmp
     [
         {"symmetric": True, "acyclic": True},
         {"symmetric": True, "succession": True},
-        {"symmetric": True, "functional": True},
         {"symmetric": True, "inverse": "other"},
         {"inverse": "related"},
         {"inverse": ""},
@@ -224,6 +223,71 @@ def test_conflicts_of_a_functional_relation_are_told_for_all_of_the_time_of_the_
             competing = {frozenset((one[1], two[1])) for one in now for two in now if one[0] == two[0]}
             told = {frozenset((one.ref, two.ref)) for one, two in db.view(valid=day(number)).contradictions()}
             assert told == {pair for pair in competing if len(pair) == 2}
+
+
+@examples(10)
+@given(steps=said_or_not)
+@example(steps=[(1, None, 0, 0), (2, None, 1, 0)])
+@example(steps=[(1, 6, 0, 0), (2, 5, 0, 1), (5, None, 1, 0), 0])
+def test_a_functional_symmetric_relation_joins_each_world_to_one_other_at_a_time(
+    steps: list[tuple[int, int | None, int, int] | int],
+) -> None:
+    with new_store() as db:
+        people = worlds(db, 5)
+        db.define_relation("married_to", functional=True, symmetric=True)
+        held: dict[str, tuple[range, frozenset[str]]] = {}
+        for step in steps:
+            if not isinstance(step, int):
+                begins, lasts, who, other = step
+                ends = None if lasts is None else day(begins + lasts)
+                pair = [people[who], people[other + 2]][:: 1 if (begins + who) % 2 else -1]
+                made = db.link(pair[0], "married_to", pair[1], valid_from=day(begins), valid_to=ends)
+                held[made.ref] = range(begins, 20 if lasts is None else begins + lasts), frozenset(pair)
+            elif step < len(held):
+                gone = list(held)[step]
+                del held[gone]
+                assert db.unlink(gone)
+        for number in range(12):
+            now = [pair for span, pair in held.values() if number in span]
+            rivals = {one ^ other for one in now for other in now if len(one & other) == 1}
+            told = {frozenset((one.ref, two.ref)) for one, two in db.view(valid=day(number)).contradictions()}
+            assert told == rivals
+        assert refusal(db.link(people[0], "married_to", people[0])) == "self_reference"
+
+
+def test_what_a_symmetric_relation_came_to_before_it_was_functional_is_judged_once() -> None:
+    with new_store() as db:
+        ann, bob, cay, dan = worlds(db, 4)
+        db.define_relation("beside", symmetric=True)
+        with db.batch() as tx:
+            for one, other in ((ann, bob), (cay, ann), (dan, cay)):
+                tx.link(one, "beside", other)
+        db.unregister("beside")
+        db.define_relation("beside", symmetric=True, functional=True)
+        assert db.consolidate(min_age=0).conflicts == 2 and db.consolidate(min_age=0).events == 0
+        told = {frozenset((one.ref, two.ref)) for one, two in db.view().contradictions()}
+        assert told == {frozenset((bob, cay)), frozenset((ann, dan))}
+
+
+def test_a_bundle_brings_a_second_partner_and_the_conflict_is_recorded(tmp_path: Path) -> None:
+    bundle, later = tmp_path / "room.wdb", tmp_path / "later.wdb"
+    with worlddb.open(tmp_path / "one", embedder=None) as db:
+        db.define_relation("beside", symmetric=True, functional=True)
+        room = db.create("Topic", "room").ref
+        ann, bob, cay = worlds(db, 3, world=room)
+        db.link(ann, "beside", bob)
+        db.export(room, bundle)
+        with worlddb.open(tmp_path / "two", embedder=None) as here:
+            here.import_bundle(bundle)
+            assert [(each.laws, each.functional) for each in here.view().edge_types() if each.name == "beside"] == [
+                (("symmetric",), True)
+            ]
+            here.link(cay, "beside", ann)
+            db.revise(bob, content="meanwhile")
+            db.export(room, later)
+            assert here.import_bundle(later)
+            assert [{one.ref, two.ref} for one, two in here.view().contradictions()] == [{bob, cay}]
+            assert here.verify(deep=True).ok and here.rebuild().root == here.head().root
 
 
 def test_a_relation_that_is_declared_for_a_world_holds_inside_it_alone() -> None:
