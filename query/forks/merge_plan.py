@@ -141,7 +141,8 @@ class Side:
                 if frame.type == CONTAINS:
                     self.members.setdefault((source, target), []).append(edge)
                 elif frame.type != _SAME_AS:
-                    key = frame.type, source, target, home, frame.valid_from, details.why, _plain(details.properties)
+                    key: tuple[Any, ...] = frame.type, source, target, home, frame.valid_from, details.why
+                    key = *key, _plain(details.properties)
                     if source == target:
                         # Their numbers are others on another side; what they say is not.
                         ends = (self.version(source, each) for each in (frame.source_version, frame.target_version))
@@ -560,7 +561,7 @@ class Planner:
         return [at for at, step in enumerate(self._steps) if step.world == world and step.do in ("create", "say")]
 
     def _order_versions(self, world: bytes, missing: list[Said]) -> None:
-        """Have versions of a world written in their order in the fork, those of none of its times before what took them."""
+        """Have versions of a world written in their order there, what holds no more before what took its times."""
         at = self._writing(world)
         steps = sorted((self._steps[each].values for each in at), key=lambda values: values["said"].number)
         for said in missing:

@@ -248,3 +248,85 @@ def test_a_server_of_one_world_sees_and_makes_nothing_outside(db: worlddb.Databa
     assert call(desk, "memory_resolve_kref", kref=API)["memory"]["text"] == "ours"
     assert db.view(world=theirs).get(API).content == "theirs"  # type: ignore[union-attr]
     assert json.dumps(made).find(theirs) == -1
+
+
+def test_a_recall_leaves_a_receipt_that_is_checked_kept_and_found_again(db: worlddb.Database) -> None:
+    desk = Session(db)
+    kettle = db.create("Fact", "kettle", content="Mara wants the blue kettle").ref
+    found = call(desk, "memory_recall_receipt", query="which kettle does Mara want?", limit=1)
+    assert [each["id"] for each in found["memories"]] == [kettle] and "Mara" not in found["receipt"]
+    assert found["reference"].startswith("worlddb:belief:1:") and found["seq"] == db.head().seq
+    given = {"receipt": found["receipt"], "question": "which kettle does Mara want?"}
+    assert call(desk, "memory_check_recall", **given)["verdict"] == "holds"
+    assert call(desk, "memory_receipts_of", id=kettle) == {"receipts": [], "more": 0}
+    kept = call(desk, "memory_keep_receipt", receipt=found["receipt"])
+    [told] = call(desk, "memory_receipts_of", id=kettle)["receipts"]
+    assert (told["reference"], told["seq"]) == (found["reference"], kept["seq"])
+    again = call(desk, "memory_recall_receipt", query="kettle", type="Fact", known=found["seq"], valid="2030-01-01")
+    call(desk, "memory_keep_receipt", receipt=again["receipt"])
+    assert call(desk, "memory_receipts_of", id=kettle, limit=1)["more"] == 1
+    with pytest.raises(worlddb.MalformedFile):
+        call(desk, "memory_keep_receipt", receipt=found["receipt"].replace('"seal":"', '"seal":"0'))
+    with pytest.raises(InputError, match="There is no scope"):
+        call(desk, "memory_recall_receipt", query="kettle", user_id="nobody")
+    db.erase(kettle, reason="asked for")
+    assert [each["hash"] for each in call(desk, "memory_receipts_of", id=kettle)["receipts"]] == [None, None]
+
+
+def test_the_receipt_of_a_server_of_one_world_is_of_that_world(db: worlddb.Database) -> None:
+    room = db.create("Topic", "room").ref
+    fact = db.create("Fact", "", content="the kettle is blue", world=room).ref
+    desk, outside = Session(db, world=room), Session(db)
+    found = call(desk, "memory_recall_receipt", query="kettle")
+    assert [each["id"] for each in found["memories"]] == [fact] and found["seq"] is None
+    assert call(desk, "memory_keep_receipt", receipt=found["receipt"])["seq"] is None
+    [told] = call(desk, "memory_receipts_of", id=fact)["receipts"]
+    assert told["reference"] == found["reference"] and told["seq"] is None
+    whole = call(outside, "memory_recall_receipt", query="kettle")["receipt"]
+    with pytest.raises(InputError, match="the receipt is of another"):
+        call(desk, "memory_keep_receipt", receipt=whole)
+    assert len(call(desk, "memory_receipts_of", id=fact)["receipts"]) == 1
+
+
+def operate(desk: Session, name: str, /, **arguments: Any) -> Any:
+    (tool,) = (tool for tool in catalogue.tools_of("operator") if tool.name == name)
+    return msgspec.to_builtins(tool.run(desk, tool.takes.taken(arguments), Call("a client", name)))
+
+
+def test_profiles_and_belief_settings_are_read_by_all_and_set_by_an_operator(db: worlddb.Database) -> None:
+    desk, room = Session(db), db.create("Topic", "room").ref
+    names = {tool.name for tool in catalogue.tools_of("all,beliefs")}
+    assert {"memory_profiles", "memory_belief_settings"} <= names
+    assert not {"memory_set_profile", "memory_set_beliefs"} & names
+    made = operate(desk, "memory_set_profile", id=room, node_types=["Fact"], relations=["supports"], why="small")
+    assert made["outcome"] == "committed" and made["id"] == room
+    [told] = call(desk, "memory_profiles")["profiles"]
+    assert (told["name"], told["node_types"], told["relations"], told["why"]) == (
+        "room",
+        ["Fact"],
+        ["supports"],
+        "small",
+    )
+    assert not db.create("Note", "x", world=room)
+    assert call(desk, "memory_profiles", id=room)["profiles"] == [told]
+    operate(desk, "memory_set_profile", id=room, lift=True)
+    assert call(desk, "memory_profiles")["profiles"] == [] and db.create("Note", "x", world=room)
+    with pytest.raises(InputError, match="lift goes with no profile"):
+        operate(desk, "memory_set_profile", id=room, lift=True, profile="arbiter")
+    with pytest.raises(InputError, match="no node types"):
+        operate(desk, "memory_set_profile", id=room, profile="nope")
+    given = {"tags": ["decided"], "single": ["status"], "entrenchment": {"Decision": "recency"}}
+    assert operate(desk, "memory_set_beliefs", **given)["outcome"] == "committed"
+    seen = call(desk, "memory_belief_settings")
+    assert "decided" in seen["tags"] and "status" in seen["single"]
+    assert {kind.casefold(): how for kind, how in seen["entrenchment"].items()}["decision"] == "recency"
+    assert "decided" not in call(desk, "memory_belief_settings", known=1)["tags"]
+    operate(desk, "memory_set_beliefs", plain_tags=["decided"], many=["status"], entrenchment={"Decision": None})
+    assert "decided" not in call(desk, "memory_belief_settings")["tags"]
+    with pytest.raises(InputError, match="Nothing was given to set"):
+        operate(desk, "memory_set_beliefs")
+    inside = Session(db, world=room)
+    for name, arguments in (("memory_set_profile", {"lift": True}), ("memory_set_beliefs", {"tags": ["x"]})):
+        with pytest.raises(InputError, match="One world is served"):
+            operate(inside, name, **arguments)
+    assert call(inside, "memory_profiles")["profiles"] == []

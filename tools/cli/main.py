@@ -45,7 +45,7 @@ _HOMES: Final = (
         lambda: import_module("worlddb.tools.cli.beliefs.preference_commands").COMMANDS,
     ),
     _Home(
-        "believe expand contract rollback beliefs",
+        "believe expand contract rollback beliefs belief-settings",
         lambda: import_module("worlddb.tools.cli.beliefs.belief_commands").COMMANDS,
     ),
     _Home("recall", lambda: import_module("worlddb.tools.cli.read.recall_command").COMMANDS),

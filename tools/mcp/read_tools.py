@@ -11,12 +11,14 @@ from worlddb import (
     Hit,
     InputError,
     Recall,
+    RecallReceipt,
     View,
     Withdrawal,
     World,
     group_hits,
     parse_kref,
     read_recall_receipt,
+    recall_receipt_text,
 )
 from worlddb.memory_scopes import ENTRY, SCOPE
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
@@ -162,11 +164,79 @@ def plan_withdrawal(session: Session, given: tool_arguments.PlanWithdrawal, call
     return tool_results.withdrawal_plan(withdrawal(session, given), given.limit)
 
 
-def check_recall(session: Session, given: tool_arguments.CheckRecall, call: Call) -> tool_results.RecallChecked:
-    """``memory_check_recall``; a server of one world checks the receipts of that world alone."""
-    receipt = read_recall_receipt(given.receipt)
+def recall_receipt(session: Session, given: tool_arguments.RecallReceipt, call: Call) -> tool_results.Receipted:
+    """``memory_recall_receipt``: an exact recall, of one scope at most, since a receipt is of one question."""
+    view = session.view(valid=given.valid, known=given.known)
+    scopes = session.scope_refs(view, given)
+    if scopes is not None and len(scopes) != 1:
+        labels = session.labels(given)
+        unknown = [session.told_unknown(view, each) for each in labels if not session.scopes(view, each)]
+        several = "Several scopes were named, and a receipt is of one"
+        raise InputError("; ".join(unknown) or several, "Name one scope, or none")
+    inside, about = None if scopes is None else scopes[0], given.about
+    answer = view.recall(
+        given.query, world=inside, k=given.limit, exact=True, receipt=True, about=about, type=given.type
+    )
+    assert answer.receipt is not None, "it was asked for"
+    return tool_results.Receipted(
+        memories=[tool_results.hit(hit, given.query) for hit in answer],
+        receipt=recall_receipt_text(answer.receipt),
+        reference=answer.receipt.reference,
+        **session.moment(view),
+    )
+
+
+def receipts_of(session: Session, given: tool_arguments.ReceiptsOf, call: Call) -> tool_results.KeptReceipts:
+    """``memory_receipts_of``."""
+    view = session.view()
+    found = view.receipts_of(session.memory(view, given.id).ref)[::-1]
+    shown = [tool_results.kept_receipt(each, session.commit_number(each.seq)) for each in found[: given.limit]]
+    return tool_results.KeptReceipts(receipts=shown, more=len(found) - len(shown))
+
+
+def receipt_of(session: Session, text: str) -> RecallReceipt:
+    """Return a receipt that this server may look at: one of one world, those that were left in it.
+
+    Raises:
+        InputError: it is of another world.
+    """
+    receipt = read_recall_receipt(text)
     if session.world is not None and getattr(receipt.head, "world", None) != session.world:
         raise InputError("One world is served here, and the receipt is of another", "Give one that was left in here")
+    return receipt
+
+
+def profiles(session: Session, given: tool_arguments.Profiles, call: Call) -> tool_results.Profiles:
+    """``memory_profiles``."""
+    view = session.view()
+    found = view.profiles(None if given.id is None else session.get(view, given.id).ref)
+    names = {each.world: view.get(each.world, include_superseded=True) for each in found}
+    return tool_results.Profiles(
+        profiles=[
+            tool_results.Profile(
+                id=each.world,
+                name="" if (world := names[each.world]) is None else world.name[: tool_results.NAME],
+                profile=each.name,
+                node_types=list(each.node_types),
+                relations=list(each.relations),
+                why=each.why,
+            )
+            for each in found
+        ]
+    )
+
+
+def belief_settings(session: Session, given: tool_arguments.BeliefSettings, call: Call) -> tool_results.BeliefSettings:
+    """``memory_belief_settings``: those of the whole store, which hold in each of its worlds."""
+    found = session.view(known=given.known).belief_settings()
+    return tool_results.BeliefSettings(
+        tags=list(found.tags), single=list(found.single), entrenchment=dict(found.entrenchment)
+    )
+
+
+def check_recall(session: Session, given: tool_arguments.CheckRecall, call: Call) -> tool_results.RecallChecked:
+    """``memory_check_recall``; a server of one world checks the receipts of that world alone."""
+    receipt = receipt_of(session, given.receipt)
     found = session.db.check_recall(receipt, given.question, **given.filters)
     return tool_results.RecallChecked(
         verdict=found.verdict,

@@ -392,7 +392,7 @@ class DefineRelation(Arguments):
     functional: Annotated[bool, Meta(description="A second target at a time is a contradiction.")] = False
     succession: Annotated[bool, Meta(description="The next target ends the one before.")] = False
     acyclic: Annotated[bool, Meta(description="It never leads back.")] = False
-    symmetric: Annotated[bool, Meta(description="It reads the same from both ends; goes with no other.")] = False
+    symmetric: Annotated[bool, Meta(description="It reads the same from both ends; at most functional, too.")] = False
     why: Why = ""
 
 
@@ -418,6 +418,72 @@ class CheckRecall(Arguments):
     filters: Annotated[
         dict[str, Any], Meta(description="Texts of filters as they were asked: about, speaker, type, author, source.")
     ] = {}
+
+
+class RecallReceipt(Scoped, kw_only=True):
+    """``memory_recall_receipt``."""
+
+    query: Annotated[Text, Meta(description="The question.")]
+    limit: Count = DEFAULT_PAGE
+    about: Annotated[Label | None, Meta(description="Only what is about this name.")] = None
+    type: Annotated[Label | None, Meta(description="Only memories of this type.")] = None
+    valid: Annotated[Time | None, Meta(description="What was true at this time (ISO 8601).")] = None
+    known: Known | None = None
+
+
+class KeepReceipt(Arguments):
+    """``memory_keep_receipt``."""
+
+    receipt: Annotated[str, Meta(min_length=1, max_length=MAX_RECEIPT, description="The receipt, letter for letter.")]
+
+
+class ReceiptsOf(Arguments):
+    """``memory_receipts_of``."""
+
+    id: Reference
+    limit: Count = MAX_PAGE
+
+
+class Profiles(Arguments):
+    """``memory_profiles``."""
+
+    id: Annotated[Reference | None, Meta(description="Only those that hold in this memory.")] = None
+
+
+Names = Annotated[tuple[Label, ...], Meta(max_length=1_000)]
+
+
+class SetProfile(Arguments):
+    """``memory_set_profile``."""
+
+    id: Annotated[Reference | None, Meta(description="The scope or memory to close; the whole store if left out.")] = (
+        None
+    )
+    profile: Annotated[str, Meta(max_length=200, description="arbiter, or a name for what is given.")] = ""
+    node_types: Annotated[Names, Meta(description="The types that worlds may have.")] = ()
+    relations: Annotated[Names, Meta(description="The relations that edges may have.")] = ()
+    lift: Annotated[bool, Meta(description="Open it again instead.")] = False
+    why: Why = ""
+
+
+class BeliefSettings(Arguments):
+    """``memory_belief_settings``."""
+
+    known: Known | None = None
+
+
+class SetBeliefs(Arguments):
+    """``memory_set_beliefs``."""
+
+    tags: Annotated[Names, Meta(description="Tags that bear beliefs, beside current.")] = ()
+    plain_tags: Annotated[Names, Meta(description="Tags that do so no longer.")] = ()
+    single: Annotated[Names, Meta(description="Predicates that take one value at a time.")] = ()
+    many: Annotated[Names, Meta(description="Predicates that take several again.")] = ()
+    entrenchment: Annotated[
+        dict[Label, Literal["recency", "support", "confidence"] | None],
+        Meta(max_length=1_000, description="By what beliefs of each type are compared; null takes that back."),
+    ] = {}
+    why: Why = ""
 
 
 class Way(Arguments):

@@ -425,6 +425,67 @@ class RecallChecked(msgspec.Struct, kw_only=True):
     reference: str
 
 
+class Receipted(msgspec.Struct, kw_only=True):
+    """What an exact recall found, best first, and the receipt that it left: one line of JSON, without any text.
+
+    ``reference`` names the state that was asked, ``seq`` its commit.
+    """
+
+    memories: list[Found]
+    receipt: str
+    reference: str
+    seq: int | None
+    valid: str | None
+
+
+class KeptReceipt(msgspec.Struct, kw_only=True):
+    """A receipt that the log keeps since ``seq``: its hash, and the state that was asked; null once it was erased."""
+
+    hash: str | None
+    reference: str | None
+    seq: int | None
+    kept_at: str
+
+
+class KeptReceipts(msgspec.Struct, kw_only=True):
+    """The kept receipts that name a memory, the latest first; ``more`` that are not listed."""
+
+    receipts: list[KeptReceipt]
+    more: int
+
+
+class Profile(msgspec.Struct, kw_only=True):
+    """A profile that closes the vocabulary of the world ``id``, and of all inside."""
+
+    id: str
+    name: str
+    profile: str
+    node_types: list[str]
+    relations: list[str]
+    why: str
+
+
+class Profiles(msgspec.Struct, kw_only=True):
+    """Profiles, in the order in which they were set."""
+
+    profiles: list[Profile]
+
+
+class BeliefSettings(msgspec.Struct, kw_only=True):
+    """What counts as believed: tags that bear beliefs, predicates of one value, and how types are compared."""
+
+    tags: list[str]
+    single: list[str]
+    entrenchment: dict[str, str]
+
+
+def kept_receipt(kept: worlddb.KeptReceipt, seq: int | None) -> KeptReceipt:
+    """Return a kept receipt; ``seq`` is its commit where commits have numbers."""
+    left = kept.receipt
+    told = {"hash": None, "reference": None} if left is None else {"hash": left.hash, "reference": left.reference}
+    return KeptReceipt(**told, seq=seq, kept_at=format_time(kept.ingested_at))
+
+
 def withdrawal_plan(plan: Withdrawal, limit: int) -> WithdrawalPlan:
     """A plan of a withdrawal, the first of each of its lists."""
     resting, said = plan.rests_on_it[:limit], plan.withdrawn[:limit]

@@ -755,6 +755,52 @@ def define_relation(session: Session, given: tool_arguments.DefineRelation, call
     return _done(session, receipt, receipt.ref)
 
 
+def keep_receipt(session: Session, given: tool_arguments.KeepReceipt, call: Call) -> tool_results.Done:
+    """``memory_keep_receipt``: it is in the log when the answer is there."""
+    session.db.keep_receipt(read_tools.receipt_of(session, given.receipt))
+    receipt = session.db.write_receipts()
+    assert receipt is not None, "one was waiting"
+    receipt.raise_if_refused()
+    return _done(session, receipt, session.top)
+
+
+def set_profile(session: Session, given: tool_arguments.SetProfile, call: Call) -> tool_results.Done:
+    """``memory_set_profile``; a server has it only if its operator says so, since it decides what others may write."""
+    if session.world is not None:
+        raise InputError(
+            "One world is served here, and its operator sets profiles", "An operator uses `worlddb vocabulary`"
+        )
+    world = None if given.id is None else session.get(session.view(), given.id).ref
+    if given.lift:
+        if given.profile or given.node_types or given.relations:
+            raise InputError("lift goes with no profile", "Leave one of them out")
+        receipt = session.db.lift_profile(world, why=given.why)
+    else:
+        types, relations = given.node_types, given.relations
+        receipt = session.db.set_profile(world, given.profile, node_types=types, relations=relations, why=given.why)
+    receipt.raise_if_refused()
+    return _done(session, receipt, receipt.ref)
+
+
+def set_beliefs(session: Session, given: tool_arguments.SetBeliefs, call: Call) -> tool_results.Done:
+    """``memory_set_beliefs``, for the whole store; a server has it only if its operator says so."""
+    if session.world is not None:
+        raise InputError(
+            "One world is served here, and what counts as believed is the whole store's",
+            "An operator sets it with `worlddb belief-settings`",
+        )
+    receipt = session.db.set_beliefs(
+        tags=given.tags,
+        plain_tags=given.plain_tags,
+        single=given.single,
+        many=given.many,
+        entrenchment=given.entrenchment,
+        why=given.why,
+    )
+    receipt.raise_if_refused()
+    return _done(session, receipt, receipt.ref)
+
+
 def forget_user(session: Session, given: tool_arguments.ForgetUser, call: Call) -> tool_results.Forgotten:
     """``memory_forget_user``, which a server has only if its operator says so, and for the whole store alone."""
     if session.world is not None:

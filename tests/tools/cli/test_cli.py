@@ -70,7 +70,7 @@ def test_the_commands_are_those_that_are_promised():
             *("expire", "refresh", "sweep", "label", "pin", "tag", "deprecate", "marked"),
             *("impact", "provenance", "path", "kref", "artifact"),
             *("prefer", "preferences"),
-            *("believe", "expand", "contract", "rollback", "beliefs"),
+            *("believe", "expand", "contract", "rollback", "beliefs", "belief-settings"),
             "recall",
             "query",
             "show",

@@ -1,10 +1,10 @@
-"""``worlddb believe``, ``expand``, ``contract``, ``rollback`` and ``beliefs``: what is believed, and how it changes."""
+"""What is believed, how it changes and what counts as believed: ``worlddb believe``, ``contract`` and others."""
 
 import json
 from collections.abc import Iterable
 from typing import Any
 
-from worlddb import FOREVER, Atom, Plan, format_time
+from worlddb import FOREVER, Atom, Plan, View, format_time
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 from worlddb.tools.cli.write.write_commands import add_common, written
 
@@ -167,10 +167,7 @@ def _beliefs(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
         if args.settings:
-            told = view.belief_settings()
-            out.answer(
-                wire.record(told) | {"view": wire.view(view)}, lambda page: _write_settings(page, wire.record(told))
-            )
+            _tell_settings(view, out)
             return DONE
         world = None if args.ref is None else stores.world_of(view, args.ref)
         read = view.retrieval_surface if args.surface else view.belief_base
@@ -191,6 +188,49 @@ def _write_settings(page: Page, told: dict[str, Any]) -> None:
     page.line(("single-valued: ", "dim"), ", ".join(told["single"]))
     for kind, how in told["entrenchment"].items():
         page.line((f"{kind}: ", "dim"), f"compared by {how}")
+
+
+def _settings_arguments(parser: Parser) -> None:
+    for option, meaning in _SETTINGS.items():
+        parser.add_argument(f"--{option}", metavar="NAME", action="append", default=[], help=f"{meaning}; repeat it")
+    parser.add_argument(
+        "--compare",
+        metavar="TYPE=HOW",
+        action="append",
+        default=[],
+        help="compare beliefs of a type by recency, support or confidence; TYPE= takes that back",
+    )
+    add_common(parser)
+
+
+_SETTINGS = {
+    "tag": "a tag that bears beliefs, beside current",
+    "plain-tag": "a tag that bears beliefs no longer",
+    "single": "a predicate that takes one value at a time",
+    "many": "a predicate that takes several again",
+}
+
+
+def _belief_settings(args: Namespace, out: Output) -> int:
+    compared: dict[str, str | None] = {}
+    for each in args.compare:
+        kind, equals, how = each.partition("=")
+        if not equals or not kind:
+            raise arguments.UsageError(f"{each!r:.80} says not how", "Give TYPE=HOW, such as Fact=support")
+        compared[kind] = how or None
+    said = {"tags": args.tag, "plain_tags": args.plain_tag, "single": args.single, "many": args.many}
+    with stores.existing(args, author=args.author) as db:
+        if compared or any(said.values()):
+            told = {"why": args.why, "idempotency_key": args.idempotency_key}
+            return written(args, db, out, db.set_beliefs(**said, entrenchment=compared, **told))
+        view = db.view()
+        _tell_settings(view, out)
+    return DONE
+
+
+def _tell_settings(view: View, out: Output) -> None:
+    told = wire.record(view.belief_settings())
+    out.answer(told | {"view": wire.view(view)}, lambda page: _write_settings(page, told))
 
 
 COMMANDS = (
@@ -237,6 +277,16 @@ COMMANDS = (
             ("beliefs --limit 20", "the beginning of the belief base"),
             ("beliefs --surface --valid 2025-03-01", "what reads show, as of that time"),
             ("beliefs --settings", "which tags bear beliefs, and how kinds are compared"),
+        ),
+    ),
+    Command(
+        "belief-settings",
+        "set what counts as believed in the whole store; without options, list it",
+        _settings_arguments,
+        _belief_settings,
+        (
+            ("belief-settings", "which tags bear beliefs, and how kinds are compared"),
+            ("belief-settings --tag published --single status --compare Decision=recency", "from this commit on"),
         ),
     ),
 )
