@@ -10,6 +10,7 @@ from datetime import timedelta
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn, get_args
 
 from msgspec import to_builtins
@@ -22,7 +23,7 @@ from worlddb.projections.scrub import finish_erasures
 from worlddb.query.history.journal import Entry, LastTold, commit_entries, followed, journal
 from worlddb.query.reads import store_facts, window
 from worlddb.query.recall.near_claims import MAX_NEAR, Near
-from worlddb.query.records.records import Bookmark, Proposal
+from worlddb.query.records.records import Bookmark, Proposal, World
 from worlddb.query.snapshot import edge_rules
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands import commands as cmd
@@ -242,6 +243,9 @@ class Database(WriteCalls):
         """Those that wait to be kept in the log."""
         self._accesses: deque[tuple[bytes, int]] = deque(maxlen=MOST_WAITING)
         """Worlds that were used and when, until they are written; of too many the earliest are lost."""
+        self._refreshes: dict[bytes, tuple[int, int]] = {}
+        """Worlds with a time to live, when they were used, and their deadlines, until that is written."""
+        self._refreshing = Lock()
         if self._background is not None and self._alarm is not None and self._alarm.is_timed:
             self._background.nudge()
         if record_accesses:
@@ -437,9 +441,11 @@ class Database(WriteCalls):
             # A link brings no text, and of a load most are links.
             links = sum(len(ref) > 2 * ids.LINEAGE_BYTES for ref in receipt.requested)
             self._unindexed += max(1, receipt.events - links)
-        if len(self._accesses) >= MOST_ACCESSES:
-            with suppress(errors.WorldDBError):  # What was asked for is written.
+        with suppress(errors.WorldDBError):  # What was asked for is written.
+            if len(self._accesses) >= MOST_ACCESSES:
                 self.write_accesses()
+            if len(self._refreshes) >= MOST_ACCESSES:
+                self.write_refreshes()
         if self._unindexed >= FOLLOWED_EVENTS:
             self._unindexed = 0
             self._reader.index_behind()
@@ -886,6 +892,10 @@ class Database(WriteCalls):
         """
         known = window.Known(ingested, seq, bookmark)
         view = View(*self._windows.at(known, valid, unify=limits.checked_flag(unify, "unify")))
+        if self._refreshes and not known.named() and self._is_refresh_due(view.valid):
+            with suppress(errors.WorldDBError):  # Whoever cannot write sees what is written.
+                self.write_refreshes()
+            view = View(*self._windows.at(known, valid, unify=unify))
         if world is None:
             return view
         confined = view.confined(world)
@@ -1095,6 +1105,7 @@ class Database(WriteCalls):
 
         Raises:
             InputError: an argument is not what it should be, or a type cannot be closed.
+            UnknownEdgeType: the store has no such type.
             UnknownReference, AmbiguousReference: one of ``worlds`` is not known, or fits several.
         """
         from worlddb.reconciler.consolidation import consolidator
@@ -1112,7 +1123,7 @@ class Database(WriteCalls):
             now,
             limits.checked_callable(summarizer, "summarizer") or ExtractiveSummarizer(),
             tuple(bytes.fromhex(view.reference_of(each)) for each in given),
-            consolidator.closed_types(close),
+            consolidator.closed_types(close, lambda name: self._is_type(view, name)),
             limits.checked_flag(sweep, "sweep"),
             limits.checked_flag(dry_run, "dry_run"),
             _limit(limit),
@@ -1185,6 +1196,11 @@ class Database(WriteCalls):
             limits.checked_callable(stopped, "stopped") or (lambda: False),
         )
         return dreamer.dream(self._writer, wanted)
+
+    def _is_type(self, view: View, name: str) -> bool:
+        """True of a type of edges that is registered, or that edges are of that were written when it was."""
+        with self._reader.snapshot() as snapshot:
+            return snapshot.tables.type_code(name) is not None or any(each.name == name for each in view.edge_types())
 
     def _embedded(self, stopped: Callable[[], bool]) -> int:
         """Give vectors to texts that have none, as far as there is a model; how many got some."""
@@ -1694,6 +1710,49 @@ class Database(WriteCalls):
         if not self._accesses:
             self.at_close(self.write_accesses)
         self._accesses.extend((bytes.fromhex(ref), at) for ref in refs)
+
+    def refreshed(self, *refs: Any, at: times.TimeLike | None = None) -> None:
+        """Say that worlds were used, at a time (default: now), so that deadlines by ``ttl`` move as by :meth:`refresh`.
+
+        It waits in memory as :meth:`accessed` does, until there are 256, until :meth:`write_refreshes` is called, or
+        the store is closed, and is one commit then; that is written later changes no deadline. From no view of this
+        handle a deadline hides what was used in time: what waits is written before that. A process that is killed loses
+        what waits.
+
+        Raises:
+            UnknownReference, AmbiguousReference: one of them is not known, or fits several.
+        """
+        when = now_of(self._clock) if at is None else times.parse_time(at, "at")
+        view = None if all(isinstance(each, World) for each in refs) else self.view()
+        found = [each if view is None else view.get(each, include_superseded=True) for each in refs]
+        used = {bytes.fromhex(each.ref): each.expires_at for each in found if each is not None}
+        with self._refreshing:
+            if not self._refreshes:
+                self.at_close(self.write_refreshes)
+            for ref, deadline in used.items():
+                if deadline is not None:
+                    self._refreshes[ref] = max(when, self._refreshes.get(ref, (when,))[0]), deadline
+        if len(self._refreshes) >= MOST_ACCESSES:
+            self.write_refreshes()
+
+    def write_refreshes(self) -> outcome.Receipt | None:
+        """Write what :meth:`refreshed` was told as one commit; ``None`` if nothing waits."""
+        with self._refreshing:
+            waiting, self._refreshes = self._refreshes, {}
+        if not waiting:
+            return None
+        try:
+            return self._execute([cmd.Refresh(ref=ref, at=at) for ref, (at, _) in waiting.items()], None)
+        except Exception:
+            # Another process may have the lock for longer than this one waits: they are written with the next.
+            with self._refreshing:
+                self._refreshes = waiting | self._refreshes
+            raise
+
+    def _is_refresh_due(self, valid: int) -> bool:
+        """True if a deadline that is to be moved hides something at a valid time."""
+        with self._refreshing:
+            return any(deadline <= valid for _, deadline in self._refreshes.values())
 
     def prove_recall(self, receipt: RecallReceipt | str | bytes) -> str:
         """Prove that the memories that a receipt names were in the store at its head, in the versions that it names.

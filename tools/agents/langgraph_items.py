@@ -28,8 +28,6 @@ _OF_OTHERS: Final = frozenset(
 """Events that leave every item where it is."""
 _MOST_WAITED: Final = 1_000_000
 """Microseconds after which it is recorded that items were read."""
-_MOST_USED: Final = 1_000
-"""Items of which it waits to be recorded that they were read."""
 _MOST_FOLLOWED: Final = 10_000
 """Commits that are followed one by one; after more, everything is read anew."""
 
@@ -147,36 +145,26 @@ class Directory:
 
 
 class Uses:
-    """Items with a time to live that were read, until that is recorded: of many reads together, as one commit."""
+    """Items with a time to live that were read: when that has to be recorded, of many reads together."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._lock = threading.Lock()
-        self._used: dict[str, int] = {}
-        self._first = self._until = FOREVER
-        db.at_close(self.record)
+        self._first = FOREVER
 
     def note(self, world: World, at: int) -> None:
         """Note that an item was read at a time."""
-        if world.expires_at is None:
-            return
-        with self._lock:
-            self._used[world.ref] = max(at, self._used.get(world.ref, at))
-            self._first, self._until = min(self._first, at), min(self._until, world.expires_at)
+        if world.expires_at is not None:
+            self._first = min(self._first, at)
+            self._db.refreshed(world, at=at)
 
     def is_due(self, now: int) -> bool:
-        """Return whether what was noted has to be recorded before the next read, or has waited for long enough."""
-        waited = now - self._first >= _MOST_WAITED or len(self._used) >= _MOST_USED
-        return bool(self._used) and (waited or now >= self._until)
+        """Return whether what was noted has waited for long enough."""
+        return now - self._first >= _MOST_WAITED
 
     def record(self) -> None:
         """Record what was noted."""
-        with self._lock:
-            used, self._used, self._first, self._until = self._used, {}, FOREVER, FOREVER
-        if used:
-            with self._db.batch() as tx:
-                for ref, at in used.items():
-                    tx.refresh(ref, at=at)
+        self._first = FOREVER
+        self._db.write_refreshes()
 
 
 class Vectors:

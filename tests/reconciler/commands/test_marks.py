@@ -132,6 +132,55 @@ def test_a_refresh_counts_from_when_a_memory_was_used_and_only_forwards(db: Data
     assert not db.refresh(fact, at=used - 60).events, "what was known later counts"
 
 
+def test_what_was_read_is_refreshed_together_and_before_it_would_be_hidden(db: Database, clock: ManualClock) -> None:
+    facts = [db.create("Fact", "", content=f"fact {number}", ttl=3_600) for number in range(3)]
+    fixed = db.create("Fact", "", content="fixed", expires_at=NOON + HOUR)
+    head = db.head().seq
+    clock.advance(HOUR // 2)
+    db.refreshed(*facts[:2], fixed)
+    db.refreshed(db.view().get(facts[0]))
+    assert db.head().seq == head and db.write_accesses() is None
+    clock.advance(HOUR // 4)
+    assert len(db.view().find(type="Fact")) == 4 and db.head().seq == head, "nobody needs it yet"
+    clock.advance(HOUR // 2)
+    assert len(db.view().find(type="Fact")) == 2 and db.head().seq == head + 1, (
+        "the third was not read, nor moves the fixed"
+    )
+    assert [each.event for each in db.log(head + 1, head + 1)] == ["expires"] * 2
+    assert db.write_refreshes() is None
+    with pytest.raises(worlddb.UnknownReference):
+        db.refreshed("0bad0bad")
+    assert db.verify(deep=True).ok
+
+
+def test_what_was_read_is_written_at_the_close_at_many_and_not_lost_where_the_lock_is_held(
+    tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with worlddb.open(tmp_path / "many", clock=clock, embedder=None) as db:
+        with db.batch() as tx:
+            for _ in range(260):
+                tx.create("Fact", "", content="one", ttl=3_600, resolve=False)
+        head, facts = db.head().seq, db.view().find(type="Fact")
+        clock.advance(HOUR // 2)
+        db.refreshed(*facts[:255])
+        assert db.head().seq == head
+        db.refreshed(facts[255])
+        assert db.head().seq == head + 1
+        db.refreshed(facts[256])
+        with monkeypatch.context() as patch:
+            patch.setattr(db, "_execute", _busy)
+            with pytest.raises(worlddb.WriterBusy):
+                db.write_refreshes()
+            clock.advance(3 * HOUR // 4)
+            assert len(db.view().find(type="Fact")) == 256, "whoever cannot write sees what is written"
+    with worlddb.open(tmp_path / "many", clock=clock, embedder=None) as db:
+        assert len(db.view().find(type="Fact")) == 257
+
+
+def _busy(*_: object) -> None:
+    raise worlddb.WriterBusy("Another process writes", "Try again")
+
+
 def test_a_sweep_retires_what_is_hidden_and_nothing_else(db: Database, clock: ManualClock) -> None:
     with db.batch() as tx:
         over, kept = tx.create("Fact", "", content="over", ttl=60), tx.create("Fact", "", content="kept", ttl=7_200)

@@ -27,6 +27,7 @@ COMMANDS = {
     "unalias": 2,
     "tag": 3,
     "deprecate": 2,
+    "use": 3,
     "erase": 2,
     "nonsense": 2,
 }

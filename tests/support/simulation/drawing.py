@@ -43,7 +43,7 @@ class Drawing:
         count = self._rng.randint(0, 4) if batch else 1
         recipes = [self._recipe() for _ in range(count)]
         if batch:
-            recipes = [recipe for recipe in recipes if recipe.method != "erase"]
+            recipes = [recipe for recipe in recipes if recipe.method not in ("erase", "accessed")]
         if not all(recipe.is_possible(state) for recipe in recipes):
             return []
         return [recipe.cooked(state, position) for position, recipe in enumerate(recipes)]
@@ -195,6 +195,9 @@ class Drawing:
     def _deprecate(self) -> Recipe:
         return Recipe(self._rng.choice(("deprecate", "undeprecate")), {"ref": self._pick("world")} | self._why())
 
+    def _use(self) -> Recipe:
+        return Recipe("accessed", {"ref": self._pick("world"), "at": self.moment()})
+
     def _erase(self) -> Recipe:
         given = {"refs": self._pick("world"), "reason": "request 114"}
         given |= self._maybe(0.3, everywhere=lambda: True) | self._maybe(0.3, derived=lambda: False)
@@ -220,6 +223,7 @@ _METHODS: dict[str, Callable[[Drawing], Recipe]] = {
     "unalias": Drawing._unalias,
     "tag": Drawing._tag,
     "deprecate": Drawing._deprecate,
+    "use": Drawing._use,
     "erase": Drawing._erase,
     "nonsense": Drawing._nonsense,
 }

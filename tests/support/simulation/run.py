@@ -151,7 +151,8 @@ class _Simulation:
             if (not commands and not batch) or erases_again(commands, self.engine.state):
                 continue
             self.requests += 1
-            key = f"request {self.requests}" if self.rng.random() < self.config.keyed else None
+            is_keyed = self.rng.random() < self.config.keyed and all(each.method != "accessed" for each in commands)
+            key = f"request {self.requests}" if is_keyed else None
             asked = Asked(commands, batch, key, handle)
             yield from self._asking(asked)
             if self.engine.retries and self.rng.random() < 0.1:
