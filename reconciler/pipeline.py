@@ -401,7 +401,7 @@ def _make_ready(writer: Writer, log: LmdbLog, tables: rows.Tables) -> None:
     """Check that the store may be written to, and bring the tables level with the log."""
     if not log.check_format():
         raise errors.NotAStore(f"{writer.env.folder} holds no store", "Open it with create=True")
-    _refuse_copy(writer, log)
+    refuse_copy(writer, log)
     if tables.progress().seq != log.head().seq:
         runner.rebuild_unless_level(log, tables)
     if tables.supposed_at():
@@ -504,7 +504,7 @@ def _nonce_end(stored: bytes) -> int:
     return begins + 18 if stored[begins : begins + 2] == _NONCE_HEAD else 0
 
 
-def _refuse_copy(writer: Writer, log: LmdbLog) -> None:
+def refuse_copy(writer: Writer, log: LmdbLog) -> None:
     """Refuse to write to a copy.
 
     A backup with commits of its own could not be brought up to date again.

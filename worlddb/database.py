@@ -239,13 +239,10 @@ class Database(WriteCalls):
         self._windows = window.Windows(self._reader, clock, rules, ontology.codes)
         self._told = LastTold(self._reader)
         self._at_close: list[Callable[[], object]] = []
-        self._receipts: list[RecallReceipt] = []
-        """Those that wait to be kept in the log."""
+        self._receipts: list[RecallReceipt] = []  # Those that wait to be kept in the log.
         self._accesses: deque[tuple[bytes, int]] = deque(maxlen=MOST_WAITING)
         """Worlds that were used and when, until they are written; of too many the earliest are lost."""
-        self._refreshes: dict[bytes, tuple[int, int]] = {}
-        """Worlds with a time to live, when they were used, and their deadlines, until that is written."""
-        self._refreshing = Lock()
+        self._refreshes, self._refreshing = dict[bytes, tuple[int, int]](), Lock()
         if self._background is not None and self._alarm is not None and self._alarm.is_timed:
             self._background.nudge()
         if record_accesses:
@@ -1104,8 +1101,7 @@ class Database(WriteCalls):
         at a time does it: another gets an answer that is ``busy``.
 
         Raises:
-            InputError: an argument is not what it should be, or a type cannot be closed.
-            UnknownEdgeType: the store has no such type.
+            InputError: an argument is not what it should be, or a type cannot be closed, or is not known.
             UnknownReference, AmbiguousReference: one of ``worlds`` is not known, or fits several.
         """
         from worlddb.reconciler.consolidation import consolidator
@@ -1654,11 +1650,13 @@ class Database(WriteCalls):
         Raises:
             MalformedFile: it is no receipt of a recall, or was altered.
             InputError: it is not of this store.
+            ReadOnlyBackup, HypotheticalStore: nothing can be kept here.
         """
         from worlddb.log.beliefs import recall_receipt
         from worlddb.query.beliefs import receipted_recall
 
         found = recall_receipt.read_recall_receipt(receipt)
+        self._refuse_unwritable()
         with self._reader.snapshot() as snapshot:
             here = receipted_recall.moment_in(snapshot, self._reader.store_id, found)
         if not isinstance(here, int):
@@ -1677,6 +1675,14 @@ class Database(WriteCalls):
         commands = [cmd.KeepReceipt(properties={"receipt": to_builtins(each)}) for each in waiting.values()]
         return self._execute(commands, None) if commands else None
 
+    def _refuse_unwritable(self) -> None:
+        """Refuse what would wait in vain: nothing is ever written to a copy, or to a store that supposes something."""
+        from worlddb.reconciler import pipeline
+
+        self._reader.refuse_supposed("nothing can be kept in it")
+        with self._reader.snapshot() as snapshot:
+            pipeline.refuse_copy(self._writer, snapshot.log)
+
     def accessed(self, *refs: Any, at: times.TimeLike | None = None) -> None:
         """Say that worlds were used, at a time (default: now); what is used fades later.
 
@@ -1689,6 +1695,7 @@ class Database(WriteCalls):
         """
         view = self.view()
         when = now_of(self._clock) if at is None else times.parse_time(at, "at")
+        self._refuse_unwritable()
         self._used([view.reference_of(each) for each in refs], when)
         if len(self._accesses) >= MOST_ACCESSES:
             self.write_accesses()
@@ -1726,6 +1733,7 @@ class Database(WriteCalls):
         view = None if all(isinstance(each, World) for each in refs) else self.view()
         found = [each if view is None else view.get(each, include_superseded=True) for each in refs]
         used = {bytes.fromhex(each.ref): each.expires_at for each in found if each is not None}
+        self._refuse_unwritable()
         with self._refreshing:
             if not self._refreshes:
                 self.at_close(self.write_refreshes)

@@ -904,8 +904,8 @@ class WriteCalls(ABC):
             functional: a second target of one source at a time is recorded as a contradiction of the two.
             succession: the targets of one source follow one another: each holds until the next one begins.
             acyclic: an edge that would lead back to its source is refused, with the way back.
-            symmetric: reads show it from both ends alike; with ``functional``, the one law that it goes with, it joins each
-                world to one other at a time.
+            symmetric: reads show it from both ends alike. It goes with ``functional`` alone, where each world is joined
+                to one other at a time.
             inverse: the name by which reads follow it from target to source, such as ``employs`` for ``works_at``.
 
         Raises:

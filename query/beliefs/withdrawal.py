@@ -175,6 +175,11 @@ class Source(NamedTuple):
             None if until is None else times.parse_time(until, "until"),
             "" if artifact is None else limits.checked_text(artifact, "artifact", MAX_LOCATION_BYTES, empty=False),
         )
+        if given.since is not None and given.until is not None and given.until < given.since:
+            raise errors.InvalidInterval(
+                f"until {times.format_time(given.until)} lies before since {times.format_time(given.since)}",
+                "Swap the two, or leave one out",
+            )
         if given == cls():
             raise errors.InputError(
                 "No source was named", "Give a world, author=, source=, since=, until= or artifact="

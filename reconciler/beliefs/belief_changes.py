@@ -143,11 +143,16 @@ def _repeating(ctx: context.Context, node: int, number: int, how: str) -> dict[s
 
     Who said it and where stays known by it, and how far that is trusted.
     """
+    source = _source(ctx, node, number)
+    return {name: value for name, value in source.items() if name not in atoms.REPEATS} | {how: number}
+
+
+def _source(ctx: context.Context, node: int, number: int) -> dict[str, Any]:
+    """Where a version comes from; nothing if that was erased."""
     row = ctx.tables.version(node, number)
     given = ctx.draft.blobs.details(row.details) if row.seq == ctx.draft.seq else None
     given = given or recorded_texts.details_at(ctx.draft.log, row.seq, row.details)
-    said = {} if given is None else {name: value for name, value in given.source.items() if name not in atoms.REPEATS}
-    return said | {how: number}
+    return {} if given is None else given.source
 
 
 def _written(
@@ -276,13 +281,20 @@ def rollback(ctx: context.Context, command: cmd.Rollback, details: int) -> draft
         ctx.refuse("erased", f"The text of version {command.version} was erased", "Take another one")
     begins = ctx.now if command.valid_from is None else command.valid_from
     held = asof.version_at(ctx.tables, node, asof.Moment(ctx.draft.seq, begins))
-    if held is not None and held.number == command.version:
+    if held is not None and (held.number == command.version or _restores(ctx, node, held.number, command.version)):
         return draft.Decision(lineage)
     source = _repeating(ctx, node, command.version, atoms.RESTORES)
     of_version = _details(ctx, command, said, source)
     window = _window(ctx, command, node, begins)
     position = _written(ctx, node, of_version, window, said, draft.stated_ends(command.valid_from, None))
     return draft.Decision(lineage, position)
+
+
+def _restores(ctx: context.Context, node: int, number: int, version: int) -> bool:
+    """True of a version that says all of another one, because that was rolled back to."""
+    known = _Known(ctx)
+    is_again = _source(ctx, node, number).get(atoms.RESTORES) == version
+    return is_again and known.content(node, number) == known.content(node, version)
 
 
 _OF_TIME: Final = (ev.Revised, ev.Closed, ev.Lost, ev.Voided, ev.Ended)

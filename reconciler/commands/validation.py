@@ -299,7 +299,10 @@ _SETTINGS: Final[dict[str, tuple[str, ...]]] = {"tag": ("bearing",), "predicate"
 def _set_beliefs(command: cmd.SetBeliefs) -> None:
     allowed = _SETTINGS.get(command.what, ())
     if command.how and command.how not in allowed:
-        raise errors.InputError(f"{errors.shown(command.how)} is no setting of a {command.what}", f"Give {allowed}")
+        what = "type" if command.what == "kind" else command.what
+        raise errors.InputError(
+            f"{errors.shown(command.how)} is no setting of a {what}", f"Give one of: {', '.join(allowed)}"
+        )
     limits.checked_text(command.named, f"the {command.what}", limits.MAX_TYPE_BYTES, empty=False, nul=False)
     if command.what == "tag" and normalised(command.named) == cmd.CURRENT_TAG:
         raise errors.InputError(f"The tag {cmd.CURRENT_TAG!r} always bears beliefs", "Leave it out")

@@ -524,3 +524,110 @@ def test_the_adapter_answers_what_a_suite_asks(suite: Adapter) -> None:
     assert not suite.believes("n0", "topic", "more") and suite.believes("n0", "title", "n0")
     suite.rollback("n0", 2)
     assert suite.get("n0").content == "step 0"  # type: ignore[union-attr]
+
+
+class Suite:
+    """What Kumiho's published suite asks: one value an item, items in a space of each scenario; a line a method."""
+
+    def __init__(self, db: Database, space: str) -> None:
+        self.db, self.space = db, f"kref://agm/{space}/"
+
+    def at(self, key: str) -> str:
+        return f"{self.space}{key}.belief"
+
+    def add(self, key: str, value: str) -> Receipt:
+        return self.db.create_at(self.at(key), content=value)
+
+    def revise(self, key: str, value: str) -> Receipt:
+        return self._derived(key, self.db.revise(self.at(key), content=value))
+
+    def _derived(self, key: str, receipt: Receipt) -> Receipt:
+        return self.db.link(self.at(key), "derived_from", self.at(key), versions=(0, self.count(key) - 1))
+
+    def edge(self, source: str, kind: str, target: str) -> Receipt:
+        return self.db.link(self.at(source), kind, self.at(target))
+
+    def contract(self, key: str) -> Receipt:
+        return self.db.deprecate(self.at(key))
+
+    def restore(self, key: str) -> Receipt:
+        return self.db.undeprecate(self.at(key))
+
+    def tag(self, key: str, name: str) -> Receipt:
+        return self.db.tag(self.at(key), name)
+
+    def get(self, key: str, tag: str | None = None) -> str | None:
+        return getattr(self.db.view().get(self.at(key), tag=tag), "content", None)
+
+    def count(self, key: str) -> int:
+        return len(self.db.view().history(self.at(key)))
+
+    def size(self) -> int:
+        return len(self.db.view().find(type="belief", world=self.space.strip("/").split("/")[-1]))
+
+    def has_edge(self, key: str, kind: str, to: str | None = None) -> bool:
+        refs = {edge.target for edge in self.db.view().edges(self.at(key), type=kind, direction="out")}
+        return bool(refs) if to is None else self.db.view().reference_of(self.at(to)) in refs
+
+
+def _revised(s: Suite, *values: str) -> bool:
+    """Each revision is a version of its own, the last one holds, and no item has come or gone."""
+    before, size = s.count("a"), s.size()
+    assert all(s.revise("a", value) for value in values) and s.has_edge("a", "derived_from", "a")
+    return (s.get("a"), s.count("a"), s.size()) == (values[-1], before + len(values), size)
+
+
+def _apart(s: Suite, *others: str) -> bool:
+    """Nothing else has changed: one version, and what it said."""
+    return all(
+        (s.get(each), s.count(each), s.has_edge(each, "derived_from", "a")) == (each, 1, False) for each in others
+    )
+
+
+def _gone(s: Suite) -> bool:
+    """What is contracted is gone, and only that; what was made of it is there, and says so; it can be had back."""
+    revisions = s.count("a")
+    assert s.contract("a") and s.get("a") is None
+    leaves = [each for each in "bc" if s.has_edge(each, "derived_from", "a")]
+    assert all(s.get(each) == each and s.count(each) == 1 for each in "bcd")
+    return bool(leaves) == s.has_edge("b", "derived_from") and bool(s.restore("a")) and s.count("a") == revisions
+
+
+SHAPES: dict[str, tuple[str, ...]] = {
+    "simple": (),
+    "multi_item": ("also e",),
+    "chain": ("b derived_from a", "c derived_from b", "d depends_on a"),
+    "temporal": ("revise", "revise"),
+    "adversarial": ("revise to a", "also A", "also aa", "b derived_from a", *["revise"] * 10),
+}
+"""What is said before: beside an item ``a`` with others that say their own names."""
+CELLS: dict[str, Any] = {
+    "K*2": lambda s: _revised(s, "new") and _revised(s, "New") and _revised(s, "a long value, " * 50),
+    "K*3": lambda s: _revised(s, "new") and _apart(s, "d"),
+    "K*4": lambda s: bool(s.add("f", "f")) and _apart(s, "f", "d") and s.get("a") is not None and _revised(s, "new"),
+    "K*5": lambda s: _revised(s, "b", "c", "d") and _apart(s, "d"),
+    "K*6": lambda s: _revised(s, "same", "same") and _revised(s, "other", "same"),
+    "Relevance": _gone,
+    "Core-Retainment": lambda s: bool(s.tag("a", "initial")) and _gone(s) and s.get("a", "initial") == s.get("a"),
+}
+"""What has to come of each postulate, after any of the shapes."""
+
+
+@pytest.mark.parametrize("postulate", CELLS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_cell_of_the_published_suite_passes_by_one_line_a_method(
+    suite: Adapter, shape: str, postulate: str
+) -> None:
+    s = Suite(suite.db, f"{shape} {postulate}".replace("*", ""))
+    for key in "abcd":
+        assert s.add(key, key)
+    assert s.size() == 4
+    for step in SHAPES[shape]:
+        match step.split():
+            case ["also", key]:
+                assert s.add(key, key)
+            case ["revise", *value]:
+                assert s.revise("a", value[-1] if value else f"value {s.count('a')}")
+            case [source, kind, target]:
+                assert s.edge(source, kind, target)
+    assert CELLS[postulate](s)

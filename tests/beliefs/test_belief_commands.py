@@ -161,3 +161,48 @@ def test_what_is_withdrawn_comes_back_by_what_the_command_says_and_is_listed_as_
     assert run(*told.split(" undo ")[1].join(("undo ", "")).split()).code == 0
     assert "30 days" in run("beliefs", "vacation").out and run("show", "vacation").code == 0
     assert "Nothing is believed" in run("beliefs", "root", "--valid", "1999-01-01").out
+
+
+def test_what_is_rolled_back_to_already_is_not_written_again(run: Here) -> None:
+    run("create", "Fact", "colour", "--content", "blue")
+    run("believe", "colour", "summary=red")
+    assert run.json("rollback", "colour", "1")["events"] > 0
+    assert run.json("rollback", "colour", "1")["events"] == 0
+    run("believe", "colour", "topic=hue")
+    assert (
+        run.json("rollback", "colour", "1")["events"] > 0
+        and run.json("history", "colour")["versions"][-1]["number"] == 5
+    )
+
+
+def test_what_counts_as_believed_is_set_and_listed(run: Here) -> None:
+    run("create", "Fact", "colour", "--content", "blue")
+    given = ("--tag", "decided", "--single", "status", "--compare", "Decision=recency", "--why", "ours")
+    assert run.json("belief-settings", *given)["events"] == 3
+    told = run.json("belief-settings")
+    assert "decided" in told["tags"] and "status" in told["single"] and told["entrenchment"]["decision"] == "recency"
+    assert told == run.json("beliefs", "--settings") | {"view": told["view"]}
+    run("belief-settings", "--plain-tag", "decided", "--many", "status", "--compare", "Decision=")
+    assert "decided" not in run("belief-settings").out
+    for wrong, error in (
+        (("--compare", "Fact=nope"), "input"),
+        (("--compare", "Fact"), "usage"),
+        (("--why", "x"), "usage"),
+        (("--tag", "current"), "input"),
+    ):
+        assert run("belief-settings", *wrong).error == error
+
+
+def test_options_that_would_do_nothing_are_told_and_types_that_nobody_knows(run: Here) -> None:
+    run("create", "Fact", "colour", "--content", "blue")
+    assert run("vocabulary", "--why", "x").error == run("guard", "--why", "x").error == "usage"
+    for line in (("impact", "colour", "--type", "causse"), ("states", "colour", "--type", "causse")):
+        found = run(*line)
+        assert found.code == 0 and "knows no edge type 'causse'" in found.out
+    assert "knows no edge type" not in run("impact", "colour", "--type", "causes").out
+    run("relation", "works_at", "--inverse", "employs")
+    assert "knows no edge type" not in run("states", "colour", "--type", "employs").out
+    found = run("withdraw", "--since", "2030-01-01", "--until", "2029-01-01", "--plan")
+    assert found.error == "invalid_interval" and "lies before since" in found.err
+    assert "--of-author" in run("withdraw", "--plan").err
+    assert "--node-type" in run("vocabulary", "--profile", "nope").err

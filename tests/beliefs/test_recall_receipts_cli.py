@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import worlddb
 from tests.support.running import Here
 
 
@@ -40,3 +41,26 @@ def test_what_does_not_go_together_is_refused(run: Here, tmp_path: Path) -> None
     assert "already" in run("recall", "kettle", "--receipt", kept).err
     assert "--question" in run("check-recall", kept).err
     assert "--offline" in run("check-recall", kept, "--question", "x", "--proof", kept).err
+
+
+@pytest.mark.parametrize("kind", ["read_only_backup", "hypothetical_store"])
+def test_a_receipt_that_cannot_be_kept_is_not_left_either(
+    run: Here, capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str
+) -> None:
+    with worlddb.open(run.store, embedder=None) as db:
+        made = db.create("Fact", "kettle", content="the blue kettle", ttl=9_000)
+        if kind == "read_only_backup":
+            db.backup(tmp_path / "copy")
+        else:
+            db.replay(tmp_path / "copy", without=[made.seq])
+    copy, kept = Here(capsys, tmp_path / "copy"), tmp_path / "kept"
+    found = copy("recall", "kettle", "--receipt", kept, "--keep-receipt")
+    assert found.error == kind and not kept.exists()
+    assert copy("recall", "kettle", "--receipt", kept).code == 0
+    with worlddb.open(copy.store, embedder=None, record_accesses=True) as db:
+        receipt = db.view().recall("kettle", exact=True, receipt=True).receipt
+        assert receipt is not None
+        root = str(next(db.log(1, 1)).data["root"])
+        for waits in (lambda: db.keep_receipt(receipt), lambda: db.accessed(root), lambda: db.refreshed(root)):
+            with pytest.raises((worlddb.ReadOnlyBackup, worlddb.HypotheticalStore)):
+                waits()

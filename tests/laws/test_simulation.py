@@ -171,7 +171,7 @@ CANARIES: dict[str, tuple[Any, str, Any]] = {
 }
 
 
-BEGINNING_AT = {"a read that is stale": 40, "half a commit that survives a crash": 20}
+BEGINNING_AT = {"a read that is stale": 130, "half a commit that survives a crash": 20}
 """From which seed on those are looked for that hardly any of the first ones meets."""
 
 

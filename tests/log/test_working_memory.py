@@ -265,6 +265,9 @@ def test_the_command_line_has_it(tmp_path: Path, capsys: pytest.CaptureFixture[s
     ]
     assert "the deploy" in run("working", "get", "--session", "s1").out
     assert run("working", "get").code == 2
+    for wrong in (("get", "a text"), ("get", "--ttl", "3"), ("clear", "--role", "user"), ("clear", "--most", "2")):
+        found = run("working", wrong[0], *wrong[1:], "--session", "s1")
+        assert (found.code, found.error) == (2, "usage") and "nothing is added" in found.err
     assert run("working", "clear").out.startswith("1 removed")
 
 

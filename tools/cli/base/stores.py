@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 from argparse import Namespace
+from collections.abc import Iterable
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -258,6 +259,14 @@ def worlds_of(view: worlddb.View, text: str) -> list[worlddb.World]:
 def why_empty(view: worlddb.View) -> tuple[str, ...]:
     """Return a hint for a view before the first commit; empty for any other view."""
     return () if view.seq else (output.NOTHING_THEN,)
+
+
+def hint_of_types(view: worlddb.View, names: Iterable[str], out: output.Output) -> None:
+    """Say of types of edges that a view knows none of the name: an answer without any may be a slip of the pen."""
+    known = {name for each in view.edge_types(include_ended=True) for name in (each.name, each.inverse)}
+    for name in names:
+        if name not in known:
+            out.hint(f"The view knows no edge type {name!r:.80}: `worlddb types` lists them.")
 
 
 def world_or_edge(view: worlddb.View, text: str) -> str:

@@ -223,8 +223,9 @@ def _belief_settings(args: Namespace, out: Output) -> int:
         if compared or any(said.values()):
             told = {"why": args.why, "idempotency_key": args.idempotency_key}
             return written(args, db, out, db.set_beliefs(**said, entrenchment=compared, **told))
-        view = db.view()
-        _tell_settings(view, out)
+        if args.why or args.idempotency_key:
+            raise arguments.UsageError("Nothing was given to set", "Give --tag, --single, --compare or the like")
+        _tell_settings(db.view(), out)
     return DONE
 
 

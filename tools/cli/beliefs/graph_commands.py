@@ -34,6 +34,7 @@ def _impact_arguments(parser: Parser) -> None:
 def _impact(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
+        stores.hint_of_types(view, args.type or (), out)
         ref = stores.world_of(view, args.ref)
         found = view.impact(ref, types=args.type, depth=args.depth)
 
@@ -98,6 +99,7 @@ def _path_arguments(parser: Parser) -> None:
 def _path(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
+        stores.hint_of_types(view, args.type or (), out)
         ends = [stores.world_of(view, each) for each in (args.ref, args.goal)]
         found = view.shortest_path(*ends, types=args.type or (), direction=args.direction, depth=args.depth)
 

@@ -49,6 +49,7 @@ def _states(args: Namespace, out: Output) -> int:
         view = stores.view_of(db, args)
         source = stores.world_of(view, args.source)
         target = None if args.target is None else stores.world_of(view, args.target)
+        stores.hint_of_types(view, [args.type] if args.type else [], out)
         found = view.states(source, target, type=args.type)
         document: dict[str, Any] = {"states": [_record(state) for state in found], "view": wire.view(view)}
 
@@ -108,6 +109,8 @@ def _vocabulary(args: Namespace, out: Output) -> int:
         if given:
             what = {"node_types": args.node_type, "relations": args.relation}
             return written(args, db, out, db.set_profile(world, args.profile, **what, **told))
+        if args.why or args.idempotency_key:
+            raise arguments.UsageError("No profile was given", "Give --profile, --node-type or --lift")
         found = view.profiles(world)
 
         def write(page: Page) -> None:

@@ -191,9 +191,10 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
         if found.receipt is not None:
             from worlddb import recall_receipt_text
 
-            Path(args.receipt).write_text(recall_receipt_text(found.receipt), encoding="utf-8")
             if args.keep_receipt:
                 db.keep_receipt(found.receipt)
+                db.write_receipts()
+            Path(args.receipt).write_text(recall_receipt_text(found.receipt), encoding="utf-8")
             out.hint(f"Its receipt is in {args.receipt}: check-recall holds it against the store")
 
         def write(page: base.Page) -> None:

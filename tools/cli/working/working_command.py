@@ -12,9 +12,9 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument("--user", metavar="NAME", help="the user of the session")
     parser.add_argument("--project", metavar="NAME", help="the project of the session")
     parser.add_argument("--context", metavar="NAME", help="the context of the session")
-    parser.add_argument("--role", default="user", metavar="ROLE", help="who says it (default: user)")
-    parser.add_argument("--ttl", type=float, default=3600.0, metavar="SECONDS", help="how long it stays (3600)")
-    parser.add_argument("--most", type=int, default=50, metavar="N", help="how many stay at most (default: 50)")
+    parser.add_argument("--role", metavar="ROLE", help="who says what is added (default: user)")
+    parser.add_argument("--ttl", type=float, metavar="SECONDS", help="how long what is added stays (default: 3600)")
+    parser.add_argument("--most", type=int, metavar="N", help="how many stay at most when it is added (default: 50)")
 
 
 def _working(args: Namespace, out: Output) -> int:
@@ -23,10 +23,14 @@ def _working(args: Namespace, out: Output) -> int:
         raise arguments.UsageError("No session was named", "Give --session NAME")
     if args.does == "add" and not args.text:
         raise arguments.UsageError("No message was given", "Give its text")
+    how = {name: given for name in ("role", "ttl", "most") if (given := getattr(args, name)) is not None}
+    if args.does != "add" and (how or args.text is not None):
+        what = f"--{next(iter(how))}" if how else "A message"
+        raise arguments.UsageError(f"{what} was given, and nothing is added", f"Leave it out of {args.does}")
     with stores.existing(args) as db:
         document: dict[str, Any] = {}
         if args.does == "add":
-            document["messages"] = db.working.add(args.text, role=args.role, ttl=args.ttl, most=args.most, **scope)
+            document["messages"] = db.working.add(args.text, **how, **scope)
         elif args.does == "clear":
             document["cleared"] = db.working.clear(**scope)
         else:
