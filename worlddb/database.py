@@ -418,6 +418,8 @@ class Database(WriteCalls):
         from worlddb.log.redaction.credentials import find_credentials
         from worlddb.working.working_memory import refuse_credentials
 
+        if world is not None:
+            self.view().reference_of(world)
         found = personal_data.find_personal_data(text)
         if self._redactor is None and not found and not any(map(find_credentials, (text, *named.values()))):
             return text

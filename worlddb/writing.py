@@ -1028,6 +1028,9 @@ class WriteCalls(ABC):
         it is taken out of the text (:func:`worlddb.redact`). "warn" writes the text as it is and says so in a note. It
         holds for all that the world contains; the nearest world of which something is said counts.
         """
+        for what, mode in (("credentials", credentials), ("personal", personal)):
+            if mode == "":  # It is how the command says inherit.
+                raise errors.InputError(f"There is no mode '' for {what}", "Give one of: off, warn, enforce, inherit")
         said: Any = ["" if mode == "inherit" else mode for mode in (credentials, personal)]
         command = cmd.Guard(credentials=said[0], personal=said[1], world=self._ref_if_any(world), why=why)
         return self._execute([command], idempotency_key)

@@ -457,7 +457,7 @@ def _trust(command: cmd.Trust) -> None:
 
 
 def _guard(command: cmd.Guard) -> None:
-    modes = ", ".join(filter(None, get_args(ev.GuardMode)))
+    modes = ", ".join([*filter(None, get_args(ev.GuardMode)), "inherit"])
     for what, mode in (("credentials", command.credentials), ("personal", command.personal)):
         if mode is not None and mode not in get_args(ev.GuardMode):
             raise errors.InputError(f"There is no mode {errors.shown(mode)} for {what}", f"Give one of: {modes}")

@@ -105,7 +105,7 @@ def closed_types(close: Sequence[str], is_known: Callable[[str], bool]) -> tuple
         if not is_known(name):
             raise errors.UnknownEdgeType(
                 f"close has {errors.shown(name)}, and the store has no such type",
-                "See its types with view.edge_types()",
+                "See what is registered where with view.edge_types()",
             )
     return tuple(dict.fromkeys(types))
 

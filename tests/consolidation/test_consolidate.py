@@ -634,6 +634,7 @@ def test_a_handle_with_a_thread_consolidates_behind_its_writes(tmp_path: Path) -
         {"min_age": True},
         {"min_age": 0, "close": ["contains"]},
         {"min_age": 0, "close": "causes"},
+        {"min_age": 0, "close": ["nope"]},
         {"min_age": 0, "worlds": []},
         {"min_age": 0, "summarizer": "model"},
         {"min_age": 0, "limit": 0},
@@ -646,3 +647,13 @@ def test_wrong_arguments_are_told_and_write_nothing(db: Database, wrong: dict[st
     with pytest.raises(worlddb.WorldDBError):
         db.consolidate(**wrong)
     assert db.head() == before
+
+
+def test_types_that_are_declared_are_closed_and_those_that_were_once(db: Database) -> None:
+    one, two, three = (db.create("Thing", name).ref for name in ("one", "two", "three"))
+    db.define_relation("leads_to")
+    assert db.consolidate(min_age=0, close=["leads_to"]).closed == 0
+    for ends in ((one, two), (two, three)):
+        db.link(ends[0], "leads_to", ends[1])
+    db.unregister("leads_to")
+    assert db.consolidate(min_age=0, close=["leads_to"], dry_run=True).closed == 1

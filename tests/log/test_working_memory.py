@@ -251,6 +251,11 @@ def test_wrong_values_are_typed_errors(db: Database) -> None:
     for wrong in ({"session": ""}, {"session": "s", "ttl": 0}, {"session": "s", "most": 0}, {"session": 3}):
         with pytest.raises(worlddb.InputError):
             db.working.add("text", **wrong)
+    for empty in ("", " \n"):
+        with pytest.raises(worlddb.InvalidText):
+            db.working.add(empty, session="s")
+    with pytest.raises(worlddb.UnknownReference):
+        db.working.add("guarded by nobody", session="s", world="nope")
     with pytest.raises(worlddb.LimitExceeded):
         db.working.add("x" * 300_000, session="s")
     assert said(db) == []

@@ -51,12 +51,14 @@ class WorkingMemory:
         """Add a message to the buffer of a session; how many are there.
 
         Raises:
+            InvalidText: it says nothing, or is too long.
+            UnknownReference, AmbiguousReference: ``world`` is not known, or fits several.
             RefusedError: it holds a credential, where these are enforced; ``details["reason"]`` is
                 ``credential_rejected``.
             UnavailableError: the buffers are full, or cannot be written to.
         """
         scope = _scope(project, context, user, session)
-        limits.checked_text(content, "content", buffers.MAX_MESSAGE_BYTES)
+        limits.checked_text(content, "content", buffers.MAX_MESSAGE_BYTES, empty=False)
         limits.checked_text(role, "role", limits.MAX_TYPE_BYTES, empty=False)
         limits.checked_number(most, "most", 1, MAX_MESSAGES)
         lasts = int(limits.checked_amount(ttl, "ttl") * _SECOND)

@@ -102,6 +102,9 @@ def test_the_nearest_world_says_what_becomes_of_a_credential(db: Database) -> No
     assert not db.create("Note", "n", content=TOKEN)
     db.guard(credentials="off", world=inner)
     assert not db.create("Note", "m", content=TOKEN, world=inner).notes
+    for wrong in ("", "on", "Off"):
+        with pytest.raises(worlddb.InputError, match="off, warn, enforce, inherit"):
+            db.guard(credentials=wrong, world=inner)
     db.guard(credentials="inherit", world=inner)
     assert db.create("Note", "o", content=TOKEN, world=inner).notes
     said = {each.world: (each.credentials, each.personal, each.why) for each in db.view().guards()}
