@@ -51,6 +51,8 @@ class FreshKept:
         self._guard = Lock()
         self._through = 0
         self._fresh: dict[int, Verdict] = {}
+        self._made_of: dict[int, int] = {}
+        """The world of each summary that was found fresh at some time."""
         self._place: Final = place
         self._is_loaded = False
         self._new = 0
@@ -65,13 +67,19 @@ class FreshKept:
             known = moment.seq >= self._through and found is not None and found.start <= moment.valid < found.end
             return found if known else None
 
+    def made_of(self, node: int) -> int | None:
+        """The world that a summary was found to be a fresh one of, at some time."""
+        return self._made_of.get(node)
+
     def keep(self, world: int, verdict: Verdict, seq: int) -> None:
         """Keep what was found as of a commit, unless more is known by now."""
         with self._guard:
             if seq == self._through:
                 if len(self._fresh) >= MAX_KEPT:
                     self._fresh.clear()
+                    self._made_of.clear()
                 self._fresh[world] = verdict
+                self._made_of[verdict.node] = world
                 self._new += 1
 
     def write(self) -> None:
@@ -97,6 +105,7 @@ class FreshKept:
         found = kept_verdicts.load(self._place, snapshot.log)
         if found is not None and found.marker.seq >= self._through:
             self._through, self._fresh = found.marker.seq, found.fresh
+            self._made_of = {verdict.node: world for world, verdict in found.fresh.items()}
 
     def _follow(self, snapshot: Snapshot, seq: int) -> None:
         log, tables = snapshot
@@ -159,9 +168,24 @@ class Summaries:
         """True of a summary that consolidation made and that is fresh: what it rests on holds, and need not be read."""
         if seen.row.type != witness.SUMMARY_TYPE:
             return False
+        world = None if self._kept is None else self._kept.made_of(node)
+        if world is not None and world not in self._known and self._is_kept(world, node, seen.number):
+            return True
         world = self.made_of(node)
         found = None if world is None else self.of(world)
         return found is not None and (found.node, found.seen.number) == (node, seen.number)
+
+    def _is_kept(self, world: int, node: int, number: int) -> bool:
+        """True if a version of a summary that is seen was found to be the fresh one of a world, and is still."""
+        snapshot = self._snapshot
+        moment = snapshot.place.moment
+        if self._kept is None or snapshot.whole is None or self._shows_all:
+            return False
+        kept = self._kept.at(snapshot.whole, world, moment)
+        if kept is None or (kept.node, kept.version) != (node, number):
+            return False
+        stored = snapshot.tables.hash_row(world, moment.seq)
+        return kept.hashed == (0 if stored is None else stored[0])
 
     def made_of(self, node: int) -> int | None:
         """The world that consolidation made a summary of; ``None`` if it did not make it, as of nearly all."""

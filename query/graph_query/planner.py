@@ -9,6 +9,7 @@ from itertools import islice, zip_longest
 from typing import Any, Final, NamedTuple, Self
 
 from worlddb.log.model import clock, errors
+from worlddb.projections import runner
 from worlddb.projections.tables.reads.asof import Moment, SeenVersion
 from worlddb.query.consolidation import fresh_summaries as summaries
 from worlddb.query.graph_query import composed_search, operators, query_value, traversal
@@ -190,7 +191,7 @@ def run(window: Window, query: query_value.Query, *, timed: bool = False) -> que
     if query.at is not None:
         window = window.at(_moment(window, query.at))
     found = ranked(window, query.start, superseded=query.superseded)
-    with window.snapshot() as snapshot:
+    with runner.collector_paused(), window.snapshot() as snapshot:
         top = snapshot.place.top
         world = query.start.world
         inside = top if world is None else world_lookup.named_node(snapshot, window.spec, world, unify=window.unify)

@@ -115,3 +115,32 @@ def test_an_erasure_and_a_rebuild_delete_it(path: Path) -> None:
         gone = ["", ""]  # The fact, and the summary that told of it.
         assert sorted(types(db)) == gone + ["Fact"] * 2 + ["Summary"] * (TOPICS - 1)
         assert db.verify(deep=True).ok
+
+
+def test_a_read_of_all_tells_fresh_summaries_by_what_is_kept_as_long_as_that_is_so(
+    path: Path, looked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+    made_of = fresh_summaries.Summaries.made_of
+    monkeypatch.setattr(
+        fresh_summaries.Summaries, "made_of", lambda self, node: found.append(node) or made_of(self, node)
+    )
+
+    def read(db: Database) -> list[tuple[int, bool]]:
+        """Of each summary on what it rests, and whether more lies beneath that is not read."""
+        topics = [world.ref for world in db.view().find(type="Topic")]
+        nodes = db.view().query(seeds=topics).traverse("contains").run().nodes
+        return sorted((len(world.rests_on), world.rests_on_more) for world in nodes if world.type == "Summary")
+
+    with opened(path) as db:
+        assert set(types(db)) == {"Summary"}
+        found.clear()
+        assert read(db) == [(0, True)] * TOPICS and found == [] and not looked, "each by one look at a hash"
+        inside, other = (db.view().find(name=name)[0] for name in ("fact 1 0", "topic 2"))
+        db.move(inside, to=other)
+        assert read(db) == [(0, True)] * (TOPICS - 2) + [(3, False)] * 2, "two are stale, and are read with their bases"
+        db.deprecate(db.view().find(name="fact 0 0")[0])
+        assert read(db) == [(0, True)] * (TOPICS - 3) + [(3, False)] * 3
+        db.consolidate(min_age=0)
+        assert read(db) == [(0, True)] * TOPICS
+        assert read(db) == [(0, True)] * TOPICS and db.verify(deep=True).ok
