@@ -231,6 +231,12 @@ class Supersedes(handler.AcyclicHandler):
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         if edge.target == ctx.root:
             ctx.refuse("root_is_permanent", "The root world cannot be superseded")
+        if edge.source == edge.target:
+            ctx.refuse(
+                "self_reference",
+                f"{ctx.shown(edge.source)} cannot supersede itself: its later versions take the place of earlier ones",
+                "Revise it; what joins two versions is derived_from, refines or a relation of your own",
+            )
         super().on_insert(ctx, edge)
         # A built-in type is given the reconciler's own context.
         own = cast("supersession.Succession", ctx)

@@ -535,25 +535,25 @@ class Suite:
     def at(self, key: str) -> str:
         return f"{self.space}{key}.belief"
 
-    def add(self, key: str, value: str) -> Receipt:
+    def add(self, key: str, value: str) -> Any:
         return self.db.create_at(self.at(key), content=value)
 
-    def revise(self, key: str, value: str) -> Receipt:
+    def revise(self, key: str, value: str) -> Any:
         return self._derived(key, self.db.revise(self.at(key), content=value))
 
-    def _derived(self, key: str, receipt: Receipt) -> Receipt:
+    def _derived(self, key: str, receipt: Receipt) -> Any:
         return self.db.link(self.at(key), "derived_from", self.at(key), versions=(0, self.count(key) - 1))
 
-    def edge(self, source: str, kind: str, target: str) -> Receipt:
+    def edge(self, source: str, kind: str, target: str) -> Any:
         return self.db.link(self.at(source), kind, self.at(target))
 
-    def contract(self, key: str) -> Receipt:
+    def contract(self, key: str) -> Any:
         return self.db.deprecate(self.at(key))
 
-    def restore(self, key: str) -> Receipt:
+    def restore(self, key: str) -> Any:
         return self.db.undeprecate(self.at(key))
 
-    def tag(self, key: str, name: str) -> Receipt:
+    def tag(self, key: str, name: str) -> Any:
         return self.db.tag(self.at(key), name)
 
     def get(self, key: str, tag: str | None = None) -> str | None:

@@ -122,9 +122,12 @@ def test_a_read_of_all_tells_fresh_summaries_by_what_is_kept_as_long_as_that_is_
 ) -> None:
     found: list[int] = []
     made_of = fresh_summaries.Summaries.made_of
-    monkeypatch.setattr(
-        fresh_summaries.Summaries, "made_of", lambda self, node: found.append(node) or made_of(self, node)
-    )
+
+    def counting(summaries: fresh_summaries.Summaries, node: int) -> int | None:
+        found.append(node)
+        return made_of(summaries, node)
+
+    monkeypatch.setattr(fresh_summaries.Summaries, "made_of", counting)
 
     def read(db: Database) -> list[tuple[int, bool]]:
         """Of each summary on what it rests, and whether more lies beneath that is not read."""
