@@ -169,10 +169,8 @@ _PHRASES: Final = (
     ("ask resolve_kref for it", "ask `worlddb kref` for it"),
     ("Make it with create_at", "Make it with `worlddb kref KREF --content TEXT`"),
     ("a world, author=, source=, since=, until= or", "a world, --of-author, --source, --since, --until or"),
-    (
-        "Give node_types=[...], or one that ships: arbiter; lift_profile opens a world",
-        "Give --node-type TYPE, or one that ships: --profile arbiter; --lift opens a world",
-    ),
+    ("Give node_types=[...], or one that ships: ", "Give --node-type TYPE, or one that ships: --profile "),
+    ("; lift_profile opens a world", "; --lift opens a world"),
     ("See what is set with profiles()", "`worlddb vocabulary` lists what is set"),
     ("Open it with embedder=...", "Name one with --embedder"),
 )
