@@ -196,6 +196,65 @@ def test_an_edge_between_two_versions_is_retracted_with_it_and_made_twice_only_o
     assert db.merge(fork).changes == () and db.verify(deep=True).ok
 
 
+@pytest.mark.parametrize("turn", range(6))
+def test_edges_between_versions_of_random_histories_join_what_they_joined_in_the_fork(
+    db: Database, seed: int, turn: int
+) -> None:
+    _join_apart(db, Random(f"versions {seed} {turn}"))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("turn", range(300))
+def test_edges_between_versions_of_many_histories_join_what_they_joined_in_the_fork(
+    db: Database, seed: int, turn: int
+) -> None:
+    _join_apart(db, Random(f"versions {seed} {turn}"))
+
+
+def _join_apart(db: Database, random: Random) -> None:
+    """Two sides go on with windows, holes and edges between versions, and are merged three times."""
+    world = db.create("Topic", "world").ref
+    here = db.create("Note", "a", content="at first", world=world, resolve=False, valid_from="2025-01-01").ref
+    db.revise(here, content="from then on", valid_from=_day(random))
+    fork = db.fork(world).ref
+    there = _refs(db, fork)["a"]
+    left = False
+    for _ in range(3):
+        for ref, side, edits in ((here, "ours", 3), (there, "theirs", 4)):
+            for _ in range(random.randrange(edits + 1)):
+                _edit(db, random, ref, side)
+                newest = len(db.view().history(ref))
+                if ref == there and random.random() < 0.6:
+                    later = random.randint(2, newest)
+                    ends = later, random.randint(1, later - 1)
+                    assert db.link(there, random.choice(("refines", "derived_from")), there, versions=ends)
+        drawn = [
+            each for each in db.view().edges(there, include_superseded=True) if each.source == there == each.target
+        ]
+        if drawn and random.random() < 0.3:
+            db.unlink(random.choice(drawn).ref)
+        done = db.merge(fork, on_conflict=random.choice(("theirs", "theirs", "ours")))
+        left |= any(each.what == "left" for each in done.changes)
+        joined, wanted = set(_joined(db, here)), set(_joined(db, there))
+        assert joined <= wanted and (left or joined == wanted)
+        assert db.merge(fork).changes == ()
+    assert db.verify(deep=True).ok
+
+
+def _day(random: Random, after: int = 0) -> str:
+    return f"2025-01-{min(after + random.randint(2, 24), 31):02}"
+
+
+def _edit(db: Database, random: Random, ref: str, side: str) -> None:
+    begins, draw = random.randint(2, 20), random.random()
+    since, until = f"2025-01-{begins:02}", f"2025-01-{begins + random.randint(1, 5):02}"
+    if draw < 0.7:
+        valid_to = until if random.random() < 0.5 else None
+        db.revise(ref, content=f"{side} {random.randrange(1_000)}", valid_from=since, valid_to=valid_to)
+    else:
+        db.retire(ref, at=since, valid_to=until if draw < 0.85 else None)
+
+
 def test_an_edge_to_what_was_not_taken_is_left_in_the_fork_and_told(db: Database) -> None:
     world = _world(db, "a")
     here = _refs(db, world)["a"]
