@@ -3,7 +3,8 @@
 Topics of facts in one store are consolidated by the stand-in. Then the same question is asked of all topics: all that
 they contain, and summaries first, each the median of several runs, in time of the processor. The full read is also
 timed before the consolidation, in the same process: what it costs that summaries lie among the facts is said. The first
-summary-first read of a handle looks at each member once to tell that the summaries are fresh, and is timed apart.
+summary-first read of a handle looks at each member once to tell that the summaries are fresh, and is timed apart. With
+--beside reads are made of the store as it was and as it is, by turns: of all, recalls, single worlds, and all facts.
 
 With --locomo, --longmemeval or --beam FILE the questions of that file are asked instead, before a consolidation and
 after: how much of their evidence is read at equal tokens. See bench/_consolidated.py.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -43,10 +45,13 @@ def main() -> None:
         measured = {f"{facts}/{topics}": measure(Path(folder), facts, topics, arguments) for facts, topics in sizes}
     keys = ("full_ms", "summary_first_ms", "summary_first_ratio", "first_ratio", "full_slower", "records_read_ratio")
     rows = [(f"{name} facts/topics", *(found[key] for key in keys)) for name, found in measured.items()]
-    notes = (
+    notes = [
         "Milliseconds of the processor. Ratio: the full read by the summary-first one; first: by a handle's first.",
         "Slower: the full read of the consolidated store by that before, where no summaries lay among the facts.",
-    )
+    ]
+    for name, found in measured.items():
+        by_turns = ", ".join(f"{read} {ratio}" for read, ratio in found["others"].items())
+        notes += [f"{name}, by those before, by turns: {by_turns}."] if by_turns else []
     columns = ("store", "full", "summary first", "ratio", "ratio, first", "slower", "records ratio")
     first = next(iter(measured.values()))
     told = {key: first[key] for key in ("summary_first_ratio", "full_ms", "summary_first_ms", "records_read")}
@@ -58,6 +63,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--facts", type=positive, nargs="+", default=[1_000, 10_000])
     arguments.add_argument("--topics", type=positive, nargs="+", default=[100, 100], help="as many as sizes of --facts")
     arguments.add_argument("--runs", type=positive, default=9)
+    arguments.add_argument("--beside", action="store_true", help="also what reads take before and after, by turns")
     arguments.add_argument("--large", action="store_true", help="also 100,000 facts in 10,000 topics")
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
     _consolidated.add_arguments(arguments)
@@ -70,6 +76,9 @@ def measure(folder: Path, facts: int, topics: int, arguments: argparse.Namespace
     with open_seeded(path, arguments.seed) as db:
         refs = _fill(db, facts, topics, random.Random(arguments.seed))
         before, _ = _timed(lambda: _read(db, refs, summaries=False), arguments.runs)
+    as_it_was = folder / f"{facts}-{topics}-before"
+    if arguments.beside:
+        shutil.copytree(path, as_it_was)
     with worlddb.open(path, author="bench", embedder=None) as db:
         began = perf_counter()
         done = db.consolidate(min_age=0)
@@ -81,6 +90,7 @@ def measure(folder: Path, facts: int, topics: int, arguments: argparse.Namespace
         leaves = {world.ref for found in all_of_it for world in found if world.type == "Fact"}
         reached = {edge.target for found in told for world in found for edge in _details(db, world.ref)}
         assert reached == leaves and len(leaves) == facts, "the same leaves are reached from the summaries"
+    others = _others(as_it_was, path, refs, arguments) if arguments.beside else {}
     read = [sum(found.records_read for found in answers) for answers in (all_of_it, told)]
     return {
         "full_before_ms": rounded(before * 1000),
@@ -95,7 +105,32 @@ def measure(folder: Path, facts: int, topics: int, arguments: argparse.Namespace
         "records_read_ratio": rounded(read[0] / read[1], 2),
         "summaries": len(done.summaries),
         "consolidate_s": rounded(seconds, 2),
+        "others": others,
     }
+
+
+def _others(before: Path, after: Path, refs: list[str], arguments: argparse.Namespace) -> dict[str, float]:
+    """What reads take in the consolidated store, as a multiple of before: medians of pairs."""
+    draw = random.Random(arguments.seed)
+    questions = [" ".join(words(draw, CONTENT_WORDS).split()[:3]) for _ in range(40)]
+    reads: dict[str, Callable[[Database], object]] = {
+        "all": lambda db: _read(db, refs, summaries=False),
+        "recall": lambda db: [db.view().recall(question) for question in questions],
+        "get": lambda db: [db.view().get(ref) for ref in refs],
+        "find": lambda db: db.view().find(type="Fact"),
+    }
+    with worlddb.open(before, embedder=None) as one, worlddb.open(after, embedder=None) as other:
+
+        def seconds(db: Database, read: Callable[[Database], object]) -> float:
+            began = process_time()
+            read(db)
+            return process_time() - began
+
+        found = {}
+        for name, read in reads.items():
+            pairs = [(seconds(one, read), seconds(other, read)) for _ in range(arguments.runs + 1)][1:]
+            found[name] = rounded(p50([last / first for first, last in pairs]), 3)
+        return found
 
 
 def _fill(db: Database, facts: int, topics: int, draw: random.Random) -> list[str]:
