@@ -79,6 +79,8 @@ def believe(ctx: context.Context, command: cmd.Believe, details: int) -> draft.D
     position = ev.NONE
     if before is None or _says(new, single) != _says(before, single):
         of_version = _details(ctx, command, new, command.source)
+        if said == atoms.NOTHING and not {atoms.TYPE, atoms.TITLE} <= given.keys():
+            ctx.note("said_alone", lineage)
         position = _written(ctx, node, of_version, window, new, draft.stated_ends(command.valid_from, command.valid_to))
         number = ctx.tables.node(node).versions
     for tag, content in others.items():

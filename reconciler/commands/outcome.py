@@ -58,6 +58,8 @@ NOTES = {
     "not_changed": "{first} was there under its key, and these stay as they are: {others}; use revise,"
     " alias or move for them",
     "outside_before": "{first} holds from before it came to lie in {others}, and is not seen from inside before that",
+    "said_alone": "{} held nothing there: it says what was given and nothing else, without the name or the type that it"
+    " had; give title and type, or roll back first",
     "begun_anew": "{first} was begun under the key of {others}, which has ended",
     "ends_earlier": "{} ends earlier now: what had taken its place was itself replaced from before it began",
     "ends_unreplaced": "{first} still ends where {others} was to begin; state it again if it holds from then on",

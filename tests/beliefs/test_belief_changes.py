@@ -602,3 +602,25 @@ def test_a_store_that_cannot_be_written_to_is_read_and_planned_in_and_nothing_el
             with pytest.raises(worlddb.ReadOnlyBackup):
                 call()
         assert copy.head() == db.head() and copy.verify(deep=True).ok
+
+
+def test_what_is_believed_of_what_holds_nothing_is_said_alone_and_told(stage: Stage) -> None:
+    db = stage.db
+    ref = db.create("Fact", "colour", content="blue", valid_from="2025-12-01").ref
+
+    def codes(receipt: Any) -> list[str]:
+        return [note.code for note in receipt.notes]
+
+    assert codes(db.believe(ref, {"summary": "red"})) == []
+    assert codes(db.believe(ref, {"summary": "green"}, valid_from="2025-11-01")) == ["said_alone"]
+    assert said(db.view(valid="2025-11-15"), ref) == {("summary", "green")}
+    stage.tick()
+    db.retire(ref)
+    stage.tick()
+    assert codes(db.believe(ref, {"summary": "grey", "type": "Fact", "title": "colour"})) == []
+    stage.tick()
+    db.retire(ref)
+    stage.tick()
+    assert codes(db.rollback(ref, 1)) == [] and len(said(stage.tick(), ref)) == 3
+    begun = db.create("Fact", "hue", content="blue").ref
+    assert codes(db.believe(begun, {"summary": "red"}, valid_from="2025-01-01")) == [], "its start was not stated"

@@ -82,6 +82,8 @@ _NOTES: Final = {
     "ends_earlier": "{} ends earlier than it had: what took its place now begins earlier",
     "ends_unreplaced": "{first} still ends where {others} was to take its place, and nothing holds after it. If it"
     " goes on to hold, amend {first} with what holds",
+    "said_alone": "{} held nothing there: it says what was given and nothing else, without the name or the type that it"
+    " had; memory_believe gives title and type, memory_rollback brings back a version",
     "outside_before": "{first} holds from before it came to lie in {others}, and is not found there before that",
     "until_successor": "{first} does not hold where {others} does, which takes the same place and begins later",
     "members_remain": "{first} ends, and what it contains holds on: {others}",
