@@ -31,6 +31,7 @@ from worlddb.memory_scopes import (
     Label,
     ScopeKey,
     Scopes,
+    check_scope_name,
     check_statement_type,
     erase_found,
     hidden_already,
@@ -38,6 +39,8 @@ from worlddb.memory_scopes import (
     left_out,
     looked,
     notes_inside,
+    says_something,
+    statements_of,
     to_link,
 )
 from worlddb.plain_text import one_line
@@ -61,8 +64,6 @@ MAX_SESSIONS_MOVED: Final = 8
 """How often the session of one name may have been moved to somebody else."""
 _OWN_SESSION: Final = "own"
 """The buffer of a user for whom no session was named."""
-_FIRST: Final = 8
-"""Hits more than wanted that are asked for at first, since some are no statements."""
 _CONTEXT: Final = 64
 """Hits from which a context is put together."""
 _BYTES_A_TOKEN: Final = 3
@@ -154,6 +155,8 @@ def memory(
     for name, value in (("user", user), ("agent", agent), ("session", session)):
         if value is not None and not limits.checked_text(value, name, limits.MAX_AUTHOR_BYTES).strip():
             raise errors.InputError(f"{name} is blank", "Give a name, the same at each start, or leave it out")
+    if user is not None or agent is not None:
+        check_scope_name(cast(str, agent if user is None else user), "agent" if user is None else "user")
     if isinstance(place, Database):
         if options:
             raise errors.InputError(f"The store is open, so {min(options)} cannot be set", "Give it to worlddb.open")
@@ -178,6 +181,10 @@ _OWN_WORDS: Final = (
     (re.compile(r"Reassert it if it holds again, or give a valid_from"), "Add what holds now, or give a since"),
     (re.compile(r"\breassert (it|these) if"), r"add \1 anew if"),
     (re.compile(r"\bReassert it\b"), "Add it anew"),
+    (re.compile(r"No world has the reference(?: or the name)?\b"), "No memory has the id"),
+    (re.compile(r"Look (?:for it with recall or find|it up by name with find)"), "Ids are in what add and recall give"),
+    (re.compile(r"split it over several worlds"), "split it over several memories"),
+    (re.compile(r"link supersedes or contradicts"), "call correct, forget or contradict"),
     (re.compile(r"\bvalid_from\b"), "since"),
     (re.compile(r"\bvalid_to\b"), "until"),
     (
@@ -304,13 +311,20 @@ class Memory:
             if not given.strip():
                 raise errors.InputError("The text is blank", "Give one statement, understandable by itself")
             joined = {"contradicts": contradicts, "derived_from": derived_from, "supersedes": replaces}
-            names = [limits.checked_text(name, "about", limits.MAX_NAME_BYTES) for name in _listed(about)]
+            limits.checked_text(given, "the text", limits.MAX_CONTENT_BYTES, nul=False)
+            names = [limits.checked_text(name, "about", limits.MAX_NAME_BYTES, nul=False) for name in _listed(about)]
             told = given, names, joined, type, name, since, until, source, why, on_near, marks
             return self._told_hidden(looked(lambda: self._state(*told)), expires_at, pinned)
         given_besides = (about, name, until, contradicts, derived_from, replaces)
         if any(given_besides) or type != "Fact":
             raise errors.InputError(
                 "A statement's arguments were given with messages", "Add the statement with a call of its own"
+            )
+        anything: Any = given
+        if anything is None or isinstance(anything, bytes | bytearray | int | float):
+            raise errors.InputError(
+                f"{errors.shown(anything)} is neither a text nor messages",
+                'Give a statement, or messages such as {"role": "user", "content": "…"}',
             )
         messages = chat_messages.messages_of(given)
         return self._told_hidden(
@@ -339,13 +353,16 @@ class Memory:
 
         Without ``until`` it ends where something begins that was stated to hold later, but for ``replace_later``.
         If it never was as it said, give the time at which the memory itself begins. The id stays, and so does a
-        deadline: a note says so if it has passed.
+        deadline: a note says so if it has passed. What it says already is not written again, and a note says so.
         """
         self._check_present()
         said: Any = text
         if not isinstance(said, str) or not said.strip():
             raise errors.InputError(f"The text is {errors.shown(text)}", "Say what holds instead, or call forget")
         found = self._memory(id)
+        if since is None and until is None and not replace_later and not found.closed and found.content == text:
+            notes = (f"{found.ref} says so already, so nothing was written", *hidden_still(found, self.db.view().valid))
+            return Added(ids=(found.ref,), seq=self.db.head().seq, notes=notes)
         receipt = self.db.revise(
             found.ref,
             content=text,
@@ -396,6 +413,14 @@ class Memory:
     def unlabel(self, id: Any, *labels: str, why: str = "") -> Added:
         """Take labels off a memory."""
         return self._mark(id, lambda ref: self.db.unlabel(ref, *labels, why=why))
+
+    def tag(self, id: Any, tag: str, *, version: int | None = None, why: str = "") -> Added:
+        """Let a tag stand for a version of a memory, by default the one that holds now; see :meth:`Database.tag`."""
+        return self._mark(id, lambda ref: self.db.tag(ref, tag, version=version, why=why))
+
+    def untag(self, id: Any, tag: str, *, why: str = "") -> Added:
+        """Let a tag of a memory stand for nothing any more."""
+        return self._mark(id, lambda ref: self.db.untag(ref, tag, why=why))
 
     def pin(self, id: Any, *, why: str = "") -> Added:
         """Pin a memory: it is always in ``context`` and ``profile``, first, and no deadline hides it."""
@@ -451,7 +476,8 @@ class Memory:
     def recall(self, question: str, *, k: int = 10, **asked: Any) -> records.Recall:
         """Find the ``k`` memories that answer a question best, best first; see :meth:`View.recall` for ``asked``.
 
-        ``about``, ``speaker``, ``type``, ``source``, ``since`` and ``until`` are among these: what fits them is found.
+        ``about``, ``speaker``, ``type``, ``label``, ``tag``, ``source``, ``properties``, ``since`` and ``until`` are
+        among these: what fits them is found.
         Names of people and things, of sessions and scopes are no answers by themselves and are left out.
         """
         views, wanted = self._views(), limits.checked_number(k, "k", 1, 10_000)
@@ -462,13 +488,8 @@ class Memory:
         return answers[0] if len(answers) == 1 else joined(answers, wanted)
 
     def _recalled(self, view: View, question: str, wanted: int, asked: Mapping[str, Any]) -> records.Recall:
-        asked_for = min(2 * wanted + _FIRST, 10_000)
-        while True:
-            found: records.Recall = view.recall(question, k=asked_for, **asked)
-            hits = tuple(hit for hit in found.hits if hit.content)[:wanted]
-            if found.groups or len(hits) == wanted or len(found.hits) < asked_for or asked_for == 10_000:
-                return found if found.groups else msgspec.structs.replace(found, hits=hits)
-            asked_for = min(4 * asked_for, 10_000)
+        found, _ = statements_of(lambda k: view.recall(question, k=k, **asked), wanted)
+        return msgspec.structs.replace(found, note=_in_own_words(found.note))
 
     def context(self, question: str, *, max_tokens: int = 800, count: Count | None = None, **asked: Any) -> str:
         """Return what is known for a question as a text for a prompt: dated, sourced, and no longer than a budget.
@@ -501,7 +522,7 @@ class Memory:
             elif world.type == ENTRY and not world.content:
                 said = [edge.source in seen for edge in view.edges(world.ref, type=ABOUT, direction="in")]
                 people |= {world.name: people.get(world.name, 0) + sum(said)} if any(said) else {}
-            elif world.type != SCOPE and not world.pinned:
+            elif says_something(world) and world.type != SCOPE and not world.pinned:
                 kinds.setdefault(world.type, []).append(world)
         left = 0
         for kind, worlds in kinds.items():
@@ -528,6 +549,7 @@ class Memory:
         found = {world.ref: world for view in self._views() for world in view.pinned() if world.type != SCOPE}
         return list(found.values())
 
+    @_told_here
     def history(self, id: Any) -> list[records.Version]:
         """Return all versions of a memory, oldest first, with who said each, when, and since when it holds."""
         view, found = self._located(id)
@@ -541,6 +563,8 @@ class Memory:
     aunexpire = _twin(unexpire)
     alabel = _twin(label)
     aunlabel = _twin(unlabel)
+    atag = _twin(tag)
+    auntag = _twin(untag)
     apin = _twin(pin)
     aunpin = _twin(unpin)
     apinned = _twin(pinned)
@@ -931,7 +955,7 @@ def prompt_text(found: records.Recall, pinned: Sequence[records.World], tokens: 
     later = {pair.earlier: pair.ref for pair in found.competing if pair.ref in known}
     hits: list[records.World | records.Hit] = [*pinned, *found.hits]
     for hit in hits:
-        said = one_line(hit.content)
+        said = one_line(hit.content or hit.name)
         line = f"- {_line(hit)}"
         against = [known[ref].content for ref in hit.conflicts if ref in known]
         line += f" (contradicted by: {'; '.join(map(one_line, against))})" if against else ""
@@ -961,7 +985,7 @@ def _line(found: records.World | records.Hit) -> str:
     """Return a memory on one line: since when it holds, the text, and where it comes from."""
     since = times.format_time(found.valid.start)[:10]
     until = "" if found.valid.end == times.FOREVER else f" to {times.format_time(found.valid.end)[:10]}"
-    named = f"{found.name}: " if found.name else ""
+    named = f"{found.name}: " if found.name and found.content else found.name
     source = ", ".join(str(found.source[name]) for name in ("session", "file", "agent") if found.source.get(name))
     told = [source or found.author, *(["made of what holds no more"] if found.stale else [])]
     return one_line(f"{since}{until}: {named}{found.content} [{'; '.join(told)}; {found.ref[:12]}]")

@@ -1623,9 +1623,9 @@ class Database(WriteCalls):
         """Hold the receipt of an exact recall against this store: ask again, and prove that the hits were there.
 
         ``question`` and the ``filters`` that hold texts (``about``, ``speaker``, ``type``, ``author``, ``source``,
-        ``label``, ``properties``) are given again as they were asked; all else stands in the receipt. Scores must be
-        the same to the millionth, or differ by no more than ``tolerance``: arithmetic on vectors may differ between
-        machines.
+        ``label``, ``tag``, ``properties``) are given again as they were asked; all else stands in the receipt. Scores
+        must be the same to the millionth, or differ by no more than ``tolerance``: arithmetic on vectors may differ
+        between machines.
 
         Raises:
             MalformedFile: it is no receipt of a recall.

@@ -4,6 +4,7 @@ The MCP server and :func:`worlddb.memory` share them, so that both find what the
 tells inside of one world.
 """
 
+import unicodedata
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
@@ -14,16 +15,21 @@ from worlddb.database import MOST_LOOKS, Database
 from worlddb.log.model import limits
 from worlddb.log.model.errors import InputError, RefusedError, UnavailableError, UnknownReference
 from worlddb.log.model.times import TimeLike, format_time, parse_time
-from worlddb.query.records.records import World
+from worlddb.plain_text import JOINERS
+from worlddb.query.records.records import Hit, Recall, World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Note, Receipt
 from worlddb.reconciler.ingest import extraction
 
+_MORE: Final = 8
+"""Hits more than twice as many that are asked for where some only name."""
 ROOT: Final = "Root"
 SCOPE: Final = "Scope"
 ENTRY: Final = "Entity"
 CONTAINERS: Final = frozenset(("scope", "user", extraction.SESSION.casefold(), extraction.TURN.casefold()))
 """Types, whatever their case, of worlds that hold memories or messages and are none themselves."""
+_NAMES: Final = CONTAINERS | {ENTRY.casefold(), extraction.CONVERSATION.casefold()}
+"""Types, whatever their case, of worlds that say nothing if they have no text."""
 HOLDERS: Final = (SCOPE, extraction.SESSION)
 """Types of worlds that contain memories and are none."""
 KINDS: Final = ("user", "agent", "app", "run")
@@ -49,6 +55,27 @@ class Label(NamedTuple):
         return f"{self.kind}:{self.id}"
 
 
+_UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+"""Categories of characters that cannot be seen."""
+_JOINERS: Final = dict.fromkeys(map(ord, JOINERS))
+
+
+def check_scope_name(name: str, what: str) -> None:
+    """Refuse the name of a scope that is blank or has what cannot be seen.
+
+    A scope is found again by its name alone, so no two may differ only in that.
+
+    Raises:
+        InputError: it is so.
+    """
+    seen = name.strip().translate(_JOINERS)
+    if len(name) != len(name.strip()) or not seen or any(unicodedata.category(each) in _UNSEEN for each in seen):
+        raise InputError(
+            f"{what} {name!r:.80} is blank, has blanks around it or characters that cannot be seen",
+            "Give it without them, and always the same for the same scope",
+        )
+
+
 def looked(write: Callable[[], Written]) -> Written:
     """Return what a write comes to that looks first; it looks again where others came between look and lock.
 
@@ -62,6 +89,27 @@ def looked(write: Callable[[], Written]) -> Written:
             if error.details.get("reason") not in _MEANWHILE:
                 raise
     raise UnavailableError("Others write the same, or change what it is about, again and again", "Try again")
+
+
+def says_something(hit: Hit | World) -> bool:
+    """Return whether a world answers: the entry of a person or thing, and what only holds others, have but a name."""
+    return bool(hit.content) or hit.type.casefold() not in _NAMES
+
+
+def statements_of(ask: Callable[[int], Recall], wanted: int, most: int = 10_000) -> tuple[Recall, list[Hit]]:
+    """Return an answer with ``wanted`` hits that say something, if there are as many, and those of it that only name.
+
+    ``ask`` recalls as many hits as it is given; it is asked for more where names take the places of statements.
+    """
+    asked = max(wanted, 1)
+    while True:
+        found = ask(asked)
+        said = tuple(filter(says_something, found.hits))
+        if found.groups or len(said) >= wanted or len(found.hits) < asked or asked >= most:
+            break
+        asked = min(2 * asked + _MORE, most)
+    names = [] if found.groups else [hit for hit in found.hits if not says_something(hit)]
+    return (found if found.groups else msgspec.structs.replace(found, hits=said[:wanted])), names
 
 
 def erase_found(db: Database, look: Callable[[], list[str]], **how: Any) -> Receipt:

@@ -345,7 +345,7 @@ class Asked(NamedTuple):
     filters: Mapping[str, Any]
 
 
-_FILTERS: Final = ("about", "speaker", "type", "author", "source", "label", "properties")
+_FILTERS: Final = ("about", "speaker", "type", "author", "source", "label", "properties", "tag")
 """What filters of a recall hold texts, and are given again to whoever checks its receipt."""
 
 

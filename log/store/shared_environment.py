@@ -359,6 +359,13 @@ _COPY_IT: Final = (
     " copy the directory to a place where you may write, and open the copy"
 )
 
+_REMEDIES: Final = {
+    errno.EROFS: _COPY_IT,
+    errno.EACCES: "Who reads a store is entered in its files, so you have to be allowed to write to them: run as their"
+    " owner, or copy the directory and open the copy",
+}
+"""By what the system says when LMDB opens its files."""
+
 
 def _refuse_opened_twice(folder: Path) -> None:
     """Refuse files that this process has open under another name, or under this one before it was another store's.
@@ -632,4 +639,8 @@ def translated(error: Exception, folder: Path) -> Exception:
             f"{folder} is open in another process with the number {os.getpid()}, in another container",
             "Let the containers share process numbers, or give each a store of its own",
         )
-    return UnavailableError(f"{folder} cannot be used now: {error}", "Check disk space and permissions, then try again")
+    told = f"{folder} cannot be used now: {error}"
+    for number, remedy in _REMEDIES.items():
+        if os.strerror(number) in str(error):
+            return UnavailableError(told, remedy)
+    return UnavailableError(told, "Check disk space and permissions, then try again")

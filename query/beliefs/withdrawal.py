@@ -496,7 +496,7 @@ class _Look:
         if self._wish.how == "deprecate":
             is_so = self._snapshot.is_deprecated(node)
         else:
-            is_so = world_lookup.tagged_number(self._snapshot, name_digest(WITHDRAWN), node) == number
+            is_so = self._snapshot.tagged_number(name_digest(WITHDRAWN), node) == number
         return None if is_so else PlannedEnd(ref=self._ref(node), number=number, spans=())
 
     def left_out(self, changed: Collection[int]) -> frozenset[int]:

@@ -76,14 +76,9 @@ def tagged(snapshot: VisibleSnapshot, spec: edge_rules.Spec, digest: bytes, worl
 
 def tagged_version(snapshot: VisibleSnapshot, spec: edge_rules.Spec, digest: bytes, node: int) -> records.World | None:
     """A world in the version that a tag of it stands for at the moment, unless it is hidden."""
-    moment, version = snapshot.place.moment, tagged_number(snapshot, digest, node)
+    moment, version = snapshot.place.moment, snapshot.tagged_number(digest, node)
     seen = asof.version_known(snapshot.tables, node, version, moment.seq) if version else None
     return None if seen is None or snapshot.hides(node) else build.world_of(snapshot, node, seen, moment, spec)
-
-
-def tagged_number(snapshot: VisibleSnapshot, digest: bytes, node: int) -> int:
-    """The number of the version that a tag of a world stands for at the moment; 0 for none."""
-    return next((snapshot.assigned(node, at) for at, row in snapshot.tag_rows(node) if row.name == digest), 0)
 
 
 class Classes:

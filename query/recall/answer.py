@@ -265,6 +265,8 @@ _REASONS: Final = {
 
 _NOTHING: Final = "nothing was asked: there is no word in the question"
 _UNKNOWN: Final = "nothing here is called {}, so nothing of that is found"
+_UNFIT: Final = "nothing that holds at that time and is not hidden fits {}"
+_UNHELD: Final = "nothing here has the {}, so nothing is found"
 _LOW_CONFIDENCE: Final = (
     "perhaps nothing here is about that: these are the nearest, but hardly a word of the question occurs in them, and"
     " unrelated texts come as near in meaning"
@@ -353,6 +355,7 @@ def notes_of(
     request: Request,
     lanes: tuple[str, ...],
     unknown: Sequence[str],
+    unheld: Sequence[str],
     *,
     weak: bool,
     by_chance: bool,
@@ -365,7 +368,8 @@ def notes_of(
 ) -> Notes:
     """The times that counted, the unresolved ones, and the notes of an answer in words.
 
-    ``unknown`` are the names of filters that nobody has. ``by_chance``: an unrelated question has hits as near.
+    ``unknown`` are the names of filters that nobody has, ``unheld`` types and marks. ``by_chance``: an unrelated
+    question has hits as near.
     ``left``: so many hits were less likely than wanted; ``judged``: it is known how likely they are.
     ``then``: something else held at the time that the question names. ``at_present``: term statistics are those of the
     present index. ``rivals`` are those of the ``hits`` that compete.
@@ -378,6 +382,8 @@ def notes_of(
     is_refused = not choice.is_of_several and not choice.include_superseded and choice.period is None
     parts = (
         _UNKNOWN.format(", ".join(unknown)) if unknown else "",
+        _UNHELD.format(" and no ".join(unheld)) if unheld else "",
+        _UNFIT.format(" and ".join(request.filters.asked)) if _fits_nothing(request, hits, unknown, unheld) else "",
         (_LOW_CONFIDENCE if by_chance else _SELDOM) if weak else "",
         _LEFT.format(left, request.min_confidence or 0.0) if left else "",
         _NOT_JUDGED if request.min_confidence is not None and not judged else "",
@@ -396,6 +402,11 @@ def notes_of(
     )
     times = () if uncounted else tuple(records.Valid(*span[:2]) for span in named)
     return Notes(note=joined(parts), times=times, unread=unresolved)
+
+
+def _fits_nothing(request: Request, hits: Sequence[records.Hit], unknown: Sequence[str], unheld: Sequence[str]) -> bool:
+    """True if there are no hits, and nothing else but filters tells why."""
+    return request.filters is not None and not (hits or unknown or unheld)
 
 
 def _in_words(time: question_dates.Time) -> str:

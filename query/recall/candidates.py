@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from worlddb.projections.indexes import analysis
 from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
-from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen, version_known
 from worlddb.projections.tables.storage.schema import (
     CONTAINS_CODE,
     EDGE_TYPE_CODES,
@@ -141,8 +141,13 @@ class Gate:
     def _visible(self, node: int) -> SeenVersion | None:
         if not self._holds(node):
             return None
-        seen = self.choice.seen(self._tables, node, self._moment)
+        seen = self._tagged(node) if self.choice.tag else self.choice.seen(self._tables, node, self._moment)
         return seen if seen is None or not self._is_choosy or self._lets_through(node, seen) else None
+
+    def _tagged(self, node: int) -> SeenVersion | None:
+        """The version of a world for which the tag stands that is asked for, whether it holds or not."""
+        number = self._snapshot.tagged_number(self.choice.tag, node)
+        return version_known(self._tables, node, number, self._moment.seq) if number else None
 
     def _lets_through(self, node: int, seen: SeenVersion) -> bool:
         """True if a version is what is asked for, trusted as far as is asked for, and not hidden."""
@@ -169,6 +174,9 @@ class Gate:
             return self._numbered[key]
         if number >= FIRST_LITERAL:
             return self.stating(node, number)
+        if self.choice.tag:
+            tagged = self.seen(node)
+            return tagged if tagged is not None and tagged.number == number else None
         seen = self.choice.numbered(self._tables, node, number, self._moment) if self._holds(node) else None
         if self._is_choosy and seen is not None and not self._lets_through(node, seen):
             seen = None

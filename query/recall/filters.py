@@ -4,7 +4,7 @@ They hold for every candidate before it counts, so that a recall of ``k`` finds 
 about somebody, or of a type, is looked up first if that is few: the lanes then search among these alone.
 """
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from itertools import islice
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, Final, NamedTuple
@@ -96,9 +96,11 @@ class Filters(NamedTuple):
     source: Mapping[str, Any] = {}
     since: int | None = None
     until: int | None = None
-    labels: tuple[bytes, ...] = ()
-    """Digests of labels, all of which a world has to have."""
+    labels: tuple[str, ...] = ()
+    """Labels, all of which a world has to have."""
     properties: Conditions = Conditions()
+    tag: str = ""
+    """A tag that a world has to have; which version it stands for is a matter of the choice of versions."""
 
     @classmethod
     def of(
@@ -112,6 +114,7 @@ class Filters(NamedTuple):
         until: times.TimeLike | None,
         label: Any = None,
         properties: Any = None,
+        tag: str | None = None,
     ) -> "Filters":
         """Check what a caller gave.
 
@@ -128,12 +131,20 @@ class Filters(NamedTuple):
             source or {},
             None if since is None else times.parse_time(since, "since"),
             None if until is None else times.parse_time(until, "until"),
-            label_digests(label),
+            tuple(limits.checked_text(each, "label", limits.MAX_LABEL_BYTES) for each in _several(label)),
             Conditions.of({} if properties is None else properties),
+            tag or "",
         )
         if given.since is not None and given.until is not None and given.since >= given.until:
             raise errors.InvalidInterval("since is not before until", "Give until later than since")
         return given
+
+    @property
+    def asked(self) -> list[str]:
+        """The names of the filters that were given, as a caller has them."""
+        named = {"types": "type", "authors": "author", "labels": "label"}
+        given = ((named.get(name, name), value) for name, value in self._asdict().items())
+        return [name for name, value in given if value not in ((), {}, None, "", Conditions())]
 
 
 def label_digests(label: Any) -> tuple[bytes, ...]:
@@ -149,9 +160,9 @@ def tag_digest(tag: Any) -> bytes:
     """What a tag is compared by.
 
     Raises:
-        InputError: it is no text.
+        InputError: it is no text, or an empty one.
     """
-    return name_digest(limits.checked_text(tag, "tag", limits.MAX_LABEL_BYTES))
+    return name_digest(limits.checked_text(tag, "tag", limits.MAX_LABEL_BYTES, empty=False))
 
 
 def _several(given: Any) -> tuple[Any, ...]:
@@ -168,6 +179,7 @@ class Filter:
         self._types = {type_digest(name) for name in given.types}
         self._about = [frozenset(self._called(spec, name)) for name in given.about]
         self._speakers = [frozenset(self._called(spec, name)) for name in given.speaker]
+        self._labels = tuple(map(name_digest, given.labels))
         self._authors: dict[int, bool] = {}
 
     def unknown(self) -> list[str]:
@@ -175,11 +187,35 @@ class Filter:
         asked = zip((*self._given.about, *self._given.speaker), (*self._about, *self._speakers), strict=True)
         return [errors.shown(name) for name, found in asked if not found]
 
+    def unheld(self) -> list[str]:
+        """The types, labels and the tag that are asked for and that nothing has, as far as this view sees.
+
+        It looks at all of it, so it is for who has found nothing.
+        """
+        given, snapshot = self._given, self._snapshot
+        types = [f"type {errors.shown(name)}" for name in given.types if not self._is_a_type(type_digest(name))]
+        nodes = list(snapshot.inhabitants()) if given.labels or given.tag else []
+        labels = zip(given.labels, self._labels, strict=True)
+        held = [f"label {errors.shown(name)}" for name, digest in labels if not any(map(self._has(digest), nodes))]
+        tag = name_digest(given.tag)
+        is_untagged = given.tag and not any(snapshot.tagged_number(tag, node) for node in nodes)
+        return [
+            *(types if len(types) == len(given.types) else ()),
+            *held,
+            *([f"tag {errors.shown(given.tag)}"] if is_untagged else []),
+        ]
+
+    def _has(self, label: bytes) -> Callable[[int], bool]:
+        return lambda node: self._snapshot.has_labels(node, (label,))
+
+    def _is_a_type(self, digest: bytes) -> bool:
+        return next(iter(self._snapshot.tables.typed(digest)), None) is not None
+
     def listed(self) -> Nodes | None:
         """The worlds that may be let through, if they are few enough to be listed."""
         found: frozenset[int] | None = None
         groups = [*self._about, *self._speakers]
-        for nodes in (*map(self._referring, groups), self._typed(), self._labelled()):
+        for nodes in (*map(self._referring, groups), self._typed(), self._marked()):
             if nodes is not None:
                 found = frozenset(nodes) if found is None else found & nodes
         return None if found is None else Nodes(found)
@@ -193,7 +229,7 @@ class Filter:
             return False
         if given.until is not None and row.valid_from >= given.until:
             return False
-        if not self._snapshot.has_labels(node, given.labels):
+        if not self._snapshot.has_labels(node, self._labels):
             return False
         if given.authors:
             repeated = provenance.repeated(self._snapshot, node, row)
@@ -252,11 +288,13 @@ class Filter:
                     return None
         return found
 
-    def _labelled(self) -> set[int] | None:
-        """What ever had one of the labels; ``None`` if none is asked for, or where others must not be counted."""
-        if not self._given.labels or self._snapshot.whole is None:
+    def _marked(self) -> set[int] | None:
+        """What ever had the tag, or one of the labels; ``None`` if none is asked for, or others must not be counted."""
+        if self._snapshot.whole is None or not (self._given.tag or self._given.labels):
             return None
-        found = set(islice(self._snapshot.labelled(self._given.labels[0]), MAX_LISTED + 1))
+        tag = self._given.tag
+        holders = self._snapshot.tagged(name_digest(tag)) if tag else self._snapshot.labelled(self._labels[0])
+        found = set(islice(holders, MAX_LISTED + 1))
         return None if len(found) > MAX_LISTED else found
 
     def _refers(self, node: int, group: Set[int], role: str | None) -> bool:

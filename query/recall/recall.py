@@ -158,7 +158,9 @@ def _answer(
         then = _held_then(window, snapshot, request, found)
         left_out = _left_out(window, snapshot, request, subject, present)
         pending = indexes.pending if present is None else _pending(window, snapshot, request, query)
-        unknown = [] if request.filters is None else Filter(snapshot, window.spec, request.filters).unknown()
+        limited = None if request.filters is None else Filter(snapshot, window.spec, request.filters)
+        unknown = [] if limited is None else limited.unknown()
+        unheld = [] if limited is None or every else limited.unheld()
     if present is not None and query is not None and pending:
         window.reader.wake_embedding()
     unavailable = indexes.unavailable or subject.unavailable
@@ -181,6 +183,7 @@ def _answer(
             request,
             found.lanes,
             unknown,
+            unheld,
             weak=weak,
             by_chance=rests_on_nothing,
             left=left,

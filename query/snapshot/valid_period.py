@@ -62,10 +62,15 @@ class Choice(NamedTuple):
     earlier: bool = False
     """What was valid before is shown with what is valid now, and may be what answers; with ``include_superseded`` all
     versions, with the one that is valid now or else the newest."""
+    tag: bytes = b""
+    """What a tag is compared by: of each world that version is shown for which it stands, which only the gate of a
+    recall knows, and indexes have them all."""
 
     @property
     def wanted(self) -> world_moments.Wanted:
         """The same in the terms of what is kept of a world."""
+        if self.tag:
+            return world_moments.Wanted(ended=True, earlier=True)
         if self.period is None or self.earlier:
             return world_moments.Wanted(self.include_superseded, self.earlier)
         span = self.period.span
@@ -116,7 +121,9 @@ class Choice(NamedTuple):
 
     def each(self, tables: table_reads.TableReads, node: int, moment: asof.Moment) -> Iterator[asof.SeenVersion]:
         """All versions of a world that may be shown: :meth:`seen`, then the others, newest first."""
-        if self.earlier:
+        if self.tag:
+            yield from asof.versions_as_of(tables, node, moment.seq)
+        elif self.earlier:
             shown = self.seen(tables, node, moment)
             if shown is not None and self.include_superseded:
                 yield shown

@@ -585,6 +585,10 @@ class VisibleSnapshot:
         """The number of the version that a tag of a world that is seen stands for at the moment; 0 for none."""
         return mark_rows.assigned(self._snapshot.tables, node, tag, self.place.moment.seq)
 
+    def tagged_number(self, digest: bytes, node: int) -> int:
+        """The number of the version that a tag of a world stands for, by what it is compared by; 0 for none."""
+        return next((self.assigned(node, at) for at, row in self.tag_rows(node) if row.name == digest), 0)
+
     def assignments(self, node: int, tag: int) -> list[mark_rows.Assignment]:
         """Every version that a tag of a world that is seen stood for, as known at the moment, in log order."""
         rows = mark_rows.assignments(self._snapshot.tables, node, tag)

@@ -961,6 +961,7 @@ class View:
         include_expired: bool = False,
         include_deprecated: bool = False,
         label: str | Sequence[str] | None = None,
+        tag: str | None = None,
         properties: Mapping[str, Any] | None = None,
         receipt: bool = False,
         prefer_summaries: bool = False,
@@ -986,6 +987,7 @@ class View:
             about: only what refers to each of these persons and things (by name or reference), and they themselves.
             type, author, speaker: only worlds of one of these types, what one of these wrote, and turns that they said.
             source, label, properties: only what came with these fields in its source, and has all of these.
+            tag: only what has this tag, in the version for which it stands, whether that holds or not.
             since, until: only what began to hold at ``since`` or later, and before ``until``.
             include_expired, include_deprecated: also what a deadline hides, and what is deprecated.
             prefer_summaries: instead of hits the fresh summaries of their worlds. The note counts stale ones, unused.
@@ -996,7 +998,9 @@ class View:
         """
         question = Question(text, self.valid if asked is None else times.parse_time(asked, "asked"))
         choice = _choice(question, include_superseded, during, overlaps)
-        limited = about, speaker, type, author, source, since, until, label, properties
+        if tag is not None and (digest := tag_digest(tag)) != world_lookup.CURRENT:
+            choice = _tagged(digest, include_superseded, during, overlaps)
+        limited = about, speaker, type, author, source, since, until, label, properties, tag if choice.tag else None
         filters = None if all(each is None for each in limited) else Filters.of(*limited)
         what = question, world, k, exact, choice, _lanes(lanes), fusion, group, neighbours
         request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries, decay)
@@ -1296,7 +1300,7 @@ class View:
 _LIMITING: Final = frozenset(
     (
         *("world", "scopes", "about", "speaker", "type", "author", "source", "since", "until", "label", "properties"),
-        *("min_trust", "min_confidence", "prefer_summaries"),
+        *("tag", "min_trust", "min_confidence", "prefer_summaries"),
     )
 )
 """What a recall may be limited to."""
@@ -1334,9 +1338,9 @@ def _receipted(
 
     if request.decay is not None:
         raise errors.InputError("A receipt was asked for of scores that fade", "Leave decay out, or the receipt")
-    about, speaker, type, author, source, _, _, label, properties = limited
+    about, speaker, type, author, source, _, _, label, properties, tag = limited
     texts = {"about": about, "speaker": speaker, "type": type, "author": author, "source": source, "label": label}
-    texts["properties"] = properties
+    texts |= {"properties": properties, "tag": tag}
     return receipted_recall.with_receipt(window, request, include_superseded, texts, recall(window, request))
 
 
@@ -1352,6 +1356,22 @@ def _lanes(lanes: Sequence[str]) -> tuple[str, ...]:
             f"lanes is {errors.shown(lanes)}, not a list of lanes", f"Name some of: {', '.join(LANES)}, as a list"
         )
     return tuple(limits.checked_list(lanes, "lanes"))
+
+
+def _tagged(
+    digest: bytes,
+    include_superseded: bool | None,
+    during: valid_period.Span | None,
+    overlaps: valid_period.Span | None,
+) -> valid_period.Choice:
+    """The versions for which a tag stands."""
+    ways = {"include_superseded": include_superseded, "during": during, "overlaps": overlaps}
+    given = [name for name, way in ways.items() if way]
+    if given:
+        raise errors.InputError(
+            f"Both tag and {given[0]} were given", "Give one of them: a tag stands for one version, whenever it holds"
+        )
+    return valid_period.Choice(tag=digest)
 
 
 def _choice(

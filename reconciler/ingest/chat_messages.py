@@ -7,6 +7,7 @@ Nothing is guessed: a message that cannot be read is refused with its position.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
@@ -33,6 +34,10 @@ _TO_ALL: Final = ("all", "assistant", "user")
 _TOLD_IN: Final = ("parts", "thoughts", "text", "result", "content", "summary")
 """Where ChatGPT's contents have their texts; the first that is there counts."""
 _TIMES: Final = ("timestamp", "created_at", "create_time", "createdAt", "time", "date", "at")
+_SINCE_1970: Final = re.compile(r"1(?:[0-9]{9}(?:\.[0-9]{1,9})?|[0-9]{12}|[0-9]{15})")
+"""Seconds, milliseconds or microseconds of 2001 to 2033 that were written as a text; no date is written so."""
+_HOLD: Final = ("messages", "conversations")
+"""Where a request to a model, the state of a graph, and ShareGPT's chats have their messages."""
 _IDS: Final = ("id", "uuid", "message_id")
 _NO_ID: Final = "__fake_id__"
 """What OpenAI's agents SDK writes as the id of every message of a model that gives none."""
@@ -104,7 +109,8 @@ def messages_of(given: object) -> list[ChatMessage]:
         InputError: something is no message, or has a content that nobody can read.
         InvalidTime: a message has a time that cannot be read, or one without an offset.
     """
-    listed = [given] if is_message(given) else given
+    held = [given[name] for name in _HOLD if isinstance(given, Mapping) and isinstance(given.get(name), list)]
+    listed = [given] if is_message(given) else held[0] if len(held) == 1 else given
     if isinstance(listed, str | bytes) or not isinstance(listed, Sequence):
         raise errors.InputError(
             f"{errors.shown(given)} is no list of messages", 'Give messages such as {"role": "user", "content": "…"}'
@@ -331,6 +337,8 @@ def _time(given: Mapping[str, Any], place: str) -> times.TimeLike | None:
     if name is None:
         return None
     value = given[name]
+    if isinstance(value, str) and _SINCE_1970.fullmatch(value):
+        value = float(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
         unit = next((unit for below, unit in _BY_UNIT if abs(value) < below), 1)
         return times.parse_time(round(value * unit), f"{place}.{name}")

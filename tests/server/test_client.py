@@ -36,6 +36,13 @@ def test_the_client_has_the_librarys_names_and_records(remote: Client) -> None:
     told = remote.remember("ships", "The Vasa sank in 1628.", labels=["history"])
     assert remote.recall("when did the Vasa sink?", world="ships").hits[0].ref == told.receipt.ref
     assert "Vasa" in remote.context("ships", "Vasa").text
+    remote.revise(told.receipt, content="The Vasa sank in 1629.")
+    for label in ("history", ["history"]):
+        asked = {"world": "ships", "label": label, "type": "Fact", "author": "owner"}
+        assert [hit.content for hit in remote.recall("Vasa", **asked).hits] == ["The Vasa sank in 1629."]
+    assert "has the tag 'history'" in remote.recall("Vasa", world="ships", tag="history").notes[-1]
+    with pytest.raises(worlddb.InputError, match="text is blank"):
+        remote.remember("ships", "  ")
     edge = remote.link(told.receipt, "refers_to", made)
     assert [each.target for each in remote.edges(told.receipt, type="refers_to").edges] == [made.ref]
     remote.unlink(edge)

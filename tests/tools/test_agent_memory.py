@@ -329,6 +329,17 @@ def test_what_is_no_message_is_refused_and_nothing_is_written(mem: worlddb.Memor
     assert mem.db.head() == before
 
 
+def test_what_holds_messages_is_taken_for_them_and_a_number_in_a_text_for_a_time(mem: worlddb.Memory) -> None:
+    said = {"role": "user", "content": "I ski.", "timestamp": "1770112800"}
+    assert mem.add({"model": "m", "messages": [said]}).ids and mem.add({"conversations": [dict(said)]}).repeated == 1
+    assert mem.add([said | {"timestamp": 1770112800000}]).repeated == 1
+    for wrong in ("20260203100000", "2026020310", "177011280"):
+        with pytest.raises(worlddb.InvalidTime):
+            mem.add([said | {"timestamp": wrong}])
+    with pytest.raises(worlddb.InputError, match="neither a text nor messages"):
+        mem.add(None)  # type: ignore[arg-type]
+
+
 def test_what_is_no_argument_is_refused(mem: worlddb.Memory) -> None:
     deep: list[object] = []
     for _ in range(3_000):
@@ -762,6 +773,47 @@ def test_an_older_message_is_found_at_its_own_time_in_whatever_order_it_came(mem
     assert texts(then.recall("zebra")) == ["ana: zebra 1"] and then.profile().sessions == 1
     before = mem.as_of("2023-06-01").profile()
     assert (before.messages, before.sessions, mem.profile().sessions) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("name", [" ana", "ana ", "a\0", "a\nb", "\u200bana"], ids=repr)
+def test_a_user_whose_name_differs_in_what_nobody_sees_is_refused(mem: worlddb.Memory, name: str) -> None:
+    """Each was another user without a word."""
+    with pytest.raises(worlddb.InputError, match="cannot be seen"):
+        worlddb.memory(mem.db, user=name)
+
+
+def test_what_a_memory_says_already_is_not_written_again(mem: worlddb.Memory) -> None:
+    """A correction to the same text began anew, and so came before what was said later."""
+    home = mem.add("Ana lives in Lisbon.", about="Ana", since="2024-05-01")
+    mem.add("Ana lives in Porto.", about="Ana", since="2025-05-01")
+    head = mem.db.head()
+    again = mem.correct(home, "Ana lives in Lisbon.")
+    assert (mem.db.head(), again.seq) == (head, head.seq) and "says so already" in again.notes[0]
+    assert len(mem.history(home)) == 1
+    found = mem.recall("where does Ana live?")
+    assert found.hits[0].content == "Ana lives in Porto."
+    assert "call correct, forget or contradict" in found.note and "link" not in found.note
+    assert mem.correct(home, "Ana lives in Lisbon.", since="2023-05-01").seq > head.seq
+
+
+def test_filters_that_nothing_fits_say_so(mem: worlddb.Memory) -> None:
+    mem.add("The gate code is 4711.", labels=["home"])
+    for asked in ({"author": "nobody"}, {"source": {"file": "x"}}, {"properties": {"a": 1}}, {"since": "2090-01-01"}):
+        found = mem.recall("gate code", **asked)
+        assert not found.hits and found.note.endswith(f"fits {next(iter(asked))}")
+    hidden = mem.add("The old code is 1.", labels=["hidden"], expires_at="2020-01-01")
+    assert "and is not hidden fits label" in mem.recall("old code", label="hidden").note and hidden.notes
+
+
+def test_a_tag_of_a_memory_is_set_moved_and_asked_for(mem: worlddb.Memory) -> None:
+    plan = mem.add("Ship on Friday.", type="Plan")
+    mem.tag(plan, "published")
+    mem.correct(plan, "Ship on Monday.")
+    assert texts(mem.recall("ship", tag="published")) == ["Ship on Friday."]
+    assert texts(mem.recall("ship")) == ["Ship on Monday."]
+    mem.untag(plan, "published")
+    assert "has the tag 'published'" in mem.recall("ship", tag="published").note
+    assert not worlddb.memory(mem.db, user="ben").recall("ship", tag="published").hits
 
 
 def test_a_correction_from_before_a_memory_began_says_where_it_is_not_found(mem: worlddb.Memory) -> None:

@@ -37,14 +37,13 @@ from worlddb.memory_scopes import (
     left_out,
     looked,
     notes_inside,
+    statements_of,
     to_link,
 )
 from worlddb.plain_text import shown
 from worlddb.tools.mcp import answer_notes, mcp_wording, tool_arguments, tool_results
 
 MAX_HITS: Final = 50
-_ASKED: Final = 32
-"""Hits asked for at first, since some are no statements. An answer to fewer is the beginning of one to so many."""
 _MOST: Final = 10_000
 """Hits that one recall looks at, at most."""
 _KEYED: Final = "agents"
@@ -90,6 +89,10 @@ class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     at: Annotated[Time | None, Meta(description="What was true at this time; now if left out.")] = None
     min_trust: tool_arguments.MinTrust = None
     min_confidence: Annotated[float, Meta(ge=0, le=1, description="Leave out what is less likely to answer.")] = 0.0
+    about: Annotated[Name | None, Meta(description="Only what is about this name.")] = None
+    type: Annotated[Name | None, Meta(description="Only statements of this type.")] = None
+    label: Annotated[Name | None, Meta(description="Only what has it.")] = None
+    tag: Annotated[Name | None, Meta(description="Only versions with it.")] = None
 
 
 class Forget(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -331,13 +334,18 @@ def recall(
     world: Any = None,
     min_trust: str | None = None,
     min_confidence: float = 0.0,
+    about: str | None = None,
+    type: str | None = None,
+    label: str | None = None,
+    tag: str | None = None,
 ) -> answer_notes.ResultList[dict[str, Any]]:
     """Return the statements that answer a question best, with id, text, times and source.
 
     Each has its author and the reason why it was found, too, what it ``rests_on``, and the ``trust`` in all of that;
     ``min_trust`` (``none``, ``low``, ``fair`` or ``full``) leaves out what is trusted less, ``min_confidence`` (0 to 1)
-    what is less likely to answer. ``notes`` of the list say what may have been missed and why. With ``world``, nothing
-    outside it is visible.
+    what is less likely to answer. ``about`` a name, of a ``type``, with a ``label``, and with a ``tag`` (in the version
+    that it stands for): what does not fit is not found. ``notes`` of the list say what may have been missed and why.
+    With ``world``, nothing outside it is visible.
 
     Raises:
         InputError: an argument is not what it should be.
@@ -345,16 +353,12 @@ def recall(
     wanted: Any = limit
     if isinstance(wanted, bool) or not isinstance(wanted, int) or not 0 <= wanted <= _MOST:
         raise InputError(f"limit is {shown(wanted)}", f"Give 0 to {_MOST:,}")
-    view, k = db.view(valid=at, world=world), max(limit, min(2 * limit + 8, _ASKED))
-    while True:
-        found = view.recall(query, k=k, min_trust=min_trust, min_confidence=min_confidence or None)
-        # Entities are found by name too, but state nothing: only hits with content are statements.
-        said = [hit for hit in found if hit.content][:limit]
-        if len(said) == limit or len(found) < k or k == _MOST:
-            break
-        k = min(2 * k, _MOST)
+    view = db.view(valid=at, world=world)
+    asked: dict[str, Any] = {"about": about, "type": type, "label": label, "tag": tag, "min_trust": min_trust}
+    asked["min_confidence"] = min_confidence or None
+    found, _ = statements_of(lambda k: view.recall(query, k=k, **asked), limit, _MOST)
     notes = answer_notes.recall_notes([found], in_one_world=world is not None)
-    return answer_notes.ResultList((msgspec.to_builtins(tool_results.hit(hit, query)) for hit in said), notes)
+    return answer_notes.ResultList((msgspec.to_builtins(tool_results.hit(hit, query)) for hit in found), notes)
 
 
 def forget(

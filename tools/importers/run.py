@@ -128,7 +128,8 @@ def ingest_files(
             file. Lines that name their conversation themselves keep it.
         ignore_unknown: keep fields of JSON Lines that are not known in the turns' source; otherwise they are an error.
         restore_erased: let texts come back that were erased; otherwise they stay out.
-        into: the world that the conversations are put into; None for the root world.
+        into: the world that the conversations are put into; None for the root world. A callable makes it, once all
+            files are known to be sound.
         extractor: finds candidates in the turns of each session, and in the paragraphs of each document.
         progress: told now and then how far the import is.
 
@@ -145,6 +146,8 @@ def ingest_files(
             "Name the conversation of one file at a time",
         )
     loaded = _load_all(files, format, Reading(conversation, ignore_unknown), progress)
+    # What is made for them is made once all of them are sound.
+    into = into() if callable(into) else into
     total = sum(source.turns for _, _, source in loaded)
     events = commits = revised = done = 0
     refs_by_code: dict[str, set[str]] = {}

@@ -84,6 +84,10 @@ def told_near(near: Near, linked: str) -> dict[str, Any]:
     }
 
 
+_LINKED: Final = ("link supersedes or contradicts", "amend or retire what does not hold")
+"""What to do about statements that compete, as the engine has it and in words of any tool."""
+
+
 def recall_notes(answers: Sequence[Recall], *, in_one_world: bool) -> list[str]:
     """Return notes for the reader of one question's answers, each from a scope of its own.
 
@@ -94,7 +98,8 @@ def recall_notes(answers: Sequence[Recall], *, in_one_world: bool) -> list[str]:
     for answer in answers:
         notes += _of_vectors(answer, in_one_world)
         # A weak answer in one scope does not matter where another scope answers.
-        notes += [answer.note] if answer.note and (is_weak or not answer.weak) else []
+        note = answer.note.replace(*_LINKED)
+        notes += [note] if note and (is_weak or not answer.weak) else []
     return list(dict.fromkeys(notes))
 
 

@@ -70,6 +70,13 @@ _REMEDIES: Final = {
     "Look at what there is with find": FIND_IDS,
     "Reassert it if it holds again, or give a valid_from before its end": "Write what holds now with memory_write",
 }
+_ARGUMENTS: Final = (
+    (re.compile(r"^ingested (?=')"), "known "),
+    (re.compile(r"^since (?=')"), "valid_from "),
+    (re.compile(r"^content (?=has|is)"), "text "),
+    (re.compile(r"^No world has the reference"), "No memory has the id"),
+)
+"""What the engine's arguments are called by the tools."""
 _BY_NAME: Final = "; of a name, a view gives it: db.view().reference_of('Alice')"
 _REFUSED: Final = {
     "already_decided": "See memory_proposals with status=all",
@@ -113,8 +120,9 @@ def explain_error(error: WorldDBError) -> str:
         remedy = GIVE_TIMES
     elif (remedy and isinstance(error, StoreError)) or isinstance(error, UnavailableError):
         remedy = f"For whoever runs this memory: {remedy}"
-    # The tools call the engine's argument ``ingested`` ``known``.
-    message = re.sub(r"^ingested (?=')", "known ", error.message)
+    message = error.message
+    for engine, own in _ARGUMENTS:
+        message = engine.sub(own, message)
     # A message that ends in remembered text may have its full stop already.
     told = f"{message.removesuffix('.')}. {remedy}" if remedy else message
     return f"{error.code}: {escaped(concealed(told))}"

@@ -20,7 +20,7 @@ from worlddb import (
     read_recall_receipt,
     recall_receipt_text,
 )
-from worlddb.memory_scopes import ENTRY, SCOPE
+from worlddb.memory_scopes import SCOPE, statements_of
 from worlddb.tools.mcp import answer_notes, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, ResumedView, Session, in_passes
 
@@ -378,7 +378,7 @@ class _Asked:
         if isinstance(given, tool_arguments.Recall | tool_arguments.AsOf):
             self._asked["min_trust"] = given.min_trust
         if isinstance(given, tool_arguments.Recall):
-            self._asked |= {"about": given.about, "type": given.type, "label": given.label}
+            self._asked |= {"about": given.about, "type": given.type, "label": given.label, "tag": given.tag}
             self._asked |= {"min_confidence": given.min_confidence or None, "properties": given.properties or None}
 
     def hits(self, wanted: int) -> list[Hit]:
@@ -388,16 +388,14 @@ class _Asked:
         for scope in [None] if self._scopes is None else self._scopes:
             answer = self._recalled(scope, wanted)
             self._answers.append(answer)
-            found |= {hit.ref: hit for hit in answer if _says_something(hit)}
+            found |= {hit.ref: hit for hit in answer}
         return sorted(found.values(), key=lambda hit: -hit.score)
 
     def _recalled(self, scope: str | None, wanted: int) -> Recall:
-        k = wanted
-        while True:
-            answer = self._view.recall(self._query, world=scope, k=k, neighbours=self._neighbours, **self._asked)
-            if len(answer) < k or k == tool_arguments.MAX_OFFSET or sum(map(_says_something, answer)) >= wanted:
-                return answer
-            k = min(2 * k, tool_arguments.MAX_OFFSET)
+        asked = {"world": scope, "neighbours": self._neighbours, **self._asked}
+        return statements_of(lambda k: self._view.recall(self._query, k=k, **asked), wanted, tool_arguments.MAX_OFFSET)[
+            0
+        ]
 
     @property
     def space(self) -> str | None:
@@ -417,11 +415,6 @@ class _Asked:
         """Notes on the answer for its reader."""
         absent = [self._session.told_unknown(self._view, label) for label in self._missing]
         return absent + answer_notes.recall_notes(self._answers, in_one_world=self._session.world is not None)
-
-
-def _says_something(hit: Hit) -> bool:
-    """False for scopes and for entries without content, which state nothing themselves."""
-    return hit.type != SCOPE and (hit.type != ENTRY or bool(hit.content))
 
 
 def _recalled(

@@ -57,12 +57,39 @@ def _kinds_of(declared: Any) -> frozenset[Any]:
     return frozenset((declared,)) if isinstance(declared, type) else frozenset()
 
 
+def _forms_of(declared: Any) -> frozenset[Any]:
+    """Return the types that a field takes, texts among them; of lists and mappings what they are without what is in
+    them."""
+    if get_origin(declared) is Annotated:
+        return _forms_of(get_args(declared)[0])
+    if get_origin(declared) in (UnionType, Union):
+        return frozenset().union(*map(_forms_of, get_args(declared)))
+    return frozenset((get_origin(declared) or declared,))
+
+
+def _meant(value: Any, forms: frozenset[Any]) -> Any:
+    """Return what a model meant where it gave one text for a list or a mapping, or a whole number for a text."""
+    if type(value) is int and str in forms and int not in forms:
+        return str(value)
+    if not isinstance(value, str) or str in forms or forms.isdisjoint((tuple, dict)):
+        return value
+    kind = list if tuple in forms else dict
+    try:
+        written = msgspec.json.decode(value, type=kind) if value.strip()[:1] in ("[", "{") else None
+    except (msgspec.DecodeError, UnicodeError):
+        written = None
+    return written if written is not None else [value] if kind is list else value
+
+
 class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Base of all argument types; unknown fields are refused."""
 
     @classmethod
     def taken(cls, given: Mapping[str, Any]) -> Self:
-        """Check what a model gave; a number or a yes that it wrote as a text is taken for what it says.
+        """Check what a model gave; what can only mean one thing is taken for that.
+
+        That is a number or a yes that it wrote as a text, a number that is an id, one name where several may be given,
+        and a list or an object that it wrote as a text.
 
         Raises:
             ValidationError: it does not fit.
@@ -77,7 +104,9 @@ class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         flags = {name: _FLAGS.get(text.lower()) for name, text in texts.items() if bool in kinds.get(name, ())}
         plain = {name: flag for name, flag in flags.items() if flag is not None}
         try:
-            return msgspec.convert({**given, **whole, **plain}, cls)
+            fields = {field.name: field.type for field in msgspec.structs.fields(cls)}
+            meant = {name: _meant(value, _forms_of(fields[name])) for name, value in given.items() if name in fields}
+            return msgspec.convert({**given, **meant, **whole, **plain}, cls)
         except UnicodeEncodeError:
             raise msgspec.ValidationError("A text has half of a surrogate pair, which is no character") from None
 
@@ -134,7 +163,7 @@ class Write(Scoped, kw_only=True):
         Literal["note", "propose", "supersede_same_subject"],
         Meta(description="Link or supersede what competes, or tell."),
     ] = "note"
-    idempotency_key: Annotated[Label | None, Meta(description="Sent again under the same key, it writes once.")] = None
+    idempotency_key: Annotated[Label | None, Meta(description="Under the same key, it writes once.")] = None
 
 
 class Recall(Listed, kw_only=True):
@@ -154,10 +183,11 @@ class Recall(Listed, kw_only=True):
         ),
     ] = 0
     min_trust: MinTrust = None
-    min_confidence: Annotated[float, Meta(description="Leave out what answers less likely than this, 0 to 1.")] = 0.0
-    about: Annotated[Label | None, Meta(description="Only what is about this name.")] = None
-    type: Annotated[Label | None, Meta(description="Only memories of this type.")] = None
+    min_confidence: Annotated[float, Meta(description="Leave out what answers less likely, 0 to 1.")] = 0.0
+    about: Annotated[Label | None, Meta(description="Only about this name.")] = None
+    type: Annotated[Label | None, Meta(description="Only this type.")] = None
     label: Annotated[Label | None, Meta(description="Only what has it.")] = None
+    tag: Annotated[Label | None, Meta(description="Only versions with it.")] = None
     properties: Annotated[dict[str, Any], Meta(description='Only what has these; {"age": {"$gte": 18}} compares.')] = {}
 
 

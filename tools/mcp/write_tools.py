@@ -3,7 +3,6 @@
 Who wrote, and through which channel, is recorded by the server and never taken from the model.
 """
 
-import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -28,7 +27,17 @@ from worlddb import (
     parse_kref,
     parse_time,
 )
-from worlddb.memory_scopes import Label, Link, ScopeKey, check_statement_type, left_out, looked, notes_inside, to_link
+from worlddb.memory_scopes import (
+    Label,
+    Link,
+    ScopeKey,
+    check_scope_name,
+    check_statement_type,
+    left_out,
+    looked,
+    notes_inside,
+    to_link,
+)
 from worlddb.tools.mcp import answer_notes, mcp_wording, read_tools, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session
 
@@ -40,10 +49,6 @@ MAX_NEAR: Final = 5
 _NEVER: Final = "never"
 """The deadline of what is hidden at no time."""
 _BY_ON_NEAR: Final = "by on_near: "
-_UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
-"""Unicode's categories of invisible characters. Unassigned ones are allowed: a later Python knows more."""
-_JOINERS: Final = dict.fromkeys(map(ord, "\u200c\u200d"))
-"""Joiners that shape the characters around them, in Persian and in emoji."""
 
 
 def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_results.Saved:
@@ -963,21 +968,9 @@ def _check_text(text: str) -> None:
 
 
 def _check_labels(labels: list[Label]) -> None:
-    """Refuse scope ids that are blank or contain invisible characters.
-
-    A scope is found again by its id alone, so no two may differ only in what cannot be seen.
-    """
+    """Refuse scope ids that are blank or contain invisible characters."""
     for kind, identity in labels:
-        seen = identity.strip().translate(_JOINERS)
-        if len(identity) != len(identity.strip()) or not seen or any(map(_is_unseen, seen)):
-            raise InputError(
-                f"{kind}_id {identity!r:.80} is blank, has blanks around it or characters that cannot be seen",
-                "Give it without them, and always the same for the same scope",
-            )
-
-
-def _is_unseen(character: str) -> bool:
-    return unicodedata.category(character) in _UNSEEN
+        check_scope_name(identity, f"{kind}_id")
 
 
 def _done(session: Session, receipt: Receipt, ref: str, *, retired: int = 0) -> tool_results.Done:

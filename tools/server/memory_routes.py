@@ -6,6 +6,7 @@ import msgspec
 
 from worlddb import InputError, Recall, View, agent_memory
 from worlddb.client import wire_records as wire
+from worlddb.memory_scopes import statements_of
 from worlddb.tools.mcp import answer_notes
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_desk import Desk
@@ -21,6 +22,8 @@ _OF_A_QUESTION: Final = ("text", "world", "ingested", "valid", "seq")
 def remember(desk: Desk, asked: Asked) -> Reply:
     """Remember a statement in a world, which is made if there is none of that name."""
     body: types.NewMemory = asked.body
+    if not body.text.strip():
+        raise InputError("text is blank", "Give one statement, understandable by itself")
     home = desk.claimed(asked.path["world"])
     view = desk.session.view()
     about = desk.refs(view, body.about)
@@ -100,7 +103,7 @@ def context(desk: Desk, asked: Asked) -> Reply:
     query: types.ContextOf = asked.query
     view = desk.view(query)
     ref = desk.ref(view, asked.path["world"])
-    found = view.recall(query.text, world=ref, k=_CONTEXT_HITS)
+    found, _ = statements_of(lambda k: view.recall(query.text, world=ref, k=k), _CONTEXT_HITS)
     text = agent_memory.prompt_text(
         found, view.pinned(ref), lambda said: -(-len(said.encode()) // _BYTES_A_TOKEN), query.max_tokens
     )

@@ -223,11 +223,12 @@ class LongQuestion(Body, frozen=True, kw_only=True):
     min_trust: Literal["none", "low", "fair", "full"] | None = None
     trust_weight: Share = 0.0
     min_confidence: Share | None = None
-    about: tuple[Short, ...] | None = None
-    speaker: tuple[Short, ...] | None = None
-    type: tuple[Short, ...] | None = None
-    author: tuple[Short, ...] | None = None
-    label: tuple[Short, ...] | None = None
+    about: Short | tuple[Short, ...] | None = None
+    speaker: Short | tuple[Short, ...] | None = None
+    type: Short | tuple[Short, ...] | None = None
+    author: Short | tuple[Short, ...] | None = None
+    label: Short | tuple[Short, ...] | None = None
+    tag: Short | None = None
     source: dict[str, Any] | None = None
     properties: dict[str, Any] | None = None
     since: When | None = None

@@ -90,6 +90,53 @@ def test_a_confined_view_knows_only_those_inside() -> None:
         assert not any(found.hits for found in asked)
 
 
+def say_plans(db: worlddb.Database) -> None:
+    """A plan of which another version was published than what holds, one of which that ended, and one with none."""
+    for name, said in (("ship", ("Ship on Friday.", "Ship on Monday.")), ("ferry", ("The ship is painted red.", ""))):
+        plan = db.create("Plan", name, content=said[0])
+        db.tag(plan, "published")
+        assert db.revise(plan, content=said[1]) if said[1] else db.retire(plan)
+    db.create("Plan", "", content="Ship whenever.")
+
+
+@pytest.mark.parametrize("confined", [False, True])
+def test_a_tag_finds_the_versions_that_it_stands_for_whether_they_hold_or_not(confined: bool) -> None:
+    with new_store() as db:
+        say_plans(db)
+        db.embed()
+        home = db.create("Topic", "home")
+        for plan in db.view().find(type="Plan", include_superseded=True):
+            db.link(home, "contains", plan.ref, valid_from="2020-01-01")
+        view = db.view(world=home) if confined else db.view()
+        found = {"Ship on Friday.", "The ship is painted red."}
+        for lanes in (["text"], ["vector"], list(worlddb.LANES)):
+            for k in (2, 9):
+                for question in ("ship", "did it use to ship on Friday?"):
+                    hits = view.recall(question, tag="Published", k=k, lanes=lanes, exact=not confined).hits
+                    assert {hit.content for hit in hits} == found and not any(hit.others for hit in hits)
+        shown = {hit.content for hit in view.recall("ship", tag="current")}
+        assert shown == {"Ship on Monday.", "Ship whenever."}
+        db.untag(db.view().find(name="ship")[0].ref, "published")
+        later = db.view(world=home) if confined else db.view()
+        assert [hit.content for hit in later.recall("ship", tag="published")] == ["The ship is painted red."]
+        assert {hit.content for hit in view.recall("ship", tag="published")} == found, "as it was known then"
+
+
+def test_what_nothing_has_is_told() -> None:
+    """Who asks for tags where they put labels finds nothing, and is to be told why."""
+    with new_store() as db:
+        inside, other = db.create("Topic", "one"), db.create("Topic", "other")
+        db.create("Fact", "", content="The gate code is 4711.", labels=["home"], world=inside)
+        for view in (db.view(), db.view(world=inside)):
+            found = view.recall("gate code", tag="home")
+            assert not found.hits and found.note == "nothing here has the tag 'home', so nothing is found"
+            found = view.recall("gate code", label=["house", "HOME"], type=["Facts", "Topics"])
+            assert found.note.startswith("nothing here has the type 'Facts' and no type 'Topics' and no label 'house'")
+            assert not view.recall("gate code", label="home", type=["Facts", "Fact"]).note
+            assert view.recall("gate code", label="home").hits
+        assert "label 'home'" in db.view(world=other).recall("gate code", label="home").note
+
+
 WRONG: list[dict[str, Any]] = [
     {"type": 5},
     {"author": [b"x"]},
@@ -98,6 +145,10 @@ WRONG: list[dict[str, Any]] = [
     {"since": "never"},
     {"since": "2024-01-02", "until": "2024-01-02"},
     {"about": 5.5},
+    {"tag": 5},
+    {"tag": ["a"]},
+    {"tag": "a", "include_superseded": True},
+    {"tag": "a", "during": ("2024-01-01", "2024-02-01")},
 ]
 
 

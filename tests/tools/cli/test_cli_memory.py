@@ -38,6 +38,21 @@ def test_a_user_moves_and_the_command_line_says_where_to(run: Here) -> None:
         assert found[0].source["mail"] == "7"
 
 
+def test_a_bare_name_is_no_answer_and_a_tag_finds_what_it_stands_for(run: Here) -> None:
+    home = run.json("remember", "Ana lives in Lisbon.", *HOME)["ref"]
+    run.json("tag", home, "told")
+    run.json("revise", home, "--content", "Ana lives in Porto.")
+    for user in (("--user", "ana"), ()):
+        found = run.json("recall", "where does Ana live?", *user)
+        assert [hit["content"] for hit in found["hits"]] == ["Ana lives in Porto."]
+        assert "ana" in {each["name"] for each in found["named"]}
+    assert "only a name" not in run("recall", "Ana", "--user", "ana").out
+    assert [hit["content"] for hit in run.json("recall", "Ana", "--tag", "told")["hits"]] == ["Ana lives in Lisbon."]
+    run.json("retire", home)
+    alone = run("recall", "Ana", "--user", "ana").out
+    assert "Nothing in this view answers that" in alone and "only a name: ana (" in alone
+
+
 def test_what_is_replaced_or_contradicted_or_concluded_is_linked(run: Here) -> None:
     old = run.json("remember", "The rate is 3 %.", "--since", "2024-01-01")["ref"]
     new = run.json("remember", "The rate is 4 %.", "--replaces", old, "--since", "2025-01-01", "--why", "the letter")
@@ -133,6 +148,19 @@ def test_messages_that_came_in_a_bundle_are_not_written_again(run: Here, tmp_pat
         more = mem.add([*chat, {"role": "user", "content": "She is nine.", "id": "m-3"}])
         assert (len(more.ids), more.repeated) == (1, 3)
         assert mem.add([{**chat[0], "content": "I play the flute."}]).repeated == 0, "of that time, and another text"
+
+
+def test_a_file_that_is_refused_leaves_no_user_behind(run: Here, tmp_path: Path) -> None:
+    """A misspelt user had a world from then on, and nothing said any more that nothing was written for them."""
+    run.json("remember", "Hal lives in Bonn.", "--user", "hal")
+    broken, chat = tmp_path / "broken.json", tmp_path / "chat.json"
+    broken.write_text("no format of any", "utf-8")
+    chat.write_text('[{"role": "user", "content": "I adopted a cat."}]', "utf-8")
+    assert run("ingest", broken, "--user", "zed").code == run("ingest", chat, "--user", " hal").code == 2
+    assert run.json("profile", "--user", "zed")["note"] and not run.json("profile", "--user", "zed")["kinds"]
+    run.json("ingest", chat, "--user", "hal")
+    profile = run.json("profile", "--user", "hal")
+    assert (list(profile["kinds"]), profile["messages"]) == (["Fact"], 1), "a conversation says nothing itself"
 
 
 def test_an_export_and_an_import_of_conversations_take_a_user(run: Here, tmp_path: Path) -> None:

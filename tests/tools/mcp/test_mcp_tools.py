@@ -536,6 +536,18 @@ def test_what_a_model_wrote_as_a_text_is_taken_for_the_number_that_it_is(db: wor
             await server.call_tool("memory_write", {"text": text})
         assert len((await said(server, "memory_list", limit="1", include_retired="True")).splitlines()) == 2
         assert "5" in await said(server, "memory_recall", query="5", limit=" 3 ")
+        # One name for several, a list or an object in a text, and a number that is an id mean one thing.
+        told = {"text": "Ana has a dog.", "about": "Ana", "labels": '["pets", "home"]', "properties": '{"legs": 4}'}
+        await server.call_tool("memory_write", told | {"user_id": 7})
+        asked = {"query": "dog", "user_id": 7, "about": "Ana", "label": "home", "properties": {"legs": 4}}
+        assert "Ana has a dog." in await said(server, "memory_recall", **asked)
+        assert "No memories" in await said(server, "memory_recall", **asked | {"tag": "home"})
+        for wrong in ({"labels": {"a": 1}}, {"properties": "[1]"}, {"about": 5.5}, {"text": True}, {"about": "[5]"}):
+            with pytest.raises(ToolError, match="invalid_arguments"):
+                await server.call_tool("memory_write", {"text": "x", **wrong})
+        for given, named in (({"valid_from": "soon"}, "valid_from 'soon' is"), ({"text": "a\0"}, ": text has a NUL")):
+            with pytest.raises(ToolError, match=named):
+                await server.call_tool("memory_write", {"text": "x", **given})
         for wrong in ({"limit": "many"}, {"limit": "1.5"}, {"limit": "500"}, {"include_retired": "perhaps"}):
             with pytest.raises(ToolError, match="invalid_arguments"):
                 await server.call_tool("memory_list", wrong)

@@ -1,9 +1,11 @@
 """``worlddb recall``: the worlds that answer a text best."""
 
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from worlddb import FUSIONS, LANES, TRUST_LEVELS, Absence, Database, Group, Hit, InputError, Recall, View
+from worlddb.memory_scopes import statements_of
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, output, stores, wire
 
@@ -16,6 +18,7 @@ _FILTERS: Final = (
     ("author", "only what this author wrote; several: one of them"),
     ("label", "only what has this label; several: all of them"),
 )
+_TAG: Final = "only what has this tag, in the version that it stands for, whether that holds or not"
 
 
 def _arguments(parser: base.Parser) -> None:
@@ -108,6 +111,7 @@ def add_text_filters(parser: base.Parser) -> None:
     """Add the filters of a recall that hold texts."""
     for name, what in _FILTERS:
         parser.add_argument(f"--{name}", metavar=name.upper(), action="append", help=what)
+    parser.add_argument("--tag", metavar="TAG", help=_TAG)
     parser.add_argument(
         "--source", metavar="FIELD=VALUE", action="append", help="only what came with this in its source; repeatable"
     )
@@ -117,7 +121,7 @@ def add_text_filters(parser: base.Parser) -> None:
 def text_filters(args: base.Namespace) -> dict[str, Any]:
     """Return the filters of a recall that hold texts."""
     given = {name: getattr(args, name) for name, _ in _FILTERS}
-    return given | {"source": arguments.fields(args.source), "properties": args.properties}
+    return given | {"tag": args.tag, "source": arguments.fields(args.source), "properties": args.properties}
 
 
 def _write_notes(out: base.Output, args: base.Namespace, found: Recall) -> None:
@@ -137,7 +141,16 @@ def _views(db: Database, args: base.Namespace) -> list[View]:
     return [stores.view_of(db, base.Namespace(**vars(args) | {"ref": args.world}))]
 
 
-def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, Recall, Absence | None]:
+class _Answered(NamedTuple):
+    """An answer, the view that tells what is beside its hits, what only has a name, and why something is no hit."""
+
+    view: View
+    found: Recall
+    named: list[Hit]
+    absence: Absence | None = None
+
+
+def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
     """Ask the view that the options name, or those of a user's several worlds as one, and why something is no hit."""
     views = _views(db, args)
     asked: dict[str, Any] = dict(
@@ -166,7 +179,13 @@ def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, 
         raise InputError("A receipt is of one view, and the user has several worlds", "Name one of them with --world")
     if args.why_not is not None and len(views) > 1:
         raise InputError("--why-not is of one view, and the user has several worlds", "Name one of them with --world")
-    answers = [each.recall(question, **asked) for each in views]
+    answers, named = [], list[Hit]()
+    for each in views:
+        # The receipt of an answer is of all its hits.
+        ask = partial(_ask, each, question, asked)
+        one, names = (ask(args.limit), []) if args.receipt is not None else statements_of(ask, args.limit)
+        answers.append(one)
+        named += names
     found = answers[0]
     if len(answers) > 1:
         from worlddb.agent_memory import joined
@@ -175,8 +194,13 @@ def _answered(db: Database, args: base.Namespace, question: str) -> tuple[View, 
     # Of several worlds, what is beside a hit is told as the store sees it: each hit is of one of them.
     view = views[0] if len(views) == 1 else db.view(seq=views[0].seq, valid=views[0].valid)
     if args.why_not is None:
-        return view, found, None
-    return view, found, view.why_not(stores.world_of(view, args.why_not), question, **asked)
+        return _Answered(view, found, named)
+    return _Answered(view, found, named, view.why_not(stores.world_of(view, args.why_not), question, **asked))
+
+
+def _ask(view: View, question: str, asked: dict[str, Any], k: int) -> Recall:
+    found: Recall = view.recall(question, **asked | {"k": k})
+    return found
 
 
 def _recall(args: base.Namespace, out: base.Output) -> int:
@@ -187,7 +211,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
         arguments.refuse_existing(args.receipt, overwrite=False)
     with stores.existing(args) as db:
         question = " ".join(args.text)
-        view, found, absence = _answered(db, args, question)
+        view, found, named, absence = _answered(db, args, question)
         if found.receipt is not None:
             from worlddb import recall_receipt_text
 
@@ -209,6 +233,8 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
                 page.line("Nothing in this view answers that." if is_asked else "Nothing was asked.")
                 for hint in stores.why_empty(view) if is_asked else ():
                     out.hint(hint)
+            for hit in named[:_NAMED] if args.explain or not found.hits else ():
+                page.line((f"only a name: {wire.one_line(hit.name, 80)} ({wire.short(hit.ref)}), {hit.type}", "dim"))
             if found.left_out:
                 out.hint(_left_out(view, found.left_out))
             if args.explain:
@@ -223,6 +249,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
         document = {
             "query": question,
             "hits": [wire.record(hit) for hit in found.hits],
+            "named": [{"ref": hit.ref, "name": hit.name, "type": hit.type} for hit in named],
             **({} if args.group is None else {"groups": [_told(group) for group in found.groups]}),
             "exact": found.exact,
             "indexed": found.indexed,

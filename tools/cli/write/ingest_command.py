@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -111,7 +112,7 @@ def _ingest(args: Namespace, out: Output) -> int:
 
     store, extractor = _MadeWhenWritten(args), _extractor_of(args)
     try:
-        into = None
+        into: Any = None
         if args.into is not None:
             store.db = stores.existing(args, author=args.author)
             view = store.db.view()
@@ -119,7 +120,8 @@ def _ingest(args: Namespace, out: Output) -> int:
             if hint := stores.is_user_meant(view, args.into, into):
                 out.hint(hint)
         elif args.user is not None:
-            into = _home_of(store.opened(), args.user)
+            memory_scopes.check_scope_name(args.user, "user")
+            into = partial(_home_of, store, args.user)
         with out.progress("Reading") as report, _named_files(args) as files:
             done = ingest_files(
                 store,
@@ -166,8 +168,9 @@ def _ingest(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _home_of(db: Database, user: str) -> str:
+def _home_of(store: _MadeWhenWritten, user: str) -> str:
     """Return the world that is written to for a user, made if there is none."""
+    db = store.opened()
     scopes, label = memory_scopes.Scopes(db), memory_scopes.Label("user", user)
     with db.batch() as tx:
         scopes.write_scope(tx, scopes.key(db.view(), label))
