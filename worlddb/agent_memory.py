@@ -184,6 +184,10 @@ _OWN_WORDS: Final = (
     (re.compile(r"No world has the reference(?: or the name)?\b"), "No memory has the id"),
     (re.compile(r"Look (?:for it with recall or find|it up by name with find)"), "Ids are in what add and recall give"),
     (re.compile(r"split it over several worlds"), "split it over several memories"),
+    (
+        re.compile(r"(\w+) holds from before it came to lie in [\w, ]+, and is not seen from inside before that"),
+        r"\1 is not found as of a time before it was first said to begin: add what held until then",
+    ),
     (re.compile(r"link supersedes or contradicts"), "call correct, forget or contradict"),
     (re.compile(r"\bvalid_from\b"), "since"),
     (re.compile(r"\bvalid_to\b"), "until"),
@@ -314,7 +318,8 @@ class Memory:
             limits.checked_text(given, "the text", limits.MAX_CONTENT_BYTES, nul=False)
             names = [limits.checked_text(name, "about", limits.MAX_NAME_BYTES, nul=False) for name in _listed(about)]
             told = given, names, joined, type, name, since, until, source, why, on_near, marks
-            return self._told_hidden(looked(lambda: self._state(*told)), expires_at, pinned)
+            added = self._told_to_come(looked(lambda: self._state(*told)), since)
+            return self._told_hidden(added, expires_at, pinned)
         given_besides = (about, name, until, contradicts, derived_from, replaces)
         if any(given_besides) or type != "Fact":
             raise errors.InputError(
@@ -330,6 +335,14 @@ class Memory:
         return self._told_hidden(
             looked(lambda: self._converse(messages, since, source, why, marks)), expires_at, pinned
         )
+
+    def _told_to_come(self, added: Added, since: times.TimeLike | None) -> Added:
+        """Return what was written with a note if it holds from a later time on."""
+        begins = None if since is None else times.parse_time(since, "since")
+        if begins is None or begins <= self.db.view().valid:
+            return added
+        note = f"It holds from {times.format_time(begins)} on, and is not found before"
+        return msgspec.structs.replace(added, notes=(*added.notes, note))
 
     def _told_hidden(self, added: Added, expires_at: times.TimeLike | None, pinned: bool) -> Added:
         """Return what was added with a note if its deadline has passed."""
@@ -372,15 +385,18 @@ class Memory:
             source=self._source({}),
             why=why,
         )
-        done = self._done(receipt, [found.ref])
+        done = self._told_to_come(self._done(receipt, [found.ref]), since)
         return msgspec.structs.replace(done, notes=(*done.notes, *hidden_still(found, self.db.view().valid)))
 
     @_told_here
     def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:
         """Record that two memories cannot both be true; both stay, and each is shown with the other."""
         self._check_present()
-        refs = [self._memory(each).ref for each in (one, other)]
-        return self._done(self.db.link(refs[0], "contradicts", refs[1], why=why), refs)
+        both = [self._memory(each) for each in (one, other)]
+        refs = [each.ref for each in both]
+        done = self._done(self.db.link(refs[0], "contradicts", refs[1], why=why), refs)
+        ended = [f"{each.ref} holds no more, so no answer shows that" for each in both if each.closed]
+        return msgspec.structs.replace(done, notes=(*done.notes, *ended)) if ended else done
 
     @_told_here
     def forget(

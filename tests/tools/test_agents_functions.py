@@ -26,6 +26,26 @@ def db(tmp_path: Path) -> Iterator[Database]:
         yield opened
 
 
+def test_what_a_model_wrote_means_what_it_can_only_mean_and_filters_choose(db: Database) -> None:
+    def told(name: str, **arguments: Any) -> Any:
+        return json.loads(call(db, name, arguments, notes=True))
+
+    old = told("remember", text="The deploy is on Fridays.", about="deploy", type="Rule")["id"]
+    new = told("remember", text="The deploy is on Mondays.", about="deploy", contradicts=old)["id"]
+    assert [edge.target for edge in db.view().edges(new, type="contradicts")] == [old]
+    db.label(old, "ops")
+    db.tag(old, "agreed")
+    db.revise(old, content="The deploy is never.")
+    assert len(told("recall", query="deploy", limit="1")["found"]) == 1
+    for asked in ({"type": "Rule"}, {"label": "ops"}, {"about": "deploy", "type": "Rule"}):
+        assert [hit["text"] for hit in told("recall", query="deploy", **asked)["found"]] == ["The deploy is never."]
+    found = told("recall", query="deploy", tag="agreed")["found"]
+    assert [hit["text"] for hit in found] == ["The deploy is on Fridays."]
+    assert "has the label 'op'" in told("recall", query="deploy", label="op")["notes"][-1]
+    assert told("remember", text="a\0")["error"]["message"] == "text has a NUL at character 1"
+    assert told("forget", id="dead0000")["error"]["message"] == "No memory has the id dead0000"
+
+
 def test_a_recall_among_very_many_names_ends(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(functions, "_MOST", 40)
     monkeypatch.setattr("worlddb.query.question.question.MAX_K", 40)

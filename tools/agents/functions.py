@@ -488,7 +488,7 @@ def call(
         if notes and isinstance(answer, answer_notes.ResultList):
             answer = {"found": list(answer), "notes": answer.notes}
     except WorldDBError as error:
-        message, remedy = error.message, _remedy(error)
+        message, remedy = mcp_wording.in_tools(error.message), _remedy(error)
         if world is not None and isinstance(error, UnavailableError | StoreError):
             # It may name a writer of another world: its process, its host and its author.
             message, remedy = "The memory cannot be reached now", "Try again later"
@@ -513,9 +513,9 @@ def _remedy(error: WorldDBError) -> str:
 
 def _checked(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:
     try:
-        if isinstance(arguments, dict):
-            return msgspec.convert(arguments, tool.arguments)
-        return msgspec.json.decode(arguments or b"{}", type=tool.arguments)
+        given = arguments if isinstance(arguments, dict) else msgspec.json.decode(arguments or b"{}")
+        given = tool_arguments.as_meant(given, tool.arguments) if isinstance(given, dict) else given
+        return msgspec.convert(given, tool.arguments)
     except (msgspec.DecodeError, UnicodeError, RecursionError, TypeError) as error:
         raise InputError(
             f"The arguments of {tool.name} are wrong: {error}", "Write them as the tool's schema says"

@@ -70,13 +70,10 @@ _REMEDIES: Final = {
     "Look at what there is with find": FIND_IDS,
     "Reassert it if it holds again, or give a valid_from before its end": "Write what holds now with memory_write",
 }
-_ARGUMENTS: Final = (
-    (re.compile(r"^ingested (?=')"), "known "),
-    (re.compile(r"^since (?=')"), "valid_from "),
-    (re.compile(r"^content (?=has|is)"), "text "),
-    (re.compile(r"^No world has the reference"), "No memory has the id"),
-)
-"""What the engine's arguments are called by the tools."""
+_KNOWN_BY: Final = re.compile(r"^ingested (?=')")
+_SINCE: Final = re.compile(r"^since (?=')")
+_CONTENT: Final = re.compile(r"^content (?=has|is)")
+_NOBODY: Final = re.compile(r"^No world has the reference(?: or the name)?")
 _BY_NAME: Final = "; of a name, a view gives it: db.view().reference_of('Alice')"
 _REFUSED: Final = {
     "already_decided": "See memory_proposals with status=all",
@@ -111,6 +108,11 @@ _ABSENT: Final = re.compile(r"Object missing required field `([^`]*)`")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]*)`")
 
 
+def in_tools(message: str) -> str:
+    """Return what an error says in words of any tool: a memory has an id and a text."""
+    return _NOBODY.sub("No memory has the id", _CONTENT.sub("text ", message))
+
+
 def explain_error(error: WorldDBError) -> str:
     """Translate an error of the engine for a model."""
     remedy = _REMEDIES.get(error.remedy, error.remedy).removesuffix(_BY_NAME)
@@ -120,9 +122,7 @@ def explain_error(error: WorldDBError) -> str:
         remedy = GIVE_TIMES
     elif (remedy and isinstance(error, StoreError)) or isinstance(error, UnavailableError):
         remedy = f"For whoever runs this memory: {remedy}"
-    message = error.message
-    for engine, own in _ARGUMENTS:
-        message = engine.sub(own, message)
+    message = _KNOWN_BY.sub("known ", _SINCE.sub("valid_from ", in_tools(error.message)))
     # A message that ends in remembered text may have its full stop already.
     told = f"{message.removesuffix('.')}. {remedy}" if remedy else message
     return f"{error.code}: {escaped(concealed(told))}"

@@ -71,9 +71,9 @@ def _meant(value: Any, forms: frozenset[Any]) -> Any:
     """Return what a model meant where it gave one text for a list or a mapping, or a whole number for a text."""
     if type(value) is int and str in forms and int not in forms:
         return str(value)
-    if not isinstance(value, str) or str in forms or forms.isdisjoint((tuple, dict)):
+    if not isinstance(value, str) or str in forms or forms.isdisjoint((tuple, list, dict)):
         return value
-    kind = list if tuple in forms else dict
+    kind = dict if forms.isdisjoint((tuple, list)) else list
     try:
         written = msgspec.json.decode(value, type=kind) if value.strip()[:1] in ("[", "{") else None
     except (msgspec.DecodeError, UnicodeError):
@@ -81,32 +81,34 @@ def _meant(value: Any, forms: frozenset[Any]) -> Any:
     return written if written is not None else [value] if kind is list else value
 
 
+def as_meant(given: Mapping[str, Any], cls: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return arguments as a model meant them, where they can only mean one thing.
+
+    That is a number or a yes that it wrote as a text, a number that is an id, one name where several may be given, and
+    a list or an object that it wrote as a text.
+    """
+    fields = {field.name: field.type for field in msgspec.structs.fields(cls)}
+    texts = {name: value.strip() for name, value in given.items() if isinstance(value, str)}
+    kinds = {name: _kinds_of(fields[name]) for name in texts if name in fields}
+    meant = {name: _meant(value, _forms_of(fields[name])) for name, value in given.items() if name in fields}
+    meant |= {name: int(text) for name, text in texts.items() if int in kinds.get(name, ()) and _WHOLE.match(text)}
+    meant |= {name: float(text) for name, text in texts.items() if float in kinds.get(name, ()) and _NUMBER.match(text)}
+    flags = {name: _FLAGS.get(text.lower()) for name, text in texts.items() if bool in kinds.get(name, ())}
+    return {**given, **meant, **{name: flag for name, flag in flags.items() if flag is not None}}
+
+
 class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Base of all argument types; unknown fields are refused."""
 
     @classmethod
     def taken(cls, given: Mapping[str, Any]) -> Self:
-        """Check what a model gave; what can only mean one thing is taken for that.
-
-        That is a number or a yes that it wrote as a text, a number that is an id, one name where several may be given,
-        and a list or an object that it wrote as a text.
+        """Check what a model gave; what can only mean one thing is taken for that (:func:`as_meant`).
 
         Raises:
             ValidationError: it does not fit.
         """
-        texts = {name: value.strip() for name, value in given.items() if isinstance(value, str)}
-        kinds = {field.name: _kinds_of(field.type) for field in msgspec.structs.fields(cls) if field.name in texts}
-        whole: dict[str, int | float] = {}
-        whole |= {name: int(text) for name, text in texts.items() if int in kinds.get(name, ()) and _WHOLE.match(text)}
-        whole |= {
-            name: float(text) for name, text in texts.items() if float in kinds.get(name, ()) and _NUMBER.match(text)
-        }
-        flags = {name: _FLAGS.get(text.lower()) for name, text in texts.items() if bool in kinds.get(name, ())}
-        plain = {name: flag for name, flag in flags.items() if flag is not None}
         try:
-            fields = {field.name: field.type for field in msgspec.structs.fields(cls)}
-            meant = {name: _meant(value, _forms_of(fields[name])) for name, value in given.items() if name in fields}
-            return msgspec.convert({**given, **meant, **whole, **plain}, cls)
+            return msgspec.convert(as_meant(given, cls), cls)
         except UnicodeEncodeError:
             raise msgspec.ValidationError("A text has half of a surrogate pair, which is no character") from None
 
