@@ -16,21 +16,21 @@ from worlddb.log.model import limits
 from worlddb.log.model.errors import InputError, RefusedError, UnavailableError, UnknownReference
 from worlddb.log.model.times import TimeLike, format_time, parse_time
 from worlddb.plain_text import JOINERS
+from worlddb.projections.tables.names import blocks
 from worlddb.query.records.records import Hit, Recall, World
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.outcome import Note, Receipt
-from worlddb.reconciler.ingest import extraction
 
 _MORE: Final = 8
 """Hits more than twice as many that are asked for where some only name."""
 ROOT: Final = "Root"
 SCOPE: Final = "Scope"
 ENTRY: Final = "Entity"
-CONTAINERS: Final = frozenset(("scope", "user", extraction.SESSION.casefold(), extraction.TURN.casefold()))
+CONTAINERS: Final = frozenset(("scope", "user", blocks.SESSION.casefold(), blocks.TURN.casefold()))
 """Types, whatever their case, of worlds that hold memories or messages and are none themselves."""
-_NAMES: Final = CONTAINERS | {ENTRY.casefold(), extraction.CONVERSATION.casefold()}
+_NAMES: Final = CONTAINERS | {ENTRY.casefold(), blocks.CONVERSATION.casefold()}
 """Types, whatever their case, of worlds that say nothing if they have no text."""
-HOLDERS: Final = (SCOPE, extraction.SESSION)
+HOLDERS: Final = (SCOPE, blocks.SESSION)
 """Types of worlds that contain memories and are none."""
 KINDS: Final = ("user", "agent", "app", "run")
 BEGINNING: Final = "0001-01-01"

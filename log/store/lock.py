@@ -9,7 +9,6 @@ import errno
 import fcntl
 import json
 import os
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,7 +36,7 @@ class WriterLock:
         self._holder_file = folder / HOLDER_FILE
         self._timeout_seconds = timeout_seconds
         self._holder = json.dumps(
-            {"pid": os.getpid(), "host": socket.gethostname(), "author": author}, ensure_ascii=True
+            {"pid": os.getpid(), "host": os.uname().nodename, "author": author}, ensure_ascii=True
         ).encode()
 
     @contextmanager

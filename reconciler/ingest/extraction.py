@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from worlddb.log.model import errors, hashing, limits, times
+from worlddb.projections.tables.names import blocks
 from worlddb.reconciler.commands.commands import BoundKey, Command, Create, Link, Ref
 from worlddb.reconciler.commands.validation import checked_resolve
 
@@ -61,7 +62,7 @@ DEFAULT_SESSION = "session"
 
 NO_TURN = Turn(text="")
 
-TURN, SESSION, CONVERSATION, ENTITY = "Turn", "Session", "Conversation", "Entity"
+TURN, SESSION, CONVERSATION, ENTITY = blocks.TURN, blocks.SESSION, blocks.CONVERSATION, "Entity"
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):

@@ -840,6 +840,7 @@ def test_a_correction_from_before_a_memory_began_says_where_it_is_not_found(mem:
     ended = mem.add("Ana has a dog.", since="2024-01-01")
     mem.forget(ended, since="2025-01-01")
     codes = [note.code for note in mem.db.reassert(ended.id, valid_from="2020-01-01", valid_to="2021-01-01").notes]
+    (scope,) = mem.db.view().find(name="user:ana")
     assert codes == ["outside_before"] and mem.db.reassert(ended.id, valid_from="2026-01-01").notes == ()
     given: Any = {"since": "2020-01-01", "until": "2021-01-01", "world": scope.ref}
     other = remember(mem.db, "Ana has a cat.", since="2024-01-01", world=scope.ref)["id"]

@@ -199,7 +199,9 @@ def _spelled(words: Sequence[str]) -> bytes:
     return schema.U16.pack(crc32(" ".join(sorted(words)).encode()) & 0x7FFF | 0x8000)
 
 
-UNNAMED_TYPES: Final = frozenset({"Root", "Turn", "Session", "Conversation"})
+TURN, SESSION, CONVERSATION = "Turn", "Session", "Conversation"
+"""Types of the worlds of what is said."""
+UNNAMED_TYPES: Final = frozenset({"Root", TURN, SESSION, CONVERSATION})
 """Types whose names are positions and dates: nothing is a second one of them under another spelling."""
 
 SAME_FORM: Final = 8

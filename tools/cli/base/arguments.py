@@ -12,7 +12,6 @@ import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -78,6 +77,13 @@ class MissingFile(InputError):
     code = "missing_file"
 
 
+def _near(given: str, known: list[str]) -> list[str]:
+    """Return what was perhaps meant; only who misspells something waits for what this loads."""
+    from difflib import get_close_matches
+
+    return get_close_matches(given, known, n=1)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises instead of exiting.
 
@@ -92,7 +98,7 @@ class Parser(argparse.ArgumentParser):
         unknown = _UNKNOWN_COMMAND.match(message)
         if unknown is None:
             raise UsageError(message, f"See `{self.prog} --help`")
-        near = get_close_matches(unknown["given"], unknown["known"].replace("'", "").split(", "), n=1)
+        near = _near(unknown["given"], unknown["known"].replace("'", "").split(", "))
         meant = f"Did you mean `{self.prog} {near[0]}`? " if near else ""
         raise UsageError(f"There is no command {unknown['given']!r}", f"{meant}See `{self.prog} --help`")
 
@@ -129,7 +135,7 @@ def parsed(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
         return args
     own = parser if args.command is None else args.parser
     given = unknown[0].partition("=")[0]
-    near = get_close_matches(given, _OPTION.findall(own.format_help()), n=1) if given.startswith("-") else []
+    near = _near(given, _OPTION.findall(own.format_help())) if given.startswith("-") else []
     meant = f"Did you mean {near[0]}? " if near else ""
     what = f"There is no option {given}" if given.startswith("-") else f"{given!r:.80} is one argument too many"
     raise UsageError(what, f"{meant}See `{own.prog} --help`")
