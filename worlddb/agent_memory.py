@@ -612,7 +612,7 @@ class Memory:
             raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {known}")
         look = self.db.view()
         ends = {kind: [self._memory(ref).ref for ref in _listed(refs)] for kind, refs in joined.items()}
-        views, begins = self._views(), None if since is None else times.parse_time(since, "since")
+        (views, key), begins = self._standing(look), None if since is None else times.parse_time(since, "since")
         begun = "" if views else self._nothing_yet()
         named, seeing = [self._own_name(each) for each in about], dict[str, View]()
         near = []
@@ -640,7 +640,7 @@ class Memory:
             if kind and found.ref not in told:
                 ends.setdefault(kind, []).append(found.ref)
         with self.db.batch(seen=look) as tx:
-            key, home = self._home(tx)
+            home = None if self._label is None else self._scopes.write_scope(tx, cast(ScopeKey, key))
             made = tx.create(
                 type,
                 name,
@@ -862,6 +862,14 @@ class Memory:
             view = self._whole_view()
             return [self._whole_view(scope.ref) for scope in self._scopes.scopes(view, self._label)]
         return []
+
+    def _standing(self, look: View) -> tuple[list[View], ScopeKey | tuple[str, ...]]:
+        """Return the views of the user's worlds, and the key of the one that is written to, by one look at these."""
+        if self._label is None:
+            return [self._whole_view()], ("memory",)
+        known = self._scopes.scopes(look, self._label, include_retired=True)
+        views = [self._whole_view(each.ref) for each in known if not each.closed]
+        return views, self._scopes.key_after(look, self._label, known)
 
     def _located(self, id: Any) -> tuple[View, records.World]:
         """Return a memory of this user, whether it holds or not, and a view that sees it.

@@ -126,14 +126,13 @@ def near(
     def compare(snapshot: visible.VisibleSnapshot, gate: Gate, cosines: dict[int, float]) -> list[Near]:
         subject = _subject(window, snapshot, gate.inside, text, names)
         framed = claim_frame.frame(text, subject.words), claim_frame.folded(text)
-        nodes = dict.fromkeys(cosines)
-        nodes.update(dict.fromkeys(_latest_about(snapshot, gate, subject.nodes)))
+        linked = dict.fromkeys(_latest_about(snapshot, gate, subject.nodes))
+        nodes = dict.fromkeys((*cosines, *linked))
+        shown = {node: seen for node in nodes if (seen := gate.seen(node)) is not None and seen.row.type != _TURN}
+        targets = _referred_to(snapshot, [node for node in shown if node not in linked])
         found = []
-        for node in nodes:
-            seen = gate.seen(node)
-            if seen is None or seen.row.type == _TURN:
-                continue
-            one = _compared(snapshot, gate.inside, subject, framed, node, seen, since, cosines)
+        for node, seen in shown.items():
+            one = _compared(snapshot, gate.inside, subject, framed, node, seen, since, cosines, targets.get(node))
             if one is not None:
                 found.append((-one.likeness, node, one))
         return [one for _, _, one in sorted(found, key=lambda each: each[:2])][:limit]
@@ -207,6 +206,16 @@ def referred_to(snapshot: visible.VisibleSnapshot, node: int) -> list[int]:
     return [row.target for place, row in outgoing if edge_seen(tables, place, row, moment)]
 
 
+def _referred_to(snapshot: visible.VisibleSnapshot, nodes: Sequence[int]) -> dict[int, list[int]]:
+    """The same of several statements, in one pass over their edges."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    found: dict[int, list[int]] = {node: [] for node in nodes}
+    for place, row in tables.between(sorted(nodes), _REFERS_TO, None, known_by=moment.seq):
+        if edge_seen(tables, place, row, moment):
+            found[place.source].append(row.target)
+    return found
+
+
 def _compared(
     snapshot: visible.VisibleSnapshot,
     inside: int,
@@ -216,14 +225,18 @@ def _compared(
     seen: SeenVersion,
     since: int | None,
     cosines: dict[int, float],
+    targets: Sequence[int] | None,
 ) -> Near | None:
-    """A statement that is near a text; ``None`` if it is not, or is about somebody else."""
+    """A statement that is near a text; ``None`` if it is not, or is about somebody else.
+
+    ``targets`` are the worlds that it refers to; ``None`` if the subject is among them, and others are looked up when
+    it is near.
+    """
     body = snapshot.body(seen.row)
     said = "" if body is None else body.content
     if not said.strip():
         return None
-    targets = referred_to(snapshot, node)
-    is_linked = not subject.nodes.isdisjoint(targets)
+    is_linked = targets is None or not subject.nodes.isdisjoint(targets)
     if subject.nodes and not is_linked and targets:
         return None
     if "i" in subject.words and not is_linked and all(place.source != inside for place in snapshot.placings(node)):
@@ -234,6 +247,7 @@ def _compared(
     alike = _likeness(subject, said, framed, cosines.get(node, 0.0), is_linked=is_linked, is_later=is_later)
     if alike is None:
         return None
+    targets = referred_to(snapshot, node) if targets is None else targets
     return Near(
         ref=snapshot.tables.node(node).lineage.hex(),
         text=said,

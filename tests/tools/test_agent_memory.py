@@ -683,10 +683,11 @@ def test_what_is_added_while_the_scope_is_ended_is_found_in_the_next_one(
 ) -> None:
     mem = worlddb.memory(db, user="cleo", session="s")
     mem.add("zqold")
-    looked = mem._scope_key
+    look = "_standing" if given == "statement" else "_scope_key"
+    looked = getattr(mem, look)
 
-    def end_after_a_look() -> Any:
-        key = looked()
+    def end_after_a_look(*seen: Any) -> Any:
+        key = looked(*seen)
         scope = db.view().find(name="user:cleo", type="Scope")
         if scope and scope[0].ref == first:
             db.retire(first)
@@ -695,7 +696,7 @@ def test_what_is_added_while_the_scope_is_ended_is_found_in_the_next_one(
         return key
 
     first = db.view().find(name="user:cleo", type="Scope")[0].ref
-    monkeypatch.setattr(mem, "_scope_key", end_after_a_look)
+    monkeypatch.setattr(mem, look, end_after_a_look)
     mem.add("zqnew" if given == "statement" else [{"role": "user", "content": "zqnew"}])
     assert ["zqnew" in hit.content for hit in mem.recall("zqnew")] == [True]
     assert [hit for hit in mem.recall("zqold") if "zqold" in hit.content] == []

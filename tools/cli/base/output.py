@@ -125,7 +125,7 @@ def _plain_value(value: Any) -> Any:
 
 LOOK_FOR_IT: Final = "Look for it with `worlddb recall TEXT`, or walk down from `worlddb children`"
 NAME_A_STORE: Final = (
-    "Name one with --store DIR or $WORLDDB_STORE, or make one: `worlddb remember TEXT`, `ingest FILE` or `create`"
+    "Name one with --store DIR or $WORLDDB_STORE, or make one: `worlddb ingest FILE`, `remember TEXT` or `create`"
 )
 ASK_WITH_VALID: Final = "What was true at a time is asked with --valid TIME"
 NOTHING_THEN: Final = f"Nothing had been committed by then. {ASK_WITH_VALID}."
