@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from worlddb.log.model import errors, limits, times
-from worlddb.projections.tables.names.canonical import type_digest
+from worlddb.projections.tables.names.canonical import normalised, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.claims import claim_frame, claim_relation
@@ -137,7 +137,14 @@ def near(
                 found.append((-one.likeness, node, one))
         return [one for _, _, one in sorted(found, key=lambda each: each[:2])][:limit]
 
-    return recall.compared(window, request, compare)
+    return recall.compared(window, request, compare, _called_in(question, names))
+
+
+def _called_in(question: Question, names: Sequence[Any]) -> list[str] | None:
+    """What a text calls whom it is said to be about; ``None`` if it does not name all of them so."""
+    about = {normalised(name) if isinstance(name, str) else "" for name in names}
+    called = {name: normalised(name) for name in question.names} if about else {}
+    return [name for name, form in called.items() if form in about] if about and about <= {*called.values()} else None
 
 
 def _names(about: Any) -> list[Any]:

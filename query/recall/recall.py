@@ -77,11 +77,13 @@ def recall(window: Window, request: Request) -> records.Recall:
 Compare = Callable[[visible.VisibleSnapshot, candidates.Gate, dict[int, float]], Answered]
 
 
-def compared(window: Window, request: Request, compare: Compare[Answered]) -> Answered:
+def compared(
+    window: Window, request: Request, compare: Compare[Answered], names: Sequence[str] | None = None
+) -> Answered:
     """What ``compare`` makes of the worlds nearest to a text, best first, each with its likeness in meaning.
 
     It is given the snapshot in which they were found, and the gate through which they passed. No records are made of
-    them.
+    them. ``names`` are what the text calls whom it is about, if that is known; else they are looked up.
 
     Raises:
         InputError: as :func:`recall` does.
@@ -99,7 +101,7 @@ def compared(window: Window, request: Request, compare: Compare[Answered]) -> An
             indexes, gate = present or _exact(window, snapshot, request, subject), gate_in(snapshot)
             return (compare(snapshot, gate, ranking.nearest(snapshot, gate, indexes.lanes, request)),)
 
-    answered = _asked(window, request, by)
+    answered = _asked(window, request, by, names)
     if answered is not None:
         return answered[0]
     with window.snapshot() as snapshot:
@@ -110,6 +112,7 @@ def _asked(
     window: Window,
     request: Request,
     by: Callable[[Window, Request, _LookedUp, text_lane.PresentTextLane | None], Answered],
+    names: Sequence[str] | None = None,
 ) -> Answered | None:
     """The answer to a request, made by the present indexes, or of precisely what is seen; none to no question."""
     request.check()
@@ -119,7 +122,7 @@ def _asked(
         return None
     exact = request.exact or window.place.is_confined
     with window.snapshot() as snapshot:
-        looked_up = _look_up(window, snapshot, request, exact=exact)
+        looked_up = _look_up(window, snapshot, request, names, exact=exact)
     if exact:
         answered = by(window, request, looked_up, None)
         window.keep()
@@ -244,8 +247,10 @@ _WIDER: Final = 4
 _NO_SUMMARIES: Final = "summaries are not used for groups, spans of time, or what is valid no longer"
 
 
-def _look_up(window: Window, snapshot: visible.VisibleSnapshot, request: Request, *, exact: bool) -> _LookedUp:
-    """Look up whom the question names and the spaces to compare it in.
+def _look_up(
+    window: Window, snapshot: visible.VisibleSnapshot, request: Request, names: Sequence[str] | None, *, exact: bool
+) -> _LookedUp:
+    """Look up whom the question names, unless that is known, and the spaces to compare it in.
 
     A request that compares words alone looks nothing up.
     """
@@ -254,7 +259,10 @@ def _look_up(window: Window, snapshot: visible.VisibleSnapshot, request: Request
         return _LookedUp(head)
     if window.place.is_confined:
         window.know_inside(snapshot, request.choice)
-    about = candidates.entities_named(snapshot, request.question, window.spec)
+    if names is None:
+        about = candidates.entities_named(snapshot, request.question, window.spec)
+    else:
+        about = candidates.NOBODY._replace(names=tuple(names))
     return _LookedUp(head, about, snapshot.answering_spaces(exact=exact) if VECTOR in request.lanes else ())
 
 
