@@ -111,6 +111,8 @@ _LIGHT: Final = (
 _NEGATIVE: Final = _words("not no never nobody none nothing neither nor cannot without hardly")
 _ENDING: Final = _words("stopped stop quit ceased gave-up no-longer any-more anymore broke-off lost removed cancelled")
 """Words that say that something is so no more."""
+_ANY_MORE: Final = frozenset({"any-more", "anymore"})
+"""Those that deny nothing beside a denial: who does not play any more plays no more."""
 _CHANGE: Final = _words(
     "now nowadays currently today since again instead anymore no-longer any-more switched changed moved replaced became"
     " become becomes upgraded updated increased decreased raised reduced cut postponed rescheduled rebooked slipped"
@@ -390,6 +392,7 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         _SAME_WORD.get(word, word) for word in _numbers_joined(tokens) if word not in naming and word[0] not in "'’"
     ]
     denied = sum(word in _NEGATIVE or word in _ENDING for word in set(tokens))
+    denied -= not (_NEGATIVE.isdisjoint(tokens) or _ANY_MORE.isdisjoint(tokens))
     denied += sum(word in _OPPOSITE for word in bare)
     bare = [_OPPOSITE.get(word, word) for word in bare]
     said = [word for word in bare if word not in analysis.STOP_WORDS and word not in _NEGATIVE]

@@ -34,6 +34,8 @@ _LIGHT_WEIGHT: Final = 0.35
 """What a word that says little counts, beside one that does."""
 _LASTING: Final = frozenset({"schedule", "state", "diet", "wish for answers", "job"})
 """Attributes that many words stand for: alone they do not say that two statements are of the same thing."""
+_VALUED: Final = frozenset({"job"})
+"""Attributes of which any word is another value."""
 _OF_PLACES: Final = frozenset({"place"})
 """Attributes that go with another one: who moves to Porto lives there."""
 _STATES: Final = frozenset({"", "work", "becam", "remain", "serv"})
@@ -94,6 +96,17 @@ def _holds_beside(earlier: Frame, later: Frame) -> bool:
     if earlier.wish and later.wish and is_other and "wish for answers" not in earlier.attributes & later.attributes:
         return True
     return _names_no_value(earlier, later) or _says_more_of_home(earlier, later)
+
+
+def _of_other_kinds(earlier: Frame, later: Frame) -> bool:
+    """True if one gives a number and the other none, and they speak of different things or attributes.
+
+    A dog is brown and three years old; a phone is a Pixel, and its number is another thing.
+    """
+    if bool(earlier.numbers) == bool(later.numbers) or earlier.change or later.change:
+        return False
+    one, other = ((each.head, each.attributes, each.verb) for each in (earlier, later))
+    return one != other
 
 
 def _may_be_several(attribute: str, later: Frame) -> bool:
@@ -169,6 +182,8 @@ def _related(earlier: Frame, later: Frame) -> Compared | None:
         return _told(0.3 + 0.4 * overlap, later, "both may hold", "compatible")
     if units and (both or common or earlier.verb == later.verb or earlier.head):
         return _numbered(earlier, later, overlap, units)
+    if earlier.head & later.head and not is_denied and _of_other_kinds(earlier, later):
+        return _told(0.3 + 0.4 * overlap, later, "a number of one thing, and no number of another", "compatible")
     if common and _adds(earlier, later) and not is_denied:
         return _told(0.5 + 0.5 * overlap, later, "the later one says more", "compatible")
     for attribute in common:
@@ -255,6 +270,10 @@ def _says_the_same(earlier: Frame, later: Frame, overlap: float, differ: bool) -
         return False
     if later.attributes - earlier.attributes and earlier.content != later.content:
         # Who is home from hospital is not in hospital.
+        return False
+    added = later.content - earlier.content - {later.verb}
+    if any(added & frames.stems_of(each) for each in later.attributes & _VALUED):
+        # Who is a designer is not the head of design.
         return False
     if earlier.times != later.times or _values(earlier) != _values(later):
         return False
