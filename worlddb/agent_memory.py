@@ -325,13 +325,7 @@ class Memory:
             raise errors.InputError(
                 "A statement's arguments were given with messages", "Add the statement with a call of its own"
             )
-        anything: Any = given
-        if anything is None or isinstance(anything, bytes | bytearray | int | float):
-            raise errors.InputError(
-                f"{errors.shown(anything)} is neither a text nor messages",
-                'Give a statement, or messages such as {"role": "user", "content": "…"}',
-            )
-        messages = chat_messages.messages_of(given)
+        messages = _messages(given)
         return self._told_hidden(
             looked(lambda: self._converse(messages, since, source, why, marks)), expires_at, pinned
         )
@@ -912,6 +906,20 @@ class Memory:
                 f"{found.ref} is the name of a person or thing, which says nothing", "Give the id of a memory"
             )
         return found
+
+
+def _messages(given: Any) -> list[chat_messages.ChatMessage]:
+    """Return what was given as messages.
+
+    Raises:
+        InputError: it is neither a text nor messages.
+    """
+    if given is None or isinstance(given, bytes | bytearray | int | float):
+        raise errors.InputError(
+            f"{errors.shown(given)} is neither a text nor messages",
+            'Give a statement, or messages such as {"role": "user", "content": "…"}',
+        )
+    return chat_messages.messages_of(given)
 
 
 def _checked_source(given: Mapping[str, Any] | None) -> dict[str, Any]:

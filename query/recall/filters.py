@@ -15,6 +15,7 @@ from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, typ
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.reads import build, world_lookup
+from worlddb.query.reads.world_lookup import CURRENT
 from worlddb.query.snapshot import edge_rules, provenance, visible
 
 MAX_LISTED: Final = 5_000
@@ -133,7 +134,7 @@ class Filters(NamedTuple):
             None if until is None else times.parse_time(until, "until"),
             tuple(limits.checked_text(each, "label", limits.MAX_LABEL_BYTES) for each in _several(label)),
             Conditions.of({} if properties is None else properties),
-            tag or "",
+            "" if tag is None or name_digest(tag) == CURRENT else tag,
         )
         if given.since is not None and given.until is not None and given.since >= given.until:
             raise errors.InvalidInterval("since is not before until", "Give until later than since")

@@ -973,8 +973,7 @@ class View:
         Args:
             scopes: in place of ``world``, the nearest first; the next one is asked while the answer is likely none.
             group: instead, the ``k`` best of the worlds that contain answers directly, each with so many of its hits.
-            include_superseded: also what has ended, and of each world all versions (``others``). By default the earlier
-                versions of what is valid, and what it superseded, if the question asks for change ("used to").
+            include_superseded: also what has ended, with all versions (``others``); by default if it asks for change.
             exact: rank by precisely what the view sees, as a replayed store would; ``receipt``: for ``check_recall``.
             lanes: what is asked: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom).
             fusion: ``convex`` (a weighted sum), ``rrf`` (reciprocal ranks, §4.3) or ``combmax`` (the stronger).
@@ -986,8 +985,7 @@ class View:
             min_confidence: leave out what is less likely than this (0 to 1) to answer, by the ``confidence`` of hits.
             about: only what refers to each of these persons and things (by name or reference), and they themselves.
             type, author, speaker: only worlds of one of these types, what one of these wrote, and turns that they said.
-            source, label, properties: only what came with these fields in its source, and has all of these.
-            tag: only what has this tag, in the version for which it stands, whether that holds or not.
+            source, label, properties, tag: what came with these fields, has all of these, and what the tag stands for.
             since, until: only what began to hold at ``since`` or later, and before ``until``.
             include_expired, include_deprecated: also what a deadline hides, and what is deprecated.
             prefer_summaries: instead of hits the fresh summaries of their worlds. The note counts stale ones, unused.
@@ -997,10 +995,8 @@ class View:
             InputError: a number is out of its bounds, or there is no such lane, fusion or trust.
         """
         question = Question(text, self.valid if asked is None else times.parse_time(asked, "asked"))
-        choice = _choice(question, include_superseded, during, overlaps)
-        if tag is not None and (digest := tag_digest(tag)) != world_lookup.CURRENT:
-            choice = _tagged(digest, include_superseded, during, overlaps)
-        limited = about, speaker, type, author, source, since, until, label, properties, tag if choice.tag else None
+        choice = _choice(question, include_superseded, during, overlaps, tag)
+        limited = about, speaker, type, author, source, since, until, label, properties, tag
         filters = None if all(each is None for each in limited) else Filters.of(*limited)
         what = question, world, k, exact, choice, _lanes(lanes), fusion, group, neighbours
         request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries, decay)
@@ -1379,8 +1375,11 @@ def _choice(
     include_superseded: bool | None,
     during: valid_period.Span | None,
     overlaps: valid_period.Span | None,
+    tag: str | None,
 ) -> valid_period.Choice:
     """The versions of a world that a recall is asked for."""
+    if tag is not None and (digest := tag_digest(tag)) != world_lookup.CURRENT:
+        return _tagged(digest, include_superseded, during, overlaps)
     period = valid_period.period_of(during, overlaps, include_superseded=bool(include_superseded))
     by_default = include_superseded is None and period is None
     earlier = question.asks_for_change if by_default else bool(include_superseded)
