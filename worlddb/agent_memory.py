@@ -42,6 +42,7 @@ from worlddb.memory_scopes import (
     says_something,
     statements_of,
     to_link,
+    told_of_deadline,
 )
 from worlddb.plain_text import one_line
 from worlddb.query.coverage import scope_widening
@@ -410,7 +411,9 @@ class Memory:
         self, id: Any, *, expires_at: times.TimeLike | None = None, ttl: timedelta | float | None = None, why: str = ""
     ) -> Added:
         """Hide a memory from ``expires_at`` on, or ``ttl`` after now; see :meth:`Database.expire`."""
-        return self._mark(id, lambda ref: self.db.expire(ref, expires_at=expires_at, ttl=ttl, why=why))
+        done = self._mark(id, lambda ref: self.db.expire(ref, expires_at=expires_at, ttl=ttl, why=why))
+        notes = told_of_deadline(self.db.view(), done.id)
+        return msgspec.structs.replace(done, notes=(*done.notes, *notes)) if notes else done
 
     def unexpire(self, id: Any, *, why: str = "") -> Added:
         """Lift the deadline of a memory, also one that has passed: it is found again."""

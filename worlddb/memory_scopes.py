@@ -313,6 +313,16 @@ def hidden_already(expires_at: TimeLike | None, written_at: int) -> list[str]:
     return [f"It is hidden since {format_time(at)}, so nothing finds it: lift the deadline if that is not meant"]
 
 
+def told_of_deadline(view: View, ref: str) -> list[str]:
+    """Return a note on a deadline that was just set if it hides a memory at once, or hides nothing."""
+    found = view.get(ref, include_expired=True, include_deprecated=True)
+    if found is None or found.expires_at is None:
+        return []
+    if found.pinned:
+        return [f"{ref} is pinned, so no deadline hides it: take the pin off if one is to"]
+    return hidden_already(found.expires_at, view.valid)
+
+
 _BY_EDGES: Final = {"now_stale": "derived_from", "conflict_left": "contradicts"}
 """Notes that tell of edges, and the type of these: an edge may be at home outside of a world that has both ends."""
 _OF_ONE_AND_OTHERS: Final = frozenset(

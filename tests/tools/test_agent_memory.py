@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import worlddb
+from tests.tools.mcp import test_mcp_tools
 from worlddb.reconciler.ingest import chat_messages
 from worlddb.tools.agents import remember
+from worlddb.tools.mcp.session import Session
 
 
 @pytest.fixture
@@ -809,6 +811,20 @@ def test_what_is_not_found_yet_or_not_then_or_contradicted_no_more_says_so(mem: 
     mem.forget(old)
     (note,) = mem.contradict(old, car).notes
     assert note == f"{old.id} holds no more, so no answer shows that"
+
+
+def test_a_deadline_that_hides_at_once_or_nothing_says_so(mem: worlddb.Memory) -> None:
+    code, rule = mem.add("The code is 4711.").id, mem.add("Speak Portuguese.", pinned=True).id
+    assert mem.expire(code, ttl=3600).notes == ()
+    assert "so nothing finds it" in mem.expire(code, expires_at="2020-01-01").notes[0]
+    assert "is pinned, so no deadline hides it" in mem.expire(rule, expires_at="2020-01-01").notes[0]
+    desk = Session(mem.db, user="ana")
+    told = [test_mcp_tools.call(desk, "memory_mark", id=ref, expires_at="2021-01-01")["notes"] for ref in (code, rule)]
+    assert "so nothing finds it" in told[0][0] and "is pinned" in told[1][0]
+    assert (
+        test_mcp_tools.call(desk, "memory_mark", id=code, add_labels=["x"])["notes"]
+        == test_mcp_tools.call(desk, "memory_mark", id=code, expires_at="never")["notes"]
+    )
 
 
 def test_filters_that_nothing_fits_say_so(mem: worlddb.Memory) -> None:

@@ -37,6 +37,7 @@ from worlddb.memory_scopes import (
     looked,
     notes_inside,
     to_link,
+    told_of_deadline,
 )
 from worlddb.tools.mcp import answer_notes, mcp_wording, read_tools, tool_arguments, tool_results
 from worlddb.tools.mcp.session import Call, Session
@@ -326,7 +327,9 @@ def mark(session: Session, given: tool_arguments.MarkMemory, call: Call) -> tool
             tx.label(found.ref, *given.add_labels, why=given.why)
         if given.remove_labels:
             tx.unlabel(found.ref, *given.remove_labels, why=given.why)
-    return _done(session, tx.receipt, found.ref)
+    done = _done(session, tx.receipt, found.ref)
+    done.notes.extend([] if at is None else told_of_deadline(session.view(), found.ref))
+    return done
 
 
 def tag(session: Session, given: tool_arguments.TagMemory, call: Call) -> tool_results.Done:
