@@ -184,6 +184,8 @@ _OWN_WORDS: Final = (
     (re.compile(r"\bReassert it\b"), "Add it anew"),
     (re.compile(r"No world has the reference(?: or the name)?\b"), "No memory has the id"),
     (re.compile(r"Look (?:for it with recall or find|it up by name with find)"), "Ids are in what add and recall give"),
+    (re.compile(r"^ingested\b"), "known"),
+    (re.compile(r"Look at its (labels|tags) with show"), r"db.view().get(id) has its \1"),
     (re.compile(r"split it over several worlds"), "split it over several memories"),
     (
         re.compile(r"(\w+) holds from before it came to lie in [\w, ]+, and is not seen from inside before that"),
@@ -443,6 +445,7 @@ class Memory:
         """Take the pin off a memory."""
         return self._mark(id, lambda ref: self.db.unpin(ref, why=why))
 
+    @_told_here
     def _mark(self, id: Any, mark: Callable[[str], Any]) -> Added:
         self._check_present()
         ref = self._seen(id).ref
@@ -474,6 +477,7 @@ class Memory:
 
     # -- reading
 
+    @_told_here
     def as_of(self, valid: times.TimeLike | None = None, *, known: times.TimeLike | int | None = None) -> Memory:
         """Return the same memory to read at a time: what was true then, and with ``known`` what was known by then.
 
@@ -650,7 +654,7 @@ class Memory:
                 resolve="all" if name else False,
                 **marks,
             )
-            for mentioned in dict.fromkeys(" ".join(one.split()) for one in about):
+            for mentioned in dict.fromkeys(self._own_name([" ".join(one.split()) for one in about])):
                 tx.link(made, ABOUT, self._entry(tx, key, home, mentioned), valid_from=begins)
             for kind, refs in ends.items():
                 for ref in refs:

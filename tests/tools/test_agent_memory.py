@@ -813,6 +813,23 @@ def test_what_is_not_found_yet_or_not_then_or_contradicted_no_more_says_so(mem: 
     assert note == f"{old.id} holds no more, so no answer shows that"
 
 
+def test_who_is_named_twice_is_referred_to_once_and_errors_speak_of_memories(mem: worlddb.Memory) -> None:
+    said = mem.add("Ana and Ben are siblings.", about=["Ana", "ana", "Ben", " Ben "])
+    told = test_mcp_tools.call(Session(mem.db, user="ana"), "memory_write", text="Ana rows.", about=["ANA", "ana"])
+    assert [len(mem.db.view().edges(ref, type="refers_to")) for ref in (said.id, told["id"])] == [2, 1]
+    assert mem.profile().people == {"ana": 2, "Ben": 1}
+    for wrong, words in (
+        (lambda: mem.as_of(known=True), "known is True"),
+        (lambda: mem.unlabel(said, "x"), "db.view().get(id) has its labels"),
+        (lambda: mem.history("dead0000"), "No memory has the id dead0000. Ids are in what add and recall give"),
+        (lambda: mem.add("x\0"), "the text has a NUL"),
+        (lambda: mem.add("x", about="a\0"), "about has a NUL"),
+    ):
+        with pytest.raises(worlddb.InputError) as raised:
+            wrong()
+        assert words in str(raised.value)
+
+
 def test_a_deadline_that_hides_at_once_or_nothing_says_so(mem: worlddb.Memory) -> None:
     code, rule = mem.add("The code is 4711.").id, mem.add("Speak Portuguese.", pinned=True).id
     assert mem.expire(code, ttl=3600).notes == ()

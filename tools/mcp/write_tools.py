@@ -268,8 +268,9 @@ def _written(
         for scope in others:
             tx.link(scope, "contains", made, valid_from=given.valid_from)
         # Names that differ only in spaces are one.
-        for name in dict.fromkeys(" ".join(name.split()) for name in given.about):
-            entry = session.write_entry(tx, keys[0], first, session.own_name(view, keys[0], name), call.source)
+        names = (session.own_name(view, keys[0], " ".join(name.split())) for name in given.about)
+        for name in dict.fromkeys(names):
+            entry = session.write_entry(tx, keys[0], first, name, call.source)
             tx.link(made, ABOUT, entry, valid_from=given.valid_from)
         for edge_type, refs in joined.items():
             for ref in refs:
