@@ -5,12 +5,16 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final, Self
 
-import httpx
 import msgspec
 
 from worlddb.client import wire_records as wire
 from worlddb.client.client_calls import Calls, Request, error_of, of_problem
 from worlddb.log.model import errors
+
+try:
+    import httpx
+except ModuleNotFoundError as error:
+    raise errors.UnavailableError(f"The client cannot be loaded: {error}", "pip install 'worlddb[server]'") from None
 
 TIMEOUT_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.1

@@ -398,11 +398,18 @@ def test_the_command_line_and_the_library_start_without_the_sdk() -> None:
 
 
 def test_without_the_extra_the_command_names_it_and_makes_no_store(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['mcp'] = None; from worlddb.tools.cli.main import main; sys.exit(main(['mcp']))"
+    """``serve`` called what was missing a defect of its own."""
+    code = (
+        "import sys\nfor each in ('mcp', 'httptools', 'httpx'): sys.modules[each] = None\n"
+        "from worlddb.tools.cli.main import main\nprint([main(['mcp']), main(['serve', '--no-keys'])])\n"
+        "import worlddb\ntry: import worlddb.client\n"
+        "except worlddb.UnavailableError as error: print(error.remedy)"
+    )
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False)
-    assert (run.returncode, run.stdout) == (5, "")
-    assert "error[missing_extra]" in run.stderr and "worlddb[mcp]" in run.stderr
+    assert run.stdout.splitlines() == ["[5, 5]", "pip install 'worlddb[server]'"], run.stderr
+    assert run.stderr.count("error[missing_extra]") == 2
+    assert "worlddb[mcp]" in run.stderr and "worlddb[server]" in run.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -115,7 +115,6 @@ KEY_COMMANDS = (
 )
 
 
-_OF_AN_EXTRA: Final = ("mcp", "mcp_types", "anyio", "starlette", "uvicorn", "httpx")
 _HTTP_ONLY: Final = ("keys", "no_keys", "allow_host", "allow_origin", "trust_proxy", "rate")
 _NO_CLIENT: Final = (
     "worlddb mcp: waiting for the messages of an MCP client on standard input; Ctrl-D ends it. Clients start this"
@@ -289,7 +288,7 @@ def extra(name: str) -> Iterator[None]:
         yield
         gc.freeze()
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in _OF_AN_EXTRA:
+        if error.name is None or error.name.partition(".")[0] == "worlddb":
             raise
         raise MissingExtra(
             f"The server needs {error.name}, which is not installed", f"pip install 'worlddb[{name}]'"
