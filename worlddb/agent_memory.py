@@ -630,7 +630,7 @@ class Memory:
             asked = ((each.edge_type(on_near, len(about)), each.ref, f"by on_near: {each.reason}") for each in others)
             with self.db.batch(seen=look) as tx:
                 tx.restate(said.ref, source=self._source(source), why=why)
-                _mark_again(tx, said, **marks)
+                mark_again(tx, said, **marks)
                 for kind, ref, reason in to_link(seeing[said.ref], said.ref, (link for link in asked if link[0])):
                     tx.link(said.ref, kind, ref, valid_from=begins, why=reason)
             done = self._done(tx.receipt, [said.ref], begun)
@@ -957,7 +957,7 @@ def _listed(refs: Any) -> list[Any]:
     return [*refs] if isinstance(refs, list | tuple) else [refs]
 
 
-def _mark_again(
+def mark_again(
     tx: Any,
     said: records.World,
     expires_at: times.TimeLike | None,

@@ -359,7 +359,7 @@ def leading_subject(text: str) -> frozenset[str]:
             small = word.casefold()
             if small in _AUX or small in _COPULA or word[0] == "'" or small in _PREPOSITIONS:
                 break
-            if place and (small.endswith(("s", "ed")) or small in _attribute_words()):
+            if place and (small.endswith(("s", "ed")) or small in _attribute_words() or small in _PAST):
                 break
             found.append(small)
         return frozenset(found)
@@ -490,7 +490,9 @@ _PARTICIPLES: Final = _words(
 )
 _PAST: Final = _words(
     "was were had did came went paid wrote ran met died built found bought took gave made said saw left sold won lost"
-    " began grew flew drove spoke taught ate slept rode swam sang"
+    " began grew flew drove spoke taught ate slept rode swam sang sank froze blew broke fell rose woke wore chose shook"
+    " stole threw tore bit hid stood stuck struck swung knew drew hung kept led lent felt held heard sent spent thought"
+    " caught brought"
 )
 
 

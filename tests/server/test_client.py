@@ -41,6 +41,15 @@ def test_the_client_has_the_librarys_names_and_records(remote: Client) -> None:
         asked = {"world": "ships", "label": label, "type": "Fact", "author": "owner"}
         assert [hit.content for hit in remote.recall("Vasa", **asked).hits] == ["The Vasa sank in 1629."]
     assert "has the tag 'history'" in remote.recall("Vasa", world="ships", tag="history").notes[-1]
+    again = [remote.remember("ships", "The Kronan sank in 1676.", labels=[each]) for each in ("sunk", "old", "sunk")]
+    assert [each.restated for each in again] == [False, True, True] and not again[1].near
+    assert len({each.receipt.ref for each in again}) == 1
+    assert set(remote.get(again[0].receipt).labels) == {"sunk", "old"}
+    assert not remote.remember("wrecks", "The Kronan sank in 1676.").restated
+    keyed = [remote.remember("ships", "The Mars blew up.", idempotency_key="m") for _ in range(2)]
+    assert [(each.restated, each.receipt.seq) for each in keyed] == [(False, keyed[0].receipt.seq)] * 2
+    for each in (again[0], keyed[0]):
+        remote.retire(each.receipt)
     with pytest.raises(worlddb.InputError, match="text is blank"):
         remote.remember("ships", "  ")
     edge = remote.link(told.receipt, "refers_to", made)

@@ -1,12 +1,13 @@
 """Routes of memories: what is remembered in a world, and what it answers."""
 
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
 
-from worlddb import InputError, Recall, View, agent_memory
+from worlddb import IdempotencyConflict, InputError, Near, Recall, Receipt, View, World, agent_memory
 from worlddb.client import wire_records as wire
-from worlddb.memory_scopes import statements_of
+from worlddb.memory_scopes import looked, statements_of
 from worlddb.tools.mcp import answer_notes
 from worlddb.tools.server import request_types as types
 from worlddb.tools.server.client_desk import Desk
@@ -20,19 +21,55 @@ _OF_A_QUESTION: Final = ("text", "world", "ingested", "valid", "seq")
 
 
 def remember(desk: Desk, asked: Asked) -> Reply:
-    """Remember a statement in a world, which is made if there is none of that name."""
+    """Remember a statement in a world, which is made if there is none of that name.
+
+    What it says already, word for word, of the same subjects, is said again: one more source and no memory.
+    """
     body: types.NewMemory = asked.body
     if not body.text.strip():
         raise InputError("text is blank", "Give one statement, understandable by itself")
-    home = desk.claimed(asked.path["world"])
-    view = desk.session.view()
+    home, key = desk.claimed(asked.path["world"]), desk.session.idempotency_key(asked.idempotency_key)
+    return looked(lambda: _remembered(desk, body, home, key))
+
+
+def _remembered(desk: Desk, body: types.NewMemory, home: str, key: str | None) -> Reply:
+    look, view = desk.db.view(), desk.session.view()
     about = desk.refs(view, body.about)
     near = view.near(body.text, about=about or None, world=home, since=body.valid_from)
+    said = next(filter(None, (_said(view, each, body) for each in near)), None)
+    if said is not None:
+        with suppress(IdempotencyConflict):  # The call that wrote it, sent again under its key.
+            receipt = _say_again(desk, look, said, body, key)
+            others = [each for each in near if each.ref != said.ref]
+            told = desk.receipt(receipt) | {"refs": [said.ref]}
+            return Reply({"receipt": told, "near": desk.shown(others), "restated": True})
+    receipt = _write(desk, None if key is not None and desk.db.was_written(key) else look, body, home, about, key)
+    told = desk.receipt(receipt)
+    told["refs"] = told["refs"][:1]
+    return Reply({"receipt": told, "near": desk.shown(near), "restated": False}, 201 if receipt.events else 200)
+
+
+def _said(view: View, near: Near, body: types.NewMemory) -> World | None:
+    """Return what is near if a statement repeats it, and is to be no memory of its own."""
+    found = view.get(near.ref) if near.is_repeated and body.key is None and body.valid_to is None else None
+    return found if found is not None and (found.type, found.name) == (body.type, body.name) else None
+
+
+def _say_again(desk: Desk, look: View, said: World, body: types.NewMemory, key: str | None) -> Receipt:
+    with desk.db.batch(idempotency_key=key, seen=look) as tx:
+        tx.restate(said.ref, source=body.source, why=body.why)
+        properties = body.properties or None
+        agent_memory.mark_again(tx, said, body.expires_at, None, body.labels, body.pinned, properties)
+    tx.receipt.raise_if_refused()
+    receipt: Receipt = tx.receipt
+    return receipt
+
+
+def _write(
+    desk: Desk, look: View | None, body: types.NewMemory, home: str, about: list[str], key: str | None
+) -> Receipt:
     bound: dict[str, Any] = {} if body.key is None or desk.home() is None else {"key_within": desk.home()}
-
-    key = desk.session.idempotency_key(asked.idempotency_key)
-
-    with desk.db.batch(idempotency_key=key) as tx:
+    with desk.db.batch(idempotency_key=key, seen=look) as tx:
         made = tx.create(
             body.type,
             body.name,
@@ -51,11 +88,9 @@ def remember(desk: Desk, asked: Asked) -> Reply:
         )
         for each in about:
             tx.link(made, "refers_to", each, valid_from=body.valid_from)
-    receipt = tx.receipt
-    receipt.raise_if_refused()
-    told = desk.receipt(receipt)
-    told["refs"] = told["refs"][:1]
-    return Reply({"receipt": told, "near": desk.shown(near)}, 201 if receipt.events else 200)
+    tx.receipt.raise_if_refused()
+    receipt: Receipt = tx.receipt
+    return receipt
 
 
 def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[str, Any]) -> Reply:

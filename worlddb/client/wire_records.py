@@ -289,10 +289,14 @@ class Receipt(_Record, frozen=True, kw_only=True):
 
 
 class Remembered(_Record, frozen=True, kw_only=True):
-    """The receipt of a memory, and the statements that it may repeat, replace or contradict."""
+    """The receipt of a memory, and the statements that it may repeat, replace or contradict.
+
+    ``restated``: it was there word for word, and has one more source.
+    """
 
     receipt: Receipt
     near: tuple[Near, ...]
+    restated: bool = False
 
 
 class Worlds(_Record, frozen=True, kw_only=True):

@@ -77,6 +77,13 @@ def test_statements_about_one_subject_are_told_apart_by_their_words(earlier: str
     assert relation(earlier, later) == expected
 
 
+@pytest.mark.parametrize("verb", ["sank", "froze", "blew up", "fell", "broke", "grew", "burned"])
+def test_what_happened_is_no_part_of_what_it_happened_to(verb: str) -> None:
+    """Two ships that sank were one subject, and the later came first."""
+    assert claim_relation.relation_of(f"The Vasa {verb} in 1628.", f"The Kronan {verb} in 1676.") is None
+    assert claim_frame.leading_subject(f"The old town hall {verb} in May.") == {"old", "town", "hall"}
+
+
 def test_the_published_pairs_that_rules_were_fitted_to_are_told_as_they_are_labelled() -> None:
     """The other half is for ``bench.near`` alone: nothing is fitted to it."""
     import msgspec
