@@ -68,9 +68,7 @@ def _forms_of(declared: Any) -> frozenset[Any]:
 
 
 def _meant(value: Any, forms: frozenset[Any]) -> Any:
-    """Return what a model meant where it gave one text for a list or a mapping, or a whole number for a text."""
-    if type(value) is int and str in forms and int not in forms:
-        return str(value)
+    """Return what a model meant where it gave one text for a list or a mapping."""
     if not isinstance(value, str) or str in forms or forms.isdisjoint((tuple, list, dict)):
         return value
     kind = dict if forms.isdisjoint((tuple, list)) else list
@@ -84,13 +82,14 @@ def _meant(value: Any, forms: frozenset[Any]) -> Any:
 def as_meant(given: Mapping[str, Any], cls: type[msgspec.Struct]) -> dict[str, Any]:
     """Return arguments as a model meant them, where they can only mean one thing.
 
-    That is a number or a yes that it wrote as a text, a number that is an id, one name where several may be given, and
-    a list or an object that it wrote as a text.
+    That is a number or a yes that it wrote as a text, a number that is somebody's id, one name where several may be
+    given, and a list or an object that it wrote as a text.
     """
     fields = {field.name: field.type for field in msgspec.structs.fields(cls)}
     texts = {name: value.strip() for name, value in given.items() if isinstance(value, str)}
     kinds = {name: _kinds_of(fields[name]) for name in texts if name in fields}
     meant = {name: _meant(value, _forms_of(fields[name])) for name, value in given.items() if name in fields}
+    meant |= {name: str(value) for name, value in given.items() if name.endswith("_id") and type(value) is int}
     meant |= {name: int(text) for name, text in texts.items() if int in kinds.get(name, ()) and _WHOLE.match(text)}
     meant |= {name: float(text) for name, text in texts.items() if float in kinds.get(name, ()) and _NUMBER.match(text)}
     flags = {name: _FLAGS.get(text.lower()) for name, text in texts.items() if bool in kinds.get(name, ())}

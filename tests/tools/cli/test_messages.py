@@ -141,7 +141,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     *(("memory_write", {"text": "x", "user_id": "a", "type": name}) for name in ("", "Scope")),
     ("memory_write", {"text": "something else", "user_id": "ada", "idempotency_key": "k"}),
     ("memory_write", {"text": "x", "user_id": " a"}),
-    *(("memory_write", {"text": "x", "user_id": "a", "about": names}) for names in ("Ada", [" "], ["x"] * 11)),
+    *(("memory_write", {"text": "x", "user_id": "a", "about": names}) for names in (" ", [" "], ["x"] * 11)),
     *(
         ("memory_write", {"text": "x", "user_id": "a", kind: ids})
         for kind in ("derived_from", "contradicts")
