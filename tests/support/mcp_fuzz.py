@@ -35,7 +35,7 @@ BROKEN_WRITES: dict[str, tuple[dict[str, Any], ...]] = {
         {"text": "x", "user_id": "a", "valid_from": "yesterday"},
         {"text": "x", "user_id": "a", "valid_from": "9999-99-99"},
         {"text": "x", "user_id": "a", "type": "Scope"},
-        {"text": "x", "user_id": "a", "about": "x"},
+        {"text": "x", "user_id": "a", "about": {"x": "y"}},
         {"text": "x", "user_id": "a", "about": ["x", 7]},
         {"text": "x", "user_id": "a", "about": [" "]},
         {"text": "x", "user_id": "a", "derived_from": [NOWHERE]},
