@@ -116,6 +116,7 @@ def ingest_files(
     into: Any = None,
     restore_erased: bool = False,
     extractor: Extractor | None = None,
+    user: str | None = None,
     progress: Progress | None = None,
 ) -> IngestSummary:
     """Import files of conversations; nothing is written unless all of them are sound.
@@ -130,6 +131,7 @@ def ingest_files(
         restore_erased: let texts come back that were erased; otherwise they stay out.
         into: the world that the conversations are put into; None for the root world. A callable makes it, once all
             files are known to be sound.
+        user: whose chats they are: what an exported chat has of the role ``user`` is theirs, under their name.
         extractor: finds candidates in the turns of each session, and in the paragraphs of each document.
         progress: told now and then how far the import is.
 
@@ -155,7 +157,7 @@ def ingest_files(
     root: str | None = None
     worlds = 0
     for _, name, source in loaded:
-        for written in _written(db, name, source, into, restore_erased, extractor):
+        for written in _written(db, name, source, into, restore_erased, extractor, user):
             if progress is not None:
                 progress(done, total, written.what)
             receipt = written.receipt
@@ -188,7 +190,13 @@ class _Part(NamedTuple):
 
 
 def _written(
-    db: Ingests, format: str, source: Source, into: Any, revive: bool, extractor: Extractor | None
+    db: Ingests,
+    format: str,
+    source: Source,
+    into: Any,
+    revive: bool,
+    extractor: Extractor | None,
+    user: str | None,
 ) -> Iterator[_Part]:
     """Write a source part by part: turns through ``ingest``, documents as worlds inside worlds."""
     if isinstance(source, documents.Document):
@@ -203,6 +211,8 @@ def _written(
         return
     seen: set[str] = set()
     for portion in source.portions():
+        if user is not None:
+            portion = msgspec.structs.replace(portion, turns=[_by_user(turn, user) for turn in portion.turns])
         receipt = _ingest(db, format, portion, into, revive, extractor)
         worlds = (portion.conversation not in seen) + (not portion.start)
         seen.add(portion.conversation)
@@ -239,6 +249,12 @@ def _load_all(
                 )
         loaded.append((path, found.name, source))
     return loaded
+
+
+def _by_user(turn: Turn, user: str) -> Turn:
+    """Return a turn by the user's name, if it is the user's whose chat it is."""
+    is_theirs = turn.speaker == turn.source.get("role") == "user"
+    return msgspec.structs.replace(turn, speaker=user) if is_theirs else turn
 
 
 def _ingest(

@@ -159,6 +159,9 @@ def test_a_file_that_is_refused_leaves_no_user_behind(run: Here, tmp_path: Path)
     assert run("ingest", broken, "--user", "zed").code == run("ingest", chat, "--user", " hal").code == 2
     assert run.json("profile", "--user", "zed")["note"] and not run.json("profile", "--user", "zed")["kinds"]
     run.json("ingest", chat, "--user", "hal")
+    assert run.json("ingest", chat, "--user", "hal")["events"] == 0
+    found = run.json("recall", "which animal?", "--user", "hal", "--about", "Hal")["hits"]
+    assert [hit["content"] for hit in found] == ["hal: I adopted a cat."], "what the user said is theirs"
     profile = run.json("profile", "--user", "hal")
     assert (list(profile["kinds"]), profile["messages"]) == (["Fact"], 1), "a conversation says nothing itself"
 

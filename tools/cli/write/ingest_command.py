@@ -132,6 +132,7 @@ def _ingest(args: Namespace, out: Output) -> int:
                 into=into,
                 restore_erased=args.restore_erased,
                 extractor=extractor,
+                user=args.user,
                 progress=report,
             )
         db = store.opened()
