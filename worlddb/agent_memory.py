@@ -65,6 +65,8 @@ MAX_SESSIONS_MOVED: Final = 8
 """How often the session of one name may have been moved to somebody else."""
 _OWN_SESSION: Final = "own"
 """The buffer of a user for whom no session was named."""
+_HOW_MANY: Final = ("limit", "top_k", "n", "max_results")
+"""What others call the number of hits."""
 _CONTEXT: Final = 64
 """Hits from which a context is put together."""
 _BYTES_A_TOKEN: Final = 3
@@ -497,6 +499,11 @@ class Memory:
         among these: what fits them is found.
         Names of people and things, of sessions and scopes are no answers by themselves and are left out.
         """
+        known: Mapping[str, Any] = View.recall.__kwdefaults__
+        unknown = [name for name in asked if name not in known]
+        if unknown:
+            meant = "Give k for how many" if unknown[0] in _HOW_MANY else f"It takes {', '.join(known)}"
+            raise errors.InputError(f"A recall takes no {errors.shown(unknown[0])}", meant)
         views, wanted = self._views(), limits.checked_number(k, "k", 1, 10_000)
         asked |= {name: self._own_name(asked[name]) for name in ("about", "speaker") if name in asked}
         if not views:

@@ -830,6 +830,17 @@ def test_who_is_named_twice_is_referred_to_once_and_errors_speak_of_memories(mem
         assert words in str(raised.value)
 
 
+def test_an_argument_that_no_recall_takes_is_told_with_those_that_it_takes(mem: worlddb.Memory) -> None:
+    for call, told in (
+        (lambda: mem.recall("x", limit=5), "A recall takes no 'limit'. Give k for how many"),
+        (lambda: mem.context("x", top_k=5), "A recall takes no 'top_k'. Give k for how many"),
+        (lambda: mem.recall("x", labels=["a"]), "A recall takes no 'labels'. It takes world, k, "),
+    ):
+        with pytest.raises(worlddb.InputError) as raised:
+            call()
+        assert told in str(raised.value)
+
+
 def test_a_deadline_that_hides_at_once_or_nothing_says_so(mem: worlddb.Memory) -> None:
     code, rule = mem.add("The code is 4711.").id, mem.add("Speak Portuguese.", pinned=True).id
     assert mem.expire(code, ttl=3600).notes == ()
