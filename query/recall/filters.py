@@ -4,7 +4,7 @@ They hold for every candidate before it counts, so that a recall of ``k`` finds 
 about somebody, or of a type, is looked up first if that is few: the lanes then search among these alone.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from itertools import islice
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, Final, NamedTuple
@@ -191,23 +191,26 @@ class Filter:
     def unheld(self) -> list[str]:
         """The types, labels and the tag that are asked for and that nothing has, as far as this view sees.
 
-        It looks at all of it, so it is for who has found nothing.
+        Inside of a world it looks at all that is there, so it is for who has found nothing.
         """
-        given, snapshot = self._given, self._snapshot
-        types = [f"type {errors.shown(name)}" for name in given.types if not self._is_a_type(type_digest(name))]
-        nodes = list(snapshot.inhabitants()) if given.labels or given.tag else []
-        labels = zip(given.labels, self._labels, strict=True)
-        held = [f"label {errors.shown(name)}" for name, digest in labels if not any(map(self._has(digest), nodes))]
-        tag = name_digest(given.tag)
-        is_untagged = given.tag and not any(snapshot.tagged_number(tag, node) for node in nodes)
+        given = self._given
+        types = [name for name in given.types if not self._is_a_type(type_digest(name))]
+        held = zip(given.labels, map(self._is_a_label, self._labels), strict=True)
         return [
-            *(types if len(types) == len(given.types) else ()),
-            *held,
-            *([f"tag {errors.shown(given.tag)}"] if is_untagged else []),
+            *(f"type {errors.shown(name)}" for name in types if len(types) == len(given.types)),
+            *(f"label {errors.shown(name)}" for name, is_held in held if not is_held),
+            *([f"tag {errors.shown(given.tag)}"] if given.tag and not self._is_a_tag(name_digest(given.tag)) else []),
         ]
 
-    def _has(self, label: bytes) -> Callable[[int], bool]:
-        return lambda node: self._snapshot.has_labels(node, (label,))
+    def _is_a_label(self, digest: bytes) -> bool:
+        snapshot = self._snapshot
+        nodes = snapshot.inhabitants() if snapshot.whole is None else snapshot.labelled(digest)
+        return any(snapshot.has_labels(node, (digest,)) for node in nodes)
+
+    def _is_a_tag(self, digest: bytes) -> bool:
+        snapshot = self._snapshot
+        nodes = snapshot.inhabitants() if snapshot.whole is None else snapshot.tagged(digest)
+        return any(snapshot.tagged_number(digest, node) for node in nodes)
 
     def _is_a_type(self, digest: bytes) -> bool:
         return next(iter(self._snapshot.tables.typed(digest)), None) is not None

@@ -47,6 +47,7 @@ def test_a_bare_name_is_no_answer_and_a_tag_finds_what_it_stands_for(run: Here) 
         assert [hit["content"] for hit in found["hits"]] == ["Ana lives in Porto."]
         assert "ana" in {each["name"] for each in found["named"]}
     assert "only a name" not in run("recall", "Ana", "--user", "ana").out
+    assert [hit["name"] for hit in run.json("recall", "Ana", "--type", "Entity")["hits"]] == ["ana"]
     assert [hit["content"] for hit in run.json("recall", "Ana", "--tag", "told")["hits"]] == ["Ana lives in Lisbon."]
     run.json("retire", home)
     alone = run("recall", "Ana", "--user", "ana").out

@@ -181,9 +181,9 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
         raise InputError("--why-not is of one view, and the user has several worlds", "Name one of them with --world")
     answers, named = [], list[Hit]()
     for each in views:
-        # The receipt of an answer is of all its hits.
-        ask = partial(_ask, each, question, asked)
-        one, names = (ask(args.limit), []) if args.receipt is not None else statements_of(ask, args.limit)
+        # The receipt of an answer is of all its hits, and who asks for a type wants what is of it.
+        ask, is_plain = partial(_ask, each, question, asked), args.receipt is None and args.type is None
+        one, names = statements_of(ask, args.limit) if is_plain else (ask(args.limit), [])
         answers.append(one)
         named += names
     found = answers[0]
