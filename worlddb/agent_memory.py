@@ -499,7 +499,7 @@ class Memory:
         among these: what fits them is found.
         Names of people and things, of sessions and scopes are no answers by themselves and are left out.
         """
-        known: Mapping[str, Any] = View.recall.__kwdefaults__
+        known = View.recall.__kwdefaults__ or {}
         unknown = [name for name in asked if name not in known]
         if unknown:
             meant = "Give k for how many" if unknown[0] in _HOW_MANY else f"It takes {', '.join(known)}"

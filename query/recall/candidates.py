@@ -146,7 +146,7 @@ class Gate:
 
     def _tagged(self, node: int) -> SeenVersion | None:
         """The version of a world for which the tag stands that is asked for, whether it holds or not."""
-        number = self._snapshot.tagged_number(self.choice.tag, node)
+        number = self.snapshot.tagged_number(self.choice.tag, node)
         return version_known(self._tables, node, number, self._moment.seq) if number else None
 
     def _lets_through(self, node: int, seen: SeenVersion) -> bool:

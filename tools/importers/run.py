@@ -129,8 +129,7 @@ def ingest_files(
             file. Lines that name their conversation themselves keep it.
         ignore_unknown: keep fields of JSON Lines that are not known in the turns' source; otherwise they are an error.
         restore_erased: let texts come back that were erased; otherwise they stay out.
-        into: the world that the conversations are put into; None for the root world. A callable makes it, once all
-            files are known to be sound.
+        into: the world that all is put into, or a callable that makes it once all files are sound; None for the root.
         user: whose chats they are: what an exported chat has of the role ``user`` is theirs, under their name.
         extractor: finds candidates in the turns of each session, and in the paragraphs of each document.
         progress: told now and then how far the import is.
@@ -148,7 +147,6 @@ def ingest_files(
             "Name the conversation of one file at a time",
         )
     loaded = _load_all(files, format, Reading(conversation, ignore_unknown), progress)
-    # What is made for them is made once all of them are sound.
     into = into() if callable(into) else into
     total = sum(source.turns for _, _, source in loaded)
     events = commits = revised = done = 0
