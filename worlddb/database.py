@@ -40,6 +40,7 @@ from worlddb.store import (
     PROJECTIONS,
     TABLES_NAME,
     TEXT_NAME,
+    Reading,
     StoreReader,
     backup_into,
     folder_of,
@@ -900,12 +901,22 @@ class Database(WriteCalls):
         confined = view.confined(world)
         return confined if valid is not None or known.named() else confined._of_now(now_of(self._clock), self._told)
 
-    def reading(self) -> AbstractContextManager[None]:
+    def reading(self) -> AbstractContextManager[Reading]:
         """Have all reads of this thread, until the block ends, see one state of the store, in one transaction.
 
-        For short blocks of several reads. What is written meanwhile, in the block too, is seen after it.
+        For short blocks of several reads. What is written meanwhile, in the block too, is seen after it. The block
+        gives for how long the same reads would find the same: as long as its ``stamp`` is :meth:`stamp`, from
+        ``since`` until ``until``.
         """
         return self._reader.holding()
+
+    def stamp(self) -> tuple[int, int] | None:
+        """What every write changes, by any process, looked at without a transaction; ``None`` while it is not known."""
+        return self._env.stamp()
+
+    def now(self) -> int:
+        """What the clock of the store says, in microseconds since 1970."""
+        return now_of(self._clock)
 
     def near(
         self,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from worlddb.log.model import errors, events
+from worlddb.log.model.times import ALWAYS, FOREVER, PresentTime
 from worlddb.log.store import copies, durable, environment, high_water, lock, scratch, shared_environment
 from worlddb.log.store.log import EMPTY_HEAD, OPENING_KEYS, Head, LmdbLog
 from worlddb.projections.indexes import (
@@ -270,6 +271,43 @@ Row = TypeVar("Row", bound=FedRow)
 RowsOfCommits = Callable[[LmdbLog, Tables, int, int], Iterable[Row]]
 
 
+class Reading:
+    """A block of reads at one state of the store, and how long they would find the same.
+
+    ``stamp`` is as :meth:`Environment.stamp` gives it, from before the first read.
+    """
+
+    def __init__(self, snapshot: Snapshot, stamp: environment.Stamp | None) -> None:
+        self.stamp = stamp
+        self._snapshot: Snapshot | None = snapshot
+        self._presents: list[PresentTime] = []
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The log and the tables, until the block ends."""
+        assert self._snapshot is not None, "nobody reads in a block that has ended"
+        return self._snapshot
+
+    def present(self, now: int) -> PresentTime:
+        """The present time of a view that is made in the block."""
+        self._presents.append(PresentTime(now))
+        return self._presents[-1]
+
+    def end(self) -> None:
+        """Let go of the snapshot."""
+        self._snapshot = None
+
+    @property
+    def since(self) -> int:
+        """From when on the present, in microseconds, the reads find the same."""
+        return max((each.at for each in self._presents), default=ALWAYS)
+
+    @property
+    def until(self) -> int:
+        """Up to when: there something begins or ends that the reads looked at."""
+        return min((each.until for each in self._presents), default=FOREVER)
+
+
 class StoreReader:
     """Reads one store: transactions on it, its indexes, and the models that embed questions."""
 
@@ -310,9 +348,9 @@ class StoreReader:
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         """The log and the tables in one read transaction; tables that are behind are derived first."""
-        held: Snapshot | None = getattr(self._held, "snapshot", None)
+        held: Reading | None = getattr(self._held, "reading", None)
         if held is not None:
-            yield held
+            yield held.snapshot
             return
         with self.env.read() as txn:
             snapshot = Snapshot(LmdbLog(txn), Tables(txn))
@@ -326,14 +364,25 @@ class StoreReader:
                 yield Snapshot(LmdbLog(txn), Tables(txn))
 
     @contextmanager
-    def holding(self) -> Iterator[None]:
+    def holding(self) -> Iterator[Reading]:
         """Have all snapshots of this thread be one, until the block ends."""
+        before: Reading | None = getattr(self._held, "reading", None)
+        if before is not None:
+            yield before
+            return
+        stamp = self.env.stamp()
         with self.snapshot() as snapshot:
-            before, self._held.snapshot = getattr(self._held, "snapshot", None), snapshot
+            self._held.reading = reading = Reading(snapshot, stamp)
             try:
-                yield
+                yield reading
             finally:
-                self._held.snapshot = before
+                self._held.reading = None
+                reading.end()
+
+    def present(self, now: int) -> int:
+        """The present time; within a block of reads one that notes how long they stay the same."""
+        held: Reading | None = getattr(self._held, "reading", None)
+        return now if held is None else held.present(now)
 
     def heal(self) -> None:
         """Derive the tables from the log.

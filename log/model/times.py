@@ -10,8 +10,9 @@ in texts. Pure.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.errors import InvalidInterval, InvalidTime
 
@@ -143,6 +144,62 @@ def span_in_words(held: Validity) -> str:
     """``from … to …``, without an end where there is none."""
     until = "" if held.end == FOREVER else f" to {format_time(held.end)}"
     return f"from {format_time(held.start)}{until}"
+
+
+class PresentTime(int):
+    """The present, as a number that notes for how long what is found out with it stays so.
+
+    Reads look at the present by comparing it with times that are stored. Up to the next of those that it was compared
+    with, :attr:`until`, each comparison has the same outcome, and so has the read. Who calculates with the number,
+    shows or hashes it gets what is so at this instant alone.
+    """
+
+    at: int
+    """The same as a plain number."""
+    until: int
+    """Microseconds; :data:`FOREVER` where it was compared with nothing that is still to come."""
+
+    def __new__(cls, now: int) -> PresentTime:
+        """Begin to note."""
+        made = super().__new__(cls, now)
+        made.at, made.until = now, FOREVER
+        return made
+
+    def note(self, other: object) -> None:
+        """Note what this was compared with."""
+        if type(other) is PresentTime:
+            other.until = min(other.until, self.at if self.at > other.at else other.until)
+            other = other.at
+        if isinstance(other, int):
+            self.until = min(self.until, self.at + 1 if other == self.at else other if other > self.at else FOREVER)
+
+
+def _compared(plain: Callable[[int, Any], Any]) -> Callable[[PresentTime, Any], Any]:
+    def compare(self: PresentTime, other: Any) -> Any:
+        # By far the most are times that are over, of which there is nothing to note.
+        if type(other) is not int or other >= self.at:
+            self.note(other)
+        return plain(self, other)
+
+    return compare
+
+
+def _looked_at(plain: Callable[..., Any]) -> Callable[..., Any]:
+    def look(self: PresentTime, *others: Any) -> Any:
+        self.until = self.at + 1
+        return plain(self, *others)
+
+    return look
+
+
+for _name in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"):
+    setattr(PresentTime, _name, _compared(getattr(int, _name)))
+for _name in (
+    *("__hash__", "__int__", "__index__", "__float__", "__trunc__", "__str__", "__repr__", "__format__"),
+    *("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__mod__", "__rmod__", "__neg__", "__abs__"),
+    *("__floordiv__", "__rfloordiv__", "__truediv__", "__rtruediv__", "__divmod__", "__rdivmod__"),
+):
+    setattr(PresentTime, _name, _looked_at(getattr(int, _name)))
 
 
 class Interval(NamedTuple):

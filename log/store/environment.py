@@ -82,6 +82,8 @@ def put_in_place(copy: Path, folder: Path, step: Callable[[str], None]) -> None:
 
 
 T = TypeVar("T")
+Stamp = tuple[int, int]
+"""How often the data file was found replaced, and the number of its last transaction. It never comes back."""
 
 INDEX_FOLDER: Final = "indexes"
 SNAPSHOT_FOLDER: Final = "snapshots"
@@ -203,6 +205,14 @@ class Environment:
     def generation(self) -> int:
         """How many times this process found the data file replaced since it was opened here."""
         return self._shared.generation
+
+    def stamp(self) -> Stamp | None:
+        """What every write changes, by any process: no transaction, and so far less than one, is needed to look.
+
+        ``None`` while another file is in the place of the data file.
+        """
+        self._check()
+        return self._shared.stamp()
 
     def rewrite(self, settled: int, *, timeout_seconds: float | None = None) -> None:
         """Put a data file in place that holds every record and nothing else.

@@ -223,6 +223,16 @@ class Shared:
         if checksum is not None:
             self._mark.put(high_water.Mark(head, number, self.file[1], checksum))
 
+    def stamp(self) -> tuple[int, int] | None:
+        """The generation and the number of the last transaction; ``None`` if another file is in the place of this."""
+        turn = Turn()
+        try:
+            self.enter(turn)
+            return (self.generation, self.env.info()["last_txnid"]) if self._is_there() else None
+        finally:
+            self.inside.discard(turn)
+            self.leave(turn)
+
     def refuse_replaced(self) -> None:
         """Refuse to go on if the data file does not have its name any more, or if another store has it.
 

@@ -70,6 +70,9 @@ class Reader(SnapshotSource, Protocol):
     def head(self) -> int:
         """The sequence number of the last commit."""
 
+    def present(self, now: int) -> int:
+        """The present time; within a block of reads one that notes how long they stay the same."""
+
     def text_lane(self, head: int) -> PresentTextLane:
         """The text index, up to ``head``."""
 
@@ -339,6 +342,8 @@ class Windows:
             ingested = times.parse_time(known.ingested, "ingested")
         default = ingested if is_past else max(now_of(self._clock), ingested)
         true_at = default if valid is None else times.parse_time(valid, "valid")
+        if valid is None and not is_past:
+            true_at = self._reader.present(default)
         place = visible.Place(Moment(at, true_at), ROOT_NODE)
         return Window(self._reader, place, self._built_in, spec, unify=unify), ingested
 

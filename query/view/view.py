@@ -84,7 +84,7 @@ class View:
     @property
     def valid(self) -> int:
         """The valid time that the view is of."""
-        return self.moment.valid
+        return int(self.moment.valid)
 
     @property
     def moment(self) -> asof.Moment:
@@ -196,7 +196,7 @@ class View:
 
     def _of_now(self, now: int, told: LastTold) -> View:
         """The same confined view of what is true now, where that is later than the clock for others' sake alone."""
-        if self.world is None or self.valid != self.ingested or now >= self.ingested:
+        if self.world is None or self.moment.valid != self.ingested or now >= self.ingested:
             return self
         return View(self._window.at_valid(told.valid(self._window.place, now)), self.ingested, self.world)
 

@@ -44,13 +44,16 @@ class SingleHeaders:
         """Answer 400, or pass the request on."""
         if scope["type"] == "http":
             names = [name for name, _ in scope["headers"]]
-            counted = Counter(names if len(set(names)) < len(names) else _OF_BODIES.intersection(names))
-            doubled = sorted(name.decode() for name in SINGLE if counted[name] > 1)
+            given = frozenset(names)
+            doubled = []
+            if len(given) < len(names):
+                counted = Counter(names)
+                doubled = sorted(name.decode() for name in SINGLE if counted[name] > 1)
             if doubled:
                 message = f"The request has more than one header {doubled[0]}: send one"
                 await self._refuse(400, message)(scope, receive, send)
                 return
-            if counted[b"content-length"] and counted[b"transfer-encoding"]:
+            if given >= _OF_BODIES:
                 message = "The request has both Content-Length and Transfer-Encoding: send one of them"
                 await self._refuse(400, message)(scope, receive, send)
                 return

@@ -1,7 +1,13 @@
-"""The log of requests as JSON lines: ids, routes, statuses and times. Nothing that a client wrote stands in it."""
+"""What is told of requests to who runs the server: a log of JSON lines, and figures as Prometheus reads them.
+
+Ids, routes, statuses and times. Nothing that a client sent stands in it.
+"""
 
 import asyncio
+import bisect
 import logging
+from collections import Counter
+from collections.abc import Iterator
 from typing import Final, TextIO
 
 import msgspec
@@ -13,6 +19,23 @@ LINE_SECONDS: Final = 0.05
 """How long a line waits for others, with which it is written."""
 
 
+BUCKETS_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Line(msgspec.Struct, frozen=True):
+    """What the log says of a request; ``ms`` are milliseconds to the end of its answer."""
+
+    time: str
+    level: str
+    request: str
+    key: str | None
+    method: str
+    route: str
+    status: int
+    ms: float
+
+
 class RequestLog:
     """Writes a line for each request, many at once: to write one by itself takes longer than to make it."""
 
@@ -20,22 +43,71 @@ class RequestLog:
         self._stream = stream
         self._clock = worlddb.SystemClock()
         self._lines: list[bytes] = []
+        self._encode = msgspec.json.Encoder().encode
+        self._second, self._shown = -1, ""
 
-    def note(self, told: dict[str, object]) -> None:
+    def note(self, request: str, key: str | None, method: str, route: str, status: int, seconds: float) -> None:
         """Log a request; called from the loop of the server."""
         if not self._lines:
             asyncio.get_running_loop().call_later(LINE_SECONDS, self.flush)
-        line = {"time": worlddb.format_time(self._clock.now()), "level": "info"} | told
-        self._lines.append(msgspec.json.encode(line))
+        now = self._clock.now()
+        second = now // 1_000_000
+        if second != self._second:
+            # Many requests share it, and a time takes longer to format than the rest of the line.
+            self._second, self._shown = second, worlddb.format_time(second * 1_000_000).removesuffix("Z")
+        time = f"{self._shown}.{now % 1_000_000:06d}Z"
+        line = Line(time, "info", request, key, method, route, status, round(seconds * 1000, 1))
+        self._lines.append(self._encode(line))
 
     def flush(self) -> None:
         """Write what waits; a stream that nobody reads any more ends no request."""
         lines, self._lines = self._lines, []
         try:
-            self._stream.write("".join(f"{line.decode()}\n" for line in lines))
+            self._stream.write(b"\n".join([*lines, b""]).decode())
             self._stream.flush()
         except OSError:
             pass
+
+
+class RequestMetrics:
+    """What was asked since the server started. Used from one thread, that of the loop."""
+
+    def __init__(self) -> None:
+        self.under_way = 0
+        self._answers: Counter[tuple[str, str, int]] = Counter()
+        self._seconds: dict[str, tuple[list[int], list[float]]] = {}
+
+    def count(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count an answer."""
+        self._answers[route, method, status] += 1
+        counts, total = self._seconds.setdefault(route, ([0] * (len(BUCKETS_SECONDS) + 1), [0.0]))
+        counts[bisect.bisect_left(BUCKETS_SECONDS, seconds)] += 1
+        total[0] += seconds
+
+    def text(self, commits: int) -> str:
+        """Return all of it, with the number of commits of the store."""
+        return "\n".join([*self._lines(commits), ""])
+
+    def _lines(self, commits: int) -> Iterator[str]:
+        yield "# HELP worlddb_commits Commits in the log."
+        yield "# TYPE worlddb_commits gauge"
+        yield f"worlddb_commits {commits}"
+        yield "# HELP worlddb_requests_under_way Requests that are being answered."
+        yield "# TYPE worlddb_requests_under_way gauge"
+        yield f"worlddb_requests_under_way {self.under_way}"
+        yield "# HELP worlddb_requests_total Requests that were answered."
+        yield "# TYPE worlddb_requests_total counter"
+        for (route, method, status), count in sorted(self._answers.items()):
+            yield f'worlddb_requests_total{{route="{route}",method="{method}",status="{status}"}} {count}'
+        yield "# HELP worlddb_request_seconds Time from a request's head to the end of its answer."
+        yield "# TYPE worlddb_request_seconds histogram"
+        for route, (counts, total) in sorted(self._seconds.items()):
+            seen = 0
+            for bound, count in zip((*BUCKETS_SECONDS, "+Inf"), counts, strict=True):
+                seen += count
+                yield f'worlddb_request_seconds_bucket{{route="{route}",le="{bound}"}} {seen}'
+            yield f'worlddb_request_seconds_sum{{route="{route}"}} {total[0]:.6f}'
+            yield f'worlddb_request_seconds_count{{route="{route}"}} {seen}'
 
 
 class LineFormatter(logging.Formatter):

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from math import ceil
@@ -16,9 +16,11 @@ from starlette.types import Message, Receive, Scope, Send
 
 from worlddb import Database, SystemEntropy, UnknownReference, WorldDBError
 from worlddb.client.wire_records import Problem
+from worlddb.store import Reading
 from worlddb.tools.mcp import http_guards
 from worlddb.tools.mcp.access_keys import Gate, Grant
-from worlddb.tools.server import account_routes, interface_page, problems, request_log, request_metrics
+from worlddb.tools.server import account_routes, interface_page, problems, request_log
+from worlddb.tools.server.answer_cache import MAX_ASKED_BYTES, Answer, AnswerCache, QuickReads
 from worlddb.tools.server.client_desk import Desk
 from worlddb.tools.server.jobs import Workshop
 from worlddb.tools.server.problems import RequestError, refusal
@@ -32,11 +34,6 @@ THREADS: Final = 40
 MAX_QUERY_BYTES: Final = 65_536
 MAX_CLIENTS: Final = 1_000
 """Clients whose desks are kept; the one that asked longest ago makes room."""
-QUICK_SECONDS: Final = 0.003
-"""What a small read may take of the processor to be answered without a thread the next time."""
-KNOWN_SECONDS: Final = 10.0
-"""How long that is believed: what is read grows."""
-MAX_KNOWN: Final = 10_000
 _LOG: Final = logging.getLogger("worlddb.server")
 _NOBODY: Final = Grant("", None, "read")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
@@ -45,6 +42,8 @@ _TAG_BYTES: Final = 8
 _ID_BYTES: Final = 8
 _SALT_BYTES: Final = 16
 _LINES_AT_ONCE: Final = 65_536
+_UNUSUAL: Final = frozenset(("content-length", "transfer-encoding", "idempotency-key"))
+"""What a read has no use for: one that has it is looked at closely."""
 _OF_A_WORLD: Final = "This key opens one world, and the store as a whole is asked here"
 
 
@@ -66,6 +65,8 @@ class _Exchange:
         self.route: Route | None = None
         self.path: dict[str, str] = {}
         self.client: Client | None = None
+        self.asked: Hashable = None
+        """By what an answer to it is kept; ``None`` if none is."""
         self.status = 0
         self.received, self.sent = len(scope["query_string"]), 0
         """Bytes of the query and the body, and of the body of the answer."""
@@ -80,43 +81,27 @@ class _Exchange:
             self.sent += len(message.get("body", b""))
         await self._send(message)
 
-    async def answer(self, status: int, body: bytes, media_type: str, headers: Iterable[tuple[str, str]] = ()) -> None:
+    async def answer(self, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
         """Send a whole answer."""
-        told = [(b"content-type", media_type.encode()), (b"cache-control", b"no-cache"), (b"vary", b"authorization")]
         if status != 304:
-            told.append((b"content-length", str(len(body)).encode()))
-        told += [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-        await self.send({"type": "http.response.start", "status": status, "headers": told})
+            headers = [*headers, (b"content-length", b"%d" % len(body))]
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
         shown = b"" if self.scope["method"] == "HEAD" else body
         await self.send({"type": "http.response.body", "body": shown})
+
+    async def tagged(self, body: bytes, headers: list[tuple[bytes, bytes]], tag: str) -> None:
+        """Send an answer that has an ETag, or say that the client has it."""
+        known = self.headers.get("if-none-match", "")
+        if known and _matches(known, tag):
+            await self.answer(304, b"", headers)
+        else:
+            await self.answer(200, body, headers)
 
     async def problem(self, error: RequestError) -> None:
         """Send a problem."""
         told: Problem = msgspec.structs.replace(error.problem, request_id=self.id)
-        await self.answer(told.status, msgspec.json.encode(told), problems.MEDIA_TYPE, error.headers.items())
-
-
-class QuickReads:
-    """Which small reads were quick lately. It holds numbers made of requests, and nothing of what they say.
-
-    To give a request to a thread and back costs more than a small read; a long one on the loop would hold up everybody.
-    """
-
-    def __init__(self) -> None:
-        self._until: dict[int, float] = {}
-
-    def has(self, asked: int) -> bool:
-        """Return whether a request was quick a short time ago."""
-        return self._until.get(asked, 0.0) > monotonic()
-
-    def note(self, asked: int, seconds: float) -> None:
-        """Remember how long a request took of the processor."""
-        before = self._until.pop(asked, 0.0)
-        if seconds <= QUICK_SECONDS:
-            now = monotonic()
-            self._until[asked] = before if before > now else now + KNOWN_SECONDS
-            if len(self._until) > MAX_KNOWN:
-                del self._until[next(iter(self._until))]
+        headers = _headers(problems.MEDIA_TYPE, error.headers.items())
+        await self.answer(told.status, msgspec.json.encode(told), headers)
 
 
 class Served(NamedTuple):
@@ -132,7 +117,7 @@ class Rest:
 
     def __init__(self, served: Served, log: request_log.RequestLog | None = None) -> None:
         self._log = log
-        self.metrics = request_metrics.RequestMetrics()
+        self.metrics = request_log.RequestMetrics()
         own = (
             Route("GET", "/openapi.json", "interface", self._page, "Read this page.", None, right="", quick=True),
             Route(
@@ -158,7 +143,7 @@ class Rest:
             if route.body is not None and route.body is not bytes
         }
         self._threads = ThreadPoolExecutor(THREADS, "worlddb-request")
-        self._quick = QuickReads()
+        self._quick, self._answers = QuickReads(), AnswerCache()
         self._clients: dict[Grant, Client] = {}
         self._workshop = Workshop()
         self._nobody = Desk(served.db, _NOBODY._replace(name=served.db.author), self._workshop)
@@ -186,7 +171,7 @@ class Rest:
 
     def _metrics(self, desk: Desk, asked: Asked) -> Reply:
         text = self.metrics.text(self._db.view().seq)
-        return Reply(text.encode(), media_type=request_metrics.MEDIA_TYPE)
+        return Reply(text.encode(), media_type=request_log.METRICS_TYPE)
 
     # -- a request from its head to the end of its answer
 
@@ -198,6 +183,7 @@ class Rest:
         exchange = _Exchange(scope, send, named.hexdigest())
         begun = monotonic()
         self.metrics.under_way += 1
+        self._answers.see(self._stamp())
         try:
             await self._admit(exchange, receive)
         except RequestError as error:
@@ -221,16 +207,8 @@ class Rest:
         method = exchange.scope["method"] if exchange.route is not None else "none"
         self.metrics.count(path, method, exchange.status, seconds)
         if self._log is not None:
-            self._log.note(
-                {
-                    "request": exchange.id,
-                    "key": None if exchange.client is None else exchange.client.desk.grant.name,
-                    "method": method,
-                    "route": path,
-                    "status": exchange.status,
-                    "ms": round(seconds * 1000, 1),
-                }
-            )
+            key = None if client is None else client.desk.grant.name
+            self._log.note(exchange.id, key, method, path, exchange.status, seconds)
 
     async def _admit(self, exchange: _Exchange, receive: Receive) -> None:
         """Find the route of a request, and who asks; nothing of its body is read before."""
@@ -254,8 +232,22 @@ class Rest:
                 self._gate.admit(grant, write=route.right != "read", feature=route.feature)
             except WorldDBError as error:
                 raise problems.of_error(error, client.desk.session, conditional=False) from None
+        if route.quick or route.small:
+            exchange.asked = _kept_by(exchange, client)
+            kept = None if exchange.asked is None else self._answers.find(exchange.asked, self._db.now())
+            if kept is not None:
+                await self._body(exchange, receive, 0)
+                await exchange.tagged(kept.body, kept.headers, kept.tag)
+                return
         scope["worlddb.exchange"] = exchange
         await client.serve(scope, receive, exchange.send)
+
+    def _stamp(self) -> tuple[int, int] | None:
+        """Return the stamp of the store at this moment, whoever wrote last; ``None`` if nobody can tell."""
+        try:
+            return self._db.stamp()
+        except WorldDBError:
+            return None
 
     def _routed(self, exchange: _Exchange) -> Route:
         """Return the route of a request."""
@@ -384,13 +376,11 @@ class Rest:
         route = exchange.route
         assert route is not None
         try:
-            if route.quick:
-                reply = _called(route, desk, asked)
-            elif route.small:
-                reply = await self._small(exchange, desk, asked)
+            if route.quick or route.small:
+                reply, reading = await self._read(exchange, desk, asked)
             else:
                 loop = asyncio.get_running_loop()
-                reply = await loop.run_in_executor(self._threads, _called, route, desk, asked)
+                reply, reading = await loop.run_in_executor(self._threads, route.call, desk, asked), None
         except WorldDBError as error:
             raise problems.of_error(error, desk.session, conditional=asked.if_match is not None) from None
         except RequestError:
@@ -398,22 +388,24 @@ class Rest:
         except Exception:
             _LOG.exception("request %s failed", exchange.id)
             raise refusal(500, "This is a fault of the server", "Tell its operator the id of the request") from None
-        await self._sent(exchange, reply)
+        await self._sent(exchange, reply, reading)
 
-    async def _small(self, exchange: _Exchange, desk: Desk, asked: Asked) -> Reply:
-        """Have a read answered that mostly is quick: in a thread, unless it was quick the last time."""
+    async def _read(self, exchange: _Exchange, desk: Desk, asked: Asked) -> tuple[Reply, Reading]:
+        """Have a read answered at one state: in a thread, if it may take long and was not quick the last time."""
         route, scope = exchange.route, exchange.scope
         assert route is not None
+        if route.quick:
+            return _timed(route, desk, asked)[:2]
         known = hash((desk.grant.id, route.path, scope["raw_path"], scope["query_string"]))
         if self._quick.has(known):
-            reply, seconds = _timed(route, desk, asked)
+            reply, reading, seconds = _timed(route, desk, asked)
         else:
             loop = asyncio.get_running_loop()
-            reply, seconds = await loop.run_in_executor(self._threads, _timed, route, desk, asked)
+            reply, reading, seconds = await loop.run_in_executor(self._threads, _timed, route, desk, asked)
         self._quick.note(known, seconds)
-        return reply
+        return reply, reading
 
-    async def _sent(self, exchange: _Exchange, reply: Reply) -> None:
+    async def _sent(self, exchange: _Exchange, reply: Reply, reading: Reading | None) -> None:
         if isinstance(reply.value, AsyncIterator):
             await self._streamed(exchange, reply, reply.value)
             return
@@ -421,15 +413,16 @@ class Rest:
             await self._streamed(exchange, reply, self._lines(reply.value))
             return
         body = reply.value if isinstance(reply.value, bytes) else msgspec.json.encode(reply.value)
-        headers = dict(reply.headers)
-        if reply.tag and reply.status == 200:
-            tag = f'"{reply.tag}.{blake2b(body, digest_size=_TAG_BYTES).hexdigest()}"'
-            headers["ETag"] = tag
-            known = exchange.headers.get("if-none-match", "")
-            if known and _matches(known, tag):
-                await exchange.answer(304, b"", reply.media_type, headers.items())
-                return
-        await exchange.answer(reply.status, body, reply.media_type, headers.items())
+        headers = _headers(reply.media_type, reply.headers.items())
+        if not reply.tag or reply.status != 200:
+            await exchange.answer(reply.status, body, headers)
+            return
+        tag = f'"{reply.tag}.{blake2b(body, digest_size=_TAG_BYTES).hexdigest()}"'
+        headers.append((b"etag", tag.encode()))
+        if reading is not None and exchange.asked is not None:
+            assert exchange.route is not None
+            self._answers.keep(exchange.asked, reading.stamp, Answer(headers, body, tag, reading.since, reading.until))
+        await exchange.tagged(body, headers, tag)
 
     async def _streamed(self, exchange: _Exchange, reply: Reply, chunks: AsyncIterator[bytes]) -> None:
         headers = [(b"content-type", reply.media_type.encode()), (b"cache-control", b"no-cache")]
@@ -465,19 +458,25 @@ class Rest:
             yield part
 
 
-def _called(route: Route, desk: Desk, asked: Asked) -> Reply:
-    """Answer a request; a quick one at one snapshot."""
-    if route.quick:
-        with desk.db.reading():
-            return route.call(desk, asked)
-    return route.call(desk, asked)
-
-
-def _timed(route: Route, desk: Desk, asked: Asked) -> tuple[Reply, float]:
-    """Answer a request, and tell how many seconds of the processor that took."""
+def _timed(route: Route, desk: Desk, asked: Asked) -> tuple[Reply, Reading, float]:
+    """Answer a read at one state of the store, and tell how many seconds of the processor that took."""
     begun = thread_time()
-    with desk.db.reading():
-        return route.call(desk, asked), thread_time() - begun
+    with desk.db.reading() as reading:
+        return route.call(desk, asked), reading, thread_time() - begun
+
+
+def _kept_by(exchange: _Exchange, client: Client) -> Hashable:
+    """Return by what the answer to a read is kept: who asks, with what rights, for what and in which form."""
+    scope, accept = exchange.scope, exchange.headers.get("accept", "")
+    path, query = scope["raw_path"], scope["query_string"]
+    if len(path) + len(query) + len(accept) <= MAX_ASKED_BYTES and _UNUSUAL.isdisjoint(exchange.headers):
+        return client, path, query, accept
+    return None
+
+
+def _headers(media_type: str, more: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    told = [(b"content-type", media_type.encode()), (b"cache-control", b"no-cache"), (b"vary", b"authorization")]
+    return told + [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in more]
 
 
 def _see_that_it_fits(desk: Desk, size: int) -> None:

@@ -114,7 +114,9 @@ class Table:
         Raises:
             UnicodeDecodeError: a segment is not UTF-8.
         """
-        segments = [unquote(segment, errors="strict") for segment in raw_path.decode("ascii").split("/")[1:]]
+        segments = raw_path.decode("ascii").split("/")[1:]
+        if b"%" in raw_path:
+            segments = [unquote(segment, errors="strict") for segment in segments]
         return next(_walked(self._top, segments, {}), None)
 
 

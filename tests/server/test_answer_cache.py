@@ -1,0 +1,254 @@
+"""Small reads: answers that are sent again are those of a new read, and what was quick lately is read on the loop."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from tests.support.rest import Caller, Running, running
+from worlddb import ManualClock
+from worlddb.tools.mcp.access_keys import Gate
+from worlddb.tools.server import answer_cache, serving
+from worlddb.tools.server.answer_cache import Answer, AnswerCache
+from worlddb.tools.server.rest import Rest, Served
+
+START = 1_750_000_000_000_000
+SECOND = 1_000_000
+
+
+class Counting(AnswerCache):
+    """Counts what it finds."""
+
+    found = 0
+
+    def find(self, asked: Any, now: int) -> Answer | None:
+        answer = super().find(asked, now)
+        self.found += answer is not None
+        return answer
+
+
+class Forgetful(AnswerCache):
+    """Keeps nothing, so that every answer is that of a new read."""
+
+    def keep(self, asked: Any, stamp: Any, answer: Answer) -> None:
+        pass
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Running]:
+    with running(tmp_path, embedder=None) as found:
+        found.rest._answers = Counting()
+        yield found
+
+
+def hits(served: Running) -> int:
+    found: Any = served.rest._answers
+    return int(found.found)
+
+
+@pytest.mark.parametrize("seed", range(1))
+def test_an_answer_is_that_of_a_new_read_at_every_time_and_after_every_write(tmp_path: Path, seed: int) -> None:
+    """Random worlds that begin, end, expire, contain and contradict, and a clock that goes on by steps."""
+    draw, clock = random.Random(seed), ManualClock(START)
+    with running(tmp_path, embedder=None, clock=clock) as served:
+        served.rest._answers = counting = Counting()
+        anew = Rest(Served(served.db, Gate(served.db, served.keys, 10_000), serving.ROUTES))
+        anew._answers = Forgetful()
+        db = served.db
+        refs = [db.create("Place", "box").ref, db.create("Place", "shelf").ref]
+        edges: list[str] = []
+        callers: list[tuple[Caller, Caller]] = []
+        for world in (None, refs[0]):
+            key = served.keys.add(db.head().store_id, f"key{world is None}", world, write=False)
+            callers.append((Caller(served.rest, key), Caller(anew, key)))
+        for _ in range(20):
+            _change(db, draw, clock, refs, edges)
+            clock.advance(draw.choice((0, 1, SECOND // 2, 3 * SECOND)))
+            asked = [f"/v1/worlds/{ref}" for ref in draw.sample(refs, min(3, len(refs)))]
+            asked += [
+                f"/v1/worlds/{ref}/{draw.choice(('edges', 'history', 'timeline'))}" for ref in draw.sample(refs, 1)
+            ]
+            for path in asked * 2:
+                for kept, fresh in callers:
+                    first, second = kept("GET", path), fresh("GET", path)
+                    shown = [(each.status_code, each.headers.get("etag"), _known(each)) for each in (first, second)]
+                    assert shown[0] == shown[1], path
+                if draw.random() < 0.5:
+                    clock.advance(draw.choice((-SECOND, 1, SECOND // 3, 2 * SECOND)))
+        assert counting.found > 20
+        anew.close()
+
+
+def _known(answer: Any) -> Any:
+    """What an answer says, but for what every request has of its own."""
+    return {name: value for name, value in answer.json().items() if name != "request_id"}
+
+
+def _change(db: worlddb.Database, draw: random.Random, clock: ManualClock, refs: list[str], edges: list[str]) -> None:
+    """One command, whose times lie shortly before or after now."""
+
+    def soon() -> int:
+        return clock.now() + draw.randint(-4, 4) * SECOND + draw.randint(0, 1)
+
+    begins = soon()
+    ends = draw.choice((None, begins + draw.randint(1, 4) * SECOND))
+    ref, other = draw.choice(refs), draw.choice(refs)
+    try:
+        match draw.randrange(8):
+            case 0 | 1:
+                how: dict[str, Any] = {"world": refs[0]} if draw.random() < 0.6 else {}
+                refs.append(db.create("Fact", f"fact {len(refs)}", valid_from=begins, valid_to=ends, **how).ref)
+            case 2:
+                db.revise(ref, content=f"said {clock.now()}", valid_from=begins, valid_to=ends)
+            case 3:
+                db.retire(ref, valid_from=begins)
+            case 4:
+                db.reassert(ref, valid_from=begins)
+            case 5:
+                db.link(ref, "contradicts", other, valid_from=begins, valid_to=ends)
+            case 6:
+                db.move(ref, refs[draw.randrange(2)], valid_from=begins)
+            case _:
+                db.expire(ref, expires_at=clock.now() + draw.randint(1, 4) * SECOND)
+    except worlddb.WorldDBError:
+        pass  # A law forbids it: as good as no command.
+
+
+def test_a_read_sees_what_another_process_wrote_before_it(served: Running, tmp_path: Path) -> None:
+    ana = served.caller("ana")
+    ref = ana.send("POST", "/v1/worlds", name="Riga", content="wet")["refs"][0]
+    for _ in range(3):
+        assert ana.get(f"/v1/worlds/{ref}")["content"] == "wet"
+    assert hits(served) == 2
+    program = f"""if True:
+        import worlddb
+        with worlddb.open({str(tmp_path / "store")!r}, embedder=None) as db:
+            db.revise({ref!r}, content="dry")
+            print("written", flush=True)
+            input()
+            db.erase({ref!r}, reason="asked")
+            print("erased", flush=True)
+            input()
+    """
+    words = [sys.executable, "-c", program]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout.readline() == "written\n"
+        assert [ana.get(f"/v1/worlds/{ref}")["content"] for _ in range(2)] == ["dry", "dry"]
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "erased\n"
+        assert ana.get("/healthz")["status"] == "ok"
+        kept: Any = served.rest._answers
+        assert not kept._answers, "what was erased goes with the next request, whatever it asks"
+        assert ana.get(f"/v1/worlds/{ref}")["erased"]
+        process.communicate("\n")
+    assert process.returncode == 0
+
+
+def test_an_answer_is_of_one_key_and_goes_with_it(served: Running) -> None:
+    owner, accounts = served.caller("owner"), served.db.accounts
+    inside = owner.send("POST", "/v1/worlds", name="inside")["refs"][0]
+    outside = owner.send("POST", "/v1/worlds", name="outside")["refs"][0]
+    made = accounts.create_key("guest", world=inside)
+    guest = served.stranger(made.secret)
+    for _ in range(2):
+        assert owner.get(f"/v1/worlds/{outside}")["seq"] and owner.get(f"/v1/worlds/{inside}")["seq"]
+        assert guest("GET", f"/v1/worlds/{outside}").status_code == 404
+        assert guest.get(f"/v1/worlds/{inside}")["seq"] is None
+    before = hits(served)
+    assert before == 3
+    used = accounts.usage("guest", by="total").usage[0]
+    assert (used.requests, used.errors) == (4, 2), "what was sent again is counted as any other"
+    accounts.end_key("guest")
+    assert guest("GET", f"/v1/worlds/{inside}").status_code == 401
+    assert hits(served) == before
+
+
+def test_what_is_kept_is_answered_by_each_method_condition_and_type_as_a_read_is(served: Running) -> None:
+    ana = served.caller("ana")
+    path = f"/v1/worlds/{ana.send('POST', '/v1/worlds', name='Riga')['refs'][0]}"
+    first, again = ana("GET", path), ana("GET", path)
+    assert hits(served) == 1 and first.content == again.content
+    differs = {name for name, value in first.headers.items() if again.headers[name] != value}
+    assert differs == {"x-request-id"}
+    tag = first.headers["etag"]
+    known = ana("GET", path, headers={"If-None-Match": tag})
+    assert (known.status_code, known.content, known.headers["etag"]) == (304, b"", tag)
+    head = ana("HEAD", path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == first.headers["content-length"]
+    before = hits(served)
+    assert ana("GET", path, headers={"Accept": "text/csv"}).status_code == 406
+    assert ana("GET", path, headers={"Idempotency-Key": "k" * 201}).status_code == 400
+    assert ana("GET", path, params={"valid": "nonsense"}).status_code == 422
+    assert hits(served) == before
+    served.db.accounts.meter.flush()
+
+
+def test_no_more_answers_are_kept_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_cache, "MAX_BYTES", 10_000)
+    kept = AnswerCache()
+    kept.see((0, 1))
+    for number in range(9):
+        kept.keep(number, (0, 1), Answer([], b"x" * 500, "", 0, 10))
+    assert [number for number in range(9) if kept.find(number, 5)] == [5, 6, 7, 8]
+    assert kept.find(8, 10) is None and kept.find(7, -1) is None, "it is so from one time to another"
+    kept.keep("long", (0, 1), Answer([], b"x" * 70_000, "", 0, 10))
+    kept.keep("late", (0, 2), Answer([], b"", "", 0, 10))
+    assert kept.find("long", 5) is None and kept.find("late", 5) is None
+    kept.see((0, 2))
+    kept.keep("early", (0, 1), Answer([], b"", "", 0, 10))
+    assert kept.find(6, 5) is None and kept.find("early", 5) is None, "it was read before the last write"
+    kept.see(None)
+    kept.keep("unknown", None, Answer([], b"", "", 0, 10))
+    assert kept.find("unknown", 5) is None
+
+
+def test_what_was_quick_is_answered_on_the_loop_for_some_time_and_what_was_not_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(answer_cache, "monotonic", lambda: now)
+    quick = answer_cache.QuickReads()
+    assert not quick.has(1)
+    quick.note(1, 0.0)
+    quick.note(2, answer_cache.QUICK_SECONDS * 2)
+    assert quick.has(1) and not quick.has(2)
+    now += answer_cache.KNOWN_SECONDS / 2
+    quick.note(1, 0.0)
+    now += answer_cache.KNOWN_SECONDS / 2
+    assert not quick.has(1), "it is looked at again in a thread, however often it is asked"
+    quick.note(1, 0.0)
+    quick.note(1, answer_cache.QUICK_SECONDS * 2)
+    assert not quick.has(1)
+
+
+def test_as_many_reads_as_there_may_be_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_cache, "MAX_KNOWN", 3)
+    quick = answer_cache.QuickReads()
+    for number in range(5):
+        quick.note(number, 0.0)
+    assert [quick.has(number) for number in range(5)] == [False, False, True, True, True]
+
+
+def test_reads_of_one_block_see_one_state_of_the_store(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db, worlddb.open(tmp_path / "store") as other:
+        ref = db.create("Fact", "first").ref
+        with db.reading():
+            before = db.view()
+            other.create("Fact", "second")
+            with db.reading():
+                assert db.view().seq == before.seq and len(db.view().find(type="Fact")) == 1
+            assert db.view().hash() == before.hash()
+        assert len(db.view().find(type="Fact")) == 2 and db.view().get(ref) is not None
+        with pytest.raises(worlddb.UnknownReference), db.reading():
+            db.view().hash("f" * 64)
+        assert db.view().seq == other.view().seq

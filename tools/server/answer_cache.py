@@ -1,0 +1,95 @@
+"""Answers to small reads that are sent again while nothing changed, and which reads were quick lately."""
+
+from collections.abc import Hashable
+from time import monotonic
+from typing import Final, NamedTuple
+
+QUICK_SECONDS: Final = 0.003
+"""What a small read may take of the processor to be answered without a thread the next time."""
+KNOWN_SECONDS: Final = 10.0
+"""How long that is believed: what is read grows."""
+MAX_KNOWN: Final = 10_000
+MAX_BYTES: Final = 16_777_216
+"""Of all answers that are kept, with what they are found by."""
+MAX_ANSWER_BYTES: Final = 65_536
+MAX_ASKED_BYTES: Final = 1_000
+"""Of a path, parameters and an Accept, under which an answer is kept."""
+_OVERHEAD_BYTES: Final = 2_000
+
+Stamp = tuple[int, int]
+
+
+class Answer(NamedTuple):
+    """An answer as it goes over the wire. It is so from a time ``since`` until another, in microseconds."""
+
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+    tag: str
+    since: int
+    until: int
+
+
+class AnswerCache:
+    """What small reads were answered at the present state of the store.
+
+    It is asked with the stamp of the store as it is when a request comes, so that an answer is that of a read of this
+    moment: under another stamp all is dropped, erased texts among it, and at another time what begins or ends between.
+    Used from the loop of the server alone.
+    """
+
+    def __init__(self) -> None:
+        self._stamp: Stamp | None = None
+        self._answers: dict[Hashable, Answer] = {}
+        self._bytes = 0
+
+    def see(self, stamp: Stamp | None) -> None:
+        """Look at the stamp of the store, before anything is found."""
+        if stamp is None or stamp != self._stamp:
+            self._answers.clear()
+            self._stamp, self._bytes = stamp, 0
+
+    def find(self, asked: Hashable, now: int) -> Answer | None:
+        """Return the answer to a request under the stamp that was seen; ``None`` if it has to be read."""
+        found = self._answers.get(asked)
+        if found is None or found.since <= now < found.until:
+            return found
+        self._drop(asked)
+        return None
+
+    def keep(self, asked: Hashable, stamp: Stamp | None, answer: Answer) -> None:
+        """Keep an answer that was read under a stamp, unless it is too long or another was seen meanwhile."""
+        if stamp is None or stamp != self._stamp or len(answer.body) > MAX_ANSWER_BYTES:
+            return
+        self._drop(asked)
+        self._answers[asked] = answer
+        self._bytes += len(answer.body) + _OVERHEAD_BYTES
+        while self._bytes > MAX_BYTES:
+            self._drop(next(iter(self._answers)))
+
+    def _drop(self, asked: Hashable) -> None:
+        found = self._answers.pop(asked, None)
+        if found is not None:
+            self._bytes -= len(found.body) + _OVERHEAD_BYTES
+
+
+class QuickReads:
+    """Which small reads were quick lately. It holds numbers made of requests, and nothing of what they say.
+
+    To give a request to a thread and back costs more than a small read; a long one on the loop would hold up everybody.
+    """
+
+    def __init__(self) -> None:
+        self._until: dict[int, float] = {}
+
+    def has(self, asked: int) -> bool:
+        """Return whether a request was quick a short time ago."""
+        return self._until.get(asked, 0.0) > monotonic()
+
+    def note(self, asked: int, seconds: float) -> None:
+        """Remember how long a request took of the processor."""
+        before = self._until.pop(asked, 0.0)
+        if seconds <= QUICK_SECONDS:
+            now = monotonic()
+            self._until[asked] = before if before > now else now + KNOWN_SECONDS
+            if len(self._until) > MAX_KNOWN:
+                del self._until[next(iter(self._until))]
