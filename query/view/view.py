@@ -1224,9 +1224,12 @@ class View:
         return Asked(self, self._window, erasures, lambda *times: self._at(*times)._asked())
 
     def _at(self, ingested: str | None, valid: str | None) -> View:
-        """The same view of another moment: of an earlier commit, or of another valid time."""
+        """The same view of another moment: of an earlier commit, or of another valid time.
+
+        From inside a world a later one is that of the view itself: a refusal would tell when others wrote last.
+        """
         known = self.ingested if ingested is None else times.parse_time(ingested, "ingested")
-        if known > self.ingested:
+        if known > self.ingested and self.world is None:
             raise errors.InputError(
                 f"The view knows of nothing after {times.format_time(self.ingested)}, and {ingested} is asked for",
                 "Ask a view of that time",

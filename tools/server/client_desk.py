@@ -161,12 +161,14 @@ class Desk:
                 for loss in lost
                 if any(_sees(look, loss.ref) for look in (looks if loss.version is not None else (view.edge,)))
             ]
+        # What changed nothing has the time of the last commit, which may be somebody else's outside.
+        at = given.ingest_time if given.events or self.commits else self.db.now()
         outcome = type(given.outcome).__name__.lower() if given.events else "unchanged"
         return {
             "outcome": "committed" if outcome == "staged" and not proposals else outcome,
             "refs": list(given.refs),
             "seq": self.session.commit_number(given.seq),
-            "ingested_at": worlddb.format_time(given.ingest_time),
+            "ingested_at": worlddb.format_time(at),
             "root": given.root if self.commits else None,
             "events": given.events if self.commits else min(given.events, 1),
             "proposals": proposals,
