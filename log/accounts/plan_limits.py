@@ -21,7 +21,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     ``requests_per_minute`` and ``writes_per_minute`` count those of all its keys together, ``bytes_per_request`` what
     one request sends, ``recall_k`` the hits of one recall. ``worlds`` counts the worlds that it begins, and
     ``bytes_stored`` what its keys have sent in writes. ``features`` are the ones that it has, ``None`` for all: names
-    such as ``vectors`` or ``sparql``, which whoever serves it knows.
+    such as ``sparql`` or ``forks``, which whoever serves it knows.
     """
 
     worlds: int | None = None

@@ -147,6 +147,15 @@ def test_proposals_and_conflicts_are_listed_and_decided(ana: Caller) -> None:
     assert [{pair.first.ref, pair.second.ref} for pair in pairs] == [{one, other}]
 
 
+def test_a_world_is_claimed_under_the_conditions_of_the_request(ana: Caller) -> None:
+    tag = ana("PUT", "/v1/worlds/attic").headers["etag"]
+    assert ana("PUT", "/v1/worlds/attic", headers={"If-Match": tag}).status_code == 200
+    assert ana("PUT", "/v1/worlds/attic", headers={"If-None-Match": tag}).status_code == 200, "304 is for reads"
+    assert ana("PUT", "/v1/worlds/attic", headers={"If-Match": '"0000"'}).json()["code"] == "precondition_failed"
+    assert ana("PUT", "/v1/worlds/loft", headers={"If-Match": tag}).status_code == 404
+    assert ana("GET", "/v1/worlds/loft").status_code == 404, "and nothing was made"
+
+
 def test_the_store_shows_its_head_log_proofs_and_figures(served: Running, ana: Caller) -> None:
     ref = ana.send("POST", "/v1/worlds", name="lighthouse")["refs"][0]
     head = checked(ana.get("/v1/head"), wire.Head)

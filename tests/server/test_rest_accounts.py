@@ -25,6 +25,14 @@ def test_a_key_of_an_account_opens_its_world_within_its_plan_until_it_ends(tmp_p
         assert robot("GET", "/v1/recall?text=x&k=4").json()["code"] == "plan_limit"
         for number in range(2):
             robot.send("POST", "/v1/worlds", name=f"note {number}")
+        assert owner("PATCH", "/v1/accounts/acme", json={}).status_code == 422
+        assert owner("PATCH", "/v1/accounts/acme", json={"plan": "none"}).json()["reason"] == "unknown_plan"
+        gone = owner("PATCH", "/v1/accounts/nobody", json={"plan": ""})
+        assert (gone.status_code, gone.json()["remedy"]) == (404, "See /v1/accounts")
+        freed = checked(owner.send("PATCH", "/v1/accounts/acme", name="acme & sons", plan=""), wire.Account)
+        assert (freed.name, freed.plan, robot.get("/v1/limits")["plan"]) == ("acme & sons", "", "")
+        robot.send("POST", "/v1/worlds", name="more than two")
+        owner.send("PATCH", f"/v1/accounts/{account.id}", plan="small")
         late = robot("POST", "/v1/worlds", json={"name": "one more"})
         assert (late.status_code, late.json()["code"]) == (429, "plan_limit")
         assert int(late.headers["retry-after"]) >= 1

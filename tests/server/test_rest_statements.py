@@ -75,6 +75,10 @@ def test_turtle_comes_in_and_a_broken_one_says_where(ana: Caller) -> None:
     assert sent.status_code == 201 and len(_objects(ana, "cafes")) == 3
     broken = ana("POST", path, content=b"luna", headers={"Content-Type": "text/turtle"})
     assert (broken.status_code, broken.json()["code"]) == (422, "malformed_file")
+    # curl sends nothing of a text that begins with @, and a file of that name is not there.
+    empty = ana("POST", "/v1/worlds/bakeries/statements", content=b"", headers={"Content-Type": "text/turtle"})
+    assert empty.status_code == 422 and "--data-raw" in empty.json()["remedy"]
+    assert ana("GET", "/v1/worlds/bakeries").status_code == 404
 
 
 def test_sparql_answers_in_every_format_as_of_any_moment(ana: Caller) -> None:

@@ -73,6 +73,9 @@ def test_rest_and_mcp_answer_on_one_port(server: Server) -> None:
         assert answer.status_code == 200 and "serverInfo" in answer.text
         assert httpx.post(f"{server.url}/mcp", json=asked).status_code == 401
         assert httpx.get(f"{server.url}/v1/worlds").json()["code"] == "unauthorized"
+        figures = client.get("/metrics").text
+        for status in (200, 401):
+            assert f'worlddb_requests_total{{route="/mcp",method="POST",status="{status}"}} 1' in figures
 
 
 def test_the_log_has_a_line_of_json_for_each_request_and_no_texts(server: Server) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from worlddb import UnknownReference
+from worlddb import InputError, UnknownReference
 from worlddb.client import wire_records as wire
 from worlddb.tools.mcp.access_keys import Gate
 from worlddb.tools.server import request_types as types
@@ -20,6 +20,14 @@ def create_account(desk: Desk, asked: Asked) -> Reply:
     """Make an account."""
     body: types.NewAccount = asked.body
     return Reply(desk.shown(desk.db.accounts.create_account(body.name, plan=body.plan)), 201)
+
+
+def change_account(desk: Desk, asked: Asked) -> Reply:
+    """Give an account another name or plan, from the next request on."""
+    body: types.ChangedAccount = asked.body
+    if body.name is None and body.plan is None:
+        raise InputError("Nothing is to be changed", "Give name, plan or both")
+    return Reply(desk.shown(desk.db.accounts.change_account(asked.path["account"], name=body.name, plan=body.plan)))
 
 
 def end_account(desk: Desk, asked: Asked) -> Reply:
@@ -106,6 +114,16 @@ ROUTES = (
         wire.Account,
         body=types.NewAccount,
         statuses=(201,),
+        **_ADMIN,
+    ),
+    Route(
+        "PATCH",
+        "/v1/accounts/{account}",
+        "change_account",
+        change_account,
+        "Give an account another name or plan.",
+        wire.Account,
+        body=types.ChangedAccount,
         **_ADMIN,
     ),
     Route("DELETE", "/v1/accounts/{account}", "end_account", end_account, "Close an account.", wire.Account, **_ADMIN),

@@ -60,6 +60,12 @@ _CODES: Final = {
     500: "unexpected",
     501: "not_implemented",
 }
+_CALLS: Final = (
+    ("db.accounts.accounts()", "/v1/accounts"),
+    ("db.accounts.keys()", "/v1/keys"),
+    ("them with proposals()", "them with /v1/proposals"),
+)
+"""What remedies say to do in Python, and over HTTP."""
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 _STATUSES: Final[tuple[tuple[type[WorldDBError], int], ...]] = (
     (UnknownReference, 404),
@@ -116,11 +122,18 @@ def of_error(error: WorldDBError, session: Session, *, conditional: bool) -> Req
             412, "The world changed meanwhile", "Read it again, and send its new ETag", code="precondition_failed"
         )
     hidden = session.hidden(error)
-    detail, remedy = (hidden, "") if hidden is not None else (error.message, error.remedy)
+    detail, remedy = (hidden, "") if hidden is not None else (error.message, _over_http(error.remedy))
     problem = Problem(
         type=_TYPE, title=_TITLES[status], status=status, detail=detail, code=error.code, remedy=remedy, reason=reason
     )
     return RequestError(problem, {"Retry-After": str(wait)} if wait else None)
+
+
+def _over_http(remedy: str) -> str:
+    """Return a remedy that names a call with the route in its place."""
+    for call, route in _CALLS:
+        remedy = remedy.replace(call, route)
+    return remedy
 
 
 def response(problem: Problem, **headers: Any) -> Response:

@@ -416,6 +416,13 @@ class NewAccount(Body, frozen=True, kw_only=True):
     plan: Short = ""
 
 
+class ChangedAccount(Body, frozen=True, kw_only=True):
+    """What is to change of an account; a plan ``""`` has no limits."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    plan: Short | None = None
+
+
 class NewKeyAsked(Body, frozen=True, kw_only=True):
     """A key to make, for one world or (``world`` null) for the whole store."""
 

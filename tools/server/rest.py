@@ -91,7 +91,7 @@ class _Exchange:
 
     async def tagged(self, body: bytes, headers: list[tuple[bytes, bytes]], tag: str) -> None:
         """Send an answer that has an ETag, or say that the client has it."""
-        known = self.headers.get("if-none-match", "")
+        known = self.headers.get("if-none-match", "") if self.scope["method"] in ("GET", "HEAD") else ""
         if known and _matches(known, tag):
             await self.answer(304, b"", headers)
         else:
@@ -359,7 +359,7 @@ class Rest:
             return body
         if route.body is bytes or (media_type not in ("", JSON) and not media_type.endswith("+json")):
             taken = " or ".join((*([] if route.body is bytes else [JSON]), *route.takes))
-            raise refusal(415, "The body is of a type that is not read here", f"Send {taken}")
+            raise refusal(415, "The body is of a type that is not read here", f"Say Content-Type: {taken}")
         if not body and not route.needs_body:
             body = b"{}"
         try:

@@ -3,9 +3,10 @@
 import socket
 import sys
 from collections.abc import Callable
+from time import monotonic
 from typing import Final
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from worlddb import Database
 from worlddb.tools.mcp import http_guards, http_server, listening
@@ -45,13 +46,34 @@ ROUTES: Final[tuple[Route, ...]] = (
 class Application:
     """Passes what is for MCP to MCP, and the rest to REST, each behind its guards."""
 
-    def __init__(self, rest: ASGIApp, mcp: ASGIApp) -> None:
-        self._rest, self._mcp = rest, mcp
+    def __init__(self, rest: ASGIApp, mcp: ASGIApp, metrics: request_log.RequestMetrics) -> None:
+        self._rest, self._mcp, self._metrics = rest, mcp, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; the lifespan of the server is that of MCP's sessions."""
-        is_mcp = scope["type"] == "lifespan" or scope["path"] == listening.PATH
-        await (self._mcp if is_mcp else self._rest)(scope, receive, send)
+        if scope["type"] == "lifespan":
+            await self._mcp(scope, receive, send)
+        elif scope["path"] == listening.PATH:
+            await self._counted(scope, receive, send)
+        else:
+            await self._rest(scope, receive, send)
+
+    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have MCP answer, and count its answer among those of the server."""
+        status, begun = 0, monotonic()
+
+        async def watch(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        self._metrics.under_way += 1
+        try:
+            await self._mcp(scope, receive, watch)
+        finally:
+            self._metrics.under_way -= 1
+            method = scope["method"] if scope["method"] in ("DELETE", "GET", "POST") else "none"
+            self._metrics.count(listening.PATH, method, status, monotonic() - begun)
 
 
 def guarded(rest: ASGIApp, at: listening.Address, access: http_server.AccessRules) -> ASGIApp:
@@ -69,7 +91,7 @@ def serve(db: Database, listener: socket.socket, access: http_server.AccessRules
     sys.setswitchinterval(SWITCH_SECONDS)
     rest = Rest(Served(db, access.gate, ROUTES), log)
     mcp = http_server.application(Tenants(db, Offer(), access.gate), listener, access)
-    app = Application(guarded(rest, listening.bound(listener), access), mcp)
+    app = Application(guarded(rest, listening.bound(listener), access), mcp, rest.metrics)
     try:
         http_server.run(app, listener, access, ready, at_exit=rest.end_streams, refuse=problems.guard_response)
     finally:

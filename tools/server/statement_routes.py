@@ -68,6 +68,9 @@ def state(desk: Desk, asked: Asked) -> Reply:
             window = {"valid_from": body.valid_from, "valid_to": body.valid_to}
         statements: list[Any] = list(body.statements)
         source = body.source
+    elif not asked.body:
+        # An empty file of RDF is one, but who sends none has mostly lost it on the way.
+        raise InputError("The body is empty", "Send statements; curl reads what follows @ as a file: use --data-raw")
     else:
         statements = list(sent_statements.read(asked.body, asked.media_type, query.base))
         source = {}

@@ -107,6 +107,10 @@ def get_world(desk: Desk, asked: Asked) -> Reply:
 
 def claim_world(desk: Desk, asked: Asked) -> Reply:
     """Make sure that there is a world of a name; it is made if there is none."""
+    view = desk.session.view()
+    if asked.if_match is not None:
+        # Before anything is made: what is not there has no hash.
+        precondition(desk, asked, view, desk.ref(view, asked.path["world"]))
     ref = desk.claimed(asked.path["world"])
     view = desk.session.view()
     return Reply(desk.shown(desk.world(view, ref)), tag=view.hash(ref))
