@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import operator
+from bisect import bisect_right
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from worlddb import FOREVER, InvalidTime, WorldDBError, format_time, parse_time
+from worlddb.log.model import times
 from worlddb.log.model.times import ALWAYS, MAX_TIME, MIN_TIME
 
 micros = st.integers(MIN_TIME, MAX_TIME)
@@ -112,3 +116,38 @@ def test_a_time_that_only_a_changed_byte_can_make_is_shown() -> None:
     """It ended `worlddb log` of a damaged store in an OverflowError."""
     for time in (MAX_TIME + 1, FOREVER - 1, MIN_TIME - 1, -FOREVER):
         assert format_time(time) in ("after the year 9999", "always")
+
+
+_COMPARISONS: Final[tuple[Callable[[int, int], Any], ...]] = (
+    *(operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne),
+    *(lambda now, other: other < now, lambda now, other: other <= now, lambda now, other: other == now),
+    *(lambda now, other: max(now, other) == other, lambda now, other: min(other, now) == other),
+    lambda now, other: bisect_right([other - 2, other, other + 3], now),
+    lambda now, other: (other, now) < (other, other),
+    lambda now, other: times.Interval(other, other + 4).contains(now),
+)
+_LOOKS: Final[tuple[Callable[[int], Any], ...]] = (
+    *(times.format_time, hash, str, repr, int, float),
+    *(lambda now: now + 1, lambda now: 1 - now, lambda now: now % 7, lambda now: f"{now}", lambda now: {now}),
+)
+
+
+@given(now=st.integers(-20, 20), asked=st.lists(st.tuples(st.sampled_from(_COMPARISONS), st.integers(-20, 20))))
+def test_what_was_found_out_with_the_present_stays_so_until_the_time_that_it_noted(
+    now: int, asked: list[tuple[Callable[[int, int], Any], int]]
+) -> None:
+    present = times.PresentTime(now)
+    found = [compare(present, other) for compare, other in asked]
+    assert found == [compare(now, other) for compare, other in asked]
+    for later in range(now, min(present.until, 30)):
+        assert found == [compare(later, other) for compare, other in asked]
+
+
+def test_who_looks_at_the_present_itself_gets_what_is_so_at_this_instant() -> None:
+    for look in _LOOKS:
+        present = times.PresentTime(10)
+        assert look(present) == look(10) and present.until == 11, look
+    earlier, later = times.PresentTime(10), times.PresentTime(20)
+    assert earlier < later and (earlier.until, later.until) == (20, times.FOREVER)
+    earlier, later = times.PresentTime(10), times.PresentTime(20)
+    assert later > earlier and (earlier.until, later.until) == (20, times.FOREVER)
