@@ -120,11 +120,10 @@ class KeyFile:
             OSError: it cannot be read.
         """
         try:
-            with self.path.open("rb") as file:
-                now = os.fstat(file.fileno())
-                seen = (now.st_ino, now.st_size, now.st_mtime_ns, now.st_mode)
-                if self._read is None or self._read[0] != seen:
-                    self._read = seen, self._parsed(file.read(), now.st_mode)
+            if self._read is None or self._read[0] != _seen(os.stat(self.path)):
+                with self.path.open("rb") as file:
+                    now = os.fstat(file.fileno())
+                    self._read = _seen(now), self._parsed(file.read(), now.st_mode)
         except FileNotFoundError:
             self._read = None
             return None
@@ -226,6 +225,11 @@ class KeyFile:
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, self.path)
+
+
+def _seen(now: os.stat_result) -> tuple[int, ...]:
+    """What changes with a file."""
+    return now.st_ino, now.st_size, now.st_mtime_ns, now.st_mode
 
 
 def checked_user(name: str) -> str:
