@@ -23,7 +23,7 @@ from tests.support.model.stores import new_store, worlds
 from worlddb import Thresholds
 from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
-from worlddb.projections.tables.storage import packed_runs, schema, transaction
+from worlddb.projections.tables.storage import packed_runs, schema, transaction, write_buffer
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.write_buffer import Table, nearest, scan_nodes
 
@@ -74,13 +74,13 @@ def scanned(
     return sorted(found, reverse=reverse)
 
 
-def reads_many_as_one_by_one(table: Table, entries: dict[bytes, bytes]) -> None:
+def reads_many_as_one_by_one(table: Table, entries: dict[bytes, bytes], size: int = 3) -> None:
     for groups in ([b"aa", b"ab", b"ac", b"b\xff", b"\xff\xff"], [b"b\xff", b"aa", b"ab", b"\xff\xff", b"a\xff"]):
         each = [scanned(entries, group, None, False) for group in groups]
         assert [pair for group in table.scan_each(groups) for pair in group] == list(chain.from_iterable(each))
         firsts = [pair for group in table.scan_each(groups) for pair in islice(group, 1)]
         assert firsts == [group[0] for group in each if group]
-    alike = [key for key in entries if len(key) == 3] + [b"aab", b"b\xffa"]
+    alike = [key for key in entries if len(key) == size] + [b"aab".ljust(size, b"."), b"b\xffa".ljust(size, b".")]
     for some in (alike, alike[:1]):
         assert table.get_each(some) == list(map(entries.get, some))
 
@@ -305,20 +305,34 @@ def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed_runs, "FEW", 2)
     monkeypatch.setattr(packed_runs, "PAGE_ROOM", 24)
     monkeypatch.setattr(packed_runs, "_MANY", 2)
-    monkeypatch.setattr(packed_runs, "_SOME", 3)
+    monkeypatch.setattr(write_buffer, "SHORT", 3)
     monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
 
 
 @pytest.mark.usefixtures("small_runs")
 @examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps=packed_steps, prefix=prefixes, start=st.none() | keys, rest=st.binary(max_size=1), most=st.integers(1, 5))
+@given(
+    steps=packed_steps,
+    prefix=prefixes,
+    start=st.none() | keys,
+    rest=st.binary(max_size=1),
+    most=st.integers(1, 5),
+    fixed=st.sampled_from([None, (4, 3)]),
+)
 def test_a_packed_table_reads_as_a_sorted_dictionary_would(
-    steps: list[tuple[str, Any, Any]], prefix: bytes, start: bytes | None, rest: bytes, most: int
+    steps: list[tuple[str, Any, Any]],
+    prefix: bytes,
+    start: bytes | None,
+    rest: bytes,
+    most: int,
+    fixed: tuple[int, int] | None,
 ) -> None:
+    if fixed:
+        steps = [(what, key and key.ljust(4, b"\0"), value and value.ljust(3, b"\0")) for what, key, value in steps]
     start = None if start is None else prefix + rest
     entries: dict[bytes, bytes] = {}
     with environment() as env, env.begin(write=True) as txn:
-        table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, [])
+        table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, [], fixed)
         for what, key, value in steps:
             if what == "put":
                 table.put(key, value)
@@ -328,7 +342,7 @@ def test_a_packed_table_reads_as_a_sorted_dictionary_would(
                 packed_runs.put_runs(txn, {"names": table.runs})
                 listed = packed_runs.listed_runs(bytes(txn.get(packed_runs.RUNS_KEY) or b"")).get("names", [])
                 assert listed == table.runs
-                table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, listed)
+                table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, listed, fixed)
             for reverse in (False, True):
                 assert list(table.scan(prefix, start, reverse=reverse)) == scanned(entries, prefix, start, reverse)
                 assert list(table.scan(b"", reverse=reverse)) == scanned(entries, b"", None, reverse)
@@ -336,8 +350,10 @@ def test_a_packed_table_reads_as_a_sorted_dictionary_would(
                 assert table.last(prefix, start) == next(iter(scanned(entries, prefix, start, True)), None)
             assert all(table.get(known) == found for known, found in entries.items())
             assert key is None or table.get(key) == entries.get(key)
-            reads_many_as_one_by_one(table, entries)
-            for group in (b"aa", b"ab", b"b\xff", b"\xff\xff"):
+            reads_many_as_one_by_one(table, entries, 4 if fixed else 3)
+            groups = (b"aa", b"ab", b"b\xff", b"\xff\xff")
+            table.read_ahead(groups[:2])
+            for group in groups:
                 inside = scanned(entries, group, None, False)
                 assert table.has_group(group, fresh=False) or not inside
                 assert table.waiting or table.stored(group) == inside

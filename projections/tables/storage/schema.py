@@ -157,6 +157,16 @@ PACKED: Final = {
 """Tables whose keys come in no order: what is put into a large one is packed (``packed_runs.py``).
 
 With the beginnings of a key, by their bytes, that a filter knows; the longest first."""
+FIXED_ROWS: Final = {
+    "lineages": (16, 8),
+    "names": (24, 8),
+    "out": (18, 102),
+    "back": (18, 16),
+    "edges": (32, 18),
+    "edge_keys": (16, 18),
+    "keys": (32, 8),
+}
+"""Those of them whose rows are of one length each: how many bytes a key has, and a value."""
 LOGGED_GROUPS: Final = frozenset({"hashes"})
 """Tables whose groups have their keys in log order, so that a later run of rows has the later ones of each group."""
 

@@ -344,7 +344,12 @@ class WholeTables:
 
     def _packed(self, name: str, runs: list[packed_runs.Run]) -> packed_runs.PackedTable:
         return packed_runs.PackedTable(
-            self._txn, *_ROOMS[name], schema.PACKED[name], name in schema.LOGGED_GROUPS, runs
+            self._txn,
+            *_ROOMS[name],
+            schema.PACKED[name],
+            name in schema.LOGGED_GROUPS,
+            runs,
+            schema.FIXED_ROWS.get(name),
         )
 
     def has_rows(self, name: str) -> bool:

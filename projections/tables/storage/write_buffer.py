@@ -25,6 +25,8 @@ _key = itemgetter(0)
 
 _FEW: Final = 4
 """How many pairs are read at first: most groups have no more."""
+SHORT: Final = 32
+"""How many pairs of a group are read at most where many groups are."""
 _COUNTED_AT_ONCE: Final = 4_096
 _BEHIND_ALL: Final = b"\xff" * 512
 """Greater than any key."""
@@ -34,6 +36,7 @@ class Table:
     """Get, put, delete and scan over LMDB and what has been put since."""
 
     __slots__ = (
+        "_ahead",
         "_columns",
         "_cursor",
         "_deletes",
@@ -50,6 +53,7 @@ class Table:
         self._first = first_byte
         self._deletes = False
         self._prefix_bytes = prefix_bytes
+        self._ahead: dict[bytes, list[Pair]] = {}
         self._pending: dict[bytes, bytes | None] = {}
         self._columns: list[tuple[list[bytes], list[bytes]]] = []
         self._grouped: defaultdict[bytes, list[bytes]] | None = None
@@ -98,6 +102,8 @@ class Table:
         if self._columns:
             self._take_in()
         fresh = self._scan_pending(prefix, start, reverse=reverse) if self._pending else []
+        if start is None and not reverse and prefix in self._ahead:
+            return self._merged(iter(self._ahead[prefix]), fresh, reverse=False) if fresh else iter(self._ahead[prefix])
         if not fresh and not reverse:
             return self._scan_on(self._first + prefix, self._first + (prefix if start is None else start))
         if self._seek(prefix) is None:
@@ -130,7 +136,10 @@ class Table:
         """
         if self._columns or self._pending:
             yield from map(self.scan, prefixes)
-            return
+        else:
+            yield from self._scan_each_stored(prefixes)
+
+    def _scan_each_stored(self, prefixes: Iterable[bytes]) -> Iterator[Iterator[Pair]]:
         with self._txn.cursor() as cursor:
             # Between the last look and what it came to there is nothing, so that groups which lie there need none.
             looked, at = b"", b""
@@ -141,6 +150,24 @@ class Table:
                 if at.startswith(within):
                     yield _under(within, cursor.iternext())  # type: ignore[arg-type]
                     looked, at = b"", b""
+
+    def stored_each(self, prefixes: Sequence[bytes]) -> dict[bytes, list[Pair]]:
+        """The stored pairs of each of some short groups that has any; of a longer one there are more than ``SHORT``.
+
+        Prefixes are of one length. They are read in order, for each page of the file is looked at once then.
+        """
+        size = len(prefixes[0]) if prefixes else 0
+        groups = (list(islice(group, SHORT + 1)) for group in self._scan_each_stored(sorted(set(prefixes))))
+        return {rows[0][0][:size]: rows for rows in groups}
+
+    def read_ahead(self, prefixes: Sequence[bytes]) -> None:
+        """Read many groups at once, so that they are at hand when this transaction asks for them one by one.
+
+        What is put is in memory until the flush, so what is stored does not change before.
+        """
+        wanted = [prefix for prefix in prefixes if prefix not in self._ahead]
+        found = self.stored_each(wanted)
+        self._ahead.update((prefix, found.get(prefix, [])) for prefix in wanted if len(found.get(prefix, ())) <= SHORT)
 
     def get_each(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """As :meth:`get`, of many keys, which are of one length."""
@@ -153,6 +180,8 @@ class Table:
 
         Gives all of it at once.
         """
+        if prefix in self._ahead:
+            return list(self._ahead[prefix])
         within, cursor = self._first + prefix, self._seek(prefix)
         pairs: list[Pair] = []
         while cursor is not None and cursor.key().startswith(within):  # type: ignore[union-attr]
@@ -240,7 +269,11 @@ class Table:
         """
         if (self._pending or self._columns) and self._group(prefix):
             return True
-        return not fresh and self._seek(prefix) is not None
+        return not fresh and self._has_stored(prefix)
+
+    def _has_stored(self, prefix: bytes) -> bool:
+        ahead = self._ahead.get(prefix)
+        return self._seek(prefix) is not None if ahead is None else bool(ahead)
 
     def last(self, prefix: bytes, upto: bytes) -> Pair | None:
         """The pair with the greatest key at or below ``upto``."""
@@ -311,6 +344,7 @@ class Table:
         with self._txn.cursor() as cursor:
             written = map(self._first.__add__, map(keys.__getitem__, order))
             cursor.putmulti(zip(written, map(values.__getitem__, order), strict=True))
+        self._forget()
 
     @property
     def waiting(self) -> int:
@@ -342,7 +376,7 @@ class Table:
         return {key: value for key, value in rows.items() if value is not None}
 
     def _forget(self) -> None:
-        self._deletes, self._columns = False, []
+        self._deletes, self._columns, self._ahead = False, [], {}
         self._pending, self._grouped, self._ungrouped = {}, None, []
 
     def clear(self) -> None:
