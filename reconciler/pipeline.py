@@ -442,6 +442,8 @@ def _decide(
     if erasures:
         ctx.erasure = erasure_plan.plan(log, tables, erasures)
     plain = bulk.BulkDecider(ctx) if len(commands) >= PLAIN_BATCH else None
+    if plain is not None:
+        plain.look_ahead(commands)
     guard: text_guard.TextGuard | None = None
     meanwhile = None if task.look is None else worlds.Meanwhile(ctx, task.look)
     for position, command in enumerate(commands):

@@ -9,7 +9,15 @@ from worlddb.log.model.events import RewriteName
 from worlddb.log.model.ids import short
 from worlddb.log.model.times import FOREVER, Interval, span_in_words
 from worlddb.reconciler.edge_types import handler, supersession
-from worlddb.reconciler.edge_types.handler import BulkContext, HandledEdge, HandlerContext, Insert, PlainHandler, Q
+from worlddb.reconciler.edge_types.handler import (
+    Asked,
+    BulkContext,
+    HandledEdge,
+    HandlerContext,
+    Insert,
+    PlainHandler,
+    Q,
+)
 
 MOST_SHOWN: Final = 4
 """How many spans of a membership a refusal names."""
@@ -18,6 +26,7 @@ MOST_SHOWN: Final = 4
 class _Relation(PlainHandler):
     """A relation between two worlds; the only law is that nothing has it to itself."""
 
+    looks_at: ClassVar[tuple[Asked, ...]] = ()
     rewrite: ClassVar[RewriteName | None] = None
 
     def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
@@ -30,6 +39,8 @@ class _Relation(PlainHandler):
 
 class _Order(_Relation, handler.AcyclicHandler):
     """A strict order: following it never leads back."""
+
+    looks_at = (Asked(of_target=False, incoming=True),)
 
     def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
         return source != target and not ctx.reaches(target, source, self.name)
@@ -141,6 +152,7 @@ class Contains(PlainHandler):
     """
 
     name = "contains"
+    looks_at = (Asked(of_target=True, incoming=False),)
 
     def default_valid_from(self, ctx: HandlerContext, source: int, target: int) -> int:
         first = supersession.first_held(ctx, target)
@@ -227,6 +239,12 @@ class Supersedes(handler.AcyclicHandler):
     """
 
     name = "supersedes"
+    looks_at = (
+        *(Asked(of_target, incoming) for of_target in (False, True) for incoming in (False, True)),
+        *(Asked(True, incoming, supersession.CONTRADICTS) for incoming in (False, True)),
+        Asked(of_target=True, incoming=False, type=supersession.CONTAINS),
+        Asked(of_target=True, incoming=True, type=supersession.DERIVED_FROM),
+    )
 
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         if edge.target == ctx.root:
@@ -306,6 +324,7 @@ class Contradicts(PlainHandler):
     """
 
     name = "contradicts"
+    looks_at = (Asked(of_target=False, incoming=False), Asked(of_target=True, incoming=False))
 
     def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
         if source == target or target in ctx.targets(source, self.name):

@@ -67,6 +67,7 @@ class PendingHashes:
                 if not waiting[container]:
                     ready.append(container)
         self._tables.put_hashes(list(settled), self._seq, list(settled.values()))
+        self._tables.known_worlds.rehashed(settled)
         self._changed, self._edges = set(), defaultdict(dict)
         self._touched_members = defaultdict(set)
         return self._current(schema.ROOT_NODE)
@@ -87,16 +88,16 @@ class PendingHashes:
         """
         containers: dict[int, list[int]] = {}
         waiting: defaultdict[int, int] = defaultdict(int)
-        pending = list(dirty)
+        pending = dirty
         while pending:
-            node = pending.pop()
-            if node in containers:
-                continue
-            found = self._tables.containers(node)
-            containers[node] = found
-            for container in found:
-                waiting[container] += 1
-            pending.extend(found)
+            self._tables.know_containers(list(pending))
+            around: set[int] = set()
+            for node in pending:
+                containers[node] = found = self._tables.containers(node)
+                for container in found:
+                    waiting[container] += 1
+                around.update(found)
+            pending = around - containers.keys()
         return containers, waiting
 
     def _collect_touched(

@@ -135,7 +135,7 @@ class Tables(transaction.WholeTables):
         return [rows[node] if node in rows else known[node] for node in nodes]
 
     def put_node(self, node: int, row: schema.NodeRow) -> None:
-        self.known_worlds.forget(row.lineage)
+        self.known_worlds.forget(row.lineage, node)
         self._cache.nodes[node] = row
         self._cache.put_nodes.add(node)
 
@@ -221,6 +221,26 @@ class Tables(transaction.WholeTables):
             self.known_worlds.endpoints[lineage] = found
         return found
 
+    def look_up_ends(self, lineages: Sequence[bytes]) -> None:
+        """Take in what new edges need to know of many worlds as :meth:`endpoint` does of one, all at once."""
+        known = self.known_worlds
+        known.recall(self._unknown(lineages))
+        new = self._unknown(lineages)
+        numbers = zip(new, self._lineages.get_each(new), strict=True)
+        nodes = {int.from_bytes(stored, "big"): lineage for lineage, stored in numbers if stored is not None}
+        rows = self.nodes_of(list(nodes))
+        self.know_containers(list(nodes))
+        versions = self.versions_of([(node, row.versions) for node, row in zip(nodes, rows, strict=True)])
+        homes = [next(iter(self.containers(node)), schema.ROOT_NODE) for node in nodes]
+        for node, row, version, home, at in zip(nodes, rows, versions, homes, self.nodes_of(homes), strict=True):
+            end = hashing.edge_end(row.lineage, row.body)
+            known.endpoints[row.lineage] = transaction.EdgeEndpoint(node, row.lineage, row.versions, end)
+            known.source_defaults[row.lineage] = transaction.SourceDefaults(version.valid_from, home, at.lineage)
+
+    def _unknown(self, lineages: Iterable[bytes]) -> list[bytes]:
+        ends, defaults = self.known_worlds.endpoints, self.known_worlds.source_defaults
+        return [each for each in dict.fromkeys(lineages) if each not in ends or each not in defaults]
+
     def source_defaults(self, endpoint: transaction.EdgeEndpoint) -> transaction.SourceDefaults:
         """The defaults of an edge from this source; the root world's has the beginning of time."""
         found = self.known_worlds.source_defaults.get(endpoint.lineage)
@@ -299,7 +319,7 @@ class Tables(transaction.WholeTables):
             # Another edge may say that the same world contains it at other times.
             pairs = self.back.scan(schema.EDGE_PREFIX.pack(target, schema.CONTAINS_CODE))
             self._cache.containers[target] = _live_sources(pairs)
-            self.known_worlds.forget(self.node(target).lineage)
+            self.known_worlds.forget(self.node(target).lineage, target)
 
     def contained(self, target: int, source: int) -> None:
         """Keep what is known of a node's containers true.
@@ -310,7 +330,7 @@ class Tables(transaction.WholeTables):
         if source not in containers:
             containers.append(source)
         if len(containers) == 1:
-            self.known_worlds.forget(self.node(target).lineage)
+            self.known_worlds.forget(self.node(target).lineage, target)
 
     def outgoing(
         self, node: int, code: int | None = None, after: int = 0, *, known_by: int = schema.LIVE
@@ -379,6 +399,11 @@ class Tables(transaction.WholeTables):
                 if edges is not None and len(edges) > 1:
                     edges.sort(key=_number)
         return found
+
+    def read_ahead(self, outgoing: Sequence[bytes], incoming: Sequence[bytes]) -> None:
+        """Read the edges of many nodes at once, of a type each, by what their keys begin with."""
+        self._out.read_ahead(outgoing)
+        self._back.read_ahead(incoming)
 
     def live_targets(self, node: int, code: int) -> list[int]:
         """The targets of a node's edges of a type that have not been unlinked, in log order; each member once."""
@@ -544,6 +569,20 @@ class Tables(transaction.WholeTables):
                 self._cache.containers[node] = found
         return found
 
+    def know_containers(self, nodes: Sequence[int]) -> None:
+        """Read which worlds contain many nodes, all at once, for a transaction that writes."""
+        known = self._cache.containers
+        prefixes = {
+            schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE): node
+            for node in nodes
+            if node < self.first_new_node and node not in known
+        }
+        found = self._back.stored_each(list(prefixes))
+        for prefix, node in prefixes.items():
+            pairs = found.get(prefix, [])
+            if len(pairs) <= write_buffer.SHORT:
+                known[node] = _live_sources(pairs)
+
     def placed(self, node: int) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
         """The stored edges by which worlds contain a node, or did, in log order; faster than :meth:`incoming`."""
         for key, value in self._back.stored(schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE)):
@@ -591,7 +630,7 @@ class Tables(transaction.WholeTables):
 
     def current_hash(self, node: int) -> bytes | None:
         """The stored value of the world hash in force now."""
-        found = self._cache.hashes.get(node)
+        found = self._cache.hashes.get(node) or self.known_worlds.hashes.get(node)
         if found is None:
             row = self.hash_row(node, schema.LIVE)
             if row is None:

@@ -7,15 +7,19 @@ ends, and a :class:`CommitCache` hands it from one commit to the next. :class:`T
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, starmap
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import lmdb
 
 from worlddb.log.model.errors import DamagedStore, NewerFormat, OlderTables
 from worlddb.log.model.times import Interval
 from worlddb.projections.tables.storage import packed_runs, schema, write_buffer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MAX_KNOWN: Final = 50_000
 """How many worlds a writer knows from one batch to the next: about half a kilobyte each."""
@@ -61,13 +65,17 @@ class KnownWorlds:
     It follows from the log up to one commit.
     """
 
-    __slots__ = ("chain", "endpoints", "joined", "joins", "most_rows", "source_defaults")
+    __slots__ = ("chain", "columns", "endpoints", "hashes", "joined", "joins", "most_rows", "source_defaults")
 
     def __init__(self) -> None:
         self.chain = b""
         """The hash of the commit after which all of it is true."""
         self.endpoints: dict[bytes, EdgeEndpoint] = {}
         self.source_defaults: dict[bytes, SourceDefaults] = {}
+        self.columns: WorldColumns | None = None
+        """What was once among these two and is still true."""
+        self.hashes: dict[int, bytes] = {}
+        """The stored hashes of worlds that a commit changed and that hold others, as those that change again do."""
         self.joined: dict[int, JoinedWorlds] = {}
         """For a world, those that ``supersedes`` joins with it: all of them, but for what ``joins`` adds."""
         self.joins: list[tuple[int, int, Interval]] = []
@@ -75,10 +83,17 @@ class KnownWorlds:
         self.most_rows: dict[str, int] = {}
         """How many rows a table that was counted has at most, packed ones apart."""
 
-    def forget(self, lineage: bytes) -> None:
+    def forget(self, lineage: bytes, node: int) -> None:
         """Drop a world of which something has changed."""
         self.endpoints.pop(lineage, None)
         self.source_defaults.pop(lineage, None)
+        if self.columns is not None:
+            self.columns.forget(node)
+
+    def recall(self, lineages: Sequence[bytes]) -> None:
+        """Take up again what was known of some worlds."""
+        if self.columns is not None:
+            self.columns.give_back(lineages, self.endpoints, self.source_defaults)
 
     def retimed(self, node: int) -> None:
         """Note that a world got a version, or that one of its versions lost a time."""
@@ -90,6 +105,12 @@ class KnownWorlds:
         if source in self.joined or target in self.joined:
             self.joins.append((source, target, when))
 
+    def rehashed(self, stored: Mapping[int, bytes]) -> None:
+        """Note the new hashes of worlds that were there before, and of those that hold something."""
+        self.hashes.update(stored)
+        if len(self.hashes) > 2 * MAX_KNOWN:
+            self._trim(self.hashes)
+
     def forget_joined(self) -> None:
         """Drop what is known of worlds that ``supersedes`` joins."""
         self.joined.clear()
@@ -97,9 +118,15 @@ class KnownWorlds:
 
     def trim(self) -> None:
         """Let the oldest entries go if there are too many, and the smallest sets of joined worlds."""
-        for held in (self.endpoints, self.source_defaults):
-            for lineage in list(islice(held, max(0, len(held) - MAX_KNOWN))):
-                del held[lineage]
+        oldest = islice(self.endpoints, max(0, len(self.endpoints) - MAX_KNOWN))
+        leaving = [
+            (self.endpoints[each], self.source_defaults[each]) for each in oldest if each in self.source_defaults
+        ]
+        if leaving:
+            self.columns = self.columns or WorldColumns()
+            self.columns.keep(leaving)
+        for held in (self.endpoints, self.source_defaults, self.hashes):
+            self._trim(held)
         if len(self.joined) + len(self.joins) <= MAX_KNOWN:
             return
         kept: dict[int, JoinedWorlds] = {}
@@ -111,6 +138,93 @@ class KnownWorlds:
         self.joins = [join for join in self.joins if join[0] in kept or join[1] in kept]
         if len(self.joins) > MAX_KNOWN // 2:
             self.forget_joined()
+
+    @staticmethod
+    def _trim(held: dict[Any, Any]) -> None:
+        for each in list(islice(held, max(0, len(held) - MAX_KNOWN))):
+            del held[each]
+
+
+class WorldColumns:
+    """What new edges need to know of many worlds, by their numbers: 73 bytes each, where objects would take 500."""
+
+    MOST: Final = 1 << 20
+    """Worlds with higher numbers are looked up in the tables."""
+    _END_BYTES: Final = 56
+    _LINEAGE: Final = slice(4, 20)
+    """Where the lineage lies in an end as it is hashed."""
+
+    def __init__(self) -> None:
+        import numpy as np  # Only a writer who has written much comes here. What is not used of it takes no memory.
+
+        self._ends = np.zeros((self.MOST, self._END_BYTES), dtype=np.uint8)
+        self._versions = np.zeros(self.MOST, dtype=np.uint32)
+        self._begins = np.zeros(self.MOST, dtype=np.int64)
+        self._homes = np.zeros(self.MOST, dtype=np.int64)
+        self._holds = np.zeros(self.MOST, dtype=np.bool_)
+        self._named = np.zeros(self.MOST, dtype=np.bool_)
+        """Whether a world is among ``_slots``: its lineage stays what it is."""
+        self._slots = np.zeros(2 * self.MOST, dtype=np.uint32)
+        """Numbers, and one more each, by the beginning of the lineage or behind: 0 where there is none."""
+
+    def forget(self, node: int) -> None:
+        """Drop a world of which something has changed."""
+        if node < self.MOST:
+            self._holds[node] = False
+
+    def keep(self, known: Sequence[tuple[EdgeEndpoint, SourceDefaults]]) -> None:
+        """Take in what is true of some worlds."""
+        import numpy as np  # As above.
+
+        known = [pair for pair in known if pair[0].node < self.MOST]
+        nodes = np.array([end.node for end, _ in known], dtype=np.int64)
+        self._ends[nodes] = np.frombuffer(b"".join(end.end for end, _ in known), dtype=np.uint8).reshape(len(known), -1)
+        self._versions[nodes] = [end.versions for end, _ in known]
+        self._begins[nodes] = [defaults.begins for _, defaults in known]
+        self._homes[nodes] = [defaults.home for _, defaults in known]
+        self._holds[nodes] = True
+        new = nodes[~self._named[nodes]]
+        self._named[new] = True
+        at = self._first_slots(self._ends[new, self._LINEAGE])
+        while len(new):
+            free = self._slots[at] == 0
+            self._slots[at[free]] = new[free] + 1
+            left = self._slots[at] != new + 1
+            new, at = new[left], (at[left] + 1) % len(self._slots)
+
+    def give_back(
+        self, lineages: Sequence[bytes], endpoints: dict[bytes, EdgeEndpoint], defaults: dict[bytes, SourceDefaults]
+    ) -> None:
+        """Put what is known of some worlds where it is looked for."""
+        import numpy as np  # As above.
+
+        wanted = np.frombuffer(b"".join(lineages), dtype=np.uint8).reshape(len(lineages), -1)
+        nodes, at = np.full(len(lineages), -1, dtype=np.int64), self._first_slots(wanted)
+        left = np.arange(len(lineages))
+        while len(left):
+            found = self._slots[at].astype(np.int64) - 1
+            same = (self._ends[found, self._LINEAGE] == wanted[left]).all(axis=1) & (found >= 0)
+            nodes[left[same]] = found[same]
+            go_on = ~same & (found >= 0)
+            left, at = left[go_on], (at[go_on] + 1) % len(self._slots)
+        homes = self._homes[nodes]
+        told = (nodes >= 0) & self._holds[nodes] & (homes < self.MOST)
+        told &= self._named[np.where(told, homes, 0)]
+        nodes, homes = nodes[told], homes[told]
+        ends, at_home = self._ends[nodes].tobytes(), self._ends[homes, self._LINEAGE].tobytes()
+        columns = (nodes.tolist(), self._versions[nodes].tolist(), self._begins[nodes].tolist(), homes.tolist())
+        size, width = self._END_BYTES, len(at_home) // max(1, len(homes))
+        for place, (node, versions, begins, home) in enumerate(zip(*columns, strict=True)):
+            end = ends[place * size : (place + 1) * size]
+            lineage = end[self._LINEAGE]
+            endpoints[lineage] = EdgeEndpoint(node, lineage, versions, end)
+            defaults[lineage] = SourceDefaults(begins, home, at_home[place * width : (place + 1) * width])
+
+    def _first_slots(self, lineages: NDArray[np.uint8]) -> NDArray[np.int64]:
+        import numpy as np  # As above.
+
+        begun = np.ascontiguousarray(lineages[:, :4]).view(np.uint32).ravel()
+        return begun.astype(np.int64) % len(self._slots)
 
 
 class CommitCache:

@@ -19,8 +19,15 @@ from tests.support.examples import examples
 from tests.support.model.stores import day, new_store
 from worlddb import Database, Receipt
 from worlddb.projections import runner
+from worlddb.projections.tables.storage import transaction
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
-from worlddb.projections.tables.storage.transaction import MAX_KNOWN, CommitCache, EdgeEndpoint, KnownWorlds
+from worlddb.projections.tables.storage.transaction import (
+    MAX_KNOWN,
+    CommitCache,
+    EdgeEndpoint,
+    KnownWorlds,
+    SourceDefaults,
+)
 from worlddb.reconciler import pipeline
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions import bulk
@@ -81,12 +88,19 @@ def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(
     seen: Counter[str] = Counter()
 
     @examples(10)
-    @given(requests=batches, functional=st.booleans())
-    def compare(requests: list[list[tuple[type[cmd.Command], dict[str, Any]]]], functional: bool) -> None:
+    @given(
+        requests=batches, functional=st.booleans(), few_named=st.sampled_from([1, 64]), most=st.sampled_from([2, 99])
+    )
+    def compare(
+        requests: list[list[tuple[type[cmd.Command], dict[str, Any]]]], functional: bool, few_named: int, most: int
+    ) -> None:
         answers, pairs = [], []
         for least in (pipeline.PLAIN_BATCH, FAR):
             with monkeypatch.context() as patched, new_store() as db:
                 patched.setattr(pipeline, "PLAIN_BATCH", least)
+                patched.setattr(bulk, "FEW_NAMED", few_named)
+                patched.setattr(transaction, "MAX_KNOWN", most)
+                patched.setattr(transaction.WorldColumns, "MOST", 8)
                 if functional:
                     db.register("causes", functional=True)
                 known: list[str] = [db.create("Topic", "all", key="k1").ref, db.create("Entity", "Ada").ref]
@@ -196,6 +210,23 @@ def test_a_memory_keeps_what_is_true_after_one_commit_and_not_too_much_of_it() -
     assert not memory.take(b"chain").endpoints, "what was taken is kept again by the commit that took it"
     memory.put(kept, b"chain")
     assert not memory.take(b"another").endpoints
+
+
+def test_what_is_known_of_many_worlds_is_kept_in_columns_until_it_changes() -> None:
+    known, count = KnownWorlds(), MAX_KNOWN + 300
+    ends = [bytes([0, 0, 0, 16]) + number.to_bytes(2, "big") * 8 + bytes(36) for number in range(count)]
+    for number, end in enumerate(ends):
+        known.endpoints[end[4:20]] = EdgeEndpoint(number, end[4:20], number % 5 + 1, end)
+        known.source_defaults[end[4:20]] = SourceDefaults(-number, number // 9, ends[number // 9][4:20])
+    before = dict(known.endpoints), dict(known.source_defaults)
+    known.trim()
+    gone = [end[4:20] for end in ends if end[4:20] not in known.endpoints]
+    assert len(gone) == 300
+    known.forget(gone[7], 7)
+    known.recall([*gone, b"nobody has this."])
+    assert [each for each in gone if each not in known.endpoints] == [gone[7]]
+    assert all(before[0][each] == end for each, end in known.endpoints.items())
+    assert all(before[1][each] == defaults for each, defaults in known.source_defaults.items())
 
 
 @pytest.fixture
