@@ -49,6 +49,9 @@ FEW: Final = 1 << 10
 """Fewer rows than these go into a table's own place, where they wait for others."""
 MOST_MERGED: Final = 1 << 20
 """Runs stay apart beyond so many rows, so that no commit has much more to merge."""
+MOST_MERGED_AT_ONCE: Final = 1 << 18
+"""Beside other merges a commit has none that brings it above so many rows: all tables grow at one pace, and would be
+merged together, in a commit that takes long and much memory."""
 _ALIKE: Final = 4
 PAGE_ROOM: Final = 4096 - 16 - 8
 """What a page has for rows, behind LMDB's header and ours."""
@@ -59,6 +62,8 @@ _TOGETHER: Final = 16
 """How many pages of each run a merge holds."""
 _MORE_TOGETHER: Final = 64
 """The same where rows are of one length."""
+_DRAINED: Final = 8_192
+"""How many rows are taken out of a table's own place at once."""
 _MANY: Final = 8
 """From so many looks on each run is gone through once for all of them."""
 _AT_ONCE: Final = 1_024
@@ -525,21 +530,54 @@ class PackedTable(write_buffer.Table):
         self._deletes, self._columns, self._pending = table._deletes, table._columns, table._pending
         self._grouped, self._ungrouped = table._grouped, table._ungrouped
 
-    def pack(self) -> None:
-        """Write what is in memory, and all that the table has in its own place, as a run."""
+    def pack(self, merged: int = 0) -> int:
+        """Write what is in memory, and all that the table has in its own place, as a run.
+
+        Runs of like size become one, if that is not too much beside so many rows that this commit has ``merged``; else
+        they wait. Returns how many rows it has merged by now.
+        """
         self._delete_packed()
-        loose = self.drained()
-        if loose and self._fixed is not None:
-            columns = map(_column, (list(loose), list(loose.values())), self._fixed)
-            self._write_rows([_in_order([_rows(*columns)], self._fixed)], self._fixed)
-        elif loose:
-            keys = sorted(loose)
-            self._write([(keys, list(map(loose.__getitem__, keys)))])
+        if self._columns:
+            self._take_in()
+        for key in [key for key, value in self._pending.items() if value is None] if self._deletes else ():
+            self._txn.delete(self._first + key)
+        fresh = {key: value for key, value in self._pending.items() if value is not None}
+        self._forget()
+        keys = sorted(fresh)
+        newest = [(keys, list(map(fresh.__getitem__, keys)))] if keys else []
+        del fresh
+        if newest or self.own_rows(1):
+            self._write_merged([self._drained(), iter(newest)])
         while True:
             alike = self._alike()
-            if len(alike) < _ALIKE:
-                break
+            rows = sum(run.rows for run in alike)
+            if len(alike) < _ALIKE or (merged and merged + rows > MOST_MERGED_AT_ONCE):
+                return merged
             self._merge(alike)
+            merged += rows
+
+    def _drained(self) -> Iterator[Page]:
+        """Take the rows out of the table's own place, in order, some at a time."""
+        while True:
+            keys: list[bytes] = []
+            values: list[bytes] = []
+            with self._txn.cursor() as cursor:
+                found = cursor.set_range(self._first)
+                while found and len(keys) < _DRAINED and (key := bytes(cursor.key()))[:1] == self._first:
+                    keys.append(key[1:])
+                    values.append(bytes(cursor.value()))
+                    found = cursor.delete()
+            if not keys:
+                return
+            yield keys, values
+
+    def _write_merged(self, parts: Sequence[Iterator[Page]]) -> None:
+        """Pack the rows of some readers, the oldest first, as the newest run."""
+        fixed = self._fixed
+        if fixed is None:
+            self._write(_merged_pages(parts))
+        else:
+            self._write_rows(_merged_rows([_as_rows(part, fixed) for part in parts], fixed), fixed)
 
     def _alike(self) -> list[Run]:
         """The newest runs of which none is of a larger size than the last."""
@@ -557,35 +595,20 @@ class PackedTable(write_buffer.Table):
         pages = [self._page_keys(place) for place in places]
         del self.runs[-len(runs) :]
         if self._fixed is None:
-            self._write(self._merged_pages(pages))
+            self._write(_merged_pages([self._read_pages(found) for found in pages]))
         else:
-            self._write_rows(self._merged_rows(pages, self._fixed), self._fixed)
+            fixed = self._fixed
+            self._write_rows(_merged_rows([self._read_rows(found, fixed) for found in pages], fixed), fixed)
         for page in (page for found in pages for page in found):
             self._txn.delete(page)
         for run in runs:
             self._txn.delete(self._place(FILTERS, run.number))
+            _filters.pop(run.filter, None)
 
     def _page_keys(self, place: bytes) -> list[bytes]:
         with self._txn.cursor() as cursor:
             found = cursor.iternext(values=False) if cursor.set_range(place) else iter(())
             return list(_beginning(place, found))  # type: ignore[arg-type]
-
-    def _merged_pages(self, pages: Sequence[Sequence[bytes]]) -> Iterator[Page]:
-        """The rows of some runs in order, a part at a time: up to where each has been read."""
-        readers = [self._read_pages(found) for found in pages]
-        heads = [(reader, page) for reader in readers if (page := next(reader, None)) is not None]
-        while heads:
-            upto = min(keys[-1] for _, (keys, _) in heads)
-            part: dict[bytes, bytes] = {}
-            left: list[tuple[Iterator[Page], Page]] = []
-            for reader, (keys, values) in heads:
-                till = bisect_right(keys, upto)
-                part.update(zip(keys[:till], values[:till], strict=True))
-                after = (keys[till:], values[till:]) if till < len(keys) else next(reader, None)
-                if after is not None:
-                    left.append((reader, after))
-            heads, ordered = left, sorted(part)
-            yield ordered, list(map(part.__getitem__, ordered))
 
     def _read_pages(self, pages: Sequence[bytes]) -> Iterator[Page]:
         for begin in range(0, len(pages), _TOGETHER):
@@ -596,23 +619,6 @@ class PackedTable(write_buffer.Table):
                 keys += more_keys
                 values += more_values
             yield keys, values
-
-    def _merged_rows(self, pages: Sequence[Sequence[bytes]], fixed: tuple[int, int]) -> Iterator[Rows]:
-        """As :meth:`_merged_pages`, of rows of one length."""
-        readers = [self._read_rows(found, fixed) for found in reversed(pages)]
-        heads = [(reader, rows) for reader in readers if (rows := next(reader, None)) is not None]
-        while heads:
-            upto = min(_key_at(rows, fixed, len(rows) - 1) for _, rows in heads)
-            part: list[Rows] = []
-            left: list[tuple[Iterator[Rows], Rows]] = []
-            for reader, rows in heads:
-                till = bisect_right(range(len(rows)), upto, key=lambda at: _key_at(rows, fixed, at))
-                part.append(rows[:till])
-                after = rows[till:] if till < len(rows) else next(reader, None)
-                if after is not None:
-                    left.append((reader, after))
-            heads = left
-            yield _in_order(part, fixed)
 
     def _read_rows(self, pages: Sequence[bytes], fixed: tuple[int, int]) -> Iterator[Rows]:
         for begin in range(0, len(pages), _MORE_TOGETHER):
@@ -706,6 +712,43 @@ def _size(rows: int) -> int:
     return (rows // FEW).bit_length() // 2
 
 
+def _merged_pages(readers: Sequence[Iterator[Page]]) -> Iterator[Page]:
+    """The rows of some readers in order, a part at a time: up to where each has been read.
+
+    Of equal keys the last reader's row is the newest.
+    """
+    heads = [(reader, page) for reader in readers if (page := next(reader, None)) is not None]
+    while heads:
+        upto = min(keys[-1] for _, (keys, _) in heads)
+        part: dict[bytes, bytes] = {}
+        left: list[tuple[Iterator[Page], Page]] = []
+        for reader, (keys, values) in heads:
+            till = bisect_right(keys, upto)
+            part.update(zip(keys[:till], values[:till], strict=True))
+            after = (keys[till:], values[till:]) if till < len(keys) else next(reader, None)
+            if after is not None:
+                left.append((reader, after))
+        heads, ordered = left, sorted(part)
+        yield ordered, list(map(part.__getitem__, ordered))
+
+
+def _merged_rows(readers: Sequence[Iterator[Rows]], fixed: tuple[int, int]) -> Iterator[Rows]:
+    """As :func:`_merged_pages`, of rows of one length."""
+    heads = [(reader, rows) for reader in reversed(readers) if (rows := next(reader, None)) is not None]
+    while heads:
+        upto = min(_key_at(rows, fixed, len(rows) - 1) for _, rows in heads)
+        part: list[Rows] = []
+        left: list[tuple[Iterator[Rows], Rows]] = []
+        for reader, rows in heads:
+            till = bisect_right(range(len(rows)), upto, key=lambda at: _key_at(rows, fixed, at))
+            part.append(rows[:till])
+            after = rows[till:] if till < len(rows) else next(reader, None)
+            if after is not None:
+                left.append((reader, after))
+        heads = left
+        yield _in_order(part, fixed)
+
+
 def _filter_of(groups: Sequence[Crcs]) -> bytes:
     """A bit for each of some CRCs, among twelve times as many."""
     import numpy as np  # Most processes read and write no packed rows.
@@ -757,6 +800,10 @@ def _in_order(parts: Sequence[Rows], fixed: tuple[int, int]) -> Rows:
     keys = keys[order]
     found: Rows = rows[order[np.append(True, keys[1:] != keys[:-1])]]
     return found
+
+
+def _as_rows(pages: Iterator[Page], fixed: tuple[int, int]) -> Iterator[Rows]:
+    return (_rows(_column(keys, fixed[0]), _column(values, fixed[1])) for keys, values in pages)
 
 
 def _column(fields: Sequence[bytes], width: int) -> Rows:

@@ -604,14 +604,17 @@ class WholeTables:
         if not runs and (came == goes or _given_out(now) * MOST_ROWS_OF_ONE <= packed_runs.MOST_UNPACKED):
             return
         due = {turn % len(schema.PACKED) for turn in range(came + 1, min(goes, came + len(schema.PACKED)) + 1)}
-        packed = False
-        for turn, name in enumerate(schema.PACKED):
+        packed, merged = False, 0
+        # Each table is the first of one commit in so many, so that none waits long for its merge.
+        first = self.progress().seq % len(schema.PACKED)
+        tables = list(enumerate(schema.PACKED))
+        for turn, name in (*tables[first:], *tables[:first]):
             table = self._opened.get(name)
             if table is None or not (turn in due or name in runs):
                 continue
             is_much = bool(runs.get(name)) and table.waiting >= packed_runs.FEW
             if is_much or (turn in due and self._is_full(name, table)):
-                self._pack_table(name, table)
+                merged = self._pack_table(name, table, merged)
                 packed = True
         if packed:
             packed_runs.put_runs(self._txn, runs)
@@ -628,7 +631,7 @@ class WholeTables:
         most[name] = own + table.waiting
         return own < packed_runs.MOST_TAKEN and most[name] > packed_runs.MOST_UNPACKED
 
-    def _pack_table(self, name: str, table: write_buffer.Table) -> None:
+    def _pack_table(self, name: str, table: write_buffer.Table, merged: int) -> int:
         if not isinstance(table, packed_runs.PackedTable):
             found = self._packed(name, self.runs().setdefault(name, []))
             found.take_from(table)
@@ -637,7 +640,7 @@ class WholeTables:
                 if value is table:
                     setattr(self, attribute, found)
             table = found
-        table.pack()
+        return table.pack(merged)
 
     def clear(self) -> None:
         self.deferred = None

@@ -361,20 +361,6 @@ class Table:
                 keys = [*islice(found, min(most - count, _COUNTED_AT_ONCE))]
             return count + sum(1 for key in keys if key[:1] == self._first)
 
-    def drained(self) -> dict[bytes, bytes]:
-        """Take all rows out, those in memory and those in the table's own place."""
-        if self._columns:
-            self._take_in()
-        rows: dict[bytes, bytes | None] = {}
-        with self._txn.cursor() as cursor:
-            found = cursor.set_range(self._first)
-            while found and cursor.key()[:1] == self._first:
-                rows[bytes(cursor.key()[1:])] = bytes(cursor.value())
-                found = cursor.delete()
-        rows.update(self._pending)
-        self._forget()
-        return {key: value for key, value in rows.items() if value is not None}
-
     def _forget(self) -> None:
         self._deletes, self._columns, self._ahead = False, [], {}
         self._pending, self._grouped, self._ungrouped = {}, None, []
