@@ -378,6 +378,24 @@ def below(txn: lmdb.Transaction, first: bytes) -> list[bytes]:
         return [bytes(key) for key in cursor.iternext(values=False)] if cursor.set_range(first) else []
 
 
+@pytest.mark.usefixtures("small_runs")
+@pytest.mark.parametrize("fixed", [None, (4, 3)])
+def test_a_merge_waits_for_a_commit_that_has_merged_less(
+    monkeypatch: pytest.MonkeyPatch, fixed: tuple[int, int] | None
+) -> None:
+    monkeypatch.setattr(packed_runs, "MOST_MERGED_AT_ONCE", 20)
+    with environment() as env, env.begin(write=True) as txn:
+        table = packed_runs.PackedTable(txn, FIRST, GROUP, (2,), False, [], fixed)
+        rows = {bytes([number % 7, 1, number, 2]): bytes([number] * 3) for number in range(60)}
+        for number, (key, value) in enumerate(rows.items()):
+            table.put(key, value)
+            if number % 10 == 9:
+                assert table.pack(merged=1) == 1
+        assert len(table.runs) == 6 and dict(table.scan(b"")) == rows
+        assert table.pack() == 60
+        assert len(table.runs) == 1 and dict(table.scan(b"")) == rows
+
+
 def test_keys_that_agree_for_longer_than_a_key_of_lmdb_share_a_page():
     with environment() as env, env.begin(write=True) as txn:
         table = packed_runs.PackedTable(txn, FIRST, 0, (2,), False, [])
