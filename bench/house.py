@@ -36,6 +36,7 @@ CAPABILITIES: Final = (
     "consolidation",
     "coverage",
     "dream",
+    "enrichment",
     "forks",
     "intake",
     "kumiho",
@@ -43,6 +44,7 @@ CAPABILITIES: Final = (
     "server",
     "sparql",
     "statements",
+    "streams",
     "working",
 )
 """What stands on the engine and has one folder in each room that it touches, under this name; counted apart."""

@@ -22,7 +22,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -32,7 +32,7 @@ from bench import _baselines
 from bench._ideas import add_argument, asked_as, variants
 from bench._report import ended, p50, p95, parser, positive, report
 from bench._retrieval import interval, recall_share
-from worlddb import EMBEDDERS, LANES, Database, InputError, View, embedder_named
+from worlddb import EMBEDDERS, LANES, Database, EntityExtractor, InputError, View, embedder_named
 from worlddb.tools.importers import input_files, locomo
 from worlddb.tools.importers.conversation import Conversation
 from worlddb.tools.importers.input_files import Place, decoded
@@ -97,6 +97,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("-k", type=positive, default=10)
     arguments.add_argument("--pooled", action="store_true", help="ask in the whole store, not in one conversation")
     add_argument(arguments)
+    arguments.add_argument("--enrich", action="store_true", help="ask again once turns are enriched without a model")
     arguments.add_argument("--entities", action="store_true", help="also with what turns mention, by EntityExtractor")
     arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")
     return arguments.parse_args()
@@ -111,8 +112,7 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     embedder, compared = embedder_named(arguments.embedder), variants(arguments)
     with worlddb.open(store, author="bench", embedder=embedder) as db:
         began = perf_counter()
-        extractor = worlddb.EntityExtractor() if arguments.entities else None
-        ingested = ingest_files(db, [arguments.file], extractor=extractor)
+        ingested = ingest_files(db, [arguments.file], extractor=EntityExtractor() if arguments.entities else None)
         seconds = perf_counter() - began
         model = db.embed().model
         assert db.catch_up(), "nobody else has the indexes of this store"
@@ -146,6 +146,9 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
                 others[name].append(
                     recall_share(peer.search(question.text, arguments.k), question.evidence, arguments.k)
                 )
+        enriched = _enriched(db, arguments.enrich)
+        for name, fields in ENRICHED.items() if enriched else ():
+            others[name] = _asked_again(db.view(), questions, fields, arguments, ends, worlds, talks)
     key = f"recall@{arguments.k}"
     summed = partial(_summed, key, arguments.seed)
     every = [score for found_scores in scores.values() for score in found_scores]
@@ -167,8 +170,46 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "left_out": left_out,
         "k": arguments.k,
         "entities": arguments.entities,
+        "enriched": enriched,
         "model": model,
     }
+
+
+ENRICHED: Final[Mapping[str, Mapping[str, float] | None]] = {"enriched": None, "enriched, fields added up": {}}
+"""How questions are asked once turns are enriched: the better of a turn and what was inferred of it, or both added."""
+
+
+def _enriched(db: Database, wanted: bool) -> dict[str, Any]:
+    """Enrich the turns by the stand-in; how many were, and how many milliseconds each took."""
+    if not wanted:
+        return {}
+    began = process_time()
+    done = db.enrich()
+    every = len(done.segments) + done.unsaid
+    return {
+        "segments": len(done.segments),
+        "unsaid": done.unsaid,
+        "ms": 1000 * (process_time() - began) / max(every, 1),
+    }
+
+
+def _asked_again(
+    view: View,
+    questions: list[Question],
+    fields: Mapping[str, float] | None,
+    arguments: argparse.Namespace,
+    ends: Mapping[str, int],
+    worlds: Mapping[str, str],
+    talks: Mapping[str, str],
+) -> list[float]:
+    """The share of its evidence that each question finds once turns are enriched."""
+    scores = []
+    for question in questions:
+        world = None if arguments.pooled else worlds[question.conversation]
+        asked: dict[str, Any] = {"asked": ends[question.conversation], "world": world, "fields": fields}
+        found = view.recall(question.text, k=arguments.k, lanes=arguments.lanes, **asked)
+        scores.append(_share(question, found, talks))
+    return scores
 
 
 def _summed(key: str, seed: int, scores: list[float]) -> dict[str, Any]:

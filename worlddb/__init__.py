@@ -46,6 +46,7 @@ else:
         "log.model.times": "FOREVER TimeLike format_time parse_time",
         "log.store.bundle_contents": "Bundle",
         "log.working.message_buffers": "WorkingMessage",
+        "enrichment.context_enricher": "ContextEnricher",
         "intake.edge_discovery": "DiscoveredEdge",
         "intake.memory_unit": "IngestedMemory",
         "working.working_memory": "SessionMemory WorkingMemory",
@@ -73,10 +74,12 @@ else:
         "query.recall.filters": "Conditions",
         "query.recall.retrieve": "HitGroup group_hits",
         "query.records.records": (
-            "Absence Basis Bookmark Changes Competing Composed Edge EdgeType Erasure Group Guarded Held Hit "
+            "Absence Basis Bookmark Changes Competing Composed Edge EdgeType EntityPath Erasure Group Guarded Held Hit "
             "Identity KnownFact Learned Mark Preference Proposal Reach Reached Recall Restatement Shift Stale "
             "State Trusted Tuning Valid Version Vocabulary World"
         ),
+        "query.streams.density": "Density",
+        "query.streams.streamed_recall": "Streams",
         "query.snapshot.erasure_notes": "ErasedText ErasedWorld ErasureCheck ErasureReceipt",
         "query.statements.statement_reads": "Statement",
         "query.view.view": "View",
@@ -95,6 +98,9 @@ else:
         "reconciler.dream.dreamer": "Dreamt",
         "reconciler.dream.model_assessor": "EndpointAssessor ASSESSMENT_PROMPT=PROMPT",
         "reconciler.diagnostics.installation": "Diagnosis Symptom",
+        "reconciler.enrichment.enricher": "Enricher Enrichment Occurrence Segment",
+        "reconciler.enrichment.enrichment_run": "Enriched",
+        "reconciler.enrichment.model_enricher": "ENRICHMENT_PROMPT=PROMPT EndpointEnricher",
         "reconciler.edge_types.handler": (
             "AcyclicHandler EdgeHandler HandledEdge HandlerContext Insert PairProposal PlainHandler Rewritable "
             "WorldText Written"

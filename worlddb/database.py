@@ -80,6 +80,8 @@ if TYPE_CHECKING:
     from worlddb.reconciler.dream.dream_schedule import DreamAlarm, DreamSchedule
     from worlddb.reconciler.dream.dreamer import Dreamt
     from worlddb.reconciler.embedding.spaces import EmbeddingSpace
+    from worlddb.reconciler.enrichment.enricher import Enricher
+    from worlddb.reconciler.enrichment.enrichment_run import Enriched
     from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, TextsReached
     from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn
     from worlddb.reconciler.pipeline import Writer
@@ -1155,6 +1157,64 @@ class Database(WriteCalls):
 
             look_through(self.view(valid=now)._window)
         return done._replace(embedded=embedded)
+
+    def enrich(
+        self,
+        enricher: Enricher | None = None,
+        *,
+        worlds: Sequence[Any] | None = None,
+        types: Sequence[str] = ("Turn",),
+        before: int = 8,
+        after: int = 2,
+        limit: int | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int, int], object] | None = None,
+        stopped: Callable[[], bool] | None = None,
+    ) -> Enriched:
+        """Say of each segment what it means by itself, from those around it. See ``docs/enrichment.md``.
+
+        ``enricher`` is shown each world of one of the ``types`` (or those of them inside ``worlds``) with so many
+        ``before`` and ``after`` it in the world that contains them: by default :class:`ContextEnricher`, which asks no
+        model. What it says is kept inside of the segment, as a world of type ``Enrichment`` that is ``derived_from``
+        what it rests on. A recall that finds it shows the segment. What has a fresh one is left alone.
+
+        It works in commits of its own, whose author is ``worlddb.enrich``: killed, it is continued by the next call,
+        and a call after a whole one writes nothing. ``progress(done, total)`` counts segments; once ``stopped()`` is
+        true it ends. One process at a time does background work: another gets an answer that is ``busy``.
+
+        Raises:
+            InputError: an argument is not what it should be.
+            UnknownReference, AmbiguousReference: one of ``worlds`` is not known, or fits several.
+        """
+        from worlddb.enrichment.context_enricher import ContextEnricher
+        from worlddb.reconciler.enrichment import enrichment_run
+
+        now = now_of(self._clock)
+        view = self.view(valid=now)
+        given = () if worlds is None else limits.checked_list(worlds, "worlds")
+        if worlds is not None and not given:
+            raise errors.InputError("worlds is empty", "Name some, or leave it out for all")
+        named = [
+            limits.checked_text(each, "a type", limits.MAX_TYPE_BYTES) for each in limits.checked_list(types, "types")
+        ]
+        wanted = enrichment_run.Wanted(
+            now,
+            limits.checked_callable(enricher, "enricher") or ContextEnricher(),
+            tuple(bytes.fromhex(view.reference_of(each)) for each in given),
+            tuple(named),
+            (
+                limits.checked_number(before, "before", 0, _MOST_AROUND),
+                limits.checked_number(after, "after", 0, _MOST_AROUND),
+            ),
+            _limit(limit),
+            limits.checked_flag(dry_run, "dry_run"),
+            limits.checked_callable(progress, "progress"),
+            limits.checked_callable(stopped, "stopped") or (lambda: False),
+        )
+        done = enrichment_run.enrich(self._writer, wanted)
+        if done.segments and not wanted.dry_run:
+            self._embedded(wanted.stopped)
+        return done
 
     def dream(
         self,
@@ -2266,6 +2326,8 @@ MOST_LOOKS: Final = 16
 """How often something that another process changed meanwhile is looked at again."""
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
 _DAY: Final = 86_400_000_000
+_MOST_AROUND: Final = 64
+"""How many segments on each side an enricher may be shown."""
 
 
 def open(

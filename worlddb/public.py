@@ -5,6 +5,7 @@ from worlddb.accounts.grant import Grant
 from worlddb.accounts.usage_meter import Usage, UsageMeter, UsageReport
 from worlddb.agent_memory import Added, Memory, Profile, memory
 from worlddb.database import Database, Head, Rebuilt, Step, Verified, open
+from worlddb.enrichment.context_enricher import ContextEnricher
 from worlddb.forks.merging import Merge
 from worlddb.intake.edge_discovery import DiscoveredEdge
 from worlddb.intake.memory_unit import IngestedMemory
@@ -119,6 +120,7 @@ from worlddb.query.records.records import (
     Composed,
     Edge,
     EdgeType,
+    EntityPath,
     Erasure,
     Group,
     Guarded,
@@ -146,6 +148,8 @@ from worlddb.query.records.records import (
 )
 from worlddb.query.snapshot.erasure_notes import ErasedText, ErasedWorld, ErasureCheck, ErasureReceipt
 from worlddb.query.statements.statement_reads import Statement
+from worlddb.query.streams.density import Density
+from worlddb.query.streams.streamed_recall import Streams
 from worlddb.query.view.view import View
 from worlddb.reconciler.background.embedding_backfill import Embedding, Reembedding
 from worlddb.reconciler.background.reclustering import Reclustering
@@ -185,6 +189,10 @@ from worlddb.reconciler.embedding.models import embedder_named
 from worlddb.reconciler.embedding.multilingual import MultilingualEmbedder
 from worlddb.reconciler.embedding.spaces import EmbeddingSpace
 from worlddb.reconciler.embedding.static_embedder import StaticEmbedder
+from worlddb.reconciler.enrichment.enricher import Enricher, Enrichment, Occurrence, Segment
+from worlddb.reconciler.enrichment.enrichment_run import Enriched
+from worlddb.reconciler.enrichment.model_enricher import PROMPT as ENRICHMENT_PROMPT
+from worlddb.reconciler.enrichment.model_enricher import EndpointEnricher
 from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, KeptWorld
 from worlddb.reconciler.ingest.chat_messages import ChatMessage, read_message
 from worlddb.reconciler.ingest.extraction import Extraction, Extractor, Node, Relation, Turn
@@ -208,6 +216,7 @@ __all__ = [
     "ASSESSMENT_PROMPT",
     "CHANGE_KINDS",
     "EMBEDDERS",
+    "ENRICHMENT_PROMPT",
     "EXTRACTION_PROMPT",
     "FOREVER",
     "FUSIONS",
@@ -263,10 +272,12 @@ __all__ = [
     "Considered",
     "Consolidated",
     "Contender",
+    "ContextEnricher",
     "DamagedStore",
     "Database",
     "Decay",
     "DecidedEvent",
+    "Density",
     "Detail",
     "Diagnosis",
     "Difference",
@@ -281,10 +292,15 @@ __all__ = [
     "EmbeddingSpace",
     "EndpointAssessor",
     "EndpointEmbedder",
+    "EndpointEnricher",
     "EndpointExtractor",
     "EndpointRedactor",
     "EndpointSummarizer",
+    "Enriched",
+    "Enricher",
+    "Enrichment",
     "EntityExtractor",
+    "EntityPath",
     "Entrenched",
     "Entropy",
     "Entry",
@@ -360,6 +376,7 @@ __all__ = [
     "Node",
     "NotAStore",
     "Note",
+    "Occurrence",
     "OlderTables",
     "OutsideEffect",
     "PairProposal",
@@ -403,6 +420,7 @@ __all__ = [
     "Rewritable",
     "RuleAssessor",
     "SeededEntropy",
+    "Segment",
     "SentenceTransformersEmbedder",
     "SessionMemory",
     "Shift",
@@ -416,6 +434,7 @@ __all__ = [
     "Step",
     "StoreClosed",
     "StoreError",
+    "Streams",
     "Subgraph",
     "Summarizer",
     "Symptom",

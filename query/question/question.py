@@ -425,6 +425,8 @@ TEXT: Final = "text"
 VECTOR: Final = "vector"
 ENTITY: Final = "entity"
 LANES: Final = (TEXT, VECTOR, ENTITY)
+INFERRED: Final = "inferred"
+"""No lane: what was inferred of a hit, where it was found by that, among its scores."""
 
 CONVEX: Final = "convex"
 RRF: Final = "rrf"
@@ -474,6 +476,8 @@ class Request(NamedTuple):
 
     covers: Any = None
     """What it asks for all of (:class:`~worlddb.query.coverage.exchanges.Coverage`), if it is answered so."""
+    fields: Any = None
+    """What each field is worth (:class:`~worlddb.query.enrichment.inferred.Weights`), if fields are weighed."""
 
     @property
     def least_trust(self) -> int:

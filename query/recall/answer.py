@@ -7,7 +7,7 @@ figures are those of ``docs/retrieval.md``. Nothing here changes what is found, 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log, sqrt
-from typing import Final, TypedDict
+from typing import Any, Final, TypedDict
 
 import msgspec
 
@@ -16,7 +16,7 @@ from worlddb.log.model.times import ALWAYS, format_time
 from worlddb.projections.tables.reads import asof
 from worlddb.query.lanes import text_lane
 from worlddb.query.question import question_dates
-from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Request
+from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, INFERRED, RRF, TEXT, VECTOR, Request
 from worlddb.query.reads import build
 from worlddb.query.reads.window import Window
 from worlddb.query.recall import candidates, ranking, retrieve, scoring
@@ -45,7 +45,12 @@ class Judge:
         self, request: Request, lanes: Sequence[str], model: str, about: candidates.Named, best: float
     ) -> None:
         self._fitted: scoring.Fitted | None = None
-        if request.fusion == CONVEX and TEXT in lanes and (VECTOR in lanes or ENTITY in lanes):
+        if (
+            request.fusion == CONVEX
+            and request.fields is None
+            and TEXT in lanes
+            and (VECTOR in lanes or ENTITY in lanes)
+        ):
             self._fitted = scoring.FITTED.get(model if VECTOR in lanes else scoring.WORDS_ALONE)
         self._lane = VECTOR if VECTOR in lanes else TEXT
         self._names = ENTITY in lanes and bool(about.entities or about.sides)
@@ -137,6 +142,11 @@ def hit_of(
         from worlddb.projections.tables.statements import literal_rows
 
         said += f"\n{literal_rows.text_of(snapshot.stored.log, snapshot.stored.tables, node, literal)}"
+    implied: dict[str, Any] = {}
+    if INFERRED in found.parts:
+        from worlddb.query.enrichment.inferred import told_of
+
+        implied = told_of(snapshot, node)
     words = text_lane.matched(text, world.name, said) if TEXT in found.parts else []
     return records.Hit(
         ref=world.ref,
@@ -168,6 +178,7 @@ def hit_of(
         properties=world.properties,
         in_ended=world.in_ended,
         confidence=judge.hit(found, world.content, words),
+        inferred=implied,
     )
 
 
@@ -260,6 +271,7 @@ _REASONS: Final = {
     "told": "tells a number, a time, an age or a price, which fits the question",
     "taste": "says what somebody prefers, and advice is asked for",
     ranking.EDGE: "joined by an edge to a hit",
+    INFERRED: "by what was inferred of it",
 }
 
 

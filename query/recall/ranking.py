@@ -19,7 +19,7 @@ from worlddb.query.question.question_dates import nearness
 from worlddb.query.recall import candidates, scoring
 from worlddb.query.recall.candidates import places
 from worlddb.query.recall.scoring import own
-from worlddb.query.snapshot.visible import VisibleSnapshot
+from worlddb.query.snapshot.visible import ENRICHMENT_TYPE, VisibleSnapshot
 
 STATING: Final = 0.1
 """How much nearer to a remark a text comes that is nothing but statements of its speaker about themselves."""
@@ -183,7 +183,8 @@ def fused(
     joined = candidates.neighbours(snapshot, gate, best.values()) if best else {}
     few, latest = _referring_to(snapshot, gate, named, len(pool), max(STEADY, k))
     latest -= pool.keys()
-    for node in (*few, *latest, *following, *joined, *rules):
+    paired = () if request.fields is None else tuple(request.fields.partners(snapshot, gate, pool))
+    for node in (*few, *latest, *following, *joined, *rules, *paired):
         seen = None if node in pool else gate.seen(node)
         if seen is not None:
             pool[node] = candidates.Passed(node, seen, 0.0)
@@ -222,6 +223,10 @@ def nearest(snapshot: VisibleSnapshot, gate: candidates.Gate, lanes: Lanes, requ
     if text is not None:
         worded = list(islice(gate.passing(partial(by_words, text, compared, through), k, depth_for(k)), k))
     pool = {passed.node: passed for passed in (*meant, *worded)}
+    if any(passed.seen.row.type == ENRICHMENT_TYPE for passed in pool.values()):
+        from worlddb.query.enrichment.inferred import but_ours
+
+        pool = {passed.node: passed for passed in but_ours(snapshot, pool.values())}
     cosines = _cosines(vector, meant, pool)
     words = _texts(snapshot, lanes, compared, worded, [], pool, gate)
     scores = {node: round(own(words.get(node, 0.0), cosines.get(node, 0.0)), 6) for node in pool}

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from worlddb.log.model import errors, limits
 from worlddb.query.question.question import MAX_K, TEXT, VECTOR
-from worlddb.query.records.records import Hit, Recall
+from worlddb.query.records.records import EntityPath, Hit, Recall
 
 RERANK: Final = "rerank"
 """What a hit owes to the reranker, among its scores."""
@@ -32,20 +32,41 @@ class Reranker(Protocol):
         """The scores, in the order of the texts."""
 
 
+DEDICATED, CLIENT, AUTO = "dedicated", "client", "auto"
+MODES: Final = (DEDICATED, CLIENT, AUTO)
+"""Who chooses among hits: a reranker that is asked here, the caller's own model by what hits tell, or whichever is
+there (Kumiho, table 5)."""
+CULLED: Final = 25
+"""So many of the best go on from one reranker of a cascade to the next (Arbiter)."""
+_TO_THE_CLIENT: Final = "not reranked: the caller's own model chooses, by what each hit tells"
+
+
 def rerank(
-    found: Recall, question: str, reranker: Reranker, *, k: int | None = None, instead: str | None = None
+    found: Recall,
+    question: str,
+    reranker: Reranker | Sequence[Reranker] | None = None,
+    *,
+    k: int | None = None,
+    instead: str | None = None,
+    mode: str = DEDICATED,
+    cull: int = CULLED,
 ) -> Recall:
-    """The hits of a recall in the order of the caller's reranker, the best ``k`` if given.
+    """The hits of a recall in the order of the caller's reranker, the best ``k`` if given; its paths, each stream too.
 
     ``instead`` names a kind of evidence, such as ``vector``: a score takes its place among the ``Hit.scores`` that a
     hit's score is the sum of, so that who said it and when count as before. It has to be of that kind's size.
+
+    Of several rerankers, the cheapest first, each is given the ``cull`` best of the one before; what it was not given
+    stays behind what it was. ``mode``: ``client`` asks nobody, and leaves the choice to the caller's own model, for
+    which a recall with ``Streams(describe=True)`` tells what was inferred of each hit; ``auto`` does so where there is
+    no reranker.
 
     A text is a hit's name and content, as lines. Hits that score alike keep their order; each keeps its lanes and its
     reason, and the answer's note says what ranked it. Ask the recall for more hits than are wanted in the end.
 
     Raises:
         InputError: the recall is of groups, the reranker gave something else than one finite number a text, or there is
-            no such evidence, or the scores are no sums, as those of ranks are.
+            no such evidence or mode, or the scores are no sums, as those of ranks are.
     """
     if not isinstance(found, Recall):
         raise errors.InputError(
@@ -57,14 +78,59 @@ def rerank(
         )
     if k is not None:
         limits.checked_number(k, "k", 1, MAX_K)
-    kept = [_kept(hit, instead) for hit in found.hits]
-    scores = _scores(reranker(question, [_text(hit) for hit in found.hits]), len(found.hits)) if found.hits else []
+    limits.checked_number(cull, "cull", 1, MAX_K)
+    stages = _stages(reranker, mode)
+    if not stages:
+        return replace(found, hits=found.hits[:k], note=_noted(found, _TO_THE_CLIENT))
+    hits = found.hits
+    for number, stage in enumerate(stages):
+        # The first sees all that was recalled, each other one what the one before thinks best.
+        given = hits if number == 0 else hits[:cull]
+        hits = (*_ranked(given, question, stage, instead if number == 0 else None), *hits[len(given) :])
+    by = "reranked by " + ", then ".join(getattr(each, "__qualname__", type(each).__qualname__) for each in stages)
+    return replace(found, hits=hits[:k], paths=_paths(found.paths, question, stages[-1]), note=_noted(found, by))
+
+
+def _stages(reranker: Any, mode: str) -> list[Reranker]:
+    """The rerankers that are asked, in their order; none where the choice is the client's.
+
+    Raises:
+        InputError: there is no such mode, or a reranker is missing, cannot be called, or is not to be asked.
+    """
+    if mode not in MODES:
+        raise errors.InputError(f"There is no mode {errors.shown(mode)}", f"Name one of: {', '.join(MODES)}")
+    stages = [] if reranker is None else list(reranker) if isinstance(reranker, list | tuple) else [reranker]
+    for each in stages:
+        limits.checked_callable(each, "reranker")
+    if mode == CLIENT and stages:
+        raise errors.InputError("A reranker was given, and the client is to choose", "Leave one of the two out")
+    if mode == DEDICATED and not stages:
+        raise errors.InputError("There is no reranker to ask", "Give one, or mode='client'")
+    return stages
+
+
+def _ranked(hits: Sequence[Hit], question: str, reranker: Reranker, instead: str | None) -> list[Hit]:
+    """Some hits in the order of one reranker."""
+    kept = [_kept(hit, instead) for hit in hits]
+    scores = _scores(reranker(question, [_text(hit) for hit in hits]), len(hits)) if hits else []
     parts = [{**each, RERANK: score} for each, score in zip(kept, scores, strict=True)]
     sums = [sum(each.values()) for each in parts]
     order = sorted(range(len(sums)), key=lambda place: -sums[place])
-    hits = (replace(found.hits[place], score=sums[place], scores=parts[place]) for place in order[:k])
-    by = f"reranked by {getattr(reranker, '__qualname__', type(reranker).__qualname__)}"
-    return replace(found, hits=tuple(hits), note="; ".join(filter(None, (found.note, by))))
+    return [replace(hits[place], score=sums[place], scores=parts[place]) for place in order]
+
+
+def _paths(paths: Sequence[EntityPath], question: str, reranker: Reranker) -> tuple[EntityPath, ...]:
+    """Paths by what a reranker says of their contexts, each stream by itself."""
+    if not paths:
+        return ()
+    scores = _scores(reranker(question, [each.context for each in paths]), len(paths))
+    scored = [replace(each, score=score) for each, score in zip(paths, scores, strict=True)]
+    streams = {of: place for place, of in enumerate(dict.fromkeys(each.of for each in paths))}
+    return tuple(sorted(scored, key=lambda each: (streams[each.of], -each.score)))
+
+
+def _noted(found: Recall, said: str) -> str:
+    return "; ".join(filter(None, (found.note, said)))
 
 
 def _kept(hit: Hit, instead: str | None) -> dict[str, float]:

@@ -542,6 +542,32 @@ def _ranked(
     lanes: ranking.Lanes,
     rules: Sequence[int],
 ) -> Found:
+    """The best candidates; what was inferred of one is no other, and stands for it."""
+    if request.fields is None:
+        found = _by_lanes(snapshot, gate, request, about, lanes, rules)
+        if all(hit.passed.seen.row.type != visible.ENRICHMENT_TYPE for hit in found.ranked):
+            return found
+    # Loaded where something was inferred; a recall from the shell waits for what it loads.
+    from worlddb.query.enrichment import inferred
+
+    def rank(k: int) -> Found:
+        return _by_lanes(snapshot, gate, request._replace(k=k), about, lanes, rules)
+
+    if request.fields is None:
+        shown: Found = inferred.folded(snapshot, gate, request, rank)
+    else:
+        shown = inferred.weighed(snapshot, gate, request, request.fields, rank)
+    return shown
+
+
+def _by_lanes(
+    snapshot: visible.VisibleSnapshot,
+    gate: candidates.Gate,
+    request: Request,
+    about: candidates.Named,
+    lanes: ranking.Lanes,
+    rules: Sequence[int],
+) -> Found:
     """The best candidates as the lanes rank them. A lane alone is ranked by its own scores."""
     seq, k = snapshot.place.moment.seq, request.k
     of_one = k if request.group is None else ranking.depth_for(k)

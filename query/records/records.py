@@ -591,7 +591,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     ``others_left`` more. ``rests_on``, ``rests_on_more``, ``trust`` and ``stale`` are as those of a :class:`World`.
     ``in_ended`` is the nearest world around it that has ended, where all that contain it have, or lie in what has.
     ``confidence``, from 0 to 1, is how likely it is what answers, as fitted; ``None`` where nothing was. ``scope`` is
-    the nearest of the scopes that were asked in which it was found, where some were named.
+    the nearest of the scopes that were asked in which it was found, where some were named. ``inferred`` is what was
+    inferred of it, by field, where that counted (:meth:`worlddb.Database.enrich`).
     """
 
     ref: str
@@ -624,6 +625,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float | None = None
     properties: dict[str, Any] = {}
     scope: str = ""
+    inferred: dict[str, Any] = {}
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -689,6 +691,21 @@ class Absence(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class EntityPath(msgspec.Struct, frozen=True, kw_only=True):
+    """A way over edges from an entity, told as a text.
+
+    ``nodes`` are the references of the worlds on it, ``edges`` of the edges between them. ``context`` tells it: names,
+    relations with their context, and since when they hold. ``score`` is the share of the question's words that this
+    has, or what a reranker gave it. ``of`` is the hit that refers to where it begins, empty if the question names that.
+    """
+
+    nodes: tuple[str, ...]
+    edges: tuple[str, ...]
+    context: str
+    score: float
+    of: str = ""
+
+
 class Recall(msgspec.Struct, frozen=True, kw_only=True):
     """The hits of a recall, best first, and what the answer rests on.
 
@@ -707,7 +724,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     the best if it had been asked what was valid at some instant of it, best first.
 
     ``competing`` are statements among the first hits of which the later was put before the earlier. ``receipt`` is
-    there if one was asked for.
+    there if one was asked for, and so are ``paths``: first those from what the question names, then those of each hit.
     """
 
     hits: tuple[Hit, ...]
@@ -726,6 +743,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     competing: tuple[Competing, ...] = ()
     confidence: float | None = None
     receipt: "RecallReceipt | None" = None
+    paths: tuple[EntityPath, ...] = ()
 
     def __iter__(self) -> Any:
         return iter(self.hits)

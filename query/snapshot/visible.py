@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from worlddb.projections.tables.storage.rows import Tables
 
 SUMMARY_TYPE: Final = type_digest("Summary")
+ENRICHMENT_TYPE: Final = type_digest("Enrichment")
 """Of worlds that say in short what those say that they contain (paper §6)."""
 _DERIVED_FROM: Final = schema.EDGE_TYPE_CODES["derived_from"]
 MOST_BODIES: Final = 64

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from worlddb.query.sparql.datasets import Asked
     from worlddb.query.sparql.sparql_answer import SparqlAnswer
     from worlddb.query.statements.statement_reads import Statement
+    from worlddb.query.streams.density import Density
+    from worlddb.query.streams.streamed_recall import Streams
 
 LARGEST: Final = 2**63 - 1
 """The largest number that a read is asked for."""
@@ -967,6 +969,8 @@ class View:
         prefer_summaries: bool = False,
         decay: Decay | None = None,
         scopes: Sequence[Any] | None = None,
+        fields: Mapping[str, float] | None = None,
+        streams: Streams | None = None,
     ) -> records.Recall:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
@@ -975,21 +979,18 @@ class View:
             group: instead, the ``k`` best of the worlds that contain answers directly, each with so many of its hits.
             include_superseded: also what has ended, with all versions (``others``); by default if it asks for change.
             exact: rank by precisely what the view sees, as a replayed store would; ``receipt``: for ``check_recall``.
-            lanes: what is asked: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom).
+            lanes: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom);
             fusion: ``convex`` (a weighted sum), ``rrf`` (reciprocal ranks, §4.3) or ``combmax`` (the stronger).
-            asked: when it is asked, by which "last week" is understood; default: the view's valid time.
-            during, overlaps: what is valid throughout a span (the answer says what it left out), or at some time of it.
+            asked: when it is asked, by which "last week" is understood (the view's valid time).
+            during, overlaps: what is valid throughout a span (the answer says what it left out), or at some time of it;
             neighbours: of so many of the best hits of each lane, what an edge joins to them may be a hit too.
-            min_trust: only what is trusted so far with all that it rests on: ``none``, ``low``, ``fair`` or ``full``.
-            trust_weight: how much of a hit's score (0 to 1) no trust takes away; low two thirds of it, fair a third.
-            min_confidence: leave out what is less likely than this (0 to 1) to answer, by the ``confidence`` of hits.
-            about: only what refers to each of these persons and things (by name or reference), and they themselves.
-            type, author, speaker: only worlds of one of these types, what one of these wrote, and turns that they said.
+            min_trust, min_confidence: the least of a hit; trust_weight: the share of its score that no trust costs.
+            about: only what refers to each of these (by name or reference), and they themselves.
+            type, author, speaker: only of one of these types, what one of these wrote, and turns that they said;
             source, label, properties, tag: what came with these fields, has all of these, and what the tag stands for.
-            since, until: only what began to hold at ``since`` or later, and before ``until``.
-            include_expired, include_deprecated: also what a deadline hides, and what is deprecated.
-            prefer_summaries: instead of hits the fresh summaries of their worlds. The note counts stale ones, unused.
-            decay: how scores fade with age and rise with use; see ``docs/dream.md``. By default they do neither.
+            since, until: only what began in that span; include_expired, include_deprecated: also what is hidden.
+            prefer_summaries: fresh summaries instead of hits; stale ones are counted.
+            decay, fields, streams: see ``docs/dream.md``, ``docs/enrichment.md``, ``docs/howto/tune-recall.md``.
 
         Raises:
             InputError: a number is out of its bounds, or there is no such lane, fusion or trust.
@@ -1002,17 +1003,45 @@ class View:
         request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries, decay)
         window = self._showing(include_expired, include_deprecated)
         ask = partial(_recalled, include_superseded, limited, window, with_receipt=receipt)
-        return ask(request) if scopes is None else self._widened(request, scopes, ask, with_receipt=receipt)
+        others = scopes, fields, streams
+        return ask(request) if others == _PLAIN else self._asked_otherwise(request, window, ask, others, receipt)
 
-    def _widened(
-        self, request: Request, scopes: Sequence[Any], ask: Callable[[Request], records.Recall], *, with_receipt: bool
+    def _asked_otherwise(
+        self,
+        request: Request,
+        window: Window,
+        ask: Callable[[Request], records.Recall],
+        others: tuple[Sequence[Any] | None, Mapping[str, float] | None, Streams | None],
+        with_receipt: bool,
     ) -> records.Recall:
-        """The answer of the first of several scopes that suffices."""
+        """The answer of the first of several scopes that suffices, by weighed fields, or in several streams."""
         from worlddb.query.coverage.scope_widening import widened
+        from worlddb.query.enrichment.inferred import weights_of
+        from worlddb.query.streams.streamed_recall import checked, streamed
 
+        scopes, fields, streams = others
         if with_receipt:
-            raise errors.InputError("A receipt was asked for of several scopes", "Give world in place of scopes")
-        return widened(request, [self.reference_of(each) for each in limits.checked_list(scopes, "scopes")], ask)
+            several = "several scopes" if scopes is not None else "weighed fields" if fields is not None else "streams"
+            raise errors.InputError(f"A receipt was asked for of {several}", "Leave one of the two out")
+        request = request._replace(fields=weights_of(fields))
+        if scopes is not None:
+            given = [self.reference_of(each) for each in limits.checked_list(scopes, "scopes")]
+            ask = partial(widened, scopes=given, ask=ask)
+        return ask(request) if streams is None else streamed(window, request, checked(streams), ask)
+
+    def density(self, *refs: Any, types: Sequence[str] = (), depth: int = 1) -> Density:
+        """How densely the worlds up to ``depth`` edges (1 to 20) around some are joined: how much is known there.
+
+        Edges of some ``types`` count, by default of all but ``contains``. :meth:`traverse` with ``direction="both"``
+        lists the worlds.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+            InputError: an argument is not what it should be.
+        """
+        from worlddb.query.streams import density
+
+        return density.density(self._window, refs, types, depth)
 
     def why_not(self, ref: Any, text: str, *, k: int = 10, **options: Any) -> records.Absence:
         """Why a world is not among the hits that :meth:`recall` gives for a text, by step and lane.
@@ -1314,6 +1343,10 @@ def _pinned(ref: Any) -> Kref | None:
 
     found = kref.parse_kref(given)
     return None if found.artifact else found
+
+
+_PLAIN: Final = (None, None, None)
+"""What a recall asks for that names no scopes, weighs no fields and wants no streams."""
 
 
 def _recalled(

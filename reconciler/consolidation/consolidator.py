@@ -158,28 +158,7 @@ class _Run:
         return summaries.Read(ctx, moment, log_marks.secret_of(log), anchors)
 
     def _within(self, ctx: context.Context) -> Callable[[int], bool]:
-        """Tell whether a world is one of those wanted, or inside one."""
-        given = [ctx.tables.node_of(ids.Lineage(lineage)) for lineage in self._wanted.worlds]
-        if not given:
-            return lambda node: True
-        known = {node: True for node in given if node is not None}
-
-        def holds(node: int) -> bool:
-            path = [node]
-            while path:
-                here = path[-1]
-                if here in known:
-                    path.pop()
-                    continue
-                above = ctx.containers(here)
-                missing = [each for each in above if each not in known]
-                if missing:
-                    path += missing
-                else:
-                    known[path.pop()] = any(known[each] for each in above)
-            return known[node]
-
-        return holds
+        return summaries.within(ctx, self._wanted.worlds)
 
     def _commit(self, commands: Sequence[cmd.Command], look: inputs.Look | None) -> outcome.Receipt:
         receipt = execute(self._writer, commands, None, None, look)

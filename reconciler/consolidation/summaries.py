@@ -5,11 +5,11 @@ that is told, and holds from the run on. Its witness says what it was made of: s
 :mod:`worlddb.projections.tables.consolidation.interior_witness`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.beliefs import atoms
-from worlddb.log.model import limits
+from worlddb.log.model import ids, limits
 from worlddb.projections.indexes import composition
 from worlddb.projections.tables.apply import mark_rows
 from worlddb.projections.tables.consolidation import interior_witness as witness
@@ -56,6 +56,31 @@ class Due(NamedTuple):
     """The summaries in whose words members are shown: what it says of them it has from these."""
     has_ended: bool
     """Whether its summary holds no more, or there never was one."""
+
+
+def within(ctx: context.Context, worlds: Sequence[bytes]) -> Callable[[int], bool]:
+    """Tell whether a world is one of some, or inside one; any world is where none are named."""
+    given = [ctx.tables.node_of(ids.Lineage(lineage)) for lineage in worlds]
+    if not given:
+        return lambda node: True
+    known = {node: True for node in given if node is not None}
+
+    def holds(node: int) -> bool:
+        path = [node]
+        while path:
+            here = path[-1]
+            if here in known:
+                path.pop()
+                continue
+            above = ctx.containers(here)
+            missing = [each for each in above if each not in known]
+            if missing:
+                path += missing
+            else:
+                known[path.pop()] = any(known[each] for each in above)
+        return known[node]
+
+    return holds
 
 
 def heights(tables: rows.Tables, moment: asof.Moment, within: Callable[[int], bool]) -> Iterator[list[int]]:

@@ -21,6 +21,7 @@ from worlddb.reconciler.embedding.embedder import Embedder, centred_units, mean_
 from worlddb.reconciler.transaction import recorded_texts
 
 if TYPE_CHECKING:
+    from worlddb.projections.indexes.fields import TextDocument
     from worlddb.projections.indexes.vector_rows import Matrix, VectorHit
     from worlddb.reconciler.commands import commands as cmd
     from worlddb.reconciler.embedding.embedder import Vectors
@@ -31,6 +32,9 @@ BATCH_CHARACTERS: Final = 8_000_000
 """How much is embedded in one commit: more would hold other writers up."""
 CHECKED_VECTORS: Final = 64
 """Among how many stored vectors one is looked for whose text is still there."""
+_ENRICHMENT: Final = "Enrichment"
+MAX_LINES: Final = 40
+"""So many lines of what was inferred of a text have vectors of their own."""
 SAME_MODEL: Final = 0.99
 """The least cosine of two vectors that one model gives of one text: 16-bit storage and other processors cost less."""
 
@@ -38,12 +42,14 @@ SAME_MODEL: Final = 0.99
 class Pending(NamedTuple):
     """A text that has no vector yet: the content of a version.
 
-    A world that is only a name gets none.
+    A world that is only a name gets none. What was inferred of a text has a vector for all of it and one for each of
+    its ``lines``; where it is to be compared by another text, that one alone.
     """
 
     lineage: bytes
     version: int
     text: str
+    lines: tuple[str, ...] | None = None
 
 
 class Batch(NamedTuple):
@@ -57,7 +63,26 @@ class Batch(NamedTuple):
 def pending(log: LmdbLog, tables: Tables, space: OpenSpace | None) -> Iterator[tuple[int, Pending]]:
     """(commit, text) of every version that has a text and no vector in the space, in log order."""
     for found in catchup.without_vector(log, tables, space, log.head().seq):
-        yield found.seq, Pending(tables.node(found.node).lineage, found.version, found.content)
+        text, lines = found.content, None
+        if found.type == _ENRICHMENT:
+            text, lines = _inferred(log, tables, found)
+        yield found.seq, Pending(tables.node(found.node).lineage, found.version, text, lines)
+
+
+def _inferred(log: LmdbLog, tables: Tables, found: TextDocument) -> tuple[str, tuple[str, ...] | None]:
+    """What is embedded of what was inferred of a text, whole and by lines; of a world of that type alone its text."""
+    # Loaded where something was inferred: a recall from the shell waits for what it loads.
+    from worlddb.projections.tables.consolidation.interior_witness import EMBEDDED, MADE_OF
+
+    row = tables.version(found.node, found.version)
+    details = recorded_texts.details_at(log, row.seq, row.details)
+    if details is None or MADE_OF not in details.properties:
+        return found.content, None
+    instead = details.properties.get(EMBEDDED)
+    if isinstance(instead, str) and instead:
+        return instead, ()
+    lines = tuple(filter(None, found.content.split("\n")))[:MAX_LINES]
+    return found.content, lines if len(lines) > 1 else ()
 
 
 def next_batch(log: LmdbLog, tables: Tables, space: OpenSpace | None, most: int) -> Batch:
@@ -90,10 +115,10 @@ def command_of(batch: Batch, embedder: Embedder, space: OpenSpace | None, name: 
     if space is not None:
         check_model(space, embedder)
     mean = mean_of(embedder) if space is None else np.frombuffer(space.mean, dtype="<f4")
-    told = [analysis.said(each.text) for each in batch.texts]
+    told = [analysis.said(each.text) if each.lines is None else analysis.Said([], 0) for each in batch.texts]
     # A text that is one statement and nothing else has one vector, which is both.
     parts = [
-        [each.text, *(of for of in found.statements if of != each.text)]
+        [each.text, *(of for of in each.lines or found.statements if of != each.text)]
         for each, found in zip(batch.texts, told, strict=True)
     ]
     vectors = unit_vectors(embedder, mean, [part for each in parts for part in each], query=False)
@@ -144,7 +169,7 @@ def some_stored(log: LmdbLog, tables: Tables, space: OpenSpace) -> tuple[str, Ve
         body = recorded_texts.body_at(log, row.seq, row.position)
         stored = log.blob(*place)
         blob = None if stored is None else codec.decode_blob(stored, place.seq)
-        if body is not None and isinstance(blob, blobs.Vector):
+        if body is not None and isinstance(blob, blobs.Vector) and body.type != _ENRICHMENT:
             vector = vector_rows.whole_text(blob.values, space.row.dimension)
             if vector.any():
                 return body.content, vector

@@ -39,8 +39,8 @@ def made_of(
 
     Returns each with one that it was made of, without those in ``besides``, which are all erased anyway.
 
-    * What is ``derived_from`` one of them by an edge that was not unlinked, or that consolidation unlinked: an earlier
-      version of a summary says what the present one does no more.
+    * What is ``derived_from`` one of them by an edge that was not unlinked, or that consolidation or enrichment
+      unlinked: an earlier version of what they made says what the present one does no more.
     * Summaries that contain one of them, and the one that consolidation made of it and that bears its name.
     * What nothing but erased turns mention, if all that is known of it is a name.
     * What nothing but those in ``whole``, which are erased with all that they contain, refers to, if all that is known
@@ -107,7 +107,7 @@ def _was_made_for(log: LmdbLog, tables: rows.Tables, node: int, by: int) -> bool
 def _restatements(log: LmdbLog, tables: rows.Tables, node: int, secret: bytes) -> Iterator[int]:
     """Worlds that restate what a world says."""
     for place, row in tables.incoming(node, _DERIVED_FROM):
-        if row.unlinked == schema.LIVE or log.header(row.unlinked).author == interior_witness.AUTHOR:
+        if row.unlinked == schema.LIVE or log.header(row.unlinked).author in interior_witness.MAKERS:
             yield place.source
     summary = interior_witness.summary_node(tables, secret, node)
     if summary is not None:

@@ -15,6 +15,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Cause
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import trust_levels
+from worlddb.projections.tables.consolidation.interior_witness import ENRICHMENT_TYPE
 from worlddb.projections.tables.forks import fork_rows
 from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, normalised
 from worlddb.projections.tables.reads.table_reads import find_node
@@ -127,6 +128,8 @@ def _see_that_it_is_said(log: LmdbLog, tables: rows.Tables, named: Sequence[int]
         return
     inside = erased_worlds.Interiors(log, tables, [node], set(named) - {node}).erased(node)
     alone = [each for each in inside if each not in named and erased_worlds.says_anything(log, tables, each)]
+    # What was inferred of a text is made of it, and goes or stays as all that was.
+    alone = [each for each in alone if tables.version(each, 1).type != ENRICHMENT_TYPE]
     if alone:
         what = "another world that says" if len(alone) == 1 else f"{len(alone):,} other worlds that say"
         raise errors.MembersNotSaid(

@@ -46,6 +46,7 @@ _PUBLIC = """
     BlankNode Iri Literal Statement Term Triple term_of
     EntityExtractor MENTION_KINDS Mention ChatMessage read_message
     EXTRACTION_PROMPT EndpointExtractor ExtractedFact
+    ContextEnricher ENRICHMENT_PROMPT EndpointEnricher Enriched Enricher Enrichment Occurrence Segment
     Consolidated EndpointSummarizer ExtractiveSummarizer Member SUMMARY_PROMPT Summarizer
     ASSESSMENT_PROMPT AssessedMemory Assessment Assessor Decay DreamSchedule Dreamt EndpointAssessor
     Neighbour Retained RuleAssessor
@@ -58,6 +59,7 @@ _PUBLIC = """
     AcyclicHandler EdgeHandler EdgeType HandledEdge HandlerContext HandlerFailed Insert PairProposal PlainHandler
     Rewritable WorldText Written
     Considered Contender Likeness Loaded Loss Reclustering Tiebreaker Tuning
+    Density EntityPath Streams
     Basis Changes Held Reach Reached Shift Stale State Vocabulary TRUST_LEVELS Trusted
     BoundQuery Composed POOLS Query Stage Subgraph
     Diagnosis Symptom diagnose

@@ -80,6 +80,28 @@ def test_questions_are_answered(ana: Caller) -> None:
     assert plain.text == told.text
 
 
+def test_a_question_widens_through_scopes_and_is_asked_in_streams(ana: Caller) -> None:
+    near, wide = (ana("PUT", f"/v1/worlds/{name}").json()["ref"] for name in ("quay", "seaside"))
+    ana.send("POST", "/v1/worlds/quay/members", name="crane", type="Thing")
+    ana.send("POST", "/v1/worlds/seaside/memories", text="The lighthouse keeper is called Odd.")
+    crane, keeper = (
+        ana.send("POST", "/v1/worlds/seaside/members", name=name, type="Thing")["refs"][0]
+        for name in ("beacon", "Odd the keeper")
+    )
+    ana.send("POST", "/v1/edges", source=crane, type="depends_on", target=keeper)
+    asked = {"text": "who is the lighthouse keeper?", "lanes": ["text", "entity"]}
+    found = checked(ana.send("POST", "/v1/recall", **asked, scopes=["quay", "seaside"]), wire.Recalled)
+    assert found.hits[0].scope == wide and {hit.scope for hit in found.hits} <= {near, wide}
+    assert any(note.startswith("2 of 2 scopes were asked") for note in found.notes)
+    streams = {"wordings": ["the lighthouse"], "paths": 3, "describe": True, "fields": {"words": 2}}
+    found = checked(ana.send("POST", "/v1/recall", text="beacon", **streams), wire.Recalled)
+    assert found.paths[0].context.startswith("beacon depends on Odd the keeper")
+    assert found.paths[0].nodes == (crane, keeper) and any("asked in 2 wordings" in each for each in found.notes)
+    assert found.hits[0].scores["text"] > 0 and checked(ana.get("/v1/recall", text="beacon"), wire.Recalled).paths == ()
+    for path, more in (("/v1/worlds/quay/recall", {"scopes": ["quay"]}), ("/v1/recall", {"scopes": ["nowhere"]})):
+        assert ana("POST", path, json={"text": "x", **more}).status_code in (404, 422)
+
+
 def test_what_holds_is_there_as_a_memory_graph(served: Running, ana: Caller) -> None:
     team = ana.send("POST", "/v1/worlds", name="Search", type="Team")["refs"][0]
     ana.send("POST", "/v1/worlds", name="Elsewhere")

@@ -95,6 +95,7 @@ _HOMES: Final = (
         lambda: import_module("worlddb.tools.cli.identity.proposal_commands").COMMANDS,
     ),
     _Home("consolidate", lambda: import_module("worlddb.tools.cli.consolidation.consolidate_command").COMMANDS),
+    _Home("enrich", lambda: import_module("worlddb.tools.cli.enrichment.enrich_command").COMMANDS),
     _Home("dream", lambda: import_module("worlddb.tools.cli.dream.dream_command").COMMANDS),
     _Home("fork merge", lambda: import_module("worlddb.tools.cli.forks.fork_commands").COMMANDS),
     _Home("export import", lambda: import_module("worlddb.tools.cli.write.bundle_commands").COMMANDS),

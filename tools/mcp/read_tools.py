@@ -12,6 +12,7 @@ from worlddb import (
     InputError,
     Recall,
     RecallReceipt,
+    Streams,
     View,
     Withdrawal,
     World,
@@ -358,12 +359,17 @@ def as_of(session: Session, given: tool_arguments.AsOf, call: Call) -> tool_resu
     return tool_results.Recalled(
         memories=seen,
         groups=[],
+        paths=[],
         notes=[],
         space=None,
         confidence=None,
         next_cursor=None,
         **session.moment(resumed.view),
     )
+
+
+_MOST_SCOPES: Final = 16
+"""So many scopes a recall widens through."""
 
 
 class _Asked:
@@ -375,27 +381,40 @@ class _Asked:
         self._missing = [label for label in session.labels(given) if not session.scopes(view, label)]
         self._answers: list[Recall] = []
         self._asked: dict[str, Any] = {}
+        self._widens = False
         if isinstance(given, tool_arguments.Recall | tool_arguments.AsOf):
             self._asked["min_trust"] = given.min_trust
         if isinstance(given, tool_arguments.Recall):
             self._asked |= {"about": given.about, "type": given.type, "label": given.label, "tag": given.tag}
             self._asked |= {"min_confidence": given.min_confidence or None, "properties": given.properties or None}
+            if given.paths or given.detail == "full":
+                self._asked["streams"] = Streams(paths=given.paths, describe=given.detail == "full")
+            self._widens = given.widen and bool(self._scopes)
 
     def hits(self, wanted: int) -> list[Hit]:
         """Return at least ``wanted`` memories if there are as many, best first."""
         found: dict[str, Hit] = {}
         self._answers = []
-        for scope in [None] if self._scopes is None else self._scopes:
+        # The scopes are named from the widest on, the user, to the run.
+        scopes: list[Any] = [None] if self._scopes is None else self._scopes
+        for scope in [scopes[::-1][:_MOST_SCOPES]] if self._widens else scopes:
             answer = self._recalled(scope, wanted)
             self._answers.append(answer)
             found |= {hit.ref: hit for hit in answer}
         return sorted(found.values(), key=lambda hit: -hit.score)
 
-    def _recalled(self, scope: str | None, wanted: int) -> Recall:
-        asked = {"world": scope, "neighbours": self._neighbours, **self._asked}
+    def _recalled(self, scope: Any, wanted: int) -> Recall:
+        where = {"scopes": scope} if self._widens else {"world": scope}
+        asked = {"neighbours": self._neighbours, **where, **self._asked}
         return statements_of(lambda k: self._view.recall(self._query, k=k, **asked), wanted, tool_arguments.MAX_OFFSET)[
             0
         ]
+
+    @property
+    def paths(self) -> list[tool_results.Way]:
+        """The ways from what the question names, best first, each once."""
+        found = {path.edges: path for answer in self._answers for path in answer.paths}
+        return [tool_results.way(each) for each in sorted(found.values(), key=lambda each: -each.score)]
 
     @property
     def space(self) -> str | None:
@@ -427,6 +446,7 @@ def _recalled(
     return tool_results.Recalled(
         memories=[tool_results.hit(hit, query) for hit in page],
         groups=[],
+        paths=asked.paths,
         notes=asked.notes,
         space=asked.space,
         confidence=asked.confidence,
@@ -447,6 +467,7 @@ def _by_session(
     return tool_results.Recalled(
         memories=list(memories.values()),
         groups=[tool_results.session(group, sessions.world(group.key), most) for group in page],
+        paths=asked.paths,
         notes=asked.notes,
         space=asked.space,
         confidence=asked.confidence,

@@ -115,7 +115,7 @@ class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 class Scoped(Arguments):
     """Arguments that name scopes; several ids together mean everything in any of them."""
 
-    user_id: Annotated[Identity | None, Meta(description="Whose memory it is.")] = None
+    user_id: Annotated[Identity | None, Meta(description="Whose it is.")] = None
     agent_id: Identity | None = None
     app_id: Identity | None = None
     run_id: Annotated[Identity | None, Meta(description="One session or task.")] = None
@@ -131,7 +131,7 @@ class Paged(Scoped):
 class Listed(Paged):
     """Arguments that ask for a list of memories."""
 
-    detail: Annotated[Literal["brief", "full"], Meta(description="full: JSON with all fields.")] = "brief"
+    detail: Annotated[Literal["brief", "full"], Meta(description="full: JSON, all fields.")] = "brief"
 
 
 class Write(Scoped, kw_only=True):
@@ -173,23 +173,25 @@ class Recall(Listed, kw_only=True):
     query: Annotated[Text, Meta(description="The question.")]
     group: Annotated[
         Annotated[int, Meta(ge=1, le=MAX_GROUP)] | None,
-        Meta(description="Answer by session (limit counts them), each with so many memories."),
+        Meta(description="By session (limit counts them), so many of each."),
     ] = None
+    widen: Annotated[bool, Meta(description="Nearest scope first, wider while weak.")] = False
+    paths: Annotated[int, Meta(ge=0, le=MAX_NEIGHBOURS)] = 0
     neighbours: Annotated[
         int,
         Meta(
             ge=0,
             le=MAX_NEIGHBOURS,
-            description="Also what edges join to so many of the best memories.",
+            description="Also what edges join to so many.",
         ),
     ] = 0
     min_trust: MinTrust = None
-    min_confidence: Annotated[float, Meta(description="Leave out what answers less likely, 0 to 1.")] = 0.0
+    min_confidence: Annotated[float, Meta(description="Least confidence, 0 to 1.")] = 0.0
     about: Annotated[Label | None, Meta(description="Only about this name.")] = None
-    type: Annotated[Label | None, Meta(description="Only this type.")] = None
+    type: Annotated[Label | None, Meta(description="Only of this type.")] = None
     label: Annotated[Label | None, Meta(description="Only what has it.")] = None
     tag: Annotated[Label | None, Meta(description="Only versions with it.")] = None
-    properties: Annotated[dict[str, Any], Meta(description='Only what has these; {"age": {"$gte": 18}} compares.')] = {}
+    properties: Annotated[dict[str, Any], Meta(description='Only with these; {"age": {"$gte": 18}} compares.')] = {}
 
 
 class AsOf(Listed):

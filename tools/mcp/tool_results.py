@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 import worlddb
-from worlddb import Hit, HitGroup, Proposal, Valid, Version, Withdrawal, World, format_time
+from worlddb import EntityPath, Hit, HitGroup, Proposal, Valid, Version, Withdrawal, World, format_time
 from worlddb.plain_text import around, escaped, one_line
 from worlddb.tools.mcp import mcp_wording
 
@@ -85,12 +85,24 @@ class Found(Memory):
     """A recalled memory, and why; ``confidence`` is how likely it answers, null where nobody knows.
 
     If the question asks for change, ``earlier`` is what it said before, newest first; ``memory_history`` has all of it.
+    ``inferred`` is what was inferred of it, where that counted or was asked for; ``scope`` where it was found, if the
+    nearest scopes were asked first.
     """
 
     score: float
     confidence: float | None
     reason: str
     earlier: list[Earlier]
+    inferred: dict[str, Any]
+    scope: str | None
+
+
+class Way(msgspec.Struct, kw_only=True):
+    """A way over edges from what a question names, told as a text; ``ids`` are of the worlds on it."""
+
+    text: str
+    ids: list[str]
+    score: float
 
 
 class Memories(msgspec.Struct, kw_only=True):
@@ -127,6 +139,7 @@ class Recalled(msgspec.Struct, kw_only=True):
 
     memories: list[Found]
     groups: list[Session]
+    paths: list[Way]
     notes: list[str]
     space: str | None
     confidence: float | None
@@ -852,7 +865,20 @@ def hit(found: Hit, question: str) -> Found:
     earlier = [Earlier(**_cut(other.content), **_span(other.valid)) for other in found.others[:MAX_EARLIER]]
     fields = _fields(found) | {"text": around(found.content, question, SHOWN)}
     why = found.reason[:SHOWN]
-    return Found(**fields, score=found.score, confidence=found.confidence, reason=why, earlier=earlier)
+    return Found(
+        **fields,
+        score=found.score,
+        confidence=found.confidence,
+        reason=why,
+        earlier=earlier,
+        inferred=found.inferred,
+        scope=found.scope or None,
+    )
+
+
+def way(found: EntityPath) -> Way:
+    """Return a path as a text."""
+    return Way(text=found.context[:SHOWN], ids=list(found.nodes), score=found.score)
 
 
 def session(found: HitGroup, world: World | None, most: int) -> Session:
@@ -869,7 +895,9 @@ def session(found: HitGroup, world: World | None, most: int) -> Session:
 
 def looked_up(found: World) -> Found:
     """Return a world that was asked for by id, in the form of a hit."""
-    return Found(**_fields(found), score=1.0, confidence=None, reason="asked for by id", earlier=[])
+    return Found(
+        **_fields(found), score=1.0, confidence=None, reason="asked for by id", earlier=[], inferred={}, scope=None
+    )
 
 
 def whole(found: World, scopes: list[str], offset: int) -> Whole:
@@ -932,8 +960,9 @@ _NO_NAME: Final = frozenset(("", "Fact"))
 def brief(answer: Memories | Recalled, writer: str) -> str:
     """Return a list of memories as lines: id, since when it holds, and what it says.
 
-    A line of a memory's own text that is not its first begins with ``|``, and what else is told of it with ``-``, so
-    that no memory can pass for another one or for words of the server. ``writer`` is the author who is not named.
+    A line of a memory's own text that is not its first begins with ``|``, what else is told of it with ``-``, a way
+    over edges with ``~``, so that no memory can pass for another one or for words of the server. ``writer`` is the
+    author who is not named.
     """
     memories = {memory.id: memory for memory in answer.memories}
     told: list[str] = []
@@ -945,6 +974,7 @@ def brief(answer: Memories | Recalled, writer: str) -> str:
     told += (line for memory in (() if groups else answer.memories) for line in _brief_lines(memory, writer))
     if not answer.memories:
         told.append("No memories.")
+    told += (f"~ {one_line(each.text)}" for each in (answer.paths if isinstance(answer, Recalled) else ()))
     told += (f"note: {note}" for note in answer.notes)
     told += [] if answer.next_cursor is None else [f"next_cursor: {answer.next_cursor}"]
     return "\n".join(told)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb import IdempotencyConflict, InputError, Near, Recall, Receipt, View, World, agent_memory
+from worlddb import IdempotencyConflict, InputError, Near, Recall, Receipt, Streams, View, World, agent_memory
 from worlddb.client import wire_records as wire
 from worlddb.memory_scopes import looked, statements_of
 from worlddb.tools.mcp import answer_notes
@@ -16,7 +16,8 @@ from worlddb.tools.server.world_routes import WORLD
 
 _CONTEXT_HITS: Final = 64
 _BYTES_A_TOKEN: Final = 3
-_OF_A_QUESTION: Final = ("text", "world", "ingested", "valid", "seq")
+_OF_STREAMS: Final = ("wordings", "paths", "hit_paths", "path_depth", "describe")
+_OF_A_QUESTION: Final = ("text", "world", "scopes", "ingested", "valid", "seq", *_OF_STREAMS)
 """What of a long question is no argument of ``View.recall``."""
 
 
@@ -93,9 +94,10 @@ def _write(
     return receipt
 
 
-def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[str, Any]) -> Reply:
+def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[str, Any], recalls: int = 1) -> Reply:
+    """Answer a question; ``recalls`` are so many that it may come to, which count together."""
     if desk.grant.account is not None:
-        desk.grant.account.require_room("recall_k", asked["k"])
+        desk.grant.account.require_room("recall_k", recalls * asked["k"])
     ref = None if world is None else desk.ref(view, world)
     found: Recall = view.recall(text, world=ref, **asked)
     told = {
@@ -104,6 +106,7 @@ def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[
         "lanes": found.lanes,
         "notes": answer_notes.recall_notes([found], in_one_world=not desk.commits),
         "confidence": found.confidence,
+        "paths": desk.shown(found.paths),
         "moment": desk.moment(view),
     }
     return Reply(told)
@@ -123,7 +126,21 @@ def recall_long(desk: Desk, asked: Asked) -> Reply:
     if within is not None and body.world is not None:
         raise InputError("The world is named twice", "Leave out world: the path has one")
     how = {name: value for name, value in msgspec.structs.asdict(body).items() if name not in _OF_A_QUESTION}
-    return _recalled(desk, desk.view(body), body.text, within or body.world, how)
+    view = desk.view(body)
+    if body.scopes is not None:
+        if within is not None:
+            raise InputError("The world is named by the path, and scopes are", "Leave out one of them")
+        how["scopes"] = [desk.ref(view, each) for each in body.scopes]
+    if body.wordings or body.paths or body.hit_paths or body.describe:
+        how["streams"] = Streams(
+            expand=(lambda text: body.wordings) if body.wordings else None,
+            paths=body.paths,
+            hit_paths=body.hit_paths,
+            depth=body.path_depth,
+            describe=body.describe,
+        )
+    recalls = len(body.scopes or (None,)) * (1 + len(body.wordings))
+    return _recalled(desk, view, body.text, within or body.world, how, recalls)
 
 
 def chunks(desk: Desk, asked: Asked) -> Reply:

@@ -206,6 +206,7 @@ class LongQuestion(Body, frozen=True, kw_only=True):
 
     text: Annotated[str, Meta(max_length=20_000)]
     world: Ref | None = None
+    scopes: Annotated[tuple[Ref, ...], Meta(min_length=1, max_length=16)] | None = None
     k: Annotated[int, Meta(ge=1, le=MAX_HITS)] = 10
     ingested: When | None = None
     valid: When | None = None
@@ -233,6 +234,12 @@ class LongQuestion(Body, frozen=True, kw_only=True):
     properties: dict[str, Any] | None = None
     since: When | None = None
     until: When | None = None
+    fields: dict[Literal["content", "inferred", "words"], float] | None = None
+    wordings: Annotated[tuple[Annotated[str, Meta(max_length=20_000)], ...], Meta(max_length=8)] = ()
+    paths: Annotated[int, Meta(ge=0, le=MAX_HITS)] = 0
+    hit_paths: Annotated[int, Meta(ge=0, le=20)] = 0
+    path_depth: Annotated[int, Meta(ge=1, le=4)] = 2
+    describe: bool = False
 
 
 class Chunks(AsOf, frozen=True, kw_only=True):

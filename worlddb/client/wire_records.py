@@ -180,6 +180,17 @@ class Hit(_Text, frozen=True, kw_only=True):
     labels: tuple[str, ...]
     confidence: float | None
     scope: str
+    inferred: dict[str, Any] = {}
+
+
+class EntityPath(_Record, frozen=True, kw_only=True):
+    """A way over edges from an entity, told as a text; ``of`` is the hit that it belongs to, if any."""
+
+    nodes: tuple[str, ...]
+    edges: tuple[str, ...]
+    context: str
+    score: float
+    of: str
 
 
 class Moment(_Record, frozen=True, kw_only=True):
@@ -198,6 +209,7 @@ class Recalled(_Record, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     confidence: float | None
     moment: Moment
+    paths: tuple[EntityPath, ...] = ()
 
 
 class Near(_Record, frozen=True, kw_only=True):

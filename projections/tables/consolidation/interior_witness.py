@@ -3,12 +3,14 @@
 The witness is a hash of the bodies of all that a world contains, at any depth, in the versions that hold at a moment,
 of the world's own, and of which lies in which. So whatever is added, revised, moved, ended, hidden or resumed inside
 makes it another one.
-Worlds of type ``Summary`` are no part of it: they are made of the rest. Nor are edges between members.
+Worlds of types ``Summary`` and ``Enrichment`` are no part of it: they are made of the rest. Nor are edges between
+members.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import hashing, ids, times
 from worlddb.projections.tables.names.canonical import NO_TYPE, type_digest
@@ -22,6 +24,10 @@ WITNESS: Final = "witness"
 """The property of a summary that holds the witness of what it was made of."""
 AUTHOR: Final = "worlddb.consolidate"
 """Who makes summaries and what else consolidation writes, as the log says."""
+ENRICH_AUTHOR: Final = "worlddb.enrich"
+"""Who keeps what enrichers say."""
+MAKERS: Final = frozenset({AUTHOR, ENRICH_AUTHOR})
+"""Who makes texts of others, and no more of some of them once these say something else."""
 
 
 def summary_key(world: bytes) -> str:
@@ -35,7 +41,50 @@ def summary_node(tables: TableReads, secret: bytes, world: int) -> int | None:
     return tables.node_of(ids.Lineage(hashing.keyed_lineage(secret, key.encode())))
 
 
-_NO_DETAILS: Final = frozenset({SUMMARY_TYPE, NO_TYPE})
+ENRICHMENT: Final = "Enrichment"
+ENRICHMENT_TYPE: Final = type_digest(ENRICHMENT)
+"""What was inferred of a text lies in that text's world, and is no part of what a summary is made of."""
+MADE_OF: Final = "made_of"
+"""The property of an enrichment that lists what it was made of, first its segment: (reference, hash of its body)."""
+EMBEDDED: Final = "embedding_text"
+"""The property of an enrichment that is compared by meaning in place of what it says."""
+
+
+def enrichment_key(segment: bytes) -> str:
+    """The key of what is inferred of a segment."""
+    return f"{ENRICH_AUTHOR}/{segment.hex()}"
+
+
+def enrichment_node(tables: TableReads, secret: bytes, segment: int) -> int | None:
+    """The node of that, if there ever was any. Whether it holds, and where it lies, is not looked at."""
+    key = enrichment_key(tables.node(segment).lineage)
+    return tables.node_of(ids.Lineage(hashing.keyed_lineage(secret, key.encode())))
+
+
+def made_of(properties: Mapping[str, Any]) -> list[tuple[bytes, str]]:
+    """What an enrichment was made of, first its segment: (lineage, hash of its body). Of any other world nothing."""
+    given = properties.get(MADE_OF)
+    found: list[tuple[bytes, str]] = []
+    for each in given if isinstance(given, list) else ():
+        if not isinstance(each, list) or len(each) != _PAIR or not all(isinstance(part, str) for part in each):
+            return []
+        with suppress(ValueError):
+            found.append((bytes.fromhex(each[0]), each[1]))
+    return found
+
+
+def is_as_made(tables: TableReads, moment: asof.Moment, pairs: Sequence[tuple[bytes, str]]) -> bool:
+    """True if all that an enrichment was made of holds at a moment and says what it said."""
+    for lineage, body in pairs:
+        node = tables.node_of(ids.Lineage(lineage))
+        seen = None if node is None else asof.version_at(tables, node, moment)
+        if seen is None or seen.row.body.hex() != body:
+            return False
+    return bool(pairs)
+
+
+_PAIR: Final = 2
+_NO_DETAILS: Final = frozenset({SUMMARY_TYPE, ENRICHMENT_TYPE, NO_TYPE})
 """Of an erased text the type is gone: nothing can be made of it."""
 
 

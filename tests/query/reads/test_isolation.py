@@ -182,7 +182,7 @@ LOOKED_THROUGH = {
         "proposals",
         "composed",
         "query",
-        "recall",
+        *("density", "recall"),
         "reference_of",
         "run",
         "timeline",

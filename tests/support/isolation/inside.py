@@ -295,6 +295,10 @@ class Inside:
             assert {hit.ref for hit in every} <= everything and every.lanes == ("text", "entity")
             assert self.view.recall(query, exact=True) == every
             assert {hit.ref for hit in self.view.recall(query, neighbours=5)} <= everything
+            streams = worlddb.Streams(paths=20, hit_paths=3, depth=3, describe=True)
+            paths = self.view.recall(query, streams=streams).paths
+            assert {node for path in paths for node in path.nodes} <= everything
+        assert self.view.density(*sorted(everything)[:3], depth=3).worlds <= len(everything)
         hits = [hit.ref for hit in every]
         for number in sorted(self.inside)[::8]:
             absence = self.view.why_not(refs[number], query)
@@ -367,6 +371,7 @@ def asked(view: View) -> Iterator[Callable[[str], Any]]:
     yield lambda ref: view.why_not(ref, CONTENTS[1])
     yield lambda ref: view.recall(CONTENTS[1], world=ref, group=2)
     yield lambda ref: view.recall(CONTENTS[1], world=ref, neighbours=2)
+    yield view.density
     yield lambda ref: view.query(seeds=ref).run()
     yield lambda ref: view.query(world=ref).run()
     yield lambda ref: view.query().in_world(ref).run()

@@ -264,6 +264,7 @@ CALLS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("memory_recall", {"query": QUESTIONS[0]}),
     ("memory_recall", {"query": QUESTIONS[1], "group": 2}),
     ("memory_recall", {"query": QUESTIONS[0], "neighbours": 3, "user_id": "ada"}),
+    ("memory_recall", {"query": QUESTIONS[0], "paths": 3, "widen": True, "user_id": "ada"}),
     ("memory_list", {"limit": 2}),
     ("memory_list", {"user_id": "ada", "include_retired": True}),
     ("memory_list_scopes", {}),
@@ -297,6 +298,7 @@ def _recalls(view: worlddb.View, text: str) -> Iterator[tuple[str, Callable[[], 
     yield f"recall {text}", lambda: view.recall(text, k=3)
     yield f"recall {text} in groups", lambda: view.recall(text, k=2, group=2)
     yield f"recall {text} with neighbours", lambda: view.recall(text, k=3, neighbours=3)
+    yield f"recall {text} in streams", lambda: view.recall(text, k=3, streams=worlddb.Streams(paths=5, hit_paths=2))
     yield f"recall {text} of all times", lambda: view.recall(text, include_superseded=True)
     yield f"recall {text} by names", lambda: view.recall(text, lanes=["entity"], fusion="rrf")
     yield f"query {text}", lambda: view.query(text=text).run()

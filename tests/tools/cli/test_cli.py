@@ -118,8 +118,8 @@ def test_the_commands_are_those_that_are_promised():
         *("head", "keygen", "cosign", "prove", "check-proof"),
         *("check-recall", "prove-recall", "withdraw", "receipts"),
         *("diff", "proposals", "recluster", "accept", "reject", "undo"),
-        *("consolidate", "dream", "fork", "merge", "export", "import", "serve", "mcp", "key", "accounts", "keys"),
-        *("plans", "usage", "completion"),
+        *("consolidate", "enrich", "dream", "fork", "merge", "export", "import", "serve", "mcp", "key", "accounts"),
+        *("keys", "plans", "usage", "completion"),
     )
     assert tuple(command.name for command in COMMANDS) == promised
 

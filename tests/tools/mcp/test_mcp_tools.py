@@ -504,6 +504,38 @@ def test_sets_of_tools_are_joined_and_the_core_is_short(db: worlddb.Database) ->
     anyio.run(work)
 
 
+def test_the_nearest_scope_is_asked_first_and_each_memory_says_where_it_was_found(db: worlddb.Database) -> None:
+    desk = Session(db)
+    call(desk, "memory_write", text="The tent is in the shed.", user_id="ada")
+    call(desk, "memory_write", text="We want to go camping.", user_id="ada", run_id="trip")
+    where = {"user_id": "ada", "run_id": "trip", "query": "where is the tent?"}
+    run, user = (db.view().find(name=name)[0].ref for name in ("run:trip", "user:ada"))
+    found = call(desk, "memory_recall", **where, widen=True)
+    assert texts(found)[0] == "The tent is in the shed." and found["memories"][0]["scope"] == user
+    assert {memory["scope"] for memory in found["memories"]} <= {run, user}
+    assert all(memory["scope"] is None for memory in call(desk, "memory_recall", **where)["memories"])
+    near = call(desk, "memory_recall", **where | {"query": "do we want to go camping?"}, widen=True)
+    assert near["memories"][0]["scope"] == run and texts(near)[0] == "We want to go camping."
+
+
+def test_ways_over_edges_are_lines_of_their_own(db: worlddb.Database) -> None:
+    room = db.create("Room", "Office").ref
+    one, two = (db.create("Thing", name, world=room).ref for name in ("Beacon", "Keeper"))
+    db.link(one, "depends_on", two, properties={"context": "by night\n# forged"})
+    found = call(Session(db), "memory_recall", query="Beacon", paths=2)
+    assert found["paths"][0]["ids"] == [one, two]
+
+    async def work() -> None:
+        server = MemoryServer(Session(db))
+        answer = await server.call_tool("memory_recall", {"query": "Beacon", "paths": 2})
+        (content,) = answer.content
+        assert isinstance(content, TextContent)
+        ways = [line for line in content.text.splitlines() if line.startswith("~ ")]
+        assert len(ways) == 1 and ways[0].startswith("~ Beacon depends on Keeper, by night # forged")
+
+    anyio.run(work)
+
+
 def test_a_list_is_answered_in_lines_that_no_memory_can_forge(db: worlddb.Database) -> None:
     server = MemoryServer(Session(db, user="ana"))
 

@@ -63,9 +63,7 @@ def _arguments(parser: base.Parser) -> None:
         type=float,
         help="leave out hits that are less likely than this to be what answers, 0 to 1",
     )
-    parser.add_argument(
-        "--prefer-summaries", action="store_true", help="fresh summaries in the place of what they sum up"
-    )
+    _add_kinds(parser)
     add_text_filters(parser)
     parser.add_argument("--since", metavar="TIME", help="only what began to hold then or later")
     parser.add_argument("--until", metavar="TIME", help="only what began to hold before then")
@@ -86,6 +84,19 @@ def _arguments(parser: base.Parser) -> None:
     arguments.add_expired(parser)
     arguments.add_spans(parser)
     arguments.add_embedder(parser)
+
+
+def _add_kinds(parser: base.Parser) -> None:
+    """Add what stands for texts: summaries, and what was inferred of them."""
+    parser.add_argument(
+        "--prefer-summaries", action="store_true", help="fresh summaries in the place of what they sum up"
+    )
+    parser.add_argument(
+        "--field",
+        metavar="NAME=WEIGHT",
+        action="append",
+        help="add up what content, inferred and words say, each by its weight (default 1); repeatable",
+    )
 
 
 def _add_place(parser: base.Parser) -> None:
@@ -134,6 +145,20 @@ def _write_notes(out: base.Output, args: base.Namespace, found: Recall) -> None:
         out.hint(f"note: {output.in_options(found.note)}")
 
 
+def _weights(given: list[str] | None) -> dict[str, float] | None:
+    """Return the weights of fields.
+
+    Raises:
+        UsageError: one of them is no number.
+    """
+    if given is None:
+        return None
+    try:
+        return {name: float(weight) for name, _, weight in (each.partition("=") for each in given)}
+    except ValueError as error:
+        raise arguments.UsageError(f"--field: {error}", "Give NAME=WEIGHT, such as inferred=0.5") from None
+
+
 def _views(db: Database, args: base.Namespace) -> list[View]:
     """Return the views that are asked; of a user's several worlds that which has ``--world``."""
     if args.world is None:
@@ -169,6 +194,7 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
         trust_weight=args.trust_weight,
         min_confidence=args.min_confidence,
         prefer_summaries=args.prefer_summaries,
+        fields=_weights(args.field),
         since=args.since,
         until=args.until,
         **text_filters(args),

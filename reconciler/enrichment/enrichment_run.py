@@ -1,0 +1,187 @@
+"""Enrich what is due, in steps that may be killed anywhere (Hydra DB §2.3).
+
+It runs under the store's lease for background work. A step reads in one transaction, asks the enricher in none, and
+writes in a commit of its own, whose author is ``worlddb.enrich``. What is done is not done again, so a run that was
+killed is continued by the next, and one after a whole run writes nothing.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from worlddb.log.model import errors
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply import log_marks
+from worlddb.projections.tables.consolidation.interior_witness import ENRICH_AUTHOR
+from worlddb.projections.tables.reads import asof
+from worlddb.reconciler.background import reclustering, worker
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands import outcome
+from worlddb.reconciler.consolidation.summaries import Read, within
+from worlddb.reconciler.enrichment import enricher, enrichments
+from worlddb.reconciler.pipeline import Writer, execute
+from worlddb.reconciler.transaction import inputs
+
+SEGMENTS_AT_ONCE: Final = 64
+"""How many segments are one commit; one of an enricher's that asks a model, which a kill may not waste."""
+MOST_FAILURES: Final = 3
+"""After so many failures in a row an enricher is asked no more in this run."""
+MOST_TOLD: Final = 200
+
+
+class Enriched(NamedTuple):
+    """What was enriched, or (``dry_run``) would be.
+
+    ``segments`` are the references of those that got an enrichment. ``unsaid`` counts those that a free enricher had
+    nothing to say of, ``left`` those that are due and were not done: for the ``limit``, since others changed them,
+    since the run was ``stopped``, or since their enricher ``failed``: (reference, why) of the first 200. ``busy``:
+    another process does background work, and nothing was done.
+    """
+
+    segments: tuple[str, ...] = ()
+    unsaid: int = 0
+    left: int = 0
+    failed: tuple[tuple[str, str], ...] = ()
+    events: int = 0
+    commits: int = 0
+    dry_run: bool = False
+    stopped: bool = False
+    busy: bool = False
+
+
+class Wanted(NamedTuple):
+    """What an enrichment is asked for; ``around`` are so many segments before and after, no ``worlds`` all of them."""
+
+    valid: int
+    enricher: enricher.Enricher
+    worlds: tuple[bytes, ...]
+    types: tuple[str, ...]
+    around: tuple[int, int]
+    limit: int | None
+    dry_run: bool
+    progress: Callable[[int, int], object] | None = None
+    stopped: Callable[[], bool] = lambda: False
+
+
+def enrich(writer: Writer, wanted: Wanted) -> Enriched:
+    """Enrich the segments that are due."""
+    writer.env.refuse_replaced()
+    if wanted.dry_run:
+        return _Run(writer, wanted).run()
+    with worker.background_lease(writer.env.folder) as leased:
+        return _Run(writer, wanted).run() if leased else Enriched(busy=True)
+
+
+class _Run:
+    def __init__(self, writer: Writer, wanted: Wanted) -> None:
+        self._writer = writer._replace(author=ENRICH_AUTHOR, group=None)
+        self._wanted = wanted
+        given = wanted.enricher
+        names = (getattr(given, each, None) for each in ("name", "__name__"))
+        self._maker = next((name for name in names if isinstance(name, str)), type(given).__name__)
+        self._is_free = getattr(given, "asks_a_model", True) is False
+        self._done = Enriched(dry_run=wanted.dry_run)
+        self._failed: dict[str, str] = {}
+        self._failures = 0
+        self._spent = False
+
+    def run(self) -> Enriched:
+        with self._writer.env.read() as txn:
+            read = self._read(txn)
+            every = list(enrichments.runs(read.ctx.tables, read.moment, self._wanted.types))
+            is_wanted = within(read.ctx, self._wanted.worlds)
+            wanted = [[place for place, node in enumerate(nodes) if is_wanted(node)] for nodes in every]
+        total, looked = sum(map(len, wanted)), 0
+        for nodes, places in zip(every, wanted, strict=True):
+            for some in self._due_in(nodes, places):
+                size = SEGMENTS_AT_ONCE if self._is_free else 1
+                while some and not self._wanted.stopped() and (room := min(size, self._room())):
+                    self._enrich(some[:room])
+                    some = some[room:]
+                self._leave(len(some))
+            looked += len(places)
+            if self._wanted.progress is not None:
+                self._wanted.progress(looked, total)
+        failed = tuple(list(self._failed.items())[:MOST_TOLD])
+        return self._done._replace(failed=failed, stopped=self._wanted.stopped())
+
+    def _read(self, txn: Any) -> Read:
+        ctx, log = reclustering.reading(self._writer, txn), LmdbLog(txn)
+        return Read(ctx, asof.Moment(log.head().seq, self._wanted.valid), log_marks.secret_of(log), None)
+
+    def _room(self) -> int:
+        limit = self._wanted.limit
+        return SEGMENTS_AT_ONCE if limit is None else max(limit - len(self._done.segments), 0)
+
+    def _leave(self, count: int) -> None:
+        self._done = self._done._replace(left=self._done.left + count)
+
+    def _due_in(self, nodes: Sequence[int], places: Sequence[int]) -> Iterator[list[enrichments.Due]]:
+        """Of the segments at some places of a run those that are due, as many as are read at once."""
+        for start in range(0, len(places), SEGMENTS_AT_ONCE):
+            with self._writer.env.read() as txn:
+                asked = self._read(txn), nodes
+                found = (
+                    enrichments.due(*asked, each, self._wanted.around, self._maker, is_free=self._is_free)
+                    for each in places[start : start + SEGMENTS_AT_ONCE]
+                )
+                yield [each for each in found if each is not None]
+
+    def _enrich(self, some: Sequence[enrichments.Due]) -> None:
+        """Ask about some segments, and keep what was said; what was changed meanwhile is left to the next run."""
+        if self._wanted.dry_run:
+            self._keep(each.segment.ref for each in some)
+            return
+        commands: list[cmd.Command] = []
+        kept: list[enrichments.Due] = []
+        for each in some:
+            said = self._said(each)
+            if said is None:
+                self._leave(1)
+            elif self._is_free and not each.own and not said.lines and not said.embedding_text:
+                self._done = self._done._replace(unsaid=self._done.unsaid + 1)
+            else:
+                commands += enrichments.commands_of(each, said, self._maker, len(commands))
+                kept.append(each)
+        if not kept:
+            return
+        look = inputs.Look(min(each.seq for each in kept), self._wanted.valid, enrichments.refs_of(kept))
+        receipt = execute(self._writer, commands, None, None, look)
+        if receipt:
+            self._keep(each.segment.ref for each in kept)
+            self._done = self._done._replace(
+                events=self._done.events + receipt.events, commits=self._done.commits + (receipt.events > 0)
+            )
+        elif len(kept) > 1:
+            for each in kept:
+                self._enrich([each])
+        else:
+            self._leave(1)
+            if isinstance(receipt.outcome, outcome.Refused):
+                self._failed[kept[0].segment.ref] = str(receipt.outcome)
+
+    def _keep(self, refs: Iterator[str]) -> None:
+        self._done = self._done._replace(segments=(*self._done.segments, *refs))
+
+    def _said(self, each: enrichments.Due) -> enricher.Enrichment | None:
+        """What the enricher says; ``None`` if it failed, or is asked no more. Its failures stop nothing else."""
+        if self._spent or self._failures >= MOST_FAILURES:
+            return None
+        try:
+            given = self._wanted.enricher(each.segment, each.window)
+        except errors.LimitExceeded as error:
+            self._spent, self._failed[each.segment.ref] = True, str(error)
+            return None
+        except Exception as error:
+            self._fail(each, error)
+            return None
+        try:
+            said = enricher.checked(given, each.window)
+        except errors.WorldDBError as error:
+            self._fail(each, error)
+            return None
+        self._failures = 0
+        return said
+
+    def _fail(self, each: enrichments.Due, error: Exception) -> None:
+        self._failures += 1
+        self._failed[each.segment.ref] = str(error) or type(error).__name__

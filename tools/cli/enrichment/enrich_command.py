@@ -1,0 +1,95 @@
+"""``worlddb enrich``: what each turn means by itself, told from those around it."""
+
+import os
+from typing import Final
+
+from worlddb import EndpointEnricher
+from worlddb.tools.cli.base import BUSY, DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+
+_KEY: Final = "WORLDDB_ENRICHER_KEY"
+
+
+def _arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--world", metavar="WORLD", action="append", help="only what is inside this world; may be given again"
+    )
+    parser.add_argument(
+        "--type",
+        metavar="TYPE",
+        action="append",
+        help="the worlds that are enriched, such as Paragraph (default: Turn)",
+    )
+    parser.add_argument(
+        "--before",
+        metavar="N",
+        type=arguments.count_or_none,
+        default=8,
+        help="show N of those before it (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--after",
+        metavar="N",
+        type=arguments.count_or_none,
+        default=2,
+        help="show N of those after it (default: %(default)s)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="ask nobody, write nothing, and say what is due")
+    parser.add_argument("--limit", metavar="N", type=arguments.count, help="enrich at most N (default: all)")
+    arguments.add_model(
+        parser,
+        "--enricher",
+        f"let a model say it, behind an endpoint whose key is in {_KEY} (default: rules, no model)",
+    )
+    arguments.add_author(parser)
+
+
+def _enrich(args: Namespace, out: Output) -> int:
+    named = arguments.model_of(args, "--enricher")
+    enricher = None if named is None else EndpointEnricher(**named, key=os.environ.get(_KEY))
+    with stores.existing(args, author=args.author) as db:
+        with out.progress("Enriching") as report:
+            done = db.enrich(
+                enricher,
+                worlds=None if args.world is None else [stores.world_of(db.view(), each) for each in args.world],
+                types=args.type or ("Turn",),
+                before=args.before,
+                after=args.after,
+                limit=args.limit,
+                dry_run=args.dry_run,
+                progress=None if report is None else lambda step, total: report(step, total, "enriching"),
+            )
+        head = db.head()
+        asked = None if enricher is None else {"calls": enricher.calls, "tokens": enricher.tokens}
+    document = {**done._asdict(), "asked": asked, "seq": head.seq, "root": head.root}
+
+    def write(page: Page) -> None:
+        if done.busy:
+            page.line("another process is at it, nothing was done")
+            return
+        what = "would be enriched" if done.dry_run else "enriched"
+        page.line(f"{wire.counted(len(done.segments), 'text')} {what}")
+        if done.unsaid:
+            page.line((f"{done.unsaid:,} say by themselves what they mean", "dim"))
+        for ref, why in done.failed:
+            page.line((wire.short(ref), "ref"), f"  was not: {why}")
+        if asked is not None:
+            page.line(f"the model was asked {asked['calls']} times and took {asked['tokens']:,} tokens")
+        if done.left:
+            out.hint(f"{wire.counted(done.left, 'text')} are left: run it again.")
+
+    out.answer(document, write)
+    return BUSY if done.busy else DONE
+
+
+COMMANDS: Final = (
+    Command(
+        "enrich",
+        "say what each turn means by itself, so that it is found",
+        _arguments,
+        _enrich,
+        (
+            ("enrich --dry-run", "which are due, and nothing is written"),
+            ("enrich --json", "by rules, no model; for a program"),
+        ),
+    ),
+)

@@ -1,0 +1,158 @@
+"""An enricher that asks no model: what a segment refers to is looked for in those before it.
+
+Three things, each by rules of English that the same window gives the same answer to: a pronoun, a "that framework" and
+a short reply are told by what was named or asked last, a "yesterday" by the date on which it was said, and a segment of
+few words by the words that were said again and again before it. It says nothing of preferences, events or questions:
+who wants these lets a model say them.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from worlddb.log.model import times
+from worlddb.projections.indexes import analysis
+from worlddb.query.question import question_dates
+from worlddb.reconciler.enrichment.enricher import Enrichment, Segment
+from worlddb.reconciler.ingest.extraction import Turn
+from worlddb.reconciler.ingest.mentions.mention_extractor import EntityExtractor
+from worlddb.reconciler.ingest.mentions.surface_forms import NAME
+from worlddb.reconciler.similarity.scores import is_known
+
+MAX_CHARACTERS: Final = 2_000
+"""Of a segment that says more little is left open: it is read so far."""
+FEW_WORDS: Final = 12
+"""A segment with no more words that mean something carries on the topic before it."""
+SHORT_REPLY: Final = 3
+"""One with no more of them that asks nothing is told by what it replies to."""
+MOST_TOPICS: Final = 4
+MOST_REPLIED_CHARACTERS: Final = 240
+
+_SPEAKER: Final = re.compile(r"\A([^:\n]{1,64}): ")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”)]*\s+|\n+")
+_PERSON: Final = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.I)
+_THING: Final = re.compile(
+    r"\b(?:it|its)\b(?!(?:['’]s|\s+is|\s+was|\s+will\s+be)\s+(?:\w+ly\s+)?"
+    # Where "it" stands for nothing.
+    r"(?:time|late|early|hard|easy|possible|important|clear|true|raining|snowing|cold|hot|dark|nice|good|worth|been)\b)"
+    r"|\b(?:this|that|these|those)\s+(?:one|ones|(?!is\b|was\b|are\b|were\b|has\b|will\b|would\b|can\b|could\b|day\b"
+    r"|week\b|month\b|year\b|morning\b|evening\b|afternoon\b|night\b|weekend\b|time\b|way\b|I\b|he\b|she\b|we\b|you\b"
+    r"|they\b|the\b|my\b|your\b|it\b)[a-z]{3,})\b",
+    re.I,
+)
+_OWN_DATE: Final = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_DAY: Final = len("2026-11-22")
+_DAY_MICROSECONDS: Final = 86_400_000_000
+
+
+class _Said(NamedTuple):
+    """A segment of the window: its speaker, what they say, and what that names, in its order."""
+
+    ref: str
+    speaker: str
+    text: str
+    names: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+class ContextEnricher:
+    """What a segment refers to, by rules: names for pronouns, dates for "yesterday", and the topic before it."""
+
+    name = "context/1"
+    asks_a_model = False
+
+    def __init__(self) -> None:
+        self._names = EntityExtractor(kinds=(NAME,))
+
+    def __call__(self, segment: Segment, window: Sequence[Segment], /) -> Enrichment:
+        """The segment with what it leaves open, or nothing if it leaves nothing open."""
+        if len(segment.content) > MAX_CHARACTERS:
+            return Enrichment()
+        told = self._read(window)
+        at = next(place for place, each in enumerate(told) if each.ref == segment.ref)
+        own, before = told[at], told[:at][::-1]
+        used: list[str] = []
+        text = _dated(own.text, segment.since)
+        text = _resolved(text, own, before, used)
+        is_reply = len(own.words) <= SHORT_REPLY and not own.text.rstrip().endswith("?")
+        if is_reply and before and before[0].speaker != own.speaker:
+            asked = _SENTENCE_END.split(before[0].text.strip())[-1].strip()[-MOST_REPLIED_CHARACTERS:]
+            if asked:
+                used.append(before[0].ref)
+                text = f"{asked} {text}"
+        topic = list(_topic(own, before, used)) if len(own.words) <= FEW_WORDS else []
+        if topic:
+            text = f"{text} ({', '.join(topic)})"
+        if text == own.text:
+            return Enrichment(used=())
+        speaker = f"{own.speaker}: " if own.speaker else ""
+        return Enrichment(resolved=f"{speaker}{text}", used=tuple(dict.fromkeys(used)))
+
+    def _read(self, window: Sequence[Segment]) -> list[_Said]:
+        parted = [_parted(each.content[:MAX_CHARACTERS]) for each in window]
+        turns = [Turn(text=text, speaker=speaker) for speaker, text in parted]
+        found = self._names.mentions(turns)
+        return [
+            _Said(each.ref, speaker, text, tuple(mention.form for mention in names), tuple(_telling(text)))
+            for each, (speaker, text), names in zip(window, parted, found, strict=True)
+        ]
+
+
+def _parted(content: str) -> tuple[str, str]:
+    """Who says a text, where it says so, and what is said."""
+    match = _SPEAKER.match(content)
+    return ("", content) if match is None else (match[1], content[match.end() :])
+
+
+def _telling(text: str) -> Iterator[str]:
+    """The words of a text that hold no text together, in small letters."""
+    return (word for word in analysis.analyze(text).words if word not in analysis.STOP_WORDS and not word.isdigit())
+
+
+def _dated(text: str, since: int) -> str:
+    """A text with the dates of the times that it names by when it was said."""
+    if since <= times.MIN_TIME:
+        return text
+    for time in question_dates.parse_times(text, since).read:
+        start, end = time.span.start, time.span.end
+        if time.is_bound or _OWN_DATE.search(time.words) or end <= start or start <= times.MIN_TIME:
+            continue
+        first, last = (times.format_time(each)[:_DAY] for each in (start, end - 1))
+        on = first if end - start <= _DAY_MICROSECONDS or first == last else f"{first} to {last}"
+        place = re.search(re.escape(time.words).replace(r"\ ", r"\s+"), text, re.I)
+        if place is not None:
+            text = f"{text[: place.end()]} ({on}){text[place.end() :]}"
+    return text
+
+
+def _resolved(text: str, own: _Said, before: Sequence[_Said], used: list[str]) -> str:
+    """A text with the first pronoun of each kind told by the last name before it that may be meant."""
+    for form, is_person in ((_PERSON, True), (_THING, False)):
+        match = form.search(text)
+        if match is None or any(_is_person(name) == is_person and name in text[: match.start()] for name in own.names):
+            continue
+        for each in before:
+            named = next((name for name in reversed(each.names) if _may_be_meant(name, own, is_person)), None)
+            if named is not None:
+                used.append(each.ref)
+                text = f"{text[: match.end()]} ({named}){text[match.end() :]}"
+                break
+    return text
+
+
+def _may_be_meant(name: str, own: _Said, is_person: bool) -> bool:
+    return name != own.speaker and name not in own.names and _is_person(name) == is_person
+
+
+def _is_person(name: str) -> bool:
+    return is_known(name.split(maxsplit=1)[0].casefold())
+
+
+def _topic(own: _Said, before: Sequence[_Said], used: list[str]) -> Iterator[str]:
+    """The words that two or more of the segments before say and this one does not, what most of them say first."""
+    said = Counter(word for each in before for word in set(each.words))
+    words = [word for word, count in said.items() if count > 1 and word not in own.words]
+    chosen = sorted(words, key=lambda word: (-said[word], word))[:MOST_TOPICS]
+    used += (each.ref for each in before if not set(chosen).isdisjoint(each.words))
+    return iter(chosen)
