@@ -1,74 +1,57 @@
 """The other half of LongMemEval: a model answers from what was recalled, and a model judges the answers.
 
-The protocol is that of the benchmark's authors: an answer for each question from retrieved turns in the order of their
-dates, a yes or no from a judge who knows the right answer, and accuracy by type of question. The prompts are our own.
-What a verdict does not say clearly counts as wrong, and is counted. No figure is printed for a question that was not
-asked.
+By which rules says a protocol (bench/_protocols.py): what an extractor keeps of the turns, in which other wordings a
+question is asked, how it is answered and judged. Each part can be switched off. All prompts are our own words, and the
+result names the protocol and says so. What a verdict does not say clearly counts as wrong, and is counted. No figure is
+printed for a question that was not asked.
 """
 
 from __future__ import annotations
 
 import argparse
+import typing
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
+from bench import _protocols as protocols
 from bench._endpoint import INTERFACES, endpoint_of
 from bench._haystacks import ABSTAINING
 from bench._report import positive
-from worlddb import Hit, InputError, MalformedFile, format_time
+from worlddb import (
+    Database,
+    EndpointEnricher,
+    Enrichment,
+    Hit,
+    InputError,
+    MalformedFile,
+    Segment,
+    Streams,
+    UnavailableError,
+    View,
+    format_time,
+)
 
 ANSWER_TOKENS: Final = 512
-VERDICT_TOKENS: Final = 8
+WORDING_TOKENS: Final = 256
 _CHARACTERS_A_TURN: Final = 4_000
-_MARK: Final = "ANSWER:"
 
-ANSWER_PROMPT: Final = """\
-You are helping a person by what was said in earlier conversations with them. Below are passages from these \
-conversations, oldest first, each with the time at which it was said. The present time is {now}; work out expressions \
-such as "last week" from the time of the passage that they stand in, and those of the question from the present.
+WORDING_PROMPT: Final = """\
+Ask the following in {count} other ways: in other words, with its times made plain, and in the terms of those who \
+would have told of it. Write one a line and nothing else.
 
-Passages:
-{passages}
-
-The person asks: {question}
-
-Work it out in these steps, briefly. First write down which passages are about exactly what is asked, and not merely \
-about something like it. If the same thing is told differently at different times, the latest passage holds, unless \
-the person asks how it was before. If a number or a list is asked for, write down every instance that the passages \
-hold, each once, and count them then. If a piece of advice is asked for, give one that fits what the person said that \
-they like, own or avoid. If the passages do not hold what is asked, say that they do not.
-
-End with one line that begins with "ANSWER:" and holds the answer alone.
+{question}
 """
 
-JUDGE_PROMPT: Final = """\
-A question was asked about earlier conversations. Compare the answer that was given with the expected one.
-
-Question: {question}
-Expected: {expected}
-Given: {given}
-
-The given answer is right if it says the same as the expected one in whatever words, more detail included, as long as \
-nothing in it contradicts the expected one. Numbers, names and dates have to be the same, unless the expected answer \
-itself says that they are approximate. {rule}
-
-Reply with one word: RIGHT or WRONG.
-"""
-
-_RULES: Final = {
-    "unanswerable": "The question cannot be answered from the conversations: right is only an answer that says so.",
-    "single-session-preference": "The expected text describes what a fitting answer takes into account: right is an "
-    "answer that takes up what it says about the person, even if not all of it.",
-    "temporal-reasoning": "Where days, weeks or months are counted, one more or less is right as well.",
-    "knowledge-update": "An answer that also tells how it was before is right if it gives the present state as such.",
-}
+EXTRACTION, WORDINGS = "extraction", "wordings"
+PARTS: Final = (EXTRACTION, WORDINGS, "resolved", "preferences", "constraints", "events", "questions")
+"""What of a protocol can be left out, for ablations."""
 
 
-class Asked(Protocol):
+class Asked(typing.Protocol):
     """What is needed of a question of the benchmark."""
 
     @property
@@ -87,44 +70,87 @@ class Asked(Protocol):
     def answer(self) -> object: ...
 
 
-class Model(Protocol):
+class Model(typing.Protocol):
     """What is needed of an endpoint."""
 
     def ask(self, prompt: str, *, most_tokens: int) -> str: ...
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """What became of one question. ``verdict`` is ``right``, ``wrong``, ``unclear``, or empty if nobody judged."""
+    """What became of one question. ``verdict`` is ``right``, ``wrong``, ``unclear``, or empty if nobody judged.
+
+    ``by`` is the protocol, with what was left out of it. ``score`` is the judge's, where it gives one, ``f1`` that of
+    the answer's words, 0 or 1 for a question that cannot be answered.
+    """
 
     question_id: str
     question_type: str
     answer: str
     verdict: str
+    by: str = protocols.WORLDDB.name
+    score: float | None = None
+    f1: float | None = None
 
 
-def passages(hits: Sequence[Hit]) -> str:
-    """The recalled turns, oldest first, with their times."""
-    ordered = sorted(hits, key=lambda hit: (hit.valid.start, hit.seq))
-    return "\n".join(f"[{format_time(hit.valid.start)[:16]}] {hit.content[:_CHARACTERS_A_TURN]}" for hit in ordered)
+def passages(hits: Sequence[Hit], protocol: protocols.Protocol = protocols.WORLDDB) -> str:
+    """The recalled turns with their times, oldest first or as they were recalled, and what was inferred of them."""
+    ordered = sorted(hits, key=lambda hit: (hit.valid.start, hit.seq)) if protocol.by_time else hits
+    return "\n".join(_passage(hit) for hit in ordered)
 
 
-def answered(model: Model, question: Asked, hits: Sequence[Hit]) -> str:
-    """What the model answers: what stands behind the last mark, or all of it if there is none."""
-    prompt = ANSWER_PROMPT.format(
-        now=question.question_date or "not known", passages=passages(hits), question=question.question
-    )
-    said = model.ask(prompt, most_tokens=ANSWER_TOKENS)
-    place = said.upper().rfind(_MARK)
-    return said[place + len(_MARK) :].strip() if place >= 0 else said.strip()
+def _passage(hit: Hit) -> str:
+    said = f"[{format_time(hit.valid.start)[:16]}] {hit.content[:_CHARACTERS_A_TURN]}"
+    told = [f"{name}: {_listed(value)}" for name, value in hit.inferred.items() if name not in ("questions", "used")]
+    return f"{said}\n  ({'; '.join(told)})" if told else said
 
 
-def judged(model: Model, question: Asked, expected: str, given: str) -> str:
-    """``right``, ``wrong``, or ``unclear`` for anything that is neither."""
-    kind = "unanswerable" if ABSTAINING in question.question_id else question.question_type
-    rule = _RULES.get(kind, "")
-    prompt = JUDGE_PROMPT.format(question=question.question, expected=expected, given=given, rule=rule)
-    said = model.ask(prompt, most_tokens=VERDICT_TOKENS).strip().strip("*\"'.").upper()
-    return said.lower() if said in ("RIGHT", "WRONG") else "unclear"
+def _listed(value: Any) -> str:
+    if not isinstance(value, list):
+        return str(value)
+    return ", ".join(_occurred(each) if isinstance(each, dict) else str(each) for each in value)
+
+
+def _occurred(event: Mapping[str, str]) -> str:
+    return " → ".join(filter(None, (event.get("event"), event.get("consequence"))))
+
+
+def kind_of(question: Asked) -> str:
+    """The type of a question by which rules are chosen."""
+    return protocols.UNANSWERABLE if ABSTAINING in question.question_id else question.question_type
+
+
+def answered(
+    model: Model, question: Asked, hits: Sequence[Hit], protocol: protocols.Protocol = protocols.WORLDDB
+) -> str:
+    """What the model answers: what stands behind the last mark, or all of it if there is none.
+
+    The answerer is never told that a question cannot be answered, whatever its source did: that is what is asked.
+    """
+    now = question.question_date or "not known"
+    prompt = protocol.asked(question.question_type, question.question, now, passages(hits, protocol))
+    return protocol.answer(model.ask(prompt, most_tokens=ANSWER_TOKENS))
+
+
+def judged(
+    model: Model, question: Asked, expected: str, given: str, protocol: protocols.Protocol = protocols.WORLDDB
+) -> protocols.Verdict:
+    """``right``, ``wrong``, or ``unclear`` for anything that is not of the verdict's form."""
+    prompt = protocol.judged(kind_of(question), question.question, expected, given)
+    return protocol.read(model.ask(prompt, most_tokens=protocol.verdict_tokens))
+
+
+class Keeping:
+    """An enricher that keeps some fields of what another says."""
+
+    asks_a_model = True
+
+    def __init__(self, enricher: EndpointEnricher, fields: Sequence[str]) -> None:
+        self._enricher, self._fields = enricher, tuple(fields)
+        self.name = f"{enricher.name} {'+'.join(self._fields)}"
+
+    def __call__(self, segment: Segment, window: Sequence[Segment], /) -> Enrichment:
+        said = self._enricher(segment, window)
+        return Enrichment(**{name: getattr(said, name) for name in self._fields}, used=said.used)
 
 
 class Transcript:
@@ -151,34 +177,119 @@ class Transcript:
 
 
 class Panel:
-    """The models of a run, and what they have said so far."""
+    """The models of a run, the protocol that they follow, and what they have said so far."""
 
-    def __init__(self, answerer: Model, judge: Model | None, transcript: Transcript, turns: int) -> None:
+    def __init__(
+        self,
+        answerer: Model,
+        judge: Model | None,
+        transcript: Transcript,
+        turns: int,
+        protocol: protocols.Protocol = protocols.WORLDDB,
+        without: Sequence[str] = (),
+        enricher: EndpointEnricher | None = None,
+    ) -> None:
         self._answerer = answerer
         self._judge = judge
         self._transcript = transcript
         self._turns = turns
+        self._protocol = protocol
+        self._fields = tuple(name for name in protocol.fields if name not in without and EXTRACTION not in without)
+        self._wordings = 0 if WORDINGS in without else protocol.wordings
+        self._enricher = Keeping(enricher, self._fields) if enricher is not None and self._fields else None
+        left_out = [name for name in PARTS if name in without]
+        self._by = " without ".join(filter(None, (protocol.name, ", ".join(left_out))))
         self._heard: list[Judged] = []
+        self._enriched = 0
+        for known in transcript.done.values():
+            if known.by != self._by:
+                raise InputError(
+                    f"The transcript is of the protocol {known.by}, not {self._by}", "Name another with --transcript"
+                )
 
-    def hear(self, question: Asked, hits: Sequence[Hit]) -> None:
-        """Have a question answered, and the answer judged, unless the transcript has it already."""
-        known = self._transcript.done.get(question.question_id)
-        if known is None or (self._judge is not None and not known.verdict):
-            given = known.answer if known else answered(self._answerer, question, hits[: self._turns])
-            verdict = "" if self._judge is None else judged(self._judge, question, str(question.answer), given)
-            known = Judged(question.question_id, question.question_type, given, verdict)
+    def prepare(self, db: Database, questions: Sequence[Asked]) -> None:
+        """Have the turns enriched as the protocol's source does, unless all questions of the store are done.
+
+        Raises:
+            UnavailableError: a turn could not be enriched: what is measured would not be the protocol.
+        """
+        if self._enricher is None or all(self._known(each) is not None for each in questions):
+            return
+        done = db.enrich(self._enricher)
+        self._enriched += len(done.segments)
+        if done.failed or done.left:
+            why = done.failed[0][1] if done.failed else "others changed them"
+            raise UnavailableError(
+                f"{done.left:,} turns were not enriched: {why}", "Leave out extraction with --without"
+            )
+
+    def hear(self, question: Asked, view: View, recalled: Sequence[Hit], **asked: Any) -> None:
+        """Have a question answered, and the answer judged, unless the transcript has it already.
+
+        ``recalled`` are the hits of the question alone; ``asked`` is what else they were asked by.
+        """
+        known = self._known(question)
+        if known is None:
+            known = self._transcript.done.get(question.question_id)
+            given = known.answer if known else self._answer(question, view, recalled, asked)
+            expected = str(question.answer)
+            verdict = protocols.Verdict("")
+            if self._judge is not None:
+                verdict = judged(self._judge, question, expected, given, self._protocol)
+            f1 = protocols.token_f1(expected, given)
+            if kind_of(question) == protocols.UNANSWERABLE:
+                f1 = float(protocols.refuses(given))
+            known = Judged(
+                question.question_id, question.question_type, given, verdict.verdict, self._by, verdict.score, f1
+            )
             self._transcript.add(known)
         self._heard.append(known)
 
+    def _known(self, question: Asked) -> Judged | None:
+        """What the transcript has of a question, if nothing of it is left to be asked."""
+        known = self._transcript.done.get(question.question_id)
+        return known if known is not None and (self._judge is None or known.verdict) else None
+
+    def _answer(self, question: Asked, view: View, recalled: Sequence[Hit], asked: Mapping[str, Any]) -> str:
+        hits = recalled
+        if self._wordings or self._fields:
+            streams = Streams(expand=self._expand if self._wordings else None, describe=bool(self._fields))
+            hits = view.recall(question.question, streams=streams, k=max(len(recalled), 1), **asked).hits
+        return answered(self._answerer, question, hits[: self._turns], self._protocol)
+
+    def _expand(self, question: str) -> list[str]:
+        """Other wordings of a question, by the model that answers."""
+        prompt = WORDING_PROMPT.format(count=self._wordings, question=question)
+        lines = self._answerer.ask(prompt, most_tokens=WORDING_TOKENS).splitlines()
+        return [line.strip(" -*•\t") for line in lines if line.strip(" -*•\t")][: self._wordings]
+
+    def calibration(self) -> dict[str, Any]:
+        """How many of our calibration cases the judge decides as the rules say; nothing without a judge."""
+        judge = self._judge
+        if judge is None:
+            return {}
+        tokens = self._protocol.verdict_tokens
+        found = protocols.calibrated(self._protocol, lambda prompt: judge.ask(prompt, most_tokens=tokens))
+        return {"calibration": found._asdict()}
+
     def figures(self) -> dict[str, Any]:
         """What was measured, under the keys of the result."""
-        return {"answered": len(self._heard), **accuracy(self._heard)}
+        told = {"protocol": self._by, "rules_of": self._protocol.source, "prompts": "our own words"}
+        return {**told, "answered": len(self._heard), "enriched": self._enriched, **accuracy(self._heard)}
 
 
 def add_arguments(arguments: argparse.ArgumentParser) -> None:
     """The options of the answering half."""
     half = arguments.add_argument_group("answers and verdicts by models that you name")
     half.add_argument("--answer", action="store_true", help="have each question answered from what is recalled")
+    half.add_argument(
+        "--protocol",
+        choices=protocols.PROTOCOLS,
+        default=protocols.WORLDDB.name,
+        help="whose rules extractor, answer and judge follow, told in our own words (default: %(default)s)",
+    )
+    half.add_argument("--without", nargs="+", choices=PARTS, default=(), help="parts of the protocol to leave out")
+    half.add_argument("--calibrate", action="store_true", help="also ask the judge about cases of our own")
     half.add_argument("--judge", action="store_true", help="have each answer judged")
     half.add_argument("--endpoint", metavar="URL", help="up to the version, such as http://127.0.0.1:8000/v1")
     half.add_argument("--interface", choices=INTERFACES, default=INTERFACES[0], help="what the endpoint speaks")
@@ -201,40 +312,60 @@ def panel_of(arguments: argparse.Namespace) -> Panel | None:
         if arguments.judge:
             raise InputError("--judge was given without --answer", "Give both: there is nothing else to judge")
         return None
+    protocol = protocols.PROTOCOLS[arguments.protocol]
     given = (arguments.interface, arguments.key_variable, arguments.timeout)
     answerer = endpoint_of(arguments.endpoint, arguments.model, *given)
     judge = None
     if arguments.judge:
         judge = endpoint_of(arguments.endpoint, arguments.judge_model or arguments.model, *given)
-    return Panel(answerer, judge, Transcript(arguments.transcript), arguments.turns)
+    enricher = EndpointEnricher(
+        answerer.url,
+        answerer.model,
+        interface=answerer.interface,
+        key=answerer.key or None,
+        timeout_seconds=answerer.timeout_seconds,
+    )
+    transcript = Transcript(arguments.transcript)
+    return Panel(answerer, judge, transcript, arguments.turns, protocol, arguments.without, enricher)
 
 
 def summed_up(result: Mapping[str, Any]) -> tuple[str, ...]:
     """What a person is told of answers and verdicts; nothing if there were none."""
+    if "answered" not in result:
+        return ()
+    by = f"By the protocol {result['protocol']}: rules of {result['rules_of']}, prompts in our own words."
     if not result.get("judged"):
-        return (f"{result['answered']} questions answered, none judged.",) if "answered" in result else ()
+        return (by, f"{result['answered']} questions answered, none judged.")
     lines = [
+        by,
         f"{result['judged']} answers judged: {result['accuracy']} % right, {result['task_averaged']} % as the mean of"
-        f" the types; {result['unclear']} verdicts were unclear and count as wrong."
+        f" the types; {result['unclear']} verdicts were unclear and count as wrong.",
     ]
     lines += [f"{kind}: {each['accuracy']} % of {each['n']}" for kind, each in result["accuracy_by_type"].items()]
+    if "calibration" in result:
+        of = result["calibration"]
+        lines.append(f"The judge decided {of['agreed']} of {of['cases']} calibration cases of ours as the rules say.")
     return tuple(lines)
 
 
 def accuracy(found: Iterable[Judged]) -> dict[str, Any]:
     """Accuracy in percent, over all questions, by type, and as the mean of the types; only of what was judged."""
     kinds: defaultdict[str, list[bool]] = defaultdict(list)
-    unclear = 0
-    for each in found:
+    unclear, listed = 0, list(found)
+    for each in listed:
         if each.verdict:
             kinds[each.question_type].append(each.verdict == "right")
             unclear += each.verdict == "unclear"
     shares = {kind: 100 * sum(right) / len(right) for kind, right in sorted(kinds.items())}
     every = [right for rights in kinds.values() for right in rights]
+    scores = [each.score for each in listed if each.score is not None]
+    words = [each.f1 for each in listed if each.f1 is not None]
     return {
         "judged": len(every),
         "unclear": unclear,
         "accuracy": round(100 * sum(every) / len(every), 2) if every else None,
         "task_averaged": round(sum(shares.values()) / len(shares), 2) if shares else None,
+        "mean_score": round(100 * sum(scores) / len(scores), 2) if scores else None,
+        "token_f1": round(sum(words) / len(words), 4) if words else None,
         "accuracy_by_type": {kind: {"n": len(kinds[kind]), "accuracy": round(shares[kind], 2)} for kind in shares},
     }

@@ -133,6 +133,8 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
         for number, asked in enumerate(_stores(questions, arguments.pooled)):
             with worlddb.open(Path(folder) / str(number), author="bench", embedder=embedder) as db:
                 fill(db, asked, spent, worlddb.EntityExtractor() if arguments.entities else None)
+                if panel is not None:
+                    panel.prepare(db, [each.record for each in asked])
                 view = db.view()
                 peers = _baselines.built(_baselines.available(), texts([each.record for each in asked]), embedder)
                 for each in asked:
@@ -150,7 +152,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
                         turns = [hit.source["id"] for hit in found.hits if hit.type == "Turn"]
                         scores.add(variant, each, turns, [group.name for group in groups if group.type == "Session"])
                         if variant == "default" and panel is not None:
-                            panel.hear(each.record, found.hits)
+                            panel.hear(each.record, view, found.hits, lanes=arguments.lanes, **when)
                     for name, peer in peers.items():
                         turns = peer.search(text, DEPTH)
                         scores.add(name, each, turns, _sessions_of(turns))
@@ -174,7 +176,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
         "p50_ms": round(p50(taken), 3),
         "p95_ms": round(p95(taken), 3),
         **spent,
-        **({} if panel is None else panel.figures()),
+        **({} if panel is None else (panel.calibration() if arguments.calibrate else {}) | panel.figures()),
     }
 
 

@@ -228,7 +228,7 @@ def test_the_answer_is_what_stands_behind_the_last_mark_or_all_of_it() -> None:
     [("RIGHT", "right"), (" wrong.\n", "wrong"), ("**Right**", "right"), ("RIGHTLY", "unclear"), ("", "unclear")],
 )
 def test_a_verdict_is_one_word_and_anything_else_is_unclear(said: str, verdict: str) -> None:
-    assert judged(Scripted(said), Question(), "in May", "in June") == verdict
+    assert judged(Scripted(said), Question(), "in May", "in June").verdict == verdict
 
 
 def test_the_judge_is_told_the_rule_of_the_type_and_of_questions_without_an_answer() -> None:
@@ -290,7 +290,8 @@ def test_the_program_ends_with_a_typed_error_and_keeps_what_was_done(tmp_path: P
         command += ["--transcript", str(transcript)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 1 and "error[endpoint_refused]" in done.stderr and "Traceback" not in done.stderr
-    assert Transcript(transcript).done == {"q0": Judged("q0", "single-session-user", "yes", "")}
+    (kept,) = Transcript(transcript).done.values()
+    assert (kept.question_id, kept.question_type, kept.answer, kept.verdict) == ("q0", "single-session-user", "yes", "")
     judging = [sys.executable, "-m", "bench.longmemeval", str(file), "--judge"]
     refused = subprocess.run(judging, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
     assert "error[input]" in refused.stderr
