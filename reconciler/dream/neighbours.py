@@ -30,7 +30,7 @@ ALIKE: Final = 0.8
 """From this share of words in common on two longer texts say the same, if no number and no denial differs."""
 TURN: Final = "Turn"
 """Turns are the record of a conversation: none of them stands for another."""
-_NO_MEMORY: Final = frozenset({"Summary", "Extraction", "Dreams", "DreamReport"})
+_NO_MEMORY: Final = frozenset({"Summary", "Enrichment", "Extraction", "Dreams", "DreamReport"})
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _DENIAL: Final = re.compile(
     r"\b(?:no|not|never|none|nothing|without|cannot|nicht|kein\w*|pas|jamais|nunca)\b|n't\b", re.I

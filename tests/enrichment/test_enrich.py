@@ -27,6 +27,7 @@ from worlddb import (
     Turn,
     View,
 )
+from worlddb.tools.mcp.session import Session
 
 __all__ = ["server"]  # The fixture: a model on loopback that says what a test has it say.
 
@@ -142,6 +143,14 @@ def test_a_turn_is_found_by_what_was_inferred_of_it_and_shown_once(db: Database)
     assert {"made_of"}.isdisjoint(hit.inferred)
     groups = db.view().recall("React", group=3).groups
     assert [group.type for group in groups] == ["Session"] and hated in [hit.ref for hit in groups[0].hits]
+
+
+def test_what_was_inferred_is_no_memory_that_a_client_is_listed(db: Database) -> None:
+    session = Session(db)
+    before = [each.ref for each in session.memories_in(db.view(), None)]
+    db.enrich()
+    assert [each.ref for each in session.memories_in(db.view(), None)] == before
+    assert len(db.view().find(type="Enrichment")) > 3
 
 
 def test_fewer_hits_are_the_beginning_of_more(db: Database) -> None:

@@ -299,7 +299,7 @@ class Session(Scopes):
         seen: set[str] = set()
         for scope in [None] if scopes is None else scopes:
             for world in _found(view, scope, include_retired=include_retired):
-                if world.ref not in seen and not self.is_scope(view, world):
+                if world.ref not in seen and not self.is_scope(view, world) and not _is_inferred(world):
                     seen.add(world.ref)
                     yield world
 
@@ -390,6 +390,11 @@ class Session(Scopes):
             self.db.embed()
         except worlddb.UnavailableError:
             pass
+
+
+def _is_inferred(world: worlddb.World) -> bool:
+    """True of what was inferred of a memory, which is no other memory."""
+    return world.type == "Enrichment" and "made_of" in world.properties
 
 
 def _found(view: worlddb.View, scope: str | None, *, include_retired: bool) -> Iterator[worlddb.World]:
