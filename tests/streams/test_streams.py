@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 import worlddb
+from tests.support.running import Here
 from worlddb import Database, EntityPath, InputError, Recall, Streams, UnknownReference, rerank
 
 BEGIN = "2026-01-01"
@@ -135,6 +136,15 @@ def test_each_hit_says_what_was_inferred_of_it_where_a_client_is_to_choose(tmp_p
         plain = db.view().recall("hate", lanes=("text",)).hits[0]
         told = db.view().recall("hate", lanes=("text",), streams=Streams(describe=True)).hits[0]
         assert plain.ref == told.ref and "React" in told.inferred["resolved"]
+
+
+def test_the_command_line_tells_ways_as_lines(office: Office, capsys: pytest.CaptureFixture[str]) -> None:
+    run = Here(capsys, office.db.path)
+    asked = ("recall", "auth-service", "--valid", "2026-02-10", "--paths", 2)
+    assert "path: auth-service depends on user-db, for its sessions (since 2026-01-05)" in run(*asked).out
+    told = run.json(*asked, "--hit-paths", 1)["paths"]
+    assert told[0]["of"] == "" and {each["of"] for each in told} > {""}
+    assert "paths" not in run.json("recall", "auth-service")
 
 
 def test_density_counts_what_joins_the_worlds_around_some(office: Office) -> None:

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from worlddb import FUSIONS, LANES, TRUST_LEVELS, Absence, Database, Group, Hit, InputError, Recall, View
+from worlddb import FUSIONS, LANES, TRUST_LEVELS, Absence, Database, Group, Hit, InputError, Recall, Streams, View
 from worlddb.memory_scopes import statements_of
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, output, stores, wire
@@ -87,9 +87,23 @@ def _arguments(parser: base.Parser) -> None:
 
 
 def _add_kinds(parser: base.Parser) -> None:
-    """Add what stands for texts: summaries, and what was inferred of them."""
+    """Add what stands for texts, and what is found beside them."""
     parser.add_argument(
         "--prefer-summaries", action="store_true", help="fresh summaries in the place of what they sum up"
+    )
+    parser.add_argument(
+        "--paths",
+        metavar="N",
+        type=arguments.count_or_none,
+        default=0,
+        help="also N ways over edges from what the question names, told as texts (default: 0)",
+    )
+    parser.add_argument(
+        "--hit-paths",
+        metavar="N",
+        type=arguments.count_or_none,
+        default=0,
+        help="also N from what each hit refers to (default: 0)",
     )
     parser.add_argument(
         "--field",
@@ -195,6 +209,7 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
         min_confidence=args.min_confidence,
         prefer_summaries=args.prefer_summaries,
         fields=_weights(args.field),
+        streams=Streams(paths=args.paths, hit_paths=args.hit_paths) if args.paths or args.hit_paths else None,
         since=args.since,
         until=args.until,
         **text_filters(args),
@@ -255,6 +270,9 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             for number, hit in enumerate(() if found.groups else found.hits, 1):
                 _write_hit(page, view, question, f"{number}. ", hit, indent=0, explain=args.explain)
             is_asked = bool(found.lanes or found.unavailable)
+            for path in found.paths:
+                beside = [(f"  beside {wire.short(path.of)}", "dim")] if path.of else []
+                page.line(("path: ", "title"), wire.one_line(path.context, 400), *beside)
             if not found.hits:
                 page.line("Nothing in this view answers that." if is_asked else "Nothing was asked.")
                 for hint in stores.why_empty(view) if is_asked else ():
@@ -284,6 +302,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             "unavailable": found.unavailable,
             "pending": found.pending,
             "left_out": list(found.left_out),
+            **({"paths": [wire.record(path) for path in found.paths]} if found.paths else {}),
             "times": [wire.valid(span) for span in found.times],
             "unread": list(found.unread),
             "weak": found.weak,
