@@ -25,7 +25,7 @@ from typing import Any, Final
 import msgspec
 
 import worlddb
-from bench import _baselines, _haystacks
+from bench import _baselines, _haystacks, _unanswerable
 from bench._ideas import add_argument, asked_as, variants
 from bench._report import ended, p50, p95, parser, report
 from bench._retrieval import interval, recall_share
@@ -110,6 +110,11 @@ def main() -> None:
         f"{result['conversations']} conversations, {result['turns']:,} turns.",
         f"Called weak: {flagged[ABSTENTION]} of {flagged['abstaining']} that nobody can answer, and"
         f" {flagged['answered']} of {flagged['answerable']} others.",
+        *(
+            f"With the line drawn on the other half, {name}: {told['abstaining_flagged']} of {told['abstaining']}, and"
+            f" {told['answerable_flagged']} of {told['answerable']} others."
+            for name, told in result["flagged"].items()
+        ),
         f"Latency p50 {result['p50_ms']:.2f} ms, p95 {result['p95_ms']:.2f} ms.",
         f"Left out: {result['left_out']} questions without evidence.",
     )
@@ -144,6 +149,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         raise worlddb.InputError(f"{arguments.file} has no conversation of {arguments.sizes}", "Name other sizes")
     scores: defaultdict[str, list[tuple[float, ...]]] = defaultdict(list)
     flagged: defaultdict[bool, list[bool]] = defaultdict(list)
+    signals: list[_unanswerable.Signals] = []
     taken: list[float] = []
     turns = left_out = 0
     embedder = embedder_named(arguments.embedder)
@@ -151,6 +157,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         said = one.turns()
         turns += len(said)
         texts = {str(turn.source["id"]): turn.text for turn in said}
+        gathering = _unanswerable.Gathering(texts.values())
         peers = _baselines.built(_baselines.available(), texts, embedder)
         with (
             tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder,
@@ -164,6 +171,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                 taken.append(1000 * (perf_counter() - began))
                 if asked.evidence or asked.kind == ABSTENTION:
                     flagged[asked.kind == ABSTENTION].append(found.weak)
+                    which = _haystacks.half(one.id), asked.kind == ABSTENTION
+                    signals.append(
+                        _unanswerable.Signals(*which, found.confidence or 0.0, gathering.count(asked.question))
+                    )
                 if not asked.evidence:
                     left_out += asked.kind != ABSTENTION
                     continue
@@ -186,17 +197,23 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "by_kind": {name: told for name, told in sorted(summed.items()) if name not in sizes and ", " not in name},
         "by_size": {name: told for name, told in summed.items() if name in sizes},
         "variants": {name: told for name, told in summed.items() if ", " in name},
-        "weak": {
-            ABSTENTION: sum(flagged[True]),
-            "abstaining": len(flagged[True]),
-            "answered": sum(flagged[False]),
-            "answerable": len(flagged[False]),
-        },
+        "weak": _counted(flagged[True], flagged[False]),
+        "flagged": _unanswerable.flagged(signals),
         "conversations": len(chosen),
         "turns": turns,
         "left_out": left_out,
         "p50_ms": round(p50(taken), 3),
         "p95_ms": round(p95(taken), 3),
+    }
+
+
+def _counted(abstaining: list[bool], others: list[bool]) -> dict[str, int]:
+    """How many answers were called weak, of the questions that nobody can answer and of the others."""
+    return {
+        ABSTENTION: sum(abstaining),
+        "abstaining": len(abstaining),
+        "answered": sum(others),
+        "answerable": len(others),
     }
 
 
