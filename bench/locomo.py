@@ -84,6 +84,7 @@ def main() -> None:
         f"{result['conversations']:,} conversations, {result['turns']:,} turns, ingested in"
         f" {result['ingest_s']:.2f} s.",
         f"Latency p50 {result['p50_ms']:.2f} ms, p95 {result['p95_ms']:.2f} ms.",
+        *_told_of(result["enriched"]),
         f"Left out: {result['unknown_evidence']} evidence ids that name no turn,"
         f" {result['left_out']} questions without evidence.",
     )
@@ -191,6 +192,14 @@ def _enriched(db: Database, wanted: bool) -> dict[str, Any]:
         "unsaid": done.unsaid,
         "ms": 1000 * (process_time() - began) / max(every, 1),
     }
+
+
+def _told_of(enriched: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a person is told of the enrichment, if there was one."""
+    if not enriched:
+        return ()
+    said = f"{enriched['segments']:,} turns were enriched and {enriched['unsaid']:,} say what they mean"
+    return (f"{said}; {enriched['ms']:.1f} ms of the processor a turn.",)
 
 
 def _asked_again(

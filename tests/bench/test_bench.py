@@ -11,6 +11,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -313,8 +314,9 @@ def test_diff_visits_no_more_worlds_than_lie_above_the_changes() -> None:
 def test_locomo_finds_the_turns_that_hold_the_answers(tmp_path: Path) -> None:
     file = tmp_path / "conversations.json"
     file.write_text(json.dumps(LOCOMO))
-    told = run("locomo", str(file))
+    told: dict[str, Any] = run("locomo", str(file), "--enrich")
     assert (told["n"], told["left_out"], told["unknown_evidence"]) == (2, 1, 1)
+    assert told["variants"]["enriched"]["n"] == 2 and told["enriched"]["segments"] + told["enriched"]["unsaid"] == 2
     assert told["recall@10"] == 1.0
     found = {"n": 1, "recall@10": 1.0, "recall@10_95": [1.0, 1.0]}
     assert told["by_category"] == {"multi-hop": found, "single-hop": found}

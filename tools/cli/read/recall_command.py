@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from worlddb import FUSIONS, LANES, TRUST_LEVELS, Absence, Database, Group, Hit, InputError, Recall, Streams, View
+from worlddb import FUSIONS, LANES, TRUST_LEVELS, Absence, Database, Group, Hit, InputError, Recall, View
 from worlddb.memory_scopes import statements_of
 from worlddb.tools.cli import base
 from worlddb.tools.cli.base import arguments, output, stores, wire
@@ -159,6 +159,15 @@ def _write_notes(out: base.Output, args: base.Namespace, found: Recall) -> None:
         out.hint(f"note: {output.in_options(found.note)}")
 
 
+def _streams(args: base.Namespace) -> Any:
+    """Return what is asked for beside hits; nothing of that is loaded where nothing is."""
+    if not args.paths and not args.hit_paths:
+        return None
+    from worlddb import Streams
+
+    return Streams(paths=args.paths, hit_paths=args.hit_paths)
+
+
 def _weights(given: list[str] | None) -> dict[str, float] | None:
     """Return the weights of fields.
 
@@ -209,7 +218,7 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
         min_confidence=args.min_confidence,
         prefer_summaries=args.prefer_summaries,
         fields=_weights(args.field),
-        streams=Streams(paths=args.paths, hit_paths=args.hit_paths) if args.paths or args.hit_paths else None,
+        streams=_streams(args),
         since=args.since,
         until=args.until,
         **text_filters(args),
