@@ -173,9 +173,9 @@ class Recall(Listed, kw_only=True):
     query: Annotated[Text, Meta(description="The question.")]
     group: Annotated[
         Annotated[int, Meta(ge=1, le=MAX_GROUP)] | None,
-        Meta(description="By session (limit counts them), so many of each."),
+        Meta(description="By session, so many of each."),
     ] = None
-    widen: Annotated[bool, Meta(description="Nearest scope first, wider while weak.")] = False
+    widen: Annotated[bool, Meta(description="Nearest scope first.")] = False
     paths: Annotated[int, Meta(ge=0, le=MAX_NEIGHBOURS)] = 0
     neighbours: Annotated[
         int,
@@ -191,7 +191,7 @@ class Recall(Listed, kw_only=True):
     type: Annotated[Label | None, Meta(description="Only of this type.")] = None
     label: Annotated[Label | None, Meta(description="Only what has it.")] = None
     tag: Annotated[Label | None, Meta(description="Only versions with it.")] = None
-    properties: Annotated[dict[str, Any], Meta(description='Only with these; {"age": {"$gte": 18}} compares.')] = {}
+    properties: Annotated[dict[str, Any], Meta(description='Only with; {"age": {"$gte": 18}} compares.')] = {}
 
 
 class AsOf(Listed):
