@@ -95,7 +95,8 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
         writing |= {"create_at", "rename", "attach", "detach", "prefer", "withdraw", "keep_receipt", "write_receipts"}
         others = {"batch", "signed", "ingest", "load", "embed", "recluster", "background_error", "at_close"}
         # Sums up and links by commands, as reclustering does; buffers of messages lie beside the log.
-        others |= {"consolidate", "dream", "enrich", "fork", "merge", "working", "accessed", "write_accesses", "forget_buffers"}
+        others |= {"consolidate", "dream", "enrich", "fork", "merge", "working", "accessed", "write_accesses"}
+        others |= {"forget_buffers"}
         others |= {"refreshed", "write_refreshes"}
         others |= {"ingest_memory", "extract", "discover_edges"}
         # Statements and files of RDF come to commands; accounts lie beside the log, as buffers do.
