@@ -27,9 +27,9 @@ def _nobody_at_home(*_: Any) -> set[int]:
     return set()
 
 
-def _nothing_governs(*_: Any) -> list[int]:
+def _nothing_governs(*_: Any) -> tuple[int, ...]:
     """No standing instruction is looked for."""
-    return []
+    return ()
 
 
 def _near_no_time(*_: Any) -> float:
@@ -63,7 +63,7 @@ _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
     "without the second look": partial(patch.object, ranking, "_rescored", _as_they_are),
     "without leaving names out": partial(patch.object, recall, "without_names", _all_of_it),
     "without where names are at home": partial(patch.object, candidates, "at_home", _nobody_at_home),
-    "without standing instructions": partial(patch.object, ranking, "_standing", _nothing_governs),
+    "without standing instructions": partial(patch.object, retrieve, "_standing", _nothing_governs),
     "without tastes": partial(patch.object, scoring, "TASTE_WEIGHT", 0.0),
     "without exchanges": partial(patch.object, Question, "may_ask_for_all", False),
     "without remarks": partial(patch.object, ranking, "proposed_by_meaning", _by_cosine),

@@ -154,6 +154,7 @@ def _steps(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[_Step]:
         yield _Step(first.seq, 1, only, changed=only.pieces)
         return
     held: dict[int, times.Validity] = {}
+    begun: dict[int, int] = {}
     written = 0
     for commit in timeline_rows.changes(tables.timelines, place, seq):
         touched: dict[int, times.Validity] = {}
@@ -164,13 +165,17 @@ def _steps(snapshot: visible.VisibleSnapshot, node: int) -> Iterator[_Step]:
                 written += 1
                 if any(known.start > event.valid_from for known in held.values() if not known.is_empty):
                     late.add(written)
+                begun[written] = event.valid_from
                 touched[written] = held[written] = times.Interval(event.valid_from, event.valid_to)
                 changed[written] += held[written].pieces
             elif isinstance(event, ev.Closed | ev.Lost):
                 start = event.valid_to if isinstance(event, ev.Closed) else event.valid_from
                 window = times.Interval(start, times.FOREVER if isinstance(event, ev.Closed) else event.valid_to)
                 changed[event.version] += held[event.version].intersect(window).pieces
-                touched[event.version] = held[event.version] = held[event.version].without(window)
+                left = held[event.version].without(window)
+                # Of what holds at no time the beginning is shown, whatever it lost last.
+                left = times.Interval(begun[event.version], begun[event.version]) if left.is_empty else left
+                touched[event.version] = held[event.version] = left
         for number, validity in sorted(touched.items()):
             yield _Step(commit, number, validity, number in late, changed[number])
 

@@ -31,7 +31,7 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 
 pytestmark = pytest.mark.long
 
-PLAIN_STRUCTURES = 5
+PLAIN_STRUCTURES, MORE_STRUCTURES = 5, 40
 PLAIN_VIEWS = 4
 """Of each structure; the long run looks through all of them."""
 SOAK_STRUCTURES = 2_000
@@ -77,15 +77,19 @@ def run(folder: Path, seed: int, structures: int, *, thorough: bool) -> Counter[
     return seen
 
 
-def assert_not_trivial(seen: Counter[str], structures: int) -> None:
-    for what in ("views", "hidden worlds", "hidden edges", "edges", "events"):
-        assert seen[what] >= 3 * structures, seen
-    for what in ("hidden proposals", "proposals"):
-        assert seen[what] >= structures // 2, seen
+def is_trivial(seen: Counter[str], structures: int) -> bool:
+    often = (seen[what] < 3 * structures for what in ("views", "hidden worlds", "hidden edges", "edges", "events"))
+    return any(often) or any(seen[what] < structures // 2 for what in ("hidden proposals", "proposals"))
 
 
 def test_nothing_from_outside_is_seen_through_a_confined_view_by_any_read(tmp_path: Path, seed: int) -> None:
-    assert_not_trivial(run(tmp_path, seed, PLAIN_STRUCTURES, thorough=False), PLAIN_STRUCTURES)
+    """Some structures have no proposals inside: there are further ones until all of it was met."""
+    seen = run(tmp_path, seed, PLAIN_STRUCTURES, thorough=False)
+    for further in range(1, MORE_STRUCTURES):
+        if not is_trivial(seen, PLAIN_STRUCTURES):
+            break
+        seen += run(tmp_path, seed + further, 1, thorough=False)
+    assert not is_trivial(seen, PLAIN_STRUCTURES), seen
 
 
 @pytest.mark.soak
@@ -93,7 +97,7 @@ def test_nothing_is_seen_from_outside_in_two_thousand_structures(
     tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen = run(tmp_path, seed, SOAK_STRUCTURES, thorough=True)
-    assert_not_trivial(seen, SOAK_STRUCTURES)
+    assert not is_trivial(seen, SOAK_STRUCTURES), seen
     with capsys.disabled():
         print(f"\n{SOAK_STRUCTURES} structures, no leak: {dict(seen)}")
 

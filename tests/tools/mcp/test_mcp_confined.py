@@ -168,7 +168,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "min_confidence": st.sampled_from([0.0, 0.2, 0.9]),
     "expires_at": st.sampled_from(["never", "2020-01-01T00:00:00Z", "2099-01-01T00:00:00Z"]),
     "pinned": st.booleans(),
-    "label": st.sampled_from(["kept", "draft"]),
+    **dict.fromkeys(("label", "tag"), st.sampled_from(["kept", "draft"])),
     "properties": st.sampled_from([{"floor": 2}, {"floor": {"$gte": 2}}, {"secret": {"$ne": 1}}, {"floor": {"$x": 1}}]),
     **dict.fromkeys(
         ("labels", "add_labels", "remove_labels"), st.lists(st.sampled_from(["kept", "draft"]), max_size=2)
