@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from worlddb.log.model import limits
 from worlddb.log.model.blobs import Body
+from worlddb.projections import runner
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_known, edge_seen, versions_at
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
 from worlddb.query.consolidation.fresh_summaries import summaries_in
@@ -243,6 +244,10 @@ class Walk:
 
     def reach(self, start: int, depth: int) -> records.Reach:
         """All worlds that at most ``depth`` edges lead to from one."""
+        with runner.collector_paused():
+            return self._reached(start, depth)
+
+    def _reached(self, start: int, depth: int) -> records.Reach:
         first = self._first(start)
         came = {first}
         level: list[tuple[int, records.Reached | None]] = [(first, None)]

@@ -462,7 +462,9 @@ class View:
         Raises:
             UnknownReference: the view sees no such world.
         """
-        with self._snapshot() as snapshot:
+        from worlddb.projections.runner import collector_paused
+
+        with collector_paused(), self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             seen = asof.version_at(snapshot.tables, node, self.moment)
             return [] if seen is None else list(provenance.all_bases(snapshot, node, seen.row))
