@@ -46,7 +46,7 @@ COLLECTED_AFTER = 10000
 settings.register_profile(
     "ci",
     derandomize=True,
-    max_examples=15,
+    max_examples=10,
     stateful_step_count=30,
     deadline=None,
     database=None,

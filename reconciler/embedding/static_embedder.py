@@ -31,6 +31,7 @@ _TOKENIZER: Final = ("tokenizers", "l2_supercat_tokenizer_config.json")
 _FIRST_MERGED: Final = 259
 """The vocabulary begins with 3 signs and 256 bytes; after them come merged tokens, the most frequent first."""
 _ZIPF_OFFSET: Final = 10.0
+_ADDED_AT_ONCE: Final = 512
 
 
 class StaticEmbedder:
@@ -56,7 +57,11 @@ class StaticEmbedder:
         _, rows = self._model()
         places = np.arange(len(rows), dtype=np.float64) - _FIRST_MERGED
         weights = np.where(places >= 0, 1.0 / (np.maximum(places, 0.0) + 1.0 + _ZIPF_OFFSET), 0.0)
-        return np.asarray((weights / weights.sum()) @ rows, dtype=np.float32)
+        weights /= weights.sum()
+        mean = np.zeros(DIMENSION)
+        for first in range(0, len(rows), _ADDED_AT_ONCE):  # All of them in float64 are 64 MB.
+            mean += weights[first : first + _ADDED_AT_ONCE] @ rows[first : first + _ADDED_AT_ONCE]
+        return mean.astype(np.float32)
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
         """The mean of the rows of each text's tokens; zeros for a text without any.

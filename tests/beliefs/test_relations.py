@@ -169,7 +169,7 @@ def test_the_targets_of_a_succession_follow_one_another_and_the_receipt_says_whi
 spans = st.lists(st.tuples(st.integers(0, 7), st.none() | st.integers(1, 4), st.integers(0, 2)), min_size=1, max_size=5)
 
 
-@examples(8)
+@examples(5)
 @given(said=spans)
 def test_of_a_succession_the_edge_that_begins_last_holds_whatever_the_order_of_arrival(
     said: list[tuple[int, int | None, int]],
@@ -197,7 +197,7 @@ said_or_not = st.lists(
 )
 
 
-@examples(10)
+@examples(6)
 @given(steps=said_or_not)
 @example(steps=[(1, 2, 0, 0), (1, None, 0, 1), (2, None, 0, 0)])
 @example(steps=[(1, 6, 0, 0), (2, 5, 0, 1), (5, None, 0, 0), 0])
@@ -225,7 +225,7 @@ def test_conflicts_of_a_functional_relation_are_told_for_all_of_the_time_of_the_
             assert told == {pair for pair in competing if len(pair) == 2}
 
 
-@examples(10)
+@examples(6)
 @given(steps=said_or_not)
 @example(steps=[(1, None, 0, 0), (2, None, 1, 0)])
 @example(steps=[(1, 6, 0, 0), (2, 5, 0, 1), (5, None, 1, 0), 0])

@@ -185,8 +185,9 @@ def test_nothing_is_added_to_an_altered_text_index(store: Path, harm: str) -> No
     TEXT_HARMS[harm](store)
     forged(store)
     with opened(store) as db:
-        for number in range(TEXTS, TEXTS + 200):
-            db.create("Fact", f"fact {number}", content=f"courier {number} rests", resolve=False)
+        with db.batch() as tx:
+            for number in range(TEXTS, TEXTS + 200):
+                tx.create("Fact", f"fact {number}", content=f"courier {number} rests", resolve=False)
         assert db.catch_up()
         assert db.view().recall(ASKED, lanes=["text"]).hits[0].name == f"fact {HIDDEN}"
         assert db.verify(deep=True).findings == ()

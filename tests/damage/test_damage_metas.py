@@ -70,7 +70,7 @@ def outcome(store: Path, commits: int) -> str:
 
 
 @pytest.mark.parametrize("mark", [True, False], ids=["marked", "unmarked"])
-@pytest.mark.parametrize("commits", [13, 14, 15, 16])
+@pytest.mark.parametrize("commits", [*(pytest.param(each, marks=pytest.mark.soak) for each in (13, 14)), 15, 16])
 def test_each_bit_of_the_metas_numbers_that_rolls_a_store_back_is_found_and_no_other_is_refused(
     memory: Path, commits: int, mark: bool
 ) -> None:

@@ -298,7 +298,7 @@ class Model:
         self.base, self._apart = dict(self.theirs), set()
 
 
-@pytest.mark.parametrize("turn", range(12))
+@pytest.mark.parametrize("turn", [*range(6), *(pytest.param(turn, marks=pytest.mark.soak) for turn in range(6, 12))])
 def test_random_pairs_of_edits_come_out_as_in_a_plain_model(db: Database, seed: int, turn: int) -> None:
     _go_apart(db, Random(f"{seed} {turn}"), merges=8)
 

@@ -115,6 +115,12 @@ class EngineAndModel(RuleBasedStateMachine):
     def mark(self, recipe: Recipe, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 
+    @rule(recipe=draw.given_for_a_while, handle=st.integers(0, 1))
+    def mark_for_a_while(self, recipe: Recipe, handle: int) -> None:
+        """Taking off what was never given is refused, and two draws seldom name the same."""
+        self._write([recipe], handle=handle, keyed=False)
+        self._write([draw.taken_back(recipe)], handle=1 - handle, keyed=False)
+
     @rule(recipe=draw.accessed, handle=st.integers(0, 1))
     def use(self, recipe: Recipe, handle: int) -> None:
         self._write([recipe], handle=handle, keyed=False)
@@ -286,7 +292,7 @@ def left_out() -> list[str]:
         "links": len(seen("link ", TYPES)) >= 8,
         "refusals": len(seen("refused ", REFUSALS)) >= 12,
         "notes": len(seen("note ", NOTES)) >= 4,
-        "commits and views": SEEN["commits"] >= 500 and SEEN["views compared"] >= 300,
+        "commits and views": SEEN["commits"] >= 500 and SEEN["views compared"] >= 200,
     }
     return [what for what, found in enough.items() if not found]
 

@@ -82,7 +82,7 @@ def share_a_block(one: str, other: str) -> bool:
     return any(place[:4] in looked for form in forms(other) for place in places(form))
 
 
-@examples(15)
+@examples(10)
 @given(names=st.lists(people, min_size=1, max_size=12), candidate=misspelled())
 def test_the_answer_is_that_of_weighing_every_name_that_shares_a_block(names: list[str], candidate: str) -> None:
     with new_store() as db:
@@ -100,7 +100,7 @@ def test_the_answer_is_that_of_weighing_every_name_that_shares_a_block(names: li
     assert found.evidence.get("tier") == wanted.evidence.get("tier")
 
 
-@examples(15)
+@examples(10)
 @given(names=st.lists(people, min_size=1, max_size=12, unique=True), candidate=misspelled())
 def test_a_look_around_finds_every_form_that_is_in_one_of_the_blocks_looked_into(
     names: list[str], candidate: str
@@ -125,7 +125,7 @@ def test_a_look_around_finds_every_form_that_is_in_one_of_the_blocks_looked_into
                         assert (text in list(found.forms)[: found.alone]) == alone
 
 
-@examples(25)
+@examples(16)
 @given(
     stored=st.dictionaries(keys, st.just(b"old"), max_size=20),
     put=st.dictionaries(keys, st.sampled_from((b"new", None)), max_size=10),

@@ -216,7 +216,7 @@ STEPS = st.lists(
 )
 
 
-@examples(13, deadline=None)
+@examples(8, deadline=None)
 @given(steps=STEPS)
 def test_it_agrees_with_the_store_in_memory(tmp_path_factory: pytest.TempPathFactory, steps: list[Any]) -> None:
     oracle = memory.InMemoryStore()

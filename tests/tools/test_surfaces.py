@@ -43,7 +43,7 @@ Told = list[tuple[Any, ...]]
 """Of each hit: id, text, score, when it was learned, who wrote it, what it rests on, if on more, and its trust."""
 
 
-@pytest.fixture(scope="module", params=[1, 2])
+@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.soak)])
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A closed store, which the tests read in copies."""
     draw, folder = random.Random(request.param), tmp_path_factory.mktemp("made") / "store"

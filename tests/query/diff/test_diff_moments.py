@@ -77,7 +77,7 @@ def essence(found: worlddb.Difference) -> list[object]:
     return [found.equal, found.relation, found.parted, found.root_a, found.root_b, sorted(changes)]
 
 
-@examples(6, deadline=None)
+@examples(4, deadline=None)
 @given(seed=st.integers(0, 10**6), data=st.data())
 def test_two_moments_of_a_store_differ_as_the_stores_that_are_replayed_to_them(
     seed: int, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
@@ -95,7 +95,7 @@ def test_two_moments_of_a_store_differ_as_the_stores_that_are_replayed_to_them(
     assert columns.worlds_visited == tries.worlds_visited
 
 
-@examples(6, deadline=None)
+@examples(4, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_stores_that_grew_apart_are_relatives_and_each_lists_what_the_other_lacks(
     seed: int, tmp_path_factory: pytest.TempPathFactory

@@ -67,7 +67,7 @@ def test_every_prefix_of_the_log_is_proved_to_begin_every_longer_one(whole: Path
                 BY_HAND.consistency(proof)
 
 
-@examples(6)
+@examples(4)
 @given(seed=st.integers(0, 2**32), data=st.data())
 def test_random_logs_prove_what_is_in_them_and_nothing_else(
     seed: int, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

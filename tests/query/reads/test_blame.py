@@ -96,7 +96,7 @@ def test_an_unknown_world_is_a_typed_error(made: tuple[Path, Small]) -> None:
             db.view().blame("abcdef012345")
 
 
-@examples(5, deadline=None)
+@examples(3, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_before_the_blamed_commit_the_field_or_edge_was_not_what_it_is(
     seed: int, tmp_path_factory: pytest.TempPathFactory

@@ -115,7 +115,7 @@ def test_a_replay_ends_at_a_bookmark(db, tmp_path):
     assert db.replay(tmp_path / "then", bookmark="mark").seq == 2
 
 
-@examples(13, deadline=None)
+@examples(8, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 4)), max_size=8))
 def test_rebuilding_and_looking_back_give_what_was_set(tmp_path_factory, marks):
     with worlddb.open(tmp_path_factory.mktemp("marks") / "s", entropy=SeededEntropy(2)) as db:

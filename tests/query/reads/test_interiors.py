@@ -67,7 +67,7 @@ def grown(db: Database, worlds: list[str], random: Random) -> None:
 
 
 @given(st.integers(0, 2**32))
-@examples(5, deadline=None)
+@examples(3, deadline=None)
 def test_what_is_known_of_an_interior_is_what_a_list_says_whatever_was_written_since(seed: int) -> None:
     random = Random(seed)
     with TemporaryDirectory() as folder, worlddb.open(Path(folder) / "store") as db:

@@ -13,7 +13,7 @@ from tests.support.examples import examples
 from tests.support.model.stores import new_store
 from worlddb import InputError, Query
 
-few = examples(30)
+few = examples(20)
 refs = st.text("0123456789abcdef", min_size=32, max_size=32)
 types = st.sampled_from(["causes", "refers_to", "contains", "made up"])
 directions = st.sampled_from(["out", "in", "both"])

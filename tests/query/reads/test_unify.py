@@ -126,7 +126,7 @@ def test_one_name_of_one_identity_is_not_ambiguous() -> None:
             db.view(unify=1)  # type: ignore[arg-type]
 
 
-@examples(10, deadline=None)
+@examples(6, deadline=None)
 @given(joined=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=6))
 def test_seen_as_one_the_worlds_are_the_first_of_each_class(joined: list[tuple[int, int]]) -> None:
     with new_store() as db:

@@ -58,7 +58,7 @@ def agree(view: View, apart: View, worlds: list[str]) -> None:
         assert bool(connected) == bool(view.edges(ref, type="causes", direction="out"))
 
 
-@examples(15, deadline=None)
+@examples(10, deadline=None)
 @given(
     kinds=st.lists(st.integers(0, len(TYPES) - 1), min_size=NUMBER, max_size=NUMBER),
     inside=PAIRS,

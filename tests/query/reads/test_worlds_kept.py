@@ -15,7 +15,7 @@ from tests.support.faults.growth import DAY, WORDS, Growth
 from worlddb.projections.indexes import kept_worlds, world_moments, world_texts
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
-HISTORIES = 3
+HISTORIES = 2
 SOAK_HISTORIES = 300
 TURNS = 12
 COMMANDS = 8

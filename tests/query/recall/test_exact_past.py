@@ -18,7 +18,7 @@ from worlddb import Database, Query, View
 from worlddb.log.model.times import Interval
 from worlddb.projections.tables.reads import asof
 
-HISTORIES = 6
+HISTORIES = 4
 MANY_HISTORIES = 200
 MOMENTS = 5
 CASES_A_MOMENT = 10

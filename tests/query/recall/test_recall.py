@@ -175,7 +175,7 @@ def test_a_world_that_is_searched_gives_nothing_from_outside_by_any_lane(db: Dat
     assert confined.pending == 0
 
 
-@examples(8, deadline=None)
+@examples(5, deadline=None)
 @given(
     st.lists(
         st.sampled_from(

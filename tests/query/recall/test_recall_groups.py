@@ -184,7 +184,7 @@ def test_a_number_of_hits_that_makes_no_sense_is_refused(db: Database, wrong: An
         db.view().recall("dog", group=wrong)
 
 
-@examples(5, deadline=None)
+@examples(3, deadline=None)
 @given(st.lists(st.sampled_from([*DOGS, *MONEY]), min_size=2, max_size=6), st.integers(1, 4))
 def test_exact_groups_of_the_past_are_those_of_a_store_replayed_to_it(texts: list[str], sessions: int) -> None:
     with new_store() as db:

@@ -22,7 +22,7 @@ QUESTIONS: Final = (
 WANTED: Final = (1, 2, 3, 5, 6, 10, 11, 18, 31)
 
 
-@pytest.fixture(params=[1, 2, 3])
+@pytest.fixture(params=[1, 2, pytest.param(3, marks=pytest.mark.soak)])
 def asked(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """Sessions of turns about an entity, some of which contradict or supersede earlier ones."""
     draw = random.Random(request.param)

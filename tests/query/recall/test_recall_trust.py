@@ -425,7 +425,7 @@ AUTHORS, FILES = ("ann", "bot", "scraper"), ("a.md", "b.md")
 
 
 @given(data=st.data())
-@examples(13, deadline=None)
+@examples(8, deadline=None)
 def test_trust_is_what_a_plain_model_says_for_any_web_of_derivations(data: st.DataObject) -> None:
     """The model knows each world's author, file, container and sources, and takes the least by hand."""
     numbers = range(data.draw(st.integers(2, 9)))

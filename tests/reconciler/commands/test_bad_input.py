@@ -115,10 +115,11 @@ def test_texts_right_at_their_limits_are_stored_and_read_back() -> None:
         found = db.view(valid=db.head().ingested_at - 1).find(name=name.upper(), type=kind)
         assert [world.ref for world in found] == [ref]
         assert len(found[0].content) == MAX_CONTENT_BYTES
+        named = db.create("Entity", "Ada").ref
         with db.batch() as tx:
-            for number in range(MAX_ALIASES - 1):
-                tx.alias(ref, f"alias {number}")
-        assert refusal(db.alias(ref, "one more")) == "too_many_aliases"
+            for number in range(MAX_ALIASES):
+                tx.alias(named, f"alias {number}")
+        assert refusal(db.alias(named, "one more")) == "too_many_aliases"
 
 
 def test_an_unknown_edge_type_is_refused_with_those_that_there_are(store: Store) -> None:

@@ -216,7 +216,7 @@ def any_other_calls(asked: list[tuple[str, dict[str, Any]]]) -> None:
         assert db.head() == head
 
 
-@examples(22)
+@examples(14)
 @given(
     turn=st.fixed_dictionaries({}, optional=dict.fromkeys(("text", "speaker", "at", "session", "name", "source"), odd)),
     node=st.fixed_dictionaries(

@@ -83,7 +83,7 @@ def test_the_syntax_of_query_languages_is_only_text(db: Database, text: str) -> 
     assert "bad" not in text or any("bad" in hit.content for hit in hits)
 
 
-@examples(15, deadline=None)
+@examples(10, deadline=None)
 @given(text=st.text(max_size=200), k=st.integers(-2, 12), exact=st.booleans())
 def test_any_text_is_answered_or_refused(db: Database, text: str, k: int, exact: bool) -> None:
     try:

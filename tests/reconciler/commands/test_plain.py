@@ -87,7 +87,7 @@ def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(
     """How much of it is decided in one go hangs on the examples; further ones are drawn until it is enough."""
     seen: Counter[str] = Counter()
 
-    @examples(10)
+    @examples(6)
     @given(
         requests=batches, functional=st.booleans(), few_named=st.sampled_from([1, 64]), most=st.sampled_from([2, 99])
     )

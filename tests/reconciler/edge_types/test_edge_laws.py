@@ -22,7 +22,7 @@ from worlddb.tools.cli.read.show_commands import EDGE_TYPES
 SIZE = 5
 ends = st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1))
 graphs = st.lists(ends, max_size=14)
-few = examples(10)
+few = examples(6)
 INERT = sorted({*PLAIN, *ORDERS, "contradicts"} - {"supersedes"})
 """Edge types that change neither of their ends."""
 

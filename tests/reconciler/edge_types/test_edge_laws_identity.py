@@ -13,7 +13,7 @@ from tests.support.examples import examples
 from tests.support.model.stores import DAY, day, new_store, refusal, state_of, worlds
 from worlddb import FOREVER, Refused, RefusedError, Staged, UnknownReference, Valid
 
-few = examples(10)
+few = examples(6)
 
 
 # -- same_as

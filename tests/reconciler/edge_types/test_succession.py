@@ -50,7 +50,7 @@ def is_left_out(target: str, begins: int, began: dict[str, int], replaced: dict[
     return False
 
 
-@examples(30)
+@examples(20)
 @given(first=st.integers(0, 8), given=corrections)
 def test_of_statements_that_correct_one_another_exactly_one_holds_at_any_time(
     first: int, given: list[tuple[int, int, str]]
@@ -239,7 +239,7 @@ def test_what_took_the_place_of_a_correction_before_that_began_holds_until_the_n
         assert "until_successor" in notes
 
 
-@examples(15)
+@examples(10)
 @given(data=st.data())
 def test_of_statements_that_are_joined_in_any_order_one_holds_at_any_time_or_a_note_says_which_had_ended(
     data: st.DataObject,
@@ -420,7 +420,7 @@ def tell(db: Database, draw: random.Random) -> tuple[str, bytes]:
     return db.head().root, db._reader.chain_at(db.head().seq) or b""
 
 
-@examples(8, deadline=None)
+@examples(5, deadline=None)
 @given(seed=st.integers(0, 10**6), most=st.sampled_from([3, 8, 1_000]))
 def test_what_a_writer_remembers_of_joined_worlds_changes_nothing(seed: int, most: int) -> None:
     """The same events, byte for byte, whether they are all looked for at each correction, or kept and compared anew."""

@@ -15,7 +15,7 @@ NAMES = ["Ann Lee", "Anne Lee", "Ann Li", "Lee Ann", "Än Lee", "Bob"]
 COMMANDS = ["create", "ingest", "link", "alias", "revise", "reject", "undo", "retire", "reassert", "move", "erase"]
 
 
-@examples(13, deadline=None)
+@examples(8, deadline=None)
 @given(
     steps=st.lists(
         st.tuples(st.sampled_from(COMMANDS), st.sampled_from(NAMES), st.integers(0, 9), st.integers(0, 9)), max_size=14
@@ -87,7 +87,7 @@ def test_a_pair_that_others_make_one_cannot_be_rejected_until_the_chain_is_cut()
         assert db.reject(pair)
 
 
-@examples(13, deadline=None)
+@examples(8, deadline=None)
 @given(steps=st.lists(st.tuples(st.sampled_from(["accept", "reject", "undo"]), st.integers(0, 9)), max_size=20))
 def test_no_class_ever_holds_a_rejected_pair(steps: list[tuple[str, int]]) -> None:
     with new_store() as db:

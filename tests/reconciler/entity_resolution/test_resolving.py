@@ -124,7 +124,7 @@ def test_what_is_kept_apart_is_not_proposed(one: str, other: str) -> None:
         assert not db.create("Entity", one, resolve="all").proposals
 
 
-@examples(15)
+@examples(10)
 @given(one=st.text(max_size=24), other=st.text(max_size=24))
 def test_likeness_is_symmetric_and_between_nothing_and_one(one: str, other: str) -> None:
     found, back = likeness(one, other), likeness(other, one)

@@ -90,7 +90,7 @@ def stored(db: Database, words: list[str]) -> set[str]:
     return {found.rpartition(" ")[2] for found in traces(db.path, words)} & set(words)
 
 
-@examples(10)
+@examples(6)
 @given(
     acts=st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 99), st.integers(0, 99)), min_size=6, max_size=30),
     erased=st.sets(st.integers(0, 99), min_size=1, max_size=4),

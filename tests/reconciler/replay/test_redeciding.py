@@ -16,7 +16,7 @@ from tests.support.faults.growth import Growth
 from tests.support.running import Here, Small, small_store
 from worlddb import HandledEdge, HandlerContext, Insert, ManualClock, PlainHandler, SeededEntropy, Thresholds
 
-HISTORIES = 12
+FEW_OR_MORE = pytest.mark.parametrize("histories", [6, pytest.param(12, marks=pytest.mark.soak)])
 COMMANDS = 60
 
 
@@ -47,9 +47,12 @@ class EmploysForLife(Employs):
         return Insert.WRITE
 
 
-def test_random_histories_are_decided_alike_by_the_rules_that_decided_them(tmp_path: Path, seed: int) -> None:
+@FEW_OR_MORE
+def test_random_histories_are_decided_alike_by_the_rules_that_decided_them(
+    tmp_path: Path, seed: int, histories: int
+) -> None:
     decided = 0
-    for number in range(HISTORIES):
+    for number in range(histories):
         clock = ManualClock()
         with worlddb.open(tmp_path / str(number), clock=clock, entropy=SeededEntropy(seed + number)) as db:
             growth = Growth(db, clock, seed + number)
@@ -58,14 +61,14 @@ def test_random_histories_are_decided_alike_by_the_rules_that_decided_them(tmp_p
             assert (found.differing, found.undecidable) == ((), ())
             assert found.same == db.head().seq - 1
             decided += found.same
-    assert decided > HISTORIES * COMMANDS // 3
+    assert decided > histories * COMMANDS // 3
 
 
 @given(
     keys=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(("x", "y", "")), st.booleans()), max_size=12),
     batched=st.booleans(),
 )
-@examples(13)
+@examples(8)
 def test_what_a_key_stands_for_is_found_again(
     tmp_path_factory: pytest.TempPathFactory, keys: list[tuple[str, str, bool]], batched: bool
 ) -> None:

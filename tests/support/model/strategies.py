@@ -225,6 +225,20 @@ marks = st.one_of(
     recipe("deprecate", {"ref": worlds}, WHY),
     recipe("undeprecate", {"ref": worlds}, WHY),
 )
+
+
+def taken_back(given: Recipe) -> Recipe:
+    """What takes an alias, labels, a tag or a pin off again."""
+    kept = {name: value for name, value in given.arguments.items() if name in ("ref", "aliases", "labels", "tag")}
+    return Recipe(f"un{given.method}", kept)
+
+
+given_for_a_while = st.one_of(
+    alias,
+    recipe("label", {"ref": worlds, "labels": label_lists}, {}),
+    recipe("pin", {"ref": worlds}, {}),
+    recipe("tag", {"ref": worlds, "tag": tags}, {}),
+)
 accessed = recipe("accessed", {"ref": worlds, "at": moments}, {})
 erase = recipe(
     "erase",

@@ -341,7 +341,7 @@ pieces = st.sampled_from(
 )
 
 
-@examples(20)
+@examples(13)
 @given(parts=st.lists(pieces, min_size=1, max_size=20))
 def test_every_text_keeps_its_words_and_its_keys_are_distinct(
     parts: list[str], tmp_path_factory: pytest.TempPathFactory

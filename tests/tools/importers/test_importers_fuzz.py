@@ -110,7 +110,7 @@ def judge(path: Path) -> int:
     return accepted
 
 
-@examples(30, suppress_health_check=[HealthCheck.too_slow])
+@examples(20, suppress_health_check=[HealthCheck.too_slow])
 @given(
     content=CONTENTS,
     pack=PACKINGS,
@@ -123,7 +123,7 @@ def test_no_content_raises_anything_but_worlddb_errors(folder, content, pack, su
     judge(path)
 
 
-@examples(37)
+@examples(24)
 @given(data=st.data())
 def test_no_damage_to_a_compressed_file_raises_anything_but_worlddb_errors(folder, data):
     pack = data.draw(PACKINGS)

@@ -267,7 +267,7 @@ def test_nothing_more_is_unpacked_once_a_file_is_larger_than_one_may_be(
 SPACES = st.sampled_from(["", " ", "\t", "\f", "\x85", "\u2028", "\n", "\n\n", "\r\n", "\r", "\n \n", " \f\n", "\n\f"])
 
 
-@examples(75)
+@examples(50)
 @given(st.lists(st.tuples(SPACES, st.sampled_from(["a", "bb", "\N{PILE OF POO}", ""])), max_size=30), st.integers(1, 7))
 def test_text_that_is_read_piece_by_piece_has_the_paragraphs_of_the_whole(
     parts: list[tuple[str, str]], size: int
@@ -311,7 +311,7 @@ LINES = st.sampled_from(
 )
 
 
-@examples(150)
+@examples(100)
 @given(st.lists(LINES, max_size=40), st.integers(1, 40))
 def test_markdown_that_is_parsed_window_by_window_has_the_blocks_of_the_whole(lines: list[str], weight: int) -> None:
     with folder_in_memory() as folder, pytest.MonkeyPatch.context() as patch:
