@@ -34,6 +34,8 @@ def conflicts_of(
     What contradicts something that is not valid is no conflict: both sides and the edge must be valid together, at the
     moment, or throughout the period or at some instant of it.
     """
+    if snapshot.is_alone(node):
+        return []
     tables = snapshot.tables
     found: dict[int, tuple[EdgePlace, EdgeRow]] = {}
     for type_name, code in _conflict_codes(snapshot, spec):
@@ -232,6 +234,7 @@ def world_of(
     text = body or _ERASED
     details = snapshot.details(seen.row.seq, seen.row.details)
     header = snapshot.header(seen.row.seq)
+    around = in_ended(snapshot, node)
     bases: tuple[records.Basis, ...] = ()
     more = False
     stale: tuple[records.Stale, ...] = ()
@@ -270,7 +273,7 @@ def world_of(
         deprecated=snapshot.is_deprecated(node),
         tags=tags(snapshot, node),
         properties=properties(details),
-        in_ended=in_ended(snapshot, node),
+        in_ended=around,
     )
 
 

@@ -167,8 +167,10 @@ def tag_digest(tag: Any) -> bytes:
 
 
 def _several(given: Any) -> tuple[Any, ...]:
+    if given is None:
+        return ()
     listed = isinstance(given, list | tuple | set | frozenset)
-    return () if given is None else tuple(limits.checked_list(list(given), "a filter")) if listed else (given,)
+    return tuple(limits.checked_list(list(given), "a filter")) if listed else (given,)
 
 
 class Filter:

@@ -295,6 +295,8 @@ class InteriorCache:
         self.standing: dict[int, tuple[int, Stretch]] = {}
         """Worlds that are valid, as all around them are, by the first container of each: the commit, and the valid
         times for which that is known."""
+        self.plain: dict[int, tuple[int, Stretch]] = {}
+        """Worlds that lie in one that stands, and have no edge but those by which they are contained: as above."""
         self.referred: dict[int, Referred] = {}
         """Worlds to which many refer."""
         self.kept: dict[Callable[[KeptPlace], Any], Any] = {}
@@ -307,6 +309,12 @@ class InteriorCache:
         if len(self.standing) >= MAX_STANDING:
             self.standing.clear()
         self.standing[world] = seq, stretch
+
+    def keep_plain(self, world: int, seq: int, stretch: Stretch) -> None:
+        """Keep of a world that nothing is to be said about those around it."""
+        if len(self.plain) >= MAX_STANDING:
+            self.plain.clear()
+        self.plain[world] = seq, stretch
 
     def keep_large(self, world: int) -> None:
         """Keep of a world that it has too many members to be listed."""

@@ -99,7 +99,7 @@ class VisibleSnapshot:
     """The tables and texts that one read of a view may see; texts are found by visible rows."""
 
     __slots__ = (
-        *("_also_at", "_bodies", "_derived", "_edged", "_here", "_interiors", "_placings"),
+        *("_also_at", "_bodies", "_derived", "_edged", "_here", "_interiors", "_lone", "_placings"),
         *("_any_hidden", "_any_mark", "_says_again", "_says_trust", "_snapshot"),
         *("kept", "left_out", "place", "shows", "tables"),
     )
@@ -134,6 +134,8 @@ class VisibleSnapshot:
         self._says_trust: bool | None = None
         self._derived: tuple[int, bool] = (-1, False)
         """The world that was asked about last, and whether it was ever said to be derived from another."""
+        self._lone: tuple[int, list[tuple[bytes, bytes]] | None] = (-1, None)
+        """The world that was asked about last, and by what it is contained, if it has no other edges."""
         self._says_again: bool | None = None
         self._edged: dict[tuple[int, int], bool] = {}
         self.kept: dict[type, Any] = {}
@@ -220,8 +222,12 @@ class VisibleSnapshot:
         Nearly all are, and it is kept for the next reads of the same commit. That it is False says nothing, and it is
         of confined views.
         """
+        return self._interiors is not None and self._standing(world) is not None
+
+    def _standing(self, world: int) -> Stretch | None:
+        """The times around the moment for which a world stands so."""
         if self._interiors is None:
-            return False
+            return None
         seq, valid = self.place.moment
         kept = self._interiors.standing
         path: list[tuple[int, Stretch]] = []
@@ -233,23 +239,32 @@ class VisibleSnapshot:
                 break
             found = standing_in(self._snapshot.tables, world, self.place.moment)
             if found is None:
-                return False
+                return None
             path.append((world, found.stretch))
             world = found.container
         for each, stretch in reversed(path):
             beyond = beyond.within(stretch)
             self._interiors.keep_standing(each, seq, beyond)
-        return True
+        return beyond
 
     def is_in_standing(self, node: int) -> bool:
         """True if the first world that contains a node is known to stand: quick to say, and true of nearly all."""
         if node in self._placings:
             places = self._placings[node]
             return bool(places) and self.stands(places[0].source)
-        if self._interiors is not None:
-            for place, row in self._snapshot.tables.placed(node):
-                if asof.edge_seen(self._snapshot.tables, place, row, self.place.moment):
-                    return place.source == schema.ROOT_NODE or self.stands(place.source)
+        if self._interiors is None:
+            return False
+        moment = self.place.moment
+        kept = self._interiors.plain.get(node)
+        if kept is not None and kept[0] == moment.seq and kept[1].holds(moment.valid):
+            return True
+        alone = self._alone(node)
+        for place, row in self._snapshot.tables.placed(node, alone):
+            if asof.edge_seen(self._snapshot.tables, place, row, moment):
+                beyond = self._standing(place.source)
+                if beyond is not None and alone is not None:
+                    self._interiors.keep_plain(node, moment.seq, beyond.within(stretch_of(row, moment)))
+                return beyond is not None
         return False
 
     def has_more(self, entity: int, most: int) -> bool:
@@ -454,14 +469,31 @@ class VisibleSnapshot:
 
     def may_have_edges(self, node: int, code: int) -> bool:
         """False if a world never had an edge of a type: most have none, and this is quick to say, above all again."""
+        if self.is_alone(node):
+            return code == schema.CONTAINS_CODE
         known = self._edged.get((node, code))
         if known is None:
             tables = self._snapshot.tables
             known = self._edged[node, code] = tables.has_outgoing(node, code) or tables.has_incoming(node, code)
         return known
 
+    def is_alone(self, node: int) -> bool:
+        """True if a world had no edge by the moment but those few by which it is contained; false says nothing."""
+        return self._is_known_alone(node) or self._alone(node) is not None
+
+    def _is_known_alone(self, node: int) -> bool:
+        if self._lone[0] == node:
+            return self._lone[1] is not None
+        kept = None if self._interiors is None else self._interiors.plain.get(node)
+        return kept is not None and kept[0] == self.place.moment.seq
+
+    def _alone(self, node: int) -> list[tuple[bytes, bytes]] | None:
+        if self._lone[0] != node:
+            self._lone = node, self._snapshot.tables.lone(node)
+        return self._lone[1]
+
     def _has_bases(self, node: int) -> bool:
-        if not self._snapshot.tables.has_outgoing(node, _DERIVED_FROM):
+        if self._is_known_alone(node) or not self._snapshot.tables.has_outgoing(node, _DERIVED_FROM):
             return False
         return next(iter(self.tables.outgoing(node, _DERIVED_FROM, known_by=self.place.moment.seq)), None) is not None
 

@@ -317,12 +317,13 @@ class View:
         if limit is not None:
             limits.checked_number(limit, "limit", 0, LARGEST)
         period = valid_period.period_of(during, overlaps, include_superseded=include_superseded)
-        conditions = Conditions.of({} if properties is None else properties)
+        conditions = None if properties is None else Conditions.of(properties)
         with self._showing(include_expired, include_deprecated).snapshot() as snapshot:
             wanted = Wanted(name, type, self._node(snapshot, world), label_digests(label))
             how = {"include_superseded": include_superseded, "unify": self.unify}
             found = find(snapshot, self.spec, wanted, period=period, **how)
-            return list(islice((each for each in found if conditions.fit(each.properties)), limit))
+            fitting = found if conditions is None else (each for each in found if conditions.fit(each.properties))
+            return list(islice(fitting, limit))
 
     def children(
         self,

@@ -309,6 +309,10 @@ class PackedTable(write_buffer.Table):
         found.sort(key=_key)
         return list(_newest(found))
 
+    def few(self, prefix: bytes, most: int, cursor: lmdb.Cursor) -> list[write_buffer.Pair] | None:
+        """Nothing: runs are found by whole groups."""
+        return None
+
     def _has_stored(self, prefix: bytes) -> bool:
         if super()._has_stored(prefix):
             return True

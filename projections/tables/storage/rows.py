@@ -34,6 +34,7 @@ def _number(edge: tuple[schema.EdgePlace, schema.EdgeRow]) -> int:
 _LAST_CODE = 2**16 - 1
 MANY_EDGES: Final = 64
 """Of how many edges of a node those that look for many nodes' edges together make a list."""
+_FEW_CONTAINERS: Final = 4
 _MOST_NODES: Final = 2_048
 """How many nodes' rows a read keeps: one looks at each several times, be it of few worlds or a walk over many."""
 
@@ -583,9 +584,26 @@ class Tables(transaction.WholeTables):
             if len(pairs) <= write_buffer.SHORT:
                 known[node] = _live_sources(pairs)
 
-    def placed(self, node: int) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
-        """The stored edges by which worlds contain a node, or did, in log order; faster than :meth:`incoming`."""
-        for key, value in self._back.stored(schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE)):
+    def lone(self, node: int) -> list[write_buffer.Pair] | None:
+        """The stored pairs of ``back`` of a node that has no edges but those few by which worlds contain it.
+
+        ``None`` of any other, and where that is not quick to say. Most have no others: one look answers for all types.
+        """
+        within, cursor = schema.U64.pack(node), self.glance
+        if self.deferred is not None or self._out.few(within, 0, cursor) is None:
+            return None
+        pairs, by = self._back.few(within, _FEW_CONTAINERS, cursor), schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE)
+        return None if pairs is None or not all(key.startswith(by) for key, _ in pairs) else pairs
+
+    def placed(
+        self, node: int, known: Sequence[write_buffer.Pair] | None = None
+    ) -> Iterator[tuple[schema.EdgePlace, schema.EdgeRow]]:
+        """The stored edges by which worlds contain a node, or did, in log order; faster than :meth:`incoming`.
+
+        ``known``: those pairs of ``back``, if somebody has read them.
+        """
+        prefix = schema.EDGE_PREFIX.pack(node, schema.CONTAINS_CODE)
+        for key, value in self._back.stored(prefix) if known is None else known:
             there = value[: schema.U64.size] + key[schema.U64.size :]
             place = edge_place(schema.EDGE_KEY.unpack(there))
             yield place, self._edge_at(there, place)

@@ -430,6 +430,7 @@ class WholeTables:
         self._txn = txn
         self._opened: dict[str, write_buffer.Table] = {}
         self._runs: dict[str, list[packed_runs.Run]] | None = None
+        self._glance: lmdb.Cursor | None = None
         self.progress_table = self.table("progress")
         self.nodes = self.table("nodes")
         self._lineages = self.table("lineages")
@@ -471,8 +472,15 @@ class WholeTables:
         if name in self._opened or self.deferred is not None:
             return next(iter(self.table(name).scan(b"")), None) is not None
         first, _ = _ROOMS[name]
-        cursor = self._txn.cursor()
+        cursor = self.glance
         return bool(cursor.set_range(first)) and cursor.key().startswith(first)  # type: ignore[union-attr]
+
+    @property
+    def glance(self) -> lmdb.Cursor:
+        """A cursor for whoever is done with it at once, in any table: to make one takes as long as several looks."""
+        if self._glance is None:
+            self._glance = self._txn.cursor()
+        return self._glance
 
     def _complete(self, table: write_buffer.Table) -> write_buffer.Table:
         """Put the deferred rows, so that the table has all of its rows."""

@@ -190,6 +190,25 @@ class Table:
                 break
         return pairs
 
+    def few(self, prefix: bytes, most: int, cursor: lmdb.Cursor) -> list[Pair] | None:
+        """The stored pairs under a prefix, if there are no more than ``most``: ``None`` says nothing.
+
+        The prefix may be shorter than a group's. ``cursor`` is one that may be moved.
+        """
+        if self._pending or self._columns:
+            return None
+        within, pairs = self._first + prefix, list[Pair]()
+        there = cursor.set_range(within)
+        while there:
+            key, value = cursor.item()
+            if not key.startswith(within):  # type: ignore[union-attr]
+                break
+            if len(pairs) == most:
+                return None
+            pairs.append((key[1:], value))  # type: ignore[arg-type]
+            there = cursor.next()
+        return pairs
+
     def around(self, group: bytes, at: bytes, most: int) -> tuple[list[Pair], bool]:
         """The ``most`` pairs of a whole group that stand nearest to ``group + at``.
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import worlddb
 from tests.query.recall.test_exact_past import Letters
-from tests.support.model.stores import new_store, worlds
+from tests.support.model.stores import day, new_store, worlds
 from worlddb.log.model.hashing import GENESIS
 from worlddb.projections.indexes import vector_base
 from worlddb.projections.indexes.vector_index import VectorFollower
@@ -165,3 +165,26 @@ def test_a_history_takes_no_more_calls_than_before_versions_had_spans_and_reason
                 sys.setprofile(None)
     assert calls[1] <= 115, "109 when a version was one span, and 124 later"
     assert calls[41] - calls[1] <= 40 * 25, "23 for each version, and 29 later"
+
+
+def test_what_is_kept_of_a_world_without_edges_is_true_of_its_commit_and_its_times_alone() -> None:
+    with new_store() as db:
+        home = db.create("Place", "home", valid_from=day(0), valid_to=day(6)).ref
+        note, other, base = (
+            db.create("Note", name, world=home, valid_from=day(0), resolve=False).ref
+            for name in ("note", "other", "base")
+        )
+
+        def told(seq: int | None, at: int) -> tuple[tuple[str, ...], int, str]:
+            found = db.view(seq=seq, valid=day(at)).get(note)
+            assert found is not None
+            return found.conflicts, len(found.rests_on), found.in_ended
+
+        before = db.head().seq
+        assert [told(None, at) for at in (1, 1, 7, 1)] == [((), 0, ""), ((), 0, ""), ((), 0, home), ((), 0, "")]
+        assert db.link(note, "contradicts", other, valid_from=day(0))
+        assert told(None, 1) == ((other,), 0, "")
+        assert db.link(note, "derived_from", base, valid_from=day(0))
+        assert told(None, 1) == ((other,), 1, "")
+        assert db.retire(home, at=day(1))
+        assert [told(None, 1), told(before, 1), told(before, 7)] == [((other,), 1, home), ((), 0, ""), ((), 0, home)]
