@@ -385,8 +385,15 @@ class Planner:
         (span, said), *later = its.text
         values = {"said": said, "span": span, "container": containers[0], "aliases": tuple(sorted(its.aliases))}
         self._do("create", world, said.name, **values)
-        for container in containers[1:]:
-            self._put(container, world, self._theirs.member_in(container, world))
+        # Most are members of the first from their beginning on: what begins otherwise is put there anew.
+        whole = times.Interval(span.start, times.FOREVER)
+        anew = self._theirs.member_in(containers[0], world) != (whole,)
+        if anew:
+            self._steps.append(Step("lift", world, {}))
+        for container in containers if anew else containers[1:]:
+            self._put(container, world, self._theirs.member_in(container, world) or (whole._replace(end=whole.start),))
+        if anew:
+            self._steps.append(Step("set_down", world, {}))
         for after, each in later:
             self._do("say", world, each.name, said=each, span=after, is_empty=False)
         nothing = frozenset[str]()
@@ -578,8 +585,18 @@ class Planner:
         first = [Step("create", world, {**each, "said": steps[0]["said"], "span": steps[0]["span"]}) for each in begun]
         rest = [
             Step("say", world, {"said": each["said"], "span": each["span"], "is_empty": each.get("is_empty", False)})
-            for each in steps[len(first) :]
+            for each in steps[len(begun) :]
         ]
+        lifted = any(step.world == world and step.do == "lift" for step in self._steps)
+        for values in begun:
+            if values["span"].start != steps[0]["span"].start and not lifted:
+                # It was to be a member from the beginning of what is said later now.
+                placed = {"member": world, "span": times.Interval(values["span"].start, times.FOREVER)}
+                first += (
+                    Step("lift", world, {}),
+                    Step("member", values["container"], placed),
+                    Step("set_down", world, {}),
+                )
         if at:
             self._steps[at[0] : at[0]] = [*first, *rest]
 

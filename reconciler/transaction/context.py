@@ -904,8 +904,15 @@ def node_ref(ctx: Context, ref: commands.Ref) -> int:
 
 
 def edge_ref(ctx: Context, ref: commands.Ref) -> bytes:
-    """The id of the edge that a reference stands for."""
-    return table_reads.find_edge(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
+    """The id of the edge that a reference stands for.
+
+    A world that the batch has begun stands for the edge by which it was put into its first world.
+    """
+    settled = _settled(ctx, ref)
+    node = ctx.tables.node_of(settled) if isinstance(ref, int) and isinstance(settled, bytes) else None
+    if node is not None and node >= ctx.tables.first_new_node:
+        return next(row.edge for _, row in ctx.tables.incoming(node, schema.CONTAINS_CODE))
+    return table_reads.find_edge(ctx.tables, settled, ctx.draft.seq)
 
 
 def node_or_edge_ref(ctx: Context, ref: commands.Ref) -> int | bytes:

@@ -312,3 +312,50 @@ def test_a_merge_takes_over_when_a_world_is_a_member(tmp_path: Path) -> None:
         (edge,) = db.view().edges(guest, type="refers_to", include_superseded=True)
         assert len(edge.spans) == 3
         assert db.redecide().differing == () and db.verify(deep=True).ok
+
+
+def test_a_merge_makes_a_new_world_a_member_when_the_fork_has_it_so(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", clock=ManualClock(), author="tester", embedder=None) as db:
+        top = db.create("Topic", "top", valid_from=day(0)).ref
+        given: dict[str, Any] = {"world": top, "valid_from": day(0), "resolve": False}
+        for name in ("home", "away"):
+            db.create("Place", name, **given)
+        fork = db.fork(top).ref
+        of = {each.name: each.ref for each in db.view().find(world=fork)}
+
+        def guest(name: str, *stays: tuple[str, int, int | None], begins: int = 2) -> None:
+            ref = db.create("Place", name, valid_from=day(begins), resolve=False).ref
+            (root,) = db.view(valid=day(begins)).edges(ref, type="contains", direction="in")
+            for place, start, end in stays:
+                assert db.link(
+                    of[place], "contains", ref, valid_from=day(start), valid_to=None if end is None else day(end)
+                )
+            assert db.unlink(root.ref)
+
+        guest("ends", ("home", 2, 6))
+        guest("comes later", ("home", 4, None))
+        guest("came before", ("home", 1, None))
+        guest("comes back", ("home", 2, 4), ("home", 6, 8))
+        guest("moves", ("home", 2, 4), ("away", 4, None))
+        guest("stays", ("home", 2, None), ("away", 3, 5))
+        here = {each.name: each.ref for each in db.view().find(world=top)}
+        merge = db.merge(fork)
+        assert merge.receipt
+        found = {
+            each.name: {place: at for place in ("home", "away") if (at := spans(db, here[place], each.ref))}
+            for place in ("home", "away")
+            for each in db.view().children(here[place], include_superseded=True)
+        }
+        assert found == {
+            "ends": {"home": [Valid(day(2), day(6))]},
+            "comes later": {"home": [Valid(day(4), FOREVER)]},
+            "came before": {"home": [Valid(day(1), FOREVER)]},
+            "comes back": {"home": [Valid(day(2), day(4)), Valid(day(6), day(8))]},
+            "moves": {"home": [Valid(day(2), day(4))], "away": [Valid(day(4), FOREVER)]},
+            "stays": {"home": [Valid(day(2), FOREVER)], "away": [Valid(day(3), day(5))]},
+        }
+        assert not db.merge(fork).changes, "what was taken over is the same"
+        assert db.redecide().differing == ()
+        assert db.verify(deep=True).ok
+        in_root = {each.name for each in db.view(valid=day(9)).children()}
+        assert not in_root & found.keys(), "and none lies in the root itself"

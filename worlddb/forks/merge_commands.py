@@ -12,16 +12,17 @@ from worlddb.reconciler.commands import commands as cmd
 from worlddb.statements import stating
 
 
-def commands_of(plan: Plan, ours: Side, fork: bytes, into: bytes, why: str) -> list[cmd.Command]:
+def commands_of(plan: Plan, ours: Side, fork: bytes, into: bytes, why: str, root: bytes) -> list[cmd.Command]:
     """The commands of a merge; the last one records it."""
-    return _Batch(ours, why).of(plan, fork, into)
+    return _Batch(ours, why, root).of(plan, fork, into)
 
 
 class _Batch:
-    def __init__(self, ours: Side, why: str) -> None:
-        self._ours, self._why = ours, why
+    def __init__(self, ours: Side, why: str, root: bytes) -> None:
+        self._ours, self._why, self._root = ours, why, root
         self._commands: list[cmd.Command] = []
         self._made: dict[bytes, int] = {}
+        self._lifted: dict[bytes, int] = {}
         self._stated: dict[tuple[bytes, times.Interval], list[Texts]] = {}
         self._unstated: dict[tuple[bytes, int], list[Texts]] = {}
 
@@ -52,6 +53,13 @@ class _Batch:
         )
         self._made[step.world] = len(self._commands)
         self.add(made)
+
+    def lift(self, step: Step) -> None:
+        """Take a new world out of its first one, where it is put at other times; meanwhile it lies in the root."""
+        made = self._made[step.world]
+        self._lifted[step.world] = len(self._commands)
+        self.add(cmd.Link(source_ref=self._root, type="contains", target_ref=made))
+        self.add(cmd.Unlink(edge=made))
 
     def say(self, step: Step) -> None:
         said, span = step.values["said"], step.values["span"]
@@ -188,6 +196,8 @@ _DO: Final[dict[str, Callable[[_Batch, Step], None]]] = {
     "link": _Batch.link,
     "leave": lambda batch, step: batch.add(cmd.Unlink(edge=step.values["edge"])),
     "unlink": lambda batch, step: batch.add(cmd.Unlink(edge=step.values["edge"])),
+    "lift": _Batch.lift,
+    "set_down": lambda batch, step: batch.add(cmd.Unlink(edge=batch._lifted[step.world])),
     "close": _Batch.close,
     "alias": _named(cmd.Alias, "aliases"),
     "unalias": _named(cmd.Unalias, "aliases"),

@@ -28,6 +28,10 @@ class Store(SnapshotSource, Protocol):
     def store_id(self) -> bytes:
         """The store's random id."""
 
+    @property
+    def root(self) -> bytes:
+        """The lineage of the root world."""
+
 
 def fork(reader: Store, writer: Writer, command: cmd.Fork, seq: int, idempotency_key: str | None) -> Receipt:
     """Read a world as it was as of a commit, and have it go on a second time."""
@@ -172,7 +176,7 @@ def merge(
         )
         if execute_all is None or plan.undecided or not plan.differs:
             return told
-        commands = merge_commands.commands_of(plan, sides.ours, fork, sides.into, why)
+        commands = merge_commands.commands_of(plan, sides.ours, fork, sides.into, why, reader.root)
         look = inputs.Look(sides.seq, 0, only_these=True, whole=True)
         receipt = execute_all(commands, look)
         if isinstance(receipt.outcome, Refused) and receipt.outcome.code == "changed_meanwhile":
