@@ -36,6 +36,7 @@ from worlddb.memory_scopes import (
     erase_found,
     hidden_already,
     hidden_still,
+    joined_when_begun,
     left_out,
     looked,
     notes_inside,
@@ -364,8 +365,9 @@ class Memory:
         """Say what a memory says instead, from ``since`` (default: now) to ``until``; before, it says what it said.
 
         Without ``until`` it ends where something begins that was stated to hold later, but for ``replace_later``.
-        If it never was as it said, give the time at which the memory itself begins. The id stays, and so does a
-        deadline: a note says so if it has passed. What it says already is not written again, and a note says so.
+        If it never was as it said, give the time at which the memory itself begins. From before that it is found from
+        ``since`` on, wherever it has lain from its beginning on. The id stays, and so does a deadline: a note says so
+        if it has passed. What it says already is not written again, and a note says so.
         """
         self._check_present()
         said: Any = text
@@ -375,17 +377,22 @@ class Memory:
         if since is None and until is None and not replace_later and not found.closed and found.content == text:
             notes = (f"{found.ref} says so already, so nothing was written", *hidden_still(found, self.db.view().valid))
             return Added(ids=(found.ref,), seq=self.db.head().seq, notes=notes)
-        receipt = self.db.revise(
-            found.ref,
-            content=text,
-            valid_from=since,
-            valid_to=until,
-            replace_later=replace_later,
-            source=self._source({}),
-            why=why,
-        )
+        said = {"content": text, "valid_from": since, "valid_to": until, "replace_later": replace_later, "why": why}
+        receipt = looked(lambda: self._revised_where_it_lies(found.ref, since, {**said, "source": self._source({})}))
         done = self._told_to_come(self._done(receipt, [found.ref]), since)
         return msgspec.structs.replace(done, notes=(*done.notes, *hidden_still(found, self.db.view().valid)))
+
+    def _revised_where_it_lies(self, ref: str, since: times.TimeLike | None, said: dict[str, Any]) -> Receipt:
+        """Revise a memory; from before it began it lies where it has lain from its beginning on."""
+        look = self.db.view()
+        earlier = None if since is None else joined_when_begun(look, ref, times.parse_time(since, "since"))
+        if not earlier:
+            return self.db.revise(ref, **said)
+        with self.db.batch(seen=look) as tx:
+            for container, begun in earlier.items():
+                tx.link(container, "contains", ref, valid_from=since, valid_to=begun, why=said["why"])
+            tx.revise(ref, **said)
+        return tx.receipt
 
     @_told_here
     def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:

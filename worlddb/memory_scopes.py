@@ -323,6 +323,18 @@ def told_of_deadline(view: View, ref: str) -> list[str]:
     return hidden_already(found.expires_at, view.valid)
 
 
+def joined_when_begun(view: View, ref: str, since: int) -> dict[str, int]:
+    """The worlds that have contained one from its beginning on, and when that was; none if ``since`` is not before."""
+    begins = min(version.valid.start for version in view.history(ref))
+    if since >= begins:
+        return {}
+    first: dict[str, int] = {}
+    for edge in view.edges(ref, type="contains", direction="in", include_superseded=True):
+        first[edge.source] = min(edge.valid.start, first.get(edge.source, edge.valid.start))
+    # What no world contains is the root, where it is found whenever it holds.
+    return {world: at for world, at in first.items() if at == begins and view.containers(world)}
+
+
 _BY_EDGES: Final = {"now_stale": "derived_from", "conflict_left": "contradicts"}
 """Notes that tell of edges, and the type of these: an edge may be at home outside of a world that has both ends."""
 _OF_ONE_AND_OTHERS: Final = frozenset(

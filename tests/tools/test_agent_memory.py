@@ -805,7 +805,10 @@ def test_what_is_not_found_yet_or_not_then_or_contradicted_no_more_says_so(mem: 
         "It holds from 2190-01-01T00:00:00Z on, and is not found before",
     )
     assert "not found before" in mem.correct(car, "Ana's car is green.", since="2191-01-01").notes[0]
-    (note,) = mem.correct(car, "Ana's car is red.", since="2024-01-01").notes
+    (scope,) = mem.db.view().find(name="user:ana")
+    moved = mem.db.create("Fact", "", content="Ana's car is old.", valid_from="2024-06-01")
+    mem.db.link(scope, "contains", moved, valid_from="2025-01-01")
+    (note,) = mem.correct(moved, "Ana's car is red.", since="2024-01-01").notes
     assert note.endswith("is not found as of a time before it was first said to begin: add what held until then")
     old = mem.add("Ana has no car.", about="Ana")
     mem.forget(old)
@@ -875,13 +878,22 @@ def test_a_tag_of_a_memory_is_set_moved_and_asked_for(mem: worlddb.Memory) -> No
     assert not worlddb.memory(mem.db, user="ben").recall("ship", tag="published").hits
 
 
-def test_a_correction_from_before_a_memory_began_says_where_it_is_not_found(mem: worlddb.Memory) -> None:
+def test_a_correction_from_before_a_memory_began_is_found_there_from_then_on(mem: worlddb.Memory) -> None:
     said = mem.add("Ana lives in Lisbon.", since="2024-01-01", about="Ana")
-    told = mem.correct(said, "Ana lives in Porto.", since="2020-01-01").notes
-    assert [note for note in told if "is not found as of a time before it was first said to begin" in note]
-    assert texts(mem.as_of("2021-01-01").recall("where does Ana live?")) == []
+    assert mem.correct(said, "Ana lives in Porto.", since="2020-01-01").notes == ()
+    assert mem.db.redecide().differing == ()
+    found = [texts(mem.as_of(f"{year}-06-01").recall("where does Ana live?")) for year in (2019, 2021, 2025)]
+    assert found == [[], ["Ana lives in Porto."], ["Ana lives in Lisbon."]]
+    assert mem.correct(said, "Ana lived in Braga.", since="2018-01-01", until="2019-01-01").notes == ()
+    assert texts(mem.as_of("2018-06-01").recall("where does Ana live?")) == ["Ana lived in Braga."]
+    with pytest.raises(worlddb.InputError, match="soon"):
+        mem.correct(said, "Ana lives nowhere.", since="soon")
+
+
+def test_what_came_to_lie_later_where_it_lies_says_where_it_is_not_found(mem: worlddb.Memory) -> None:
+    said = mem.add("Ana lives in Lisbon.", since="2024-01-01", about="Ana")
     assert mem.correct(said, "Ana lives in Faro.", since="2024-01-01").notes == ()
-    # So it is of whatever says so: a resumption, and a function that rewrites a span.
+    # A resumption says so, and a function that rewrites a span.
     ended = mem.add("Ana has a dog.", since="2024-01-01")
     mem.forget(ended, since="2025-01-01")
     codes = [note.code for note in mem.db.reassert(ended.id, valid_from="2020-01-01", valid_to="2021-01-01").notes]
