@@ -387,12 +387,14 @@ class Memory:
         look = self.db.view()
         earlier = None if since is None else joined_when_begun(look, ref, times.parse_time(since, "since"))
         if not earlier:
-            return self.db.revise(ref, **said)
+            receipt: Receipt = self.db.revise(ref, **said)
+            return receipt
         with self.db.batch(seen=look) as tx:
             for container, begun in earlier.items():
                 tx.link(container, "contains", ref, valid_from=since, valid_to=begun, why=said["why"])
             tx.revise(ref, **said)
-        return tx.receipt
+        receipt = tx.receipt
+        return receipt
 
     @_told_here
     def contradict(self, one: Any, other: Any, *, why: str = "") -> Added:

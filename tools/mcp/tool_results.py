@@ -300,14 +300,27 @@ class Dreamt(msgspec.Struct, kw_only=True):
     busy: bool
 
 
+class HeldSpan(msgspec.Struct, kw_only=True):
+    """A span in which a version holds; an open end is null."""
+
+    valid_from: str | None
+    valid_to: str | None
+
+
 class VersionEntry(msgspec.Struct, kw_only=True):
-    """One version of a memory, or of one that it replaced or was replaced by; ``stale`` as a memory's."""
+    """One version of a memory, or of one that it replaced or was replaced by; ``stale`` as a memory's.
+
+    ``spans``: those in which it holds, if they are not the one from valid_from to valid_to. ``start``: whether that was
+    stated or defaulted to when it was learned; empty where nobody recorded it.
+    """
 
     id: str
     text: str
     truncated: bool
     valid_from: str | None
     valid_to: str | None
+    spans: list[HeldSpan]
+    start: str
     seq: int | None
     learned_at: str
     author: str
@@ -641,13 +654,6 @@ class Believed(msgspec.Struct, kw_only=True):
     beliefs: list[Belief]
 
 
-class HeldSpan(msgspec.Struct, kw_only=True):
-    """A span in which a version holds; an open end is null."""
-
-    valid_from: str | None
-    valid_to: str | None
-
-
 class Changed(msgspec.Struct, kw_only=True):
     """A version that a contraction replaces, and the spans in which it holds."""
 
@@ -928,6 +934,8 @@ def version_entry(ref: str, version: Version, seq: int | None) -> VersionEntry:
         id=ref,
         **_cut(version.content),
         **_span(version.valid),
+        spans=[HeldSpan(**_span(each)) for each in version.spans],
+        start=version.start,
         seq=seq,
         learned_at=format_time(version.ingested_at),
         author=version.author,

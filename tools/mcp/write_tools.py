@@ -638,7 +638,8 @@ def _not_yet(session: Session, ref: str | None, valid_from: str | None) -> list[
 
 def _closed(session: Session, old: World) -> str:
     """Describe the memory that an amendment ended, and when."""
-    found = session.get(session.view(), old.ref)
+    view = session.view()
+    found = next(each for each in session.around(view, old.ref).history(old.ref) if each.number == old.number)
     start, end = (format_time(time) for time in (found.valid.start, found.valid.end))
     held = f"held from {start} until {end}" if start != end else f"holds at no time any more: it began at {start}"
     return f"Superseded {old.ref}, which {held}: {_excerpt(old)}"

@@ -622,3 +622,28 @@ def test_a_default_user_needs_no_id_and_a_misspelt_one_is_told(db: worlddb.Datab
     for wrong in ("", " ana", "a\nb", "x" * 201):
         with pytest.raises(InputError, match="cannot be a user"):
             Session(db, user=wrong)
+
+
+def test_a_history_tells_the_spans_of_each_version_and_an_amendment_what_the_text_it_replaced_held(
+    db: worlddb.Database,
+) -> None:
+    desk = Session(db)
+    rate = call(desk, "memory_write", text="The rate is 150.", user_id="ada", valid_from="2024-01-01")["id"]
+    call(desk, "memory_amend", id=rate, text="The rate is 180.", valid_from="2024-03-01", valid_to="2024-05-01")
+    call(desk, "memory_amend", id=rate, text="The rate is 100.", valid_from="2023-01-01", valid_to="2024-01-01")
+    call(desk, "memory_retire", id=rate, at="2024-07-01", valid_to="2024-08-01")
+    told = call(desk, "memory_amend", id=rate, text="The rate is 190.", valid_from="2025-01-01")["notes"]
+    assert told[-1] == (
+        f"Superseded {rate}, which held from 2024-01-01T00:00:00Z until 2025-01-01T00:00:00Z: “The rate is 150.”"
+    )
+    call(desk, "memory_write", text="The rate is a secret.", user_id="ada")
+    (undated,) = call(desk, "memory_history", id=call(desk, "memory_list")["memories"][-1]["id"])["versions"]
+    assert (undated["start"], undated["spans"]) == ("defaulted", [])
+    versions = call(desk, "memory_history", id=rate)["versions"]
+    spans = {
+        each["text"][-4:-1]: [(span["valid_from"][:10], span["valid_to"][:10]) for span in each["spans"]]
+        for each in versions
+    }
+    parts = [("2024-01-01", "2024-03-01"), ("2024-05-01", "2024-07-01"), ("2024-08-01", "2025-01-01")]
+    assert spans == {"150": parts, "180": [], "100": [], "190": []}
+    assert {each["start"] for each in versions} == {"stated"}
