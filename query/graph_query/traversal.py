@@ -1,6 +1,7 @@
 """The worlds and edges that a query sees, and which way edges let it walk (law 7)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -42,6 +43,11 @@ class Arrival(NamedTuple):
     origin: int
     node: int
     seen: SeenVersion
+
+
+_arrival: Final[Callable[[tuple[EdgePlace, EdgeRow, int, int, SeenVersion]], Arrival]] = partial(
+    tuple.__new__, Arrival
+)
 
 
 class Ground:
@@ -151,17 +157,20 @@ class Ground:
 
     def _arrived_each(self, edges: Iterable[tuple[int, tuple[EdgePlace, EdgeRow]]]) -> dict[int, list[Arrival]]:
         """Where some edges lead to from the worlds that they are of."""
-        walked: list[tuple[int, EdgePlace, EdgeRow, int]] = []
+        tables, moment, hides_any = self.snapshot.tables, self.snapshot.place.moment, self.snapshot.hides_any
+        walked: list[tuple[int, EdgePlace, EdgeRow]] = []
+        others: list[int] = []
         for node, (place, row) in edges:
-            other = self._far_end(node, place, row) if self._is_seen(place, row) else None
-            if other is not None and not self.snapshot.hides(other):
-                walked.append((node, place, row, other))
+            other = self._far_end(node, place, row) if edge_seen(tables, place, row, moment) else None
+            if other is not None and not (hides_any and self.snapshot.hides(other)):
+                walked.append((node, place, row))
+                others.append(other)
         self.looked_at += len(walked)
-        shown = versions_at(self.snapshot.tables, [other for *_, other in walked], self.snapshot.place.moment)
         found: dict[int, list[Arrival]] = {}
-        for (node, place, row, other), seen in zip(walked, shown, strict=True):
+        shown = versions_at(tables, others, moment)
+        for (node, place, row), other, seen in zip(walked, others, shown, strict=True):
             if seen is not None:
-                found.setdefault(node, []).append(Arrival(place, row, node, other, seen))
+                found.setdefault(node, []).append(_arrival((place, row, node, other, seen)))
         return found
 
     def _far_end(self, node: int, place: EdgePlace, row: EdgeRow) -> int | None:
@@ -254,7 +263,7 @@ class Walk:
         found: list[records.Reached] = []
         for _ in range(depth):
             # Each is told at once, so that nothing is kept of how it was found.
-            level = list(self._all_told(self._new(level, came)))
+            level = self._all_told(self._new(level, came))
             found += (each for _, each in level if each is not None)
         onward = zip(level, self._onward([node for node, _ in level]), strict=True)
         ends = (end for (_, end), arrivals in onward if any(self._first(on.node) not in came for on in arrivals))
@@ -279,7 +288,8 @@ class Walk:
             way.append(arrival)
         told: records.Reached | None = None
         for arrival in reversed(way):
-            told = self._told(arrival, told, self._ground.snapshot.body(arrival.seen.row))
+            ref = self._ground.snapshot.tables.node(arrival.node).lineage.hex()
+            told = _told(arrival, ref, told, self._ground.snapshot.body(arrival.seen.row))
         return told
 
     def _first(self, node: int) -> int:
@@ -287,10 +297,10 @@ class Walk:
 
     def _new(self, level: Sequence[tuple[int, Before]], came: set[int]) -> Iterator[tuple[int, Arrival, Before]]:
         """The worlds that one more edge leads to, and what is said of the one that it leads from."""
-        onward = self._onward([node for node, _ in level])
+        onward, is_one = self._onward([node for node, _ in level]), self._ground.unified
         for (_, before), arrivals in zip(level, onward, strict=True):
             for arrival in arrivals:
-                reached = self._first(arrival.node)
+                reached = self._first(arrival.node) if is_one else arrival.node
                 if reached not in came:
                     came.add(reached)
                     yield reached, arrival, before
@@ -304,23 +314,28 @@ class Walk:
 
     def _all_told(
         self, new: Iterator[tuple[int, Arrival, records.Reached | None]]
-    ) -> Iterator[tuple[int, records.Reached]]:
+    ) -> list[tuple[int, records.Reached | None]]:
+        found: list[tuple[int, records.Reached | None]] = []
+        snapshot = self._ground.snapshot
         while some := list(islice(new, _TOGETHER)):
-            bodies = self._ground.snapshot.bodies([arrival.seen.row for _, arrival, _ in some])
-            for (node, arrival, before), body in zip(some, bodies, strict=True):
-                yield node, self._told(arrival, before, body)
+            bodies = snapshot.bodies([arrival.seen.row for _, arrival, _ in some])
+            nodes = snapshot.tables.nodes_of([arrival.node for _, arrival, _ in some])
+            for (node, arrival, before), body, row in zip(some, bodies, nodes, strict=True):
+                found.append((node, _told(arrival, row.lineage.hex(), before, body)))
+        return found
 
-    def _told(self, arrival: Arrival, before: records.Reached | None, body: Body | None) -> records.Reached:
-        ref, edge = self._ground.snapshot.tables.node(arrival.node).lineage.hex(), arrival.row.edge.hex()
-        return records.Reached(
-            ref=ref,
-            version=arrival.seen.row.body.hex(),
-            type="" if body is None else body.type,
-            name="" if body is None else body.name,
-            depth=1 if before is None else before.depth + 1,
-            path=(ref,) if before is None else (*before.path, ref),
-            edges=(edge,) if before is None else (*before.edges, edge),
-        )
+
+def _told(arrival: Arrival, ref: str, before: records.Reached | None, body: Body | None) -> records.Reached:
+    edge = arrival.row.edge.hex()
+    return records.Reached(
+        ref=ref,
+        version=arrival.seen.row.body.hex(),
+        type="" if body is None else body.type,
+        name="" if body is None else body.name,
+        depth=1 if before is None else before.depth + 1,
+        path=(ref,) if before is None else (*before.path, ref),
+        edges=(edge,) if before is None else (*before.edges, edge),
+    )
 
 
 def walk(window: Window, snapshot: visible.VisibleSnapshot, types: Any, direction: str) -> Walk:

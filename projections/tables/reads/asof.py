@@ -247,8 +247,9 @@ def versions_at(tables: TableReads, nodes: Sequence[int], moment: Moment) -> lis
     seq, valid = moment
     found: list[SeenVersion | None] = []
     for node, (number, row) in zip(nodes, tables.newest_versions(nodes), strict=True):
-        if row.closed <= seq and row.seq <= seq and row.valid_from <= valid < row.valid_to:
-            found.append(_seen((number, row, _interval((row.valid_from, row.valid_to)))))
+        _, written, begins, ends, closed, *_ = row
+        if closed <= seq and written <= seq and begins <= valid < ends:
+            found.append(_seen((number, row, _interval((begins, ends)))))
         else:
             found.append(version_at(tables, node, moment))
     return found

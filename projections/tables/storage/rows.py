@@ -8,7 +8,7 @@ however much has come since (paper §2.3).
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
-from itertools import islice, product, repeat, starmap
+from itertools import product, repeat, starmap
 from typing import Any, Final
 
 from worlddb.log.model import errors, hashing, ids, trie
@@ -32,8 +32,6 @@ def _number(edge: tuple[schema.EdgePlace, schema.EdgeRow]) -> int:
 
 
 _LAST_CODE = 2**16 - 1
-MANY_EDGES: Final = 64
-"""Of how many edges of a node those that look for many nodes' edges together make a list."""
 _FEW_CONTAINERS: Final = 4
 _MOST_NODES: Final = 2_048
 """How many nodes' rows a read keeps: one looks at each several times, be it of few worlds or a walk over many."""
@@ -127,10 +125,10 @@ class Tables(transaction.WholeTables):
         """As :meth:`node`, of many; as many as are kept need not be looked up again."""
         known = self._cache.nodes
         new = [node for node in dict.fromkeys(nodes) if node not in known]
-        found = dict(zip(new, self.nodes.get_each(list(map(schema.U64.pack, new))), strict=True))
-        rows = {node: node_row(schema.NODE.unpack(stored)) for node, stored in found.items() if stored is not None}
-        if len(rows) < len(new):
-            raise transaction.missing_row(f"node {next(node for node in new if node not in rows)}")
+        found = self.nodes.get_each(list(map(schema.U64.pack, new)))
+        if None in found:
+            raise transaction.missing_row(f"node {new[found.index(None)]}")
+        rows = dict(zip(new, map(node_row, map(schema.NODE.unpack, found)), strict=True))  # type: ignore[arg-type]
         if self.writing or len(known) + len(rows) <= _MOST_NODES:
             known.update(rows)
         return [rows[node] if node in rows else known[node] for node in nodes]
@@ -162,11 +160,11 @@ class Tables(transaction.WholeTables):
         """As :meth:`version`, of many."""
         if self.deferred is not None or self._cache.versions:
             return [self.version(node, number) for node, number in versions]
-        found = self._versions.get_each([schema.VERSION_KEY.pack(node, number) for node, number in versions])
+        found = self._versions.get_each(list(starmap(schema.VERSION_KEY.pack, versions)))
         if None in found:
             node, number = versions[found.index(None)]
             raise transaction.missing_row(f"version {number} of node {node}")
-        return [version_row(schema.VERSION.unpack(stored)) for stored in found if stored is not None]
+        return list(map(version_row, map(schema.VERSION.unpack, found)))  # type: ignore[arg-type]
 
     def put_version(self, node: int, version: int, row: schema.VersionRow) -> None:
         self.known_worlds.retimed(node)
@@ -370,22 +368,20 @@ class Tables(transaction.WholeTables):
     ) -> dict[int, list[tuple[schema.EdgePlace, schema.EdgeRow]] | None]:
         """The edges of some types from, or to, each of many nodes, in log order.
 
-        ``None`` for a node that has more than :data:`MANY_EDGES`, nothing for one that has none. Of the edges to a node
-        those that were unlinked up to commit ``known_by`` are left out.
+        ``None`` for a node that has more of one type than :data:`write_buffer.SHORT`, nothing for one that has none. Of
+        the edges to a node those that were unlinked up to commit ``known_by`` are left out.
         """
         found: dict[int, list[tuple[schema.EdgePlace, schema.EdgeRow]] | None] = {}
         pairs: list[write_buffer.Pair] = []
-        table = self.back if incoming else self.out
-        for group in table.scan_each(starmap(schema.EDGE_PREFIX.pack, product(nodes, sorted(codes)))):
-            some = list(islice(group, MANY_EDGES + 1))
-            if len(some) <= MANY_EDGES:
+        table, groups = self.back if incoming else self.out, product(sorted(nodes), sorted(codes))
+        for prefix, some in table.each_under(list(starmap(schema.EDGE_PREFIX.pack, groups))).items():
+            if len(some) <= write_buffer.SHORT:
                 pairs += some
-            elif some:
-                found[schema.U64.unpack_from(some[0][0])[0]] = None
+            else:
+                found[schema.U64.unpack_from(prefix)[0]] = None
         if incoming:
-            size = schema.U64.size
-            pairs = [pair for pair in pairs if schema.U64_U64.unpack(pair[1])[1] > known_by]
-            places = [value[:size] + key[size:] for key, value in pairs]
+            size, known = schema.U64.size, schema.U64.pack(known_by)
+            places = [value[:size] + key[size:] for key, value in pairs if value[size:] > known]
             stored = self.out.get_each(places)
             if None in stored:
                 raise transaction.missing_row(f"edge {schema.EDGE_KEY.unpack(places[stored.index(None)])[2]}")

@@ -156,9 +156,31 @@ class Table:
 
         Prefixes are of one length. They are read in order, for each page of the file is looked at once then.
         """
-        size = len(prefixes[0]) if prefixes else 0
-        groups = (list(islice(group, SHORT + 1)) for group in self._scan_each_stored(sorted(set(prefixes))))
-        return {rows[0][0][:size]: rows for rows in groups}
+        groups: dict[bytes, list[Pair]] = {}
+        with self._txn.cursor() as cursor:
+            # Between the last row that was read and the one behind it lies nothing: groups there need no look.
+            behind, first = b"", self._first
+            for prefix in sorted(dict.fromkeys(prefixes)):
+                within = first + prefix
+                if behind < within:
+                    behind = cursor.key() if cursor.set_range(within) else _BEHIND_ALL  # type: ignore[assignment]
+                rows: list[Pair] = []
+                while behind.startswith(within) and len(rows) <= SHORT:
+                    rows.append((behind[1:], cursor.value()))  # type: ignore[arg-type]
+                    behind = cursor.key() if cursor.next() else _BEHIND_ALL  # type: ignore[assignment]
+                if rows:
+                    groups[prefix] = rows
+        return groups
+
+    def each_under(self, prefixes: Sequence[bytes]) -> dict[bytes, list[Pair]]:
+        """As :meth:`scan`, of each of some groups that has any pair; of a longer one there are more than ``SHORT``.
+
+        Prefixes are of one length.
+        """
+        if self._columns or self._pending:
+            groups = ((prefix, list(islice(self.scan(prefix), SHORT + 1))) for prefix in sorted(set(prefixes)))
+            return {prefix: rows for prefix, rows in groups if rows}
+        return self.stored_each(prefixes)
 
     def read_ahead(self, prefixes: Sequence[bytes]) -> None:
         """Read many groups at once, so that they are at hand when this transaction asks for them one by one.
