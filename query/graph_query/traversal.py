@@ -45,9 +45,7 @@ class Arrival(NamedTuple):
     seen: SeenVersion
 
 
-_arrival: Final[Callable[[tuple[EdgePlace, EdgeRow, int, int, SeenVersion]], Arrival]] = partial(
-    tuple.__new__, Arrival
-)
+_arrival: Final[Callable[[tuple[EdgePlace, EdgeRow, int, int, SeenVersion]], Arrival]] = partial(tuple.__new__, Arrival)
 
 
 class Ground:

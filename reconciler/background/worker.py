@@ -1,4 +1,4 @@
-"""A background thread that works when nudged, and the one lease a store for such work.
+"""A background thread that works when nudged, the one lease a store for such work, and how it asks models.
 
 The thread sleeps when nobody nudges it. Whoever holds the lease does the work; every other process goes on without it.
 """
@@ -7,11 +7,12 @@ import atexit
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from worlddb.log.model.clock import monotonic
-from worlddb.log.model.errors import UnavailableError
+from worlddb.log.model.errors import LimitExceeded, UnavailableError, WorldDBError
 
 PATIENCE_SECONDS: Final = 30.0
 """How long closing a store waits for the work that is under way, and then for the thread."""
@@ -22,6 +23,60 @@ LULL_SECONDS: Final = 0.25
 RESTS: Final = 3
 """How many times as long as it worked it rests, while it is nudged again and again."""
 LONGEST_REST_SECONDS: Final = 5.0
+MOST_FAILURES: Final = 3
+"""After so many failures in a row a model is asked no more in one run."""
+MOST_TOLD: Final = 200
+"""Of so many failures a run tells."""
+
+Given = TypeVar("Given")
+Answer = TypeVar("Answer")
+
+
+class Asking:
+    """Asks somebody's model about one world after another; that it fails stops nothing else of a run."""
+
+    def __init__(self) -> None:
+        self._in_a_row = 0
+        self._is_spent = False
+        self._failed: dict[str, str] = {}
+
+    @property
+    def failed(self) -> tuple[tuple[str, str], ...]:
+        """(reference, why) of the first :data:`MOST_TOLD` of which nothing was said."""
+        return tuple(islice(self._failed.items(), MOST_TOLD))
+
+    def refuse(self, ref: str, why: str) -> None:
+        """Tell why nothing came of a world."""
+        self._failed[ref] = why
+
+    def answer(self, ref: str, ask: Callable[[], Given], check: Callable[[Given], Answer]) -> Answer | None:
+        """What is said of a world, once it is checked; ``None`` if that failed, or nobody is asked any more.
+
+        ``LimitExceeded`` of ``ask`` says that what the caller allowed is spent, and ends the asking; of ``check`` it
+        is an answer like any other that cannot be kept.
+        """
+        if self._is_spent or self._in_a_row >= MOST_FAILURES:
+            return None
+        try:
+            given = ask()
+        except LimitExceeded as error:
+            self._is_spent = True
+            self.refuse(ref, str(error))
+            return None
+        except Exception as error:  # Whatever it is that somebody's model raises.
+            self._fail(ref, error)
+            return None
+        try:
+            said = check(given)
+        except WorldDBError as error:
+            self._fail(ref, error)
+            return None
+        self._in_a_row = 0
+        return said
+
+    def _fail(self, ref: str, error: Exception) -> None:
+        self._in_a_row += 1
+        self.refuse(ref, str(error) or type(error).__name__)
 
 
 class BackgroundWorker:

@@ -7,7 +7,6 @@ run that was killed is continued by the next, and one after a whole run writes n
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import errors, hashing, ids, limits
@@ -37,9 +36,6 @@ WORLDS_AT_ONCE: Final = 32
 COMMANDS_AT_ONCE: Final = 256
 MOST_LOOKS: Final = 8
 """How often a step that others came between is looked at again; what is left then is left to the next run."""
-MOST_FAILURES: Final = 3
-"""After so many failures in a row a summarizer is asked no more in this run."""
-MOST_TOLD: Final = 200
 
 Progress = Callable[[str, int, int], object]
 """Told of what is done, how much of it, and of how much."""
@@ -128,9 +124,7 @@ class _Run:
         self._wanted = wanted
         self._done = Consolidated(dry_run=wanted.dry_run)
         self._asks = not isinstance(wanted.summarizer, ExtractiveSummarizer)
-        self._failures = 0
-        self._failed: dict[str, str] = {}
-        self._spent = False
+        self._asking = worker.Asking()
 
     def run(self, stale_refs: Callable[[], Sequence[str]]) -> Consolidated:
         for type_name in self._wanted.close:
@@ -140,9 +134,7 @@ class _Run:
         self._step("summing up", self._sum_up)
         if self._wanted.sweep:
             self._step("marking what is stale", partial(self._mark, stale_refs))
-        stopped = self._wanted.stopped()
-        failed = tuple(islice(self._failed.items(), MOST_TOLD))
-        return self._done._replace(failed=failed, stopped=stopped)
+        return self._done._replace(failed=self._asking.failed, stopped=self._wanted.stopped())
 
     def _step(self, what: str, step: Callable[[Callable[[int, int], object]], None]) -> None:
         if not self._wanted.stopped():
@@ -295,7 +287,7 @@ class _Run:
                     for node in nodes:
                         self._sum_up_some([node])
                     return
-                self._failed[some[0].world.ref] = str(receipt.outcome)
+                self._asking.refuse(some[0].world.ref, str(receipt.outcome))
                 break
         self._done = self._done._replace(left=self._done.left + len(some))
 
@@ -305,20 +297,9 @@ class _Run:
         return next((name for name in names if isinstance(name, str)), type(given).__name__)
 
     def _text(self, each: summaries.Due) -> str:
-        """What the summarizer says; empty if it failed, or is asked no more. Its failures stop nothing else."""
-        if self._spent or self._failures >= MOST_FAILURES:
-            return ""
-        try:
-            text = summaries.checked(self._wanted.summarizer(each.world, each.members))
-        except errors.LimitExceeded as error:
-            self._spent, self._failed[each.world.ref] = True, str(error)
-            return ""
-        except Exception as error:
-            self._failures += 1
-            self._failed[each.world.ref] = str(error) or type(error).__name__
-            return ""
-        self._failures = 0
-        return text
+        """What the summarizer says; empty if it failed, or is asked no more."""
+        ask = partial(self._wanted.summarizer, each.world, each.members)
+        return self._asking.answer(each.world.ref, ask, summaries.checked) or ""
 
 
 _LOOKED_AT_ONCE: Final = 1_024

@@ -6,9 +6,9 @@ killed is continued by the next, and one after a whole run writes nothing.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
-from worlddb.log.model import errors
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import log_marks
 from worlddb.projections.tables.consolidation.interior_witness import ENRICH_AUTHOR
@@ -23,9 +23,6 @@ from worlddb.reconciler.transaction import inputs
 
 SEGMENTS_AT_ONCE: Final = 64
 """How many segments are one commit; one of an enricher's that asks a model, which a kill may not waste."""
-MOST_FAILURES: Final = 3
-"""After so many failures in a row an enricher is asked no more in this run."""
-MOST_TOLD: Final = 200
 
 
 class Enriched(NamedTuple):
@@ -80,9 +77,7 @@ class _Run:
         self._maker = next((name for name in names if isinstance(name, str)), type(given).__name__)
         self._is_free = getattr(given, "asks_a_model", True) is False
         self._done = Enriched(dry_run=wanted.dry_run)
-        self._failed: dict[str, str] = {}
-        self._failures = 0
-        self._spent = False
+        self._asking = worker.Asking()
 
     def run(self) -> Enriched:
         with self._writer.env.read() as txn:
@@ -101,8 +96,7 @@ class _Run:
             looked += len(places)
             if self._wanted.progress is not None:
                 self._wanted.progress(looked, total)
-        failed = tuple(list(self._failed.items())[:MOST_TOLD])
-        return self._done._replace(failed=failed, stopped=self._wanted.stopped())
+        return self._done._replace(failed=self._asking.failed, stopped=self._wanted.stopped())
 
     def _read(self, txn: Any) -> Read:
         ctx, log = reclustering.reading(self._writer, txn), LmdbLog(txn)
@@ -157,31 +151,12 @@ class _Run:
         else:
             self._leave(1)
             if isinstance(receipt.outcome, outcome.Refused):
-                self._failed[kept[0].segment.ref] = str(receipt.outcome)
+                self._asking.refuse(kept[0].segment.ref, str(receipt.outcome))
 
     def _keep(self, refs: Iterator[str]) -> None:
         self._done = self._done._replace(segments=(*self._done.segments, *refs))
 
     def _said(self, each: enrichments.Due) -> enricher.Enrichment | None:
-        """What the enricher says; ``None`` if it failed, or is asked no more. Its failures stop nothing else."""
-        if self._spent or self._failures >= MOST_FAILURES:
-            return None
-        try:
-            given = self._wanted.enricher(each.segment, each.window)
-        except errors.LimitExceeded as error:
-            self._spent, self._failed[each.segment.ref] = True, str(error)
-            return None
-        except Exception as error:
-            self._fail(each, error)
-            return None
-        try:
-            said = enricher.checked(given, each.window)
-        except errors.WorldDBError as error:
-            self._fail(each, error)
-            return None
-        self._failures = 0
-        return said
-
-    def _fail(self, each: enrichments.Due, error: Exception) -> None:
-        self._failures += 1
-        self._failed[each.segment.ref] = str(error) or type(error).__name__
+        """What the enricher says; ``None`` if it failed, or is asked no more."""
+        ask = partial(self._wanted.enricher, each.segment, each.window)
+        return self._asking.answer(each.segment.ref, ask, partial(enricher.checked, window=each.window))

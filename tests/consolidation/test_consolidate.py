@@ -377,6 +377,20 @@ def test_a_summarizer_that_fails_loses_nothing_and_is_not_asked_forever(db: Data
     assert len(db.consolidate(min_age=0).summaries) == 4
 
 
+def test_a_summary_that_is_too_long_to_keep_is_a_failure_of_its_world_alone(db: Database) -> None:
+    for number in range(3):
+        topic(db, 1, f"trip {number}")
+
+    def wordy(world: Member, members: Sequence[Member], /) -> str:
+        return "x" * (worlddb.MAX_CONTENT_BYTES + 1) if world.name == "trip 0" else f"{world.name}: {len(members)}"
+
+    done = db.consolidate(min_age=0, summarizer=wordy)
+    assert (len(done.summaries), done.left) == (2, 1)
+    ((failed, why),) = done.failed
+    world = db.view().get(failed)
+    assert world is not None and world.name == "trip 0" and f"{worlddb.MAX_CONTENT_BYTES:,}" in why
+
+
 def test_what_a_summarizer_said_is_not_asked_again_by_a_replay_or_a_rebuild(db: Database, tmp_path: Path) -> None:
     _trip, _ = topic(db)
     (made,) = db.consolidate(min_age=0, summarizer=lambda world, members: "a model's words").summaries

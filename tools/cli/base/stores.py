@@ -6,14 +6,15 @@ import os
 import re
 import shlex
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import Any, Final, TypedDict
 
 import worlddb
 from worlddb.tools.cli.base import arguments, output, wire
+from worlddb.tools.cli.base.page import Page
 
 DEFAULT_FOLDER: Final = "worlddb-store"
 MAX_SEQ_DIGITS: Final = 12
@@ -87,6 +88,40 @@ def embed_new(db: worlddb.Database, out: output.Output) -> worlddb.Embedding | N
     except worlddb.ModelUnavailable as error:
         out.hint(f"note: texts are found by their words, not by their meaning: {error}")
         return None
+
+
+def tell_run(
+    db: worlddb.Database,
+    out: output.Output,
+    done: worlddb.Consolidated | worlddb.Dreamt | worlddb.Enriched,
+    model: Any,
+    write: Callable[[Page], None],
+    *,
+    failed: str,
+    counted: Callable[[int], str],
+) -> int:
+    """Answer with what a run of background work did, and what a model was asked; gives the exit code.
+
+    ``write`` says what is of this kind of work alone, ``failed`` what became of a world of which nothing was said, and
+    ``counted`` how many are left.
+    """
+    head = db.head()
+    asked = None if model is None else {"calls": model.calls, "tokens": model.tokens}
+
+    def told(page: Page) -> None:
+        if done.busy:
+            page.line("another process is at it, nothing was done")
+            return
+        write(page)
+        for ref, why in done.failed:
+            page.line((wire.short(ref) if ref else "model", "ref"), f"  {failed}: {why}")
+        if asked is not None:
+            page.line(f"the model was asked {asked['calls']} times and took {asked['tokens']:,} tokens")
+        if done.left:
+            out.hint(f"{counted(done.left)} are left: run it again.")
+
+    out.answer({**done._asdict(), "asked": asked, "seq": head.seq, "root": head.root}, told)
+    return arguments.BUSY if done.busy else arguments.DONE
 
 
 def when(text: str | None) -> When:

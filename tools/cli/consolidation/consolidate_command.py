@@ -2,11 +2,12 @@
 
 import os
 from argparse import ArgumentTypeError
+from functools import partial
 from typing import Final
 
 import worlddb
 from worlddb import Database, EndpointSummarizer
-from worlddb.tools.cli.base import BUSY, DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+from worlddb.tools.cli.base import Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 _KEY: Final = "WORLDDB_SUMMARIZER_KEY"
 
@@ -65,38 +66,26 @@ def _consolidate(args: Namespace, out: Output) -> int:
                 limit=args.limit,
                 progress=None if report is None else lambda what, step, total: report(step, total, what),
             )
-        head = db.head()
-        asked = None if summarizer is None else {"calls": summarizer.calls, "tokens": summarizer.tokens}
-        document = {**done._asdict(), "asked": asked, "seq": head.seq, "root": head.root}
         names = _names(db, done.summaries)
 
-    def write(page: Page) -> None:
-        if done.busy:
-            page.line("another process is at it, nothing was done")
-            return
-        would = "would be " if done.dry_run else ""
-        said = [
-            (_counted(len(done.summaries), "summary", "summaries"), "written"),
-            (wire.counted(done.closed, "edge"), "inferred"),
-            (wire.counted(done.retracted, "inferred edge"), "retracted"),
-            (wire.counted(done.conflicts, "conflict"), "recorded"),
-            (wire.counted(done.marked, "world"), "labelled stale"),
-            (wire.counted(done.embedded, "text"), "given vectors"),
-            (_counted(len(done.proposals), "identity", "identities"), "proposed"),
-        ]
-        told = [f"{count} {would}{what}" for count, what in said if not count.startswith("0 ")]
-        page.line("; ".join(told) or "nothing was to be done")
-        for ref, name in names:
-            page.line((wire.short(ref), "ref"), f"  {name}")
-        for ref, why in done.failed:
-            page.line((wire.short(ref), "ref"), f"  got no summary: {why}")
-        if asked is not None:
-            page.line(f"the model was asked {asked['calls']} times and took {asked['tokens']:,} tokens")
-        if done.left:
-            out.hint(f"{wire.counted(done.left, 'world')} are left: run it again.")
+        def write(page: Page) -> None:
+            would = "would be " if done.dry_run else ""
+            said = [
+                (_counted(len(done.summaries), "summary", "summaries"), "written"),
+                (wire.counted(done.closed, "edge"), "inferred"),
+                (wire.counted(done.retracted, "inferred edge"), "retracted"),
+                (wire.counted(done.conflicts, "conflict"), "recorded"),
+                (wire.counted(done.marked, "world"), "labelled stale"),
+                (wire.counted(done.embedded, "text"), "given vectors"),
+                (_counted(len(done.proposals), "identity", "identities"), "proposed"),
+            ]
+            told = [f"{count} {would}{what}" for count, what in said if not count.startswith("0 ")]
+            page.line("; ".join(told) or "nothing was to be done")
+            for ref, name in names:
+                page.line((wire.short(ref), "ref"), f"  {name}")
 
-    out.answer(document, write)
-    return BUSY if done.busy else DONE
+        left = partial(wire.counted, what="world")
+        return stores.tell_run(db, out, done, summarizer, write, failed="got no summary", counted=left)
 
 
 _SHOWN: Final = 20

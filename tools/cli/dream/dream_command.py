@@ -5,7 +5,7 @@ from typing import Final
 
 import worlddb
 from worlddb import Database, Decay, EndpointAssessor
-from worlddb.tools.cli.base import BUSY, DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 _KEY: Final = "WORLDDB_ASSESSOR_KEY"
 TRIPPED: Final = 1
@@ -58,45 +58,33 @@ def _dream(args: Namespace, out: Output) -> int:
                 decay=decay,
                 progress=None if report is None else lambda what, step, total: report(step, total, what),
             )
-        head = db.head()
-        asked = None if assessor is None else {"calls": assessor.calls, "tokens": assessor.tokens}
-        document = {**done._asdict(), "asked": asked, "seq": head.seq, "root": head.root}
         names = _names(db, done.deprecated)
 
-    def write(page: Page) -> None:
-        if done.busy:
-            page.line("another process is at it, nothing was done")
-            return
-        if not done.assessed:
-            page.line("nothing was to be judged")
-        would = "would be " if done.dry_run else ""
-        said = [
-            (done.assessed, "judged"),
-            (len(done.deprecated), f"{would}deprecated"),
-            (len(done.labelled), f"{would}labelled"),
-            (len(done.updated), f"{would}updated"),
-            (len(done.related), f"{would}joined to others"),
-            (done.protected, "left alone, being pinned or published"),
-        ]
-        told = [f"{_counted(count)} {what}" for count, what in said if count]
-        if told:
-            page.line("; ".join(told))
-        for ref, name in names:
-            page.line((wire.short(ref), "ref"), f"  {name}")
-        if done.tripped:
-            rest = "nothing was done" if done.halted else "the others stay in sight"
-            page.line(f"the breaker tripped: {len(done.held_back)} more were recommended, and {rest}")
-        for ref, why in done.failed:
-            page.line((wire.short(ref) if ref else "assessor", "ref"), f"  failed: {why}")
-        if asked is not None:
-            page.line(f"the model was asked {asked['calls']} times and took {asked['tokens']:,} tokens")
-        if done.report:
-            page.line("report ", (wire.short(done.report), "ref"))
-        if done.left:
-            out.hint(f"{_counted(done.left)} are left: run it again.")
+        def write(page: Page) -> None:
+            if not done.assessed:
+                page.line("nothing was to be judged")
+            would = "would be " if done.dry_run else ""
+            said = [
+                (done.assessed, "judged"),
+                (len(done.deprecated), f"{would}deprecated"),
+                (len(done.labelled), f"{would}labelled"),
+                (len(done.updated), f"{would}updated"),
+                (len(done.related), f"{would}joined to others"),
+                (done.protected, "left alone, being pinned or published"),
+            ]
+            told = [f"{_counted(count)} {what}" for count, what in said if count]
+            if told:
+                page.line("; ".join(told))
+            for ref, name in names:
+                page.line((wire.short(ref), "ref"), f"  {name}")
+            if done.tripped:
+                rest = "nothing was done" if done.halted else "the others stay in sight"
+                page.line(f"the breaker tripped: {len(done.held_back)} more were recommended, and {rest}")
+            if done.report:
+                page.line("report ", (wire.short(done.report), "ref"))
 
-    out.answer(document, write)
-    return BUSY if done.busy else TRIPPED if done.tripped else DONE
+        code = stores.tell_run(db, out, done, assessor, write, failed="failed", counted=_counted)
+    return code or (TRIPPED if done.tripped else DONE)
 
 
 def _counted(number: int) -> str:

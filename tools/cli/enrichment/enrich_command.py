@@ -1,10 +1,11 @@
 """``worlddb enrich``: what each turn means by itself, told from those around it."""
 
 import os
+from functools import partial
 from typing import Final
 
 from worlddb import EndpointEnricher
-from worlddb.tools.cli.base import BUSY, DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+from worlddb.tools.cli.base import Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 _KEY: Final = "WORLDDB_ENRICHER_KEY"
 
@@ -47,7 +48,7 @@ def _enrich(args: Namespace, out: Output) -> int:
     named = arguments.model_of(args, "--enricher")
     enricher = None if named is None else EndpointEnricher(**named, key=os.environ.get(_KEY))
     with stores.existing(args, author=args.author) as db:
-        with out.progress("Enriching") as report:
+        with out.steps("Enriching") as progress:
             done = db.enrich(
                 enricher,
                 worlds=None if args.world is None else [stores.world_of(db.view(), each) for each in args.world],
@@ -56,29 +57,17 @@ def _enrich(args: Namespace, out: Output) -> int:
                 after=args.after,
                 limit=args.limit,
                 dry_run=args.dry_run,
-                progress=None if report is None else lambda step, total: report(step, total, "enriching"),
+                progress=progress,
             )
-        head = db.head()
-        asked = None if enricher is None else {"calls": enricher.calls, "tokens": enricher.tokens}
-    document = {**done._asdict(), "asked": asked, "seq": head.seq, "root": head.root}
 
-    def write(page: Page) -> None:
-        if done.busy:
-            page.line("another process is at it, nothing was done")
-            return
-        what = "would be enriched" if done.dry_run else "enriched"
-        page.line(f"{wire.counted(len(done.segments), 'text')} {what}")
-        if done.unsaid:
-            page.line((f"{done.unsaid:,} say by themselves what they mean", "dim"))
-        for ref, why in done.failed:
-            page.line((wire.short(ref), "ref"), f"  was not: {why}")
-        if asked is not None:
-            page.line(f"the model was asked {asked['calls']} times and took {asked['tokens']:,} tokens")
-        if done.left:
-            out.hint(f"{wire.counted(done.left, 'text')} are left: run it again.")
+        def write(page: Page) -> None:
+            what = "would be enriched" if done.dry_run else "enriched"
+            page.line(f"{wire.counted(len(done.segments), 'text')} {what}")
+            if done.unsaid:
+                page.line((f"{done.unsaid:,} say by themselves what they mean", "dim"))
 
-    out.answer(document, write)
-    return BUSY if done.busy else DONE
+        left = partial(wire.counted, what="text")
+        return stores.tell_run(db, out, done, enricher, write, failed="was not", counted=left)
 
 
 COMMANDS: Final = (
