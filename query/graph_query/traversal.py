@@ -317,22 +317,24 @@ class Walk:
         snapshot = self._ground.snapshot
         while some := list(islice(new, _TOGETHER)):
             bodies = snapshot.bodies([arrival.seen.row for _, arrival, _ in some])
-            nodes = snapshot.tables.nodes_of([arrival.node for _, arrival, _ in some])
-            for (node, arrival, before), body, row in zip(some, bodies, nodes, strict=True):
-                found.append((node, _told(arrival, row.lineage.hex(), before, body)))
+            refs = [row.lineage.hex() for row in snapshot.tables.nodes_of([arrival.node for _, arrival, _ in some])]
+            found += [
+                (node, _told(arrival, ref, before, body))
+                for (node, arrival, before), ref, body in zip(some, refs, bodies, strict=True)
+            ]
         return found
 
 
 def _told(arrival: Arrival, ref: str, before: records.Reached | None, body: Body | None) -> records.Reached:
-    edge = arrival.row.edge.hex()
+    path, edges = ((), ()) if before is None else (before.path, before.edges)
     return records.Reached(
         ref=ref,
         version=arrival.seen.row.body.hex(),
         type="" if body is None else body.type,
         name="" if body is None else body.name,
-        depth=1 if before is None else before.depth + 1,
-        path=(ref,) if before is None else (*before.path, ref),
-        edges=(edge,) if before is None else (*before.edges, edge),
+        depth=len(path) + 1,
+        path=(*path, ref),
+        edges=(*edges, arrival.row.edge.hex()),
     )
 
 

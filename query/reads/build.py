@@ -229,7 +229,7 @@ def world_of(
 
     ``is_closed_up``: a fresh summary of which nothing beneath is read; ``rests_on_more`` says that there is some.
     """
-    row = snapshot.tables.node(node)
+    row, is_marked = snapshot.tables.node(node), snapshot.has_marks
     body = snapshot.body(seen.row)
     text = body or _ERASED
     details = snapshot.details(seen.row.seq, seen.row.details)
@@ -267,11 +267,11 @@ def world_of(
         trust=provenance.trust_in(snapshot).name(node, seen.row) if snapshot.says_trust else None,
         stale=stale,
         restated=restated(snapshot, node, seen.number) if snapshot.says_again else (),
-        expires_at=snapshot.deadline(node),
-        pinned=snapshot.is_pinned(node),
-        labels=labels(snapshot, node),
-        deprecated=snapshot.is_deprecated(node),
-        tags=tags(snapshot, node),
+        expires_at=snapshot.deadline(node) if is_marked else None,
+        pinned=is_marked and snapshot.is_pinned(node),
+        labels=labels(snapshot, node) if is_marked else (),
+        deprecated=is_marked and snapshot.is_deprecated(node),
+        tags=tags(snapshot, node) if is_marked else {},
         properties=properties(details),
         in_ended=around,
     )

@@ -1340,7 +1340,7 @@ _LIMITING: Final = frozenset(
 def _pinned(ref: Any) -> Kref | None:
     """A kref that says which version is meant, if a reference is one."""
     given = getattr(ref, "ref", ref)
-    if type(given) is not str or not ids.is_kref(given) or "?" not in given:
+    if type(given) is not str or "?" not in given or not ids.is_kref(given):
         return None
     from worlddb.log.beliefs import kref
 

@@ -125,13 +125,15 @@ class Tables(transaction.WholeTables):
         """As :meth:`node`, of many; as many as are kept need not be looked up again."""
         known = self._cache.nodes
         new = [node for node in dict.fromkeys(nodes) if node not in known]
-        found = self.nodes.get_each(list(map(schema.U64.pack, new)))
-        if None in found:
-            raise transaction.missing_row(f"node {new[found.index(None)]}")
-        rows = dict(zip(new, map(node_row, map(schema.NODE.unpack, found)), strict=True))  # type: ignore[arg-type]
-        if self.writing or len(known) + len(rows) <= _MOST_NODES:
+        if new:
+            found = self.nodes.get_each(list(map(schema.U64.pack, new)))
+            if None in found:
+                raise transaction.missing_row(f"node {new[found.index(None)]}")
+            rows = zip(new, map(node_row, map(schema.NODE.unpack, found)), strict=True)  # type: ignore[arg-type]
+            if not (self.writing or len(known) + len(new) <= _MOST_NODES):
+                known = {node: known[node] for node in nodes if node in known}
             known.update(rows)
-        return [rows[node] if node in rows else known[node] for node in nodes]
+        return list(map(known.__getitem__, nodes))
 
     def put_node(self, node: int, row: schema.NodeRow) -> None:
         self.known_worlds.forget(row.lineage, node)
@@ -386,11 +388,12 @@ class Tables(transaction.WholeTables):
             if None in stored:
                 raise transaction.missing_row(f"edge {schema.EDGE_KEY.unpack(places[stored.index(None)])[2]}")
             pairs = list(zip(places, stored, strict=True))  # type: ignore[arg-type]
-        for place, row in map(outgoing_edge, pairs):
+        for edge in map(outgoing_edge, pairs):
+            place, row = edge
             if row.seq <= known_by:
                 edges = found.setdefault(row.target if incoming else place.source, [])
                 if edges is not None:
-                    edges.append((place, row))
+                    edges.append(edge)
         if len(codes) > 1:
             for edges in found.values():
                 if edges is not None and len(edges) > 1:
