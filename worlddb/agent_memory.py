@@ -670,7 +670,7 @@ class Memory:
                 resolve="all" if name else False,
                 **marks,
             )
-            for mentioned in dict.fromkeys(self._own_name([" ".join(one.split()) for one in about])):
+            for mentioned in self._scopes.called(look, key, [" ".join(one.split()) for one in about]).values():
                 tx.link(made, ABOUT, self._entry(tx, key, home, mentioned), valid_from=begins)
             for kind, refs in ends.items():
                 for ref in refs:
@@ -768,6 +768,7 @@ class Memory:
                 revive=True,
             )
             made = []
+            named = self._scopes.called(look, key, [each.turn(speakers).speaker for each in said])
             for each in said:
                 turn, begins = each.turn(speakers), fallback if each.at is None else each.at
                 own = identity(each)
@@ -788,7 +789,7 @@ class Memory:
                 tx.link(
                     world,
                     ABOUT,
-                    self._entry(tx, key, home, turn.speaker),
+                    self._entry(tx, key, home, named[turn.speaker.casefold()]),
                     key=None if own is None else _key("said", key, session, *own, *[attempt][:attempt]),
                     valid_from=begins,
                     properties={"role": "speaker"},
@@ -817,10 +818,10 @@ class Memory:
         return ("memory",) if self._label is None else self._scopes.key(self.db.view(), self._label)
 
     def _entry(self, tx: Any, key: Any, home: Any, name: str) -> Any:
-        """Return the entity of a name; a user goes by one name, however it is capitalised."""
+        """Return the entity of a name."""
         if not name:
             raise errors.InputError("A name in about is blank", "Give the name of a person or thing, or leave it out")
-        return self._scopes.write_entry(tx, key, home, self._own_name(name), self._source({}))
+        return self._scopes.write_entry(tx, key, home, name, self._source({}))
 
     def _own_name(self, given: Any) -> Any:
         """Return a name, or several, with the user's as the user is called here, however it is capitalised."""
@@ -857,7 +858,7 @@ class Memory:
 
     def _nothing_yet(self) -> str:
         # Who else there is, nobody may learn here.
-        return f"Nothing was written for {one_line(str(self._label))} before"
+        return f"Nothing was written for {one_line(str(self._label))} before (capitals count)"
 
     def _check_present(self) -> None:
         if self._valid is not None or self._known is not None:

@@ -40,7 +40,8 @@ _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 
 ScopeKey: TypeAlias = tuple[str, str, str, str, str]
 """``mcp``, the served world, the scope's kind and id, and the number of purged scopes of that id."""
-
+_NO_SCOPE: Final = ("", "", "", "", "")
+"""Parts of a key as of no scope, for what is written into the whole store."""
 
 Written = TypeVar("Written")
 
@@ -240,15 +241,31 @@ class Scopes:
             if not any(note.code == "not_revived" for note in tx.receipt.notes):
                 return
 
-    def own_name(self, view: View, key: ScopeKey, name: str) -> str:
-        """Return a name, in a user's scope theirs as the user is called, unless it has an entry as it is written.
+    def called(self, view: View, key: ScopeKey | tuple[str, ...], names: Iterable[str]) -> dict[str, str]:
+        """Return what names, case-folded, are called by their entries in a scope: none is new by its capitals alone.
 
-        A user goes by one name, however it is capitalised.
+        A user is called as the scope is, unless there is an entry of the name as it is written.
         """
-        _, _, kind, identity, _ = key
-        if kind != "user" or name.casefold() != identity.casefold():
+        found: dict[str, str] = {}
+        for name in names:
+            folded = name.casefold()
+            found[folded] = found[folded] if folded in found else self._called(view, key, name)
+        return found
+
+    def _called(self, view: View, key: ScopeKey | tuple[str, ...], name: str) -> str:
+        if not name or view.keyed(_entry_key(key, name)) is not None:
             return name
-        return identity if view.keyed(_entry_key(key, name)) is None else name
+        _, _, kind, identity, _ = key if len(key) == len(_NO_SCOPE) else _NO_SCOPE
+        if kind == "user" and name.casefold() == identity.casefold():
+            return identity
+        scope = view.keyed(_written(key)) if kind else None
+        if kind and scope is None:
+            return name
+        for entry in view.find(name=name, type=ENTRY, world=scope):
+            is_same = entry.name.casefold() == name.casefold()
+            if is_same and (known := view.keyed(_entry_key(key, entry.name))) is not None and known.ref == entry.ref:
+                return entry.name
+        return name
 
     def write_entry(self, tx: Any, key: ScopeKey, scope: Any, name: str, source: dict[str, Any]) -> Any:
         """Create the entry of a person or thing at its first mention in a scope, and resolve it.
@@ -263,11 +280,11 @@ class Scopes:
         return tx.create(ENTRY, name, **given, resolve="all", anew=True, revive=True)
 
 
-def _entry_key(key: ScopeKey, name: str) -> str:
+def _entry_key(key: ScopeKey | tuple[str, ...], name: str) -> str:
     return msgspec.json.encode((*key, name)).decode()
 
 
-def _written(key: ScopeKey) -> str:
+def _written(key: ScopeKey | tuple[str, ...]) -> str:
     return msgspec.json.encode(key).decode()
 
 

@@ -54,10 +54,10 @@ def test_two_users_of_one_store_never_see_each_other(mem: worlddb.Memory) -> Non
 
 
 def test_a_user_of_whom_nothing_is_known_is_told_of_and_nobody_else(mem: worlddb.Memory) -> None:
-    assert mem.add("Ana has a dog.").notes == ("Nothing was written for user:ana before",)
+    assert mem.add("Ana has a dog.").notes == ("Nothing was written for user:ana before (capitals count)",)
     assert mem.add("Ana has a cat.").notes == ()
     assert worlddb.memory(mem.db, user="anna").add("Anna has a fish.").notes == (
-        "Nothing was written for user:anna before",
+        "Nothing was written for user:anna before (capitals count)",
     )
 
 

@@ -226,6 +226,16 @@ def test_whom_two_worlds_speak_about_by_one_name_are_two(db: Database) -> None:
     assert [found.ref for found in db.view(world=other).find(name="Mom")] == [moms[1]]
 
 
+def test_whom_something_is_about_is_one_however_the_name_is_capitalised(db: Database) -> None:
+    mine = db.create("User", "mine").ref
+    for world in (mine, None):
+        names = (["Mom", "MOM"], "mom", "MOM")
+        made = [remember(db, f"Mom says {number}.", about=name, world=world) for number, name in enumerate(names)]
+        assert len({about(db, each["id"]) for each in made}) == 1
+    assert len({proposal.target for proposal in db.view().proposals()}) <= 1
+    assert [found.name for found in db.view().find(type="Entity")] == ["Mom", "Mom"]
+
+
 def test_whom_an_earlier_release_knew_in_a_world_is_still_the_same(db: Database) -> None:
     mine, other = (db.create("User", name).ref for name in ("mine", "other"))
     named = db.create("Entity", "Mom", key='["agents","Mom"]', world=mine, valid_from="0001-01-01").ref

@@ -31,6 +31,10 @@ def entries(db: worlddb.Database, **wanted: Any) -> list[str]:
     return [world.name for world in db.view().find(type="Entity", **wanted)]
 
 
+def texts_of(found: worlddb.Recall) -> list[str]:
+    return [hit.content for hit in found]
+
+
 def edges(db: worlddb.Database, ref: str, kind: str) -> list[str]:
     return [edge.target for edge in db.view().edges(ref, type=kind, direction="out")]
 
@@ -229,6 +233,23 @@ def test_a_user_has_one_entry_however_the_name_is_capitalised(db: worlddb.Databa
     # Who has an entry of that spelling from before keeps it, and so has another scope.
     write(desk, "Ida is a river.", user_id=None, run_id="ida", about=["Ida"])
     assert entries(db) == ["ida", "Oksana", "Ida"]
+
+
+def test_a_name_makes_no_second_entry_by_its_capitals_whatever_the_door(db: worlddb.Database) -> None:
+    """``Ben``, ``ben`` and ``BEN`` were three, and two proposals that they are one."""
+    mem, desk = worlddb.memory(db, user="ida"), Session(db)
+    mem.add("Ben has a boat.", about=["Ben", "BEN"])
+    mem.add("Ben swims.", about="ben")
+    write(desk, "Ben dives.", user_id="ida", about=["BEN", "Zoë", "zoë"])
+    mem.add([{"role": "assistant", "name": name, "content": f"{name}, hello"} for name in ("ben", "Lea", "LEA", "ZOË")])
+    assert entries(db) == ["Ben", "Zoë", "Lea"] and not db.view().proposals()
+    for asked in ("Ben", "ben", "BEN"):
+        assert len(mem.recall("what does Ben do?", about=asked).hits) == 4
+        assert texts_of(mem.recall("hello", speaker=asked)) == ["ben: ben, hello"]
+    for door in (worlddb.memory(db), worlddb.memory(db, agent="guide")):
+        for name in ("Mom", "mom", "MOM"):
+            door.add(f"{name} sings of {door}.", about=name)
+    assert entries(db) == ["Ben", "Zoë", "Lea", "Mom", "Mom"]
 
 
 def test_a_memory_is_written_with_labels_and_properties_and_recalled_by_them(db: worlddb.Database) -> None:

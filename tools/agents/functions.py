@@ -258,9 +258,12 @@ def _listed(given: Any, what: str) -> list[str]:
 
 
 def _names(about: str | Sequence[str]) -> list[str]:
-    """Return the names of whom a statement is about, each once, without blanks that say nothing."""
-    given = (checked_text(each, "about", MAX_NAME_BYTES) for each in _listed(about, "about"))
-    return list(dict.fromkeys(filter(None, (" ".join(each.split()) for each in given))))
+    """Return the names of whom a statement is about, each once whatever its capitals, without blanks that say nothing."""
+    given = (" ".join(checked_text(each, "about", MAX_NAME_BYTES).split()) for each in _listed(about, "about"))
+    folded = dict[str, str]()
+    for name in filter(None, given):
+        folded.setdefault(name.casefold(), name)
+    return [*folded.values()]
 
 
 def _said_again(
@@ -299,14 +302,18 @@ def _said_again(
 
 def _named(db: Database, tx: Any, about: str, home: str | None, source: dict[str, Any] | None) -> Any:
     """Return the world of whom a statement is about, made in a batch at its first mention."""
-    named = None if home is None else _mentioned(db, about, home)
+    named = _mentioned(db, about, home)
     if named is not None:
         return named
-    key = msgspec.json.encode([_KEYED, about] if home is None else [_KEYED, home, about]).decode()
+    key = _entry_key(about, home)
     # A namesake that an earlier release made in a world, under a key without it, is that world's alone.
     within = next(db.log(1, 1)).data["root"] if home is None else home
     given: dict[str, Any] = {"key": key, "key_within": within, "world": home, "source": source}
     return tx.create("Entity", about, **given, valid_from=_EVER, resolve="all", anew=True, revive=True)
+
+
+def _entry_key(about: str, home: str | None) -> str:
+    return msgspec.json.encode([_KEYED, about] if home is None else [_KEYED, home, about]).decode()
 
 
 def _is_called(db: Database, ref: str, type: str, name: str, world: Any) -> bool:
@@ -538,18 +545,23 @@ def _replaceable(db: Database, ref: str, world: Any, since: str | None) -> tuple
     raise InputError(f"{ended}: {now[0].ref} took its place", f"Replace {now[0].ref}")
 
 
-def _mentioned(db: Database, about: str, home: str) -> str | None:
-    """Return the entity directly inside a world that was mentioned there before.
+def _mentioned(db: Database, about: str, home: str | None) -> str | None:
+    """Return the entity directly inside a world that was mentioned there before, however its name is capitalised.
 
-    An earlier release made it under a key without the world; such an entity goes on being used.
+    One whose name is written just so comes first. An earlier release made it under a key without the world; such an
+    entity goes on being used.
     """
     view = db.view()
-    # What a program made by itself does not begin so early. It is another one: that they are one is proposed.
+    if home is None and view.keyed(_entry_key(about, None)) is not None:
+        return None
+    around = next(db.log(1, 1)).data["root"] if home is None else home
+    called = []
     for found in view.find(name=about, type="Entity", world=home):
-        is_here = found.name == about and home in view.containers(found.ref)
+        is_here = found.name.casefold() == about.casefold() and around in view.containers(found.ref)
+        # What a program made by itself does not begin so early. It is another one: that they are one is proposed.
         if is_here and view.history(found.ref)[0].valid.start == _EVER_MICROS:
-            return found.ref
-    return None
+            called.append(found)
+    return next((each.ref for each in sorted(called, key=lambda each: each.name != about)), None)
 
 
 def _is_shown(db: Database, proposal: str, home: str) -> bool:

@@ -267,9 +267,8 @@ def _written(
         )
         for scope in others:
             tx.link(scope, "contains", made, valid_from=given.valid_from)
-        # Names that differ only in spaces are one.
-        names = (session.own_name(view, keys[0], " ".join(name.split())) for name in given.about)
-        for name in dict.fromkeys(names):
+        # Names that differ only in spaces, or in capitals, are one.
+        for name in session.called(view, keys[0], (" ".join(name.split()) for name in given.about)).values():
             entry = session.write_entry(tx, keys[0], first, name, call.source)
             tx.link(made, ABOUT, entry, valid_from=given.valid_from)
         for edge_type, refs in joined.items():

@@ -17,7 +17,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Here:
 
 def test_a_user_moves_and_the_command_line_says_where_to(run: Here) -> None:
     lisbon = run.json("remember", "Ana lives in Lisbon.", *HOME, "--since", "2024-01-01")
-    assert lisbon["notes"] == ["Nothing was written for user:ana before"]
+    assert lisbon["notes"] == ["Nothing was written for user:ana before (capitals count)"]
     porto = run.json("remember", "Ana lives in Porto.", *HOME, "--since", "2025-01-01", "--source", "mail=7")
     assert [(near["ref"], near["relation"]) for near in porto["near"]] == [(lisbon["ref"], "replacement")]
     again = run.json("remember", "Ana lives in Porto.", *HOME, "--session", "second")
@@ -188,6 +188,7 @@ def test_an_export_and_an_import_of_conversations_take_a_user(run: Here, tmp_pat
 def test_a_profile_says_that_nothing_was_ever_written_for_a_user(run: Here) -> None:
     run.json("remember", "Hal lives in Bonn.", "--user", "hal")
     with worlddb.memory(run.store, user="hall") as mem:
-        assert mem.profile().note == mem.recall("Bonn").note == "Nothing was written for user:hall before"
+        assert mem.profile().note == mem.recall("Bonn").note == "Nothing was written for user:hall before (capitals count)"
+    assert "capitals count" in run("context", "Bonn", "--user", "Hal").out
     with worlddb.memory(run.store, user="hal") as mem:
         assert mem.profile().note == ""

@@ -119,9 +119,10 @@ def _memory(db: worlddb.Database, args: Namespace) -> worlddb.Memory:
 
 def _note(db: worlddb.Database, args: Namespace) -> str:
     """Return a note if nothing was ever written for a user, whose name may be misspelt."""
-    if args.user is None or db.view().find(name=f"user:{args.user}", type="Scope", include_superseded=True):
+    known = () if args.user is None else db.view().find(name=f"user:{args.user}", type="Scope", include_superseded=True)
+    if args.user is None or any(world.name == f"user:{args.user}" for world in known):
         return ""
-    return f"nothing was written for the user {args.user!r} before"
+    return f"nothing was written for the user {args.user!r} before (capitals count)"
 
 
 def _context_arguments(parser: Parser) -> None:
