@@ -10,7 +10,7 @@ Pure: the same text gives the same frame (laws 11 and 12).
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
@@ -136,6 +136,14 @@ OF_ONE_VALUE: Final = _words(
 """Words for what has one value at a time."""
 _SORTING: Final = _words("favourite favorite best worst main first last")
 """Words that pick one of a kind: the kind is what is spoken of."""
+_RANKS: Final = _words("first second third fourth fifth last next only best worst main favourite favorite most least")
+"""Words that single out one of a kind, beside superlatives."""
+_MOST: Final = re.compile("[a-z]{3,}est$")
+_NO_RANKS: Final = _words(
+    "interest request forest harvest honest protest contest conquest tempest modest invest digest suggest arrest priest"
+    " bequest inquest northwest southwest midwest manifest earnest guest chest quest"
+)
+"""Words that end as superlatives do and are none."""
 _LIKING: Final = _words("likes like enjoys enjoy loves love hates hate dislikes adores")
 _SAME_WORD: Final = {
     "kilo": "kg", "kilos": "kg", "kilogram": "kg", "kilograms": "kg", "kilometre": "km", "kilometres": "km",
@@ -271,6 +279,12 @@ class Frame(NamedTuple):
     """It says that nothing else is so."""
     way: str = ""
     """The preposition behind its verb, if it makes another thing of it: to live with, to work on."""
+    one: frozenset[str] = frozenset()
+    """What it says of which, if that is one of its kind: "the oldest tree in the garden is", "Mira's first car was"."""
+    ranks: frozenset[str] = frozenset()
+    """The words by which that is one of its kind: first, oldest, only."""
+    some: frozenset[str] = frozenset()
+    """The stems of what it speaks of as of any of its kind: "a taxi"."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -423,7 +437,32 @@ def frame(text: str, subject: frozenset[str] = frozenset()) -> Frame | None:
         | (frozenset(tokens) & _FURTHER if not change else set()),
         not _ONLY.isdisjoint(tokens),
         _way(rest, verb),
+        *_one_of_its_kind(tokens, naming),
+        stems(_SAME_WORD.get(word, word) for word in _indefinite(tokens)),
     )
+
+
+def _one_of_its_kind(tokens: list[str], naming: Set[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """What a statement speaks of before "is" or "was" if a word singles it out, and such words; else nothing."""
+    place = next((at for at, word in enumerate(tokens) if word in _COPULA), 0)
+    phrase = tokens[:place]
+    ranks = frozenset(word for word in phrase if word in _RANKS or (_MOST.match(word) and word not in _NO_RANKS))
+    if not ranks:
+        return frozenset(), ranks
+    named = (word for word in phrase if word not in naming and word not in analysis.STOP_WORDS and word[0] not in "'’")
+    return stems(_SAME_WORD.get(word, word) for word in named) | ranks, ranks
+
+
+def _indefinite(tokens: list[str]) -> list[str]:
+    """The words that follow "a" or "an", as far as they may belong to it."""
+    found: list[str] = []
+    for place, word in enumerate(tokens):
+        if word in ("a", "an"):
+            for behind in tokens[place + 1 : place + 4]:
+                if behind in analysis.STOP_WORDS or behind[0].isdecimal():
+                    break
+                found.append(behind)
+    return found
 
 
 def forget() -> None:
@@ -500,7 +539,12 @@ def _is_past(tokens: list[str], verb: str) -> bool:
     """True if a statement tells what was, and not what has become of it by now."""
     if {"is", "are", "has", "be", "now", "these-days"} & set(tokens[:8]):
         return False
-    return any(word in _PAST or (word.endswith("ed") and len(word) > 4) for word in tokens[:8])
+    return any(map(is_past, tokens[:8]))
+
+
+def is_past(word: str) -> bool:
+    """True if a word may be the past of a verb."""
+    return word in _PAST or (word.endswith("ed") and len(word) > 4)
 
 
 def _attributes(tokens: list[str], rest: list[str], verb: str, passive: bool) -> frozenset[str]:

@@ -137,6 +137,8 @@ def _is_of_one(earlier: Frame, later: Frame) -> bool:
     the value of another thing ("the bank's password is …"): nothing is ended by that unless a word tells of a change.
     """
     own, other = earlier.content - later.content, later.content - earlier.content
+    if earlier.one and earlier.one == later.one:
+        return True
     if not later.change:
         if min(len(own), len(other)) > 1 or (own and other and _changed_numbers(earlier, later)):
             return False
@@ -160,6 +162,8 @@ def _related(earlier: Frame, later: Frame) -> Compared | None:
         return _told(0.5, later, "something else than what was used", "replacement")
     if not _touch(earlier, later) or not _heads_agree(earlier, later):
         return None
+    if earlier.ranks and later.ranks and earlier.ranks != later.ranks:
+        return _told(0.3, later, "each told of another one of a kind", "compatible")
     if earlier.verb == later.verb and earlier.way != later.way and not later.change:
         # Who works at a bank may work on a novel, and lives with somebody wherever it is.
         return None
@@ -180,6 +184,9 @@ def _related(earlier: Frame, later: Frame) -> Compared | None:
         return _told(0.6 + 0.4 * overlap, later, said, "replacement" if later.change else "contradiction")
     if is_denied and _says_of_its_own(earlier, later):
         return _told(0.3 + 0.4 * overlap, later, "both may hold", "compatible")
+    if earlier.one and earlier.one == later.one and not is_denied and differ:
+        told: Relation = "contradiction" if earlier.past and later.past else "replacement"
+        return _told(0.6 + 0.4 * overlap, later, "the same one of its kind, told otherwise", told)
     if units and (both or common or earlier.verb == later.verb or earlier.head):
         return _numbered(earlier, later, overlap, units)
     if earlier.head & later.head and not is_denied and _of_other_kinds(earlier, later):
@@ -223,6 +230,7 @@ def _touch(earlier: Frame, later: Frame) -> bool:
         and (earlier.numbers == later.numbers or not earlier.numbers or not later.numbers)
         and earlier.light.isdisjoint(later.light)
         and earlier.head.isdisjoint(later.head)
+        and earlier.ranks.isdisjoint(later.ranks)
         and not _is_value_of_one(earlier, later)
     )
 
@@ -326,7 +334,7 @@ def _changed_numbers(earlier: Frame, later: Frame) -> str:
 
 
 def _numbered(earlier: Frame, later: Frame, overlap: float, unit: str) -> Compared | None:
-    is_dated = all(map(_is_year, _values(earlier) | _values(later)))
+    is_dated = all(_is_year(*number) for number in earlier.numbers | later.numbers)
     once = _once(earlier, later)
     if once:
         return _told(0.6 + 0.4 * overlap, later, f"another {once}", "contradiction")
@@ -335,6 +343,9 @@ def _numbered(earlier: Frame, later: Frame, overlap: float, unit: str) -> Compar
         if not is_counted:
             # "Note 3" is not another number of what "note 4" is.
             return _told(0.3 + 0.4 * overlap, later, "each told of something else", "compatible")
+        objects = (earlier.content & later.content) - {earlier.verb} - frames.stems(_units(earlier))
+        if objects and objects <= earlier.some & later.some:
+            return _told(0.4 + 0.5 * overlap, later, "each may be of another one", "compatible")
         if is_dated and not earlier.passive:
             return _told(0.4 + 0.5 * overlap, later, "the same done at another time", "compatible")
         if earlier.content - later.content and later.content - earlier.content:
@@ -348,16 +359,17 @@ def _numbered(earlier: Frame, later: Frame, overlap: float, unit: str) -> Compar
     return None
 
 
-def _is_year(value: str) -> bool:
-    """True if a number may be a year; an address or a release such as 1.2.3 is none."""
-    return value.count(".") == 1 and _FIRST_YEAR <= float(value) <= _LAST_YEAR
+def _is_year(value: str, unit: str) -> bool:
+    """True if a number may be a year; an address or a release such as 1.2.3 is none, nor is what counts something."""
+    is_counting = unit != "" and unit not in STOP_WORDS and unit not in _CALENDAR and not frames.is_past(unit)
+    return not is_counting and value.count(".") == 1 and _FIRST_YEAR <= float(value) <= _LAST_YEAR
 
 
 def _days(one: Frame) -> frozenset[str]:
     """The months, weekdays, years and days of a month that a statement names, and the parts of dates in digits."""
     named = {word for word in one.times if word in _CALENDAR}
     dated = {f"{value} {unit}" for value, unit in one.numbers if unit in _CALENDAR or unit.isdecimal()}
-    return frozenset(named | dated | {value for value in _values(one) if _is_year(value)})
+    return frozenset(named | dated | {value for value, unit in one.numbers if _is_year(value, unit)})
 
 
 def _of_other_days(earlier: Frame, later: Frame) -> bool:
@@ -372,7 +384,7 @@ def _undated(one: Frame) -> frozenset[tuple[str, str]]:
     return frozenset(
         (value, unit)
         for value, unit in one.numbers
-        if not (unit in _CALENDAR or unit.isdecimal() or _is_year(value) or (is_in_digits and not unit))
+        if not (unit in _CALENDAR or unit.isdecimal() or _is_year(value, unit) or (is_in_digits and not unit))
     )
 
 

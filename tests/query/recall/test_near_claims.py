@@ -392,3 +392,26 @@ def test_another_value_of_one_attribute_still_takes_the_place_of_the_one_before(
         said = say(db, earlier)
         (near,) = db.view().near(later)
         assert (near.ref, near.edge_type("supersede_same_subject", 1)) == (said, "supersedes")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "expected"),
+    [
+        ("Kai's first concert was in Leeds.", "Kai's first concert was in a barn near York.", "contradiction"),
+        ("The shortest way is over the hill.", "The shortest way is through the woods.", "replacement"),
+        ("Kai's last employer was a bank.", "Kai's last employer was a brewery.", "contradiction"),
+        ("Kai's first trip was to Rome.", "Kai's last trip was to Crete.", "compatible"),
+        ("The oldest tree in the garden is a pear.", "The oldest tree in the park is a walnut.", None),
+        ("The guest in the garden was Ann.", "The guest in the garden was tired.", None),
+        ("Kai paid 30 euros for a taxi.", "Kai paid 45 euros for a taxi.", "compatible"),
+        ("Kai paid 30 euros for the ring.", "Kai paid 45 euros for the ring.", "contradiction"),
+        ("Kai bought the cello for 1,400 euros.", "Kai bought the cello for 1,900 euros.", "contradiction"),
+        ("Kai saw Kyoto in 2012 and wrote.", "Kai saw Kyoto in 2016 and wrote.", "compatible"),
+    ],
+)
+def test_what_is_one_of_its_kind_or_happened_once_is_told_from_what_may_be_several(
+    earlier: str, later: str, expected: str | None
+) -> None:
+    """A first job that was elsewhere was taken for a second one, and 1,400 euros for a year."""
+    found = relation(earlier, later)
+    assert found == expected if expected else found not in ("replacement", "contradiction")

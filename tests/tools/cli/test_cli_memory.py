@@ -188,7 +188,9 @@ def test_an_export_and_an_import_of_conversations_take_a_user(run: Here, tmp_pat
 def test_a_profile_says_that_nothing_was_ever_written_for_a_user(run: Here) -> None:
     run.json("remember", "Hal lives in Bonn.", "--user", "hal")
     with worlddb.memory(run.store, user="hall") as mem:
-        assert mem.profile().note == mem.recall("Bonn").note == "Nothing was written for user:hall before (capitals count)"
+        assert (
+            mem.profile().note == mem.recall("Bonn").note == "Nothing was written for user:hall before (capitals count)"
+        )
     assert "capitals count" in run("context", "Bonn", "--user", "Hal").out
     with worlddb.memory(run.store, user="hal") as mem:
         assert mem.profile().note == ""
