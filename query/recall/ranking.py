@@ -9,7 +9,7 @@ much of a text its speaker says of themselves counts more.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from statistics import fmean
+from math import fsum
 from typing import Final, NamedTuple
 
 from worlddb.projections.tables.storage.schema import FIRST_LITERAL
@@ -317,7 +317,7 @@ def _evidence(
     missing = _begun(snapshot, lanes.text, compared, proposed.get(TEXT, []), pool)
     cosines = _cosines(lanes.vector, proposed.get(VECTOR, []), pool)
     # What has no vector (yet) is judged by the rest, as if its meaning were that of a middling candidate.
-    middling = fmean(cosines.values()) if cosines else 0.0
+    middling = fsum(cosines.values()) / len(cosines) if cosines else 0.0
     entities = _entities(snapshot, pool, named)
     texts = _texts(snapshot, lanes, compared, proposed.get(TEXT, []), missing, pool, gate)
     alone = {node: own(texts.get(node, 0.0), cosines.get(node, middling)) for node in pool}

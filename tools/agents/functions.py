@@ -258,7 +258,7 @@ def _listed(given: Any, what: str) -> list[str]:
 
 
 def _names(about: str | Sequence[str]) -> list[str]:
-    """Return the names of whom a statement is about, each once whatever its capitals, without blanks that say nothing."""
+    """Return the names of whom a statement is about, without needless blanks, each once whatever its capitals."""
     given = (" ".join(checked_text(each, "about", MAX_NAME_BYTES).split()) for each in _listed(about, "about"))
     folded = dict[str, str]()
     for name in filter(None, given):

@@ -6,7 +6,7 @@ from argparse import _ActionsContainer
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import worlddb
 from worlddb import Database, InputError, UnavailableError
@@ -201,14 +201,24 @@ def _serve(args: Namespace, out: Output) -> int:
         raise InputError("Standard input is closed", "Let a client start the server, or add --http")
     with extra("mcp"):
         from worlddb.tools.mcp import server, session
-        from worlddb.tools.mcp.kumiho import kumiho_catalogue
-    tools = kumiho_catalogue.tools_of(args.tools)
+    tools = _tools(args.tools)
     with _opened(args) as db:
         served = session.Session(db, _world(args, db), user=args.user)
         if sys.stdin.isatty():
             out.warn(_NO_CLIENT)
         server.serve(served, tools)
     return DONE
+
+
+def _tools(sets: str) -> tuple[Any, ...]:
+    """Return the tools of sets; who asks for no second catalogue does not wait for it."""
+    if "kumiho" in sets:
+        from worlddb.tools.mcp.kumiho import kumiho_catalogue
+
+        return kumiho_catalogue.tools_of(sets)
+    from worlddb.tools.mcp import catalogue
+
+    return catalogue.tools_of(sets)
 
 
 def _serve_http(args: Namespace, out: Output) -> int:
@@ -220,9 +230,8 @@ def _serve_http(args: Namespace, out: Output) -> int:
     with extra("mcp"):
         from worlddb.tools.mcp.access_keys import Gate
         from worlddb.tools.mcp.http_server import AccessRules, serve_http
-        from worlddb.tools.mcp.kumiho import kumiho_catalogue
         from worlddb.tools.mcp.tenants import Offer
-    tools = kumiho_catalogue.tools_of(args.tools)
+    tools = _tools(args.tools)
     with _opened(args) as db, listening.listen(address) as listener:
         at = listening.bound(listener)
         url = f"http://{at.shown}:{at.port}{listening.PATH}"
