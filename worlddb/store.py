@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -274,7 +274,7 @@ RowsOfCommits = Callable[[LmdbLog, Tables, int, int], Iterable[Row]]
 class Reading:
     """A block of reads at one state of the store, and how long they would find the same.
 
-    ``stamp`` is as :meth:`Environment.stamp` gives it, from before the first read.
+    ``stamp`` is as :meth:`Environment.stamp` gives it, of what is read.
     """
 
     def __init__(self, snapshot: Snapshot, stamp: environment.Stamp | None) -> None:
@@ -345,13 +345,13 @@ class StoreReader:
         self.text = self._text_follower()
         self._behind = worker.BackgroundWorker(self._follow, name="worlddb-index", lingers=False)
 
-    @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
         """The log and the tables in one read transaction; tables that are behind are derived first."""
         held: Reading | None = getattr(self._held, "reading", None)
-        if held is not None:
-            yield held.snapshot
-            return
+        return self._begun() if held is None else nullcontext(held.snapshot)
+
+    @contextmanager
+    def _begun(self) -> Iterator[Snapshot]:
         with self.env.read() as txn:
             snapshot = Snapshot(LmdbLog(txn), Tables(txn))
             current = snapshot.tables.progress().seq == snapshot.log.head().seq
@@ -370,8 +370,10 @@ class StoreReader:
         if before is not None:
             yield before
             return
-        stamp = self.env.stamp()
+        generation = self.env.generation
         with self.snapshot() as snapshot:
+            # Of another file, which took the place of this one since, the same number would say something else.
+            stamp = None if self.env.generation != generation else (generation, snapshot.log.transaction)
             self._held.reading = reading = Reading(snapshot, stamp)
             try:
                 yield reading

@@ -113,6 +113,11 @@ class LmdbLog(Log):
     def __init__(self, txn: lmdb.Transaction) -> None:
         self._txn = txn
 
+    @property
+    def transaction(self) -> int:
+        """The number of the last transaction that wrote what is read."""
+        return self._txn.id()
+
     def head(self) -> Head:
         head = head_of(self._get(HEAD_KEY))
         if head is None:

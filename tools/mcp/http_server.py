@@ -112,6 +112,8 @@ class Connection(HttpToolsProtocol):
         self._application, self.app = cast(Any, self.app), cast(Any, self._answer)
         self._crowd, self._malformed = crowd, malformed
         self._patience: asyncio.TimerHandle | None = None
+        self._waits_for: RequestResponseCycle | None = None
+        self._until = 0.0
         self._unread: asyncio.TimerHandle | None = None
         self._in_head = True
         self._head_bytes = self._quiet_bytes = self._chunks = 0
@@ -302,12 +304,21 @@ class Connection(HttpToolsProtocol):
 
     def _wait(self, seconds: float) -> None:
         """Cut the connection unless another request begins within some seconds."""
-        if self._patience is not None:
-            self._patience.cancel()
-        self._patience = self.loop.call_later(seconds, self._lose_patience, self.cycle)
+        self._waits_for, self._until = self.cycle, self.loop.time() + seconds
+        clock = self._patience
+        # One that rings earlier looks again: to set another at each request would take longer.
+        if clock is None or clock.when() > self._until:
+            if clock is not None:
+                clock.cancel()
+            self._patience = self.loop.call_at(self._until, self._lose_patience)
 
-    def _lose_patience(self, last: RequestResponseCycle | None) -> None:
-        if self.cycle is last and self.is_idle:
+    def _lose_patience(self) -> None:
+        self._patience = None
+        if self.cycle is not self._waits_for or not self.is_idle:
+            return
+        if self._until > self.loop.time():
+            self._patience = self.loop.call_at(self._until, self._lose_patience)
+        else:
             self.abort()
 
     def _watch_reader(self) -> None:

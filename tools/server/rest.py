@@ -334,10 +334,9 @@ class Rest:
     def _query(self, route: Route, query_string: bytes) -> Any:
         if len(query_string) > MAX_QUERY_BYTES:
             raise refusal(400, "There are too many parameters", "Send less")
-        if not query_string and route.query is Nothing:
-            return Nothing()
         try:
-            pairs = parse_qsl(query_string.decode("ascii"), True, errors="strict", max_num_fields=200)
+            told = query_string.decode("ascii")
+            pairs = parse_qsl(told, True, errors="strict", max_num_fields=200) if told else []
         except (ValueError, UnicodeDecodeError):
             raise refusal(400, "The parameters cannot be read", "Encode them as URLs have it, in UTF-8") from None
         given: dict[str, Any] = {}
