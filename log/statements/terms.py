@@ -145,6 +145,8 @@ def _is_text(value: object) -> bool:
 def _check_text(text: object) -> None:
     if not isinstance(text, str):
         raise errors.InputError(f"A term is {type(text).__name__}, not text", "Give it as str")
+    if text.isascii() and len(text) <= MAX_TERM_BYTES:
+        return
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:

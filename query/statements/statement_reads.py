@@ -64,7 +64,7 @@ class Texts:
         self._said: OrderedDict[tuple[int, int], blobs.Details] = OrderedDict()
         self._found: dict[int, str | None] = {DEFAULT_GRAPH: ""}
         self._rows: dict[int, TermRow | None] = {}
-        self._terms: dict[int, terms.Term] = {}
+        self._terms: dict[int, terms.Term | None] = {DEFAULT_GRAPH: None}
 
     def know(self, numbers: Iterable[int | None], texts: Iterable[str | None]) -> None:
         """Take the texts of terms that were found by them."""
@@ -83,18 +83,23 @@ class Texts:
         for number, row in statement_rows.terms_of(self._snapshot.tables, self._world):
             self._found[number] = self._of(row)
 
-    def term(self, number: int) -> terms.Term:
-        """A term whose text is not erased."""
-        known = self._terms.get(number)
-        if known is None:
-            text = self.text(number)
-            assert text
-            known = self._terms[number] = terms.term_of(text)
-        return known
+    def terms(self, quad: Quad) -> list[Any] | None:
+        """The terms of a quad, no graph for the default one; ``None`` if the text of one was erased."""
+        known = self._terms
+        for number in quad:
+            if number not in known:
+                text = self.text(number)
+                if text is None:
+                    return None
+                known[number] = terms.term_of(text)
+        return [known[number] for number in quad]
 
     def leaf(self, quad: Quad) -> bytes:
         """What stands for a quad in the hash of the world."""
-        return hashing.statement_leaf([row.identity if (row := self._row(each)) else b"" for each in quad])
+        rows = self._rows
+        return hashing.statement_leaf(
+            [row.identity if (row := rows[each] if each in rows else self._row(each)) else b"" for each in quad]
+        )
 
     def _row(self, number: int) -> TermRow | None:
         if number not in self._rows:
@@ -188,19 +193,20 @@ def found(snapshot: VisibleSnapshot, world: int, pattern: Pattern) -> Iterator[S
     texts.know(numbers, pattern)
     said: dict[tuple[int, int], tuple[int, str, dict[str, Any]]] = {}
     for stating in _holding(snapshot, world, numbers):
-        if texts.quad(stating.quad) is None:
+        spoken = texts.terms(stating.quad)
+        if spoken is None:
             continue
         place = stating.origin, stating.details
         if place not in said:
             header = whole.log.header(stating.origin)
             said[place] = header.ingest_time, header.author, texts.said(*place).source
         ingested_at, author, source = said[place]
-        subject, predicate, object_, graph = stating.quad
+        subject, predicate, object_, graph = spoken
         yield Statement(
-            subject=texts.term(subject),  # type: ignore[arg-type]
-            predicate=texts.term(predicate),  # type: ignore[arg-type]
-            object=texts.term(object_),
-            graph=None if graph == DEFAULT_GRAPH else texts.term(graph),  # type: ignore[arg-type]
+            subject=subject,
+            predicate=predicate,
+            object=object_,
+            graph=graph,
             world=ref,
             valid_from=stating.valid_from,
             valid_to=stating.valid_to,
