@@ -517,6 +517,8 @@ class Database(WriteCalls):
         *,
         world: Any,
         within: Any = None,
+        using_graphs: Sequence[str] | None = None,
+        using_named_graphs: Sequence[str] | None = None,
         timeout_seconds: float | None = None,
         max_bytes: int | None = None,
         max_memory_bytes: int | None = None,
@@ -528,11 +530,13 @@ class Database(WriteCalls):
         is of what changes. What it deletes holds until now, and what it inserts from now on: views of earlier times see
         what they saw. ``within`` is a world outside of which it sees nothing. If others write meanwhile it is evaluated
         again, and so it is, as of then, where a commit was made under ``idempotency_key``. SERVICE and LOAD are closed.
+        ``using_graphs`` and ``using_named_graphs``, IRIs, are what USING and USING NAMED say, as in its protocol.
 
         Raises:
-            InvalidSparql, QueryLimit: it breaks the grammar or asks for what is closed; it was ended at a limit.
+            InvalidSparql, QueryLimit: it breaks the grammar, asks for what is closed, or says USING or WITH beside
+                these graphs; it was ended at a limit.
             UnknownReference: there is no such world.
-            InputError: it writes into a graph of the engine.
+            InputError: it writes into a graph of the engine, or what names a graph is no absolute IRI.
             UnavailableError: others wrote during every look; nothing was written.
         """
         from worlddb.query.sparql import sparql_query, sparql_workers
@@ -540,13 +544,16 @@ class Database(WriteCalls):
         from worlddb.statements import retries, updating
 
         allowed = sparql_query.checked_limits(timeout_seconds, None, max_bytes, max_memory_bytes)
+        dataset = sparql_query.checked_dataset(using_graphs, using_named_graphs, "using_graphs", "using_named_graphs")
         workers, key = sparql_workers.workers(), idempotency_key
         for _ in range(MOST_LOOKS):
             before = None if key is None else retries.moment_of(self._reader, key, ends=True)
             seq, valid = before or (None, None)
             view = self.view(seq=seq, valid=valid, world=within)
             ref = view.reference_of(world)
-            change = updating.change_of(view._asked(), workers, update, ref, allowed, repeatable=key is not None)
+            change = updating.change_of(
+                view._asked(), workers, update, ref, allowed, dataset=dataset, repeatable=key is not None
+            )
             drawn = self._drawing(key)
             commands = self._unstated(ref, change.removed, view.valid, drawn)
             commands += self._stated(ref, change.added, None, None, None, drawn)

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer
 
-FORMAT: Final = 8
+FORMAT: Final = 9
 """Raised with any change to the words, texts or marker of an index: one made under another number is rebuilt."""
 
 STEM: Final = "stem"

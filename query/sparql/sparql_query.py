@@ -39,8 +39,8 @@ def checked_limits(
     return found
 
 
-def checked_dataset(default: Sequence[str] | None, named: Sequence[str] | None) -> Dataset | None:
-    """The graphs that a query is asked of, from what was given; ``None`` if the query says it.
+def checked_dataset(default: Sequence[str] | None, named: Sequence[str] | None, *called: str) -> Dataset | None:
+    """The graphs that a query is asked of, from what was given as ``called``; ``None`` if the query says it.
 
     Raises:
         InputError: it is no list, or one of them is no absolute IRI.
@@ -50,7 +50,7 @@ def checked_dataset(default: Sequence[str] | None, named: Sequence[str] | None) 
         return None
     listed = (
         limits.checked_list(() if given is None else given, what)
-        for given, what in ((default, "default_graphs"), (named, "named_graphs"))
+        for given, what in zip((default, named), called or ("default_graphs", "named_graphs"), strict=True)
     )
     return Dataset(*([terms.Iri(each).value for each in given] for given in listed))
 

@@ -7,9 +7,11 @@ at, however large the dataset is. Operations on whole graphs and those with ``US
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from worlddb.query.sparql.sparql_tokens import Sparql, Token
+from worlddb.log.model import errors
+from worlddb.query.sparql.sparql_tokens import Sparql, Token, place_of
 
 _DATA: Final = ("INSERT DATA", "DELETE DATA")
 _LONGEST: Final = 2
@@ -45,6 +47,38 @@ def steps(update: Sparql) -> list[Step] | None:
             return None
         found.append(step)
     return found
+
+
+def using(update: Sparql, default: Sequence[str], named: Sequence[str]) -> str:
+    """The text of an update whose operations look at some graphs alone, as the SPARQL 1.1 protocol has it.
+
+    ``default`` and ``named`` are absolute IRIs. They stand as USING and USING NAMED before each WHERE; an operation
+    without one looks at nothing.
+
+    Raises:
+        InvalidSparql: the update says itself what it looks at, by USING or WITH.
+    """
+    said = " ".join((*(f"USING <{each}>" for each in default), *(f"USING NAMED <{each}>" for each in named)))
+    text, at = "", 0
+    for tokens in _operations(update.tokens):
+        begins, depth = _after_prologue(tokens), 0
+        for place, token in enumerate(tokens[begins:], begins):
+            depth += (token.text == "{") - (token.text == "}")
+            word = token.text.upper() if token.kind == "word" and not depth else ""
+            if word in ("USING", "WITH"):
+                line, column = place_of(update.text, token.start)
+                raise errors.InvalidSparql(
+                    f"{word} at line {line}, column {column} stands beside graphs that were given with the update",
+                    "Say what it looks at in one of the two",
+                    line=line,
+                    column=column,
+                )
+            if word == "WHERE":
+                text += update.text[at : token.start]
+                if place == begins + 1:  # DELETE WHERE, which has one pattern for both.
+                    text += update.text[token.end : tokens[-1].end] + " "
+                text, at = f"{text}{said} ", token.start
+    return text + update.text[at:]
 
 
 def _operations(tokens: tuple[Token, ...]) -> list[list[Token]]:

@@ -143,8 +143,16 @@ def test_a_query_has_its_dataset_beside_it(ana: Caller) -> None:
     for answer in (ana("GET", path, params=asked), ana("POST", path, **form)):
         assert sorted(row["o"]["value"] for row in answer.json()["results"]["bindings"]) == ["cake", "tea", "tea"]
     assert ana("GET", path, params={"query": query, "default-graph-uri": "no iri"}).status_code == 422
-    wrong = {"update": "CLEAR ALL", "default-graph-uri": "urn:tea"}
-    assert ana("POST", path, **form | {"content": urlencode(wrong)}).status_code == 422
+    for wrong in (
+        {"update": "CLEAR ALL", "default-graph-uri": "urn:tea"},
+        {"query": query, "using-graph-uri": "urn:tea"},
+    ):
+        assert ana("POST", path, **form | {"content": urlencode(wrong)}).status_code == 422
+    taken = {"update": "DELETE { GRAPH ?g { ?s ?p ?o } } WHERE { GRAPH ?g { ?s ?p ?o } }"}
+    taken["using-named-graph-uri"] = "urn:tea"
+    assert ana("POST", path, **form | {"content": urlencode(taken)}).status_code == 200
+    listed = ana.get("/v1/worlds/cafes/statements", subject=A)["statements"]
+    assert [each["graph"] for each in listed if each["graph"]] == ["<urn:cake>"]
 
 
 def test_only_a_key_that_writes_sends_updates(served: Running, ana: Caller) -> None:

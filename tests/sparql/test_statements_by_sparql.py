@@ -188,3 +188,25 @@ def test_a_dataset_may_be_given_beside_the_query(db: worlddb.Database) -> None:
     for wrong in ("urn:x", ["x y"]):
         with pytest.raises(worlddb.InputError):
             found(default_graphs=wrong)
+
+
+def test_a_dataset_may_be_given_beside_the_update(db: worlddb.Database) -> None:
+    town = db.create("Place", "Town").ref
+    said = [("<urn:a>", "<urn:p>", f"<urn:{name}>", f"<urn:{name}>") for name in "xy"]
+    db.state(town, [("<urn:a>", "<urn:p>", "<urn:o>"), *said])
+
+    def left(update: str, **graphs: Any) -> list[str]:
+        db.sparql_update(update, world=town, **graphs)
+        return sorted(str(each.object)[5:-1] for each in db.view().statements(town))
+
+    # What is looked at in <urn:x> is taken from the default graph, which has nothing of it.
+    assert left("DELETE WHERE { ?s <urn:p> ?o }", using_graphs=["urn:x"]) == ["o", "x", "y"]
+    moved = "DELETE { GRAPH ?g { ?s <urn:p> ?o } } INSERT { ?s <urn:q> ?o } WHERE { GRAPH ?g { ?s <urn:p> ?o } }"
+    assert left(moved, using_named_graphs=["urn:y"]) == ["o", "x", "y"]
+    assert [str(each) for each in db.view().statements(town, predicate="<urn:q>")] == ["<urn:a> <urn:q> <urn:y> ."]
+    assert left("DELETE { ?s <urn:p> <urn:o> } WHERE { ?s <urn:p> <urn:x> }", using_graphs=["urn:x"]) == ["x", "y"]
+    for wrong in ("urn:x", ["x y"], [7]):
+        with pytest.raises(worlddb.InputError):
+            left(moved, using_graphs=wrong)
+    with pytest.raises(worlddb.InvalidSparql):
+        left("WITH <urn:x> " + moved, using_graphs=["urn:x"])

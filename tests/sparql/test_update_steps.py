@@ -8,9 +8,10 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
+from worlddb.log.model import errors
 from worlddb.query.sparql import sparql_worker
 from worlddb.query.sparql.sparql_tokens import PREFIXES, read_sparql
-from worlddb.query.sparql.update_steps import steps
+from worlddb.query.sparql.update_steps import steps, using
 
 TERMS = ("<urn:a>", "<urn:b>", "x:c", "'t;x}'", '"""{ ; """@en', "01", "_:n")
 VARIABLES = ("?s", "?p", "?o", "?never")
@@ -131,3 +132,34 @@ def test_steps_change_what_a_comparison_finds(root_seed: int, updates: int) -> N
 )
 def test_what_is_no_step_is_compared(text: str) -> None:
     assert steps(read_sparql(text)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "DELETE WHERE { ?s ?p 'WHERE {' } # end",
+            "DELETE  { ?s ?p 'WHERE {' } USING <urn:g> USING NAMED <urn:h> WHERE",
+        ),
+        (
+            "PREFIX where: <urn:w:> INSERT { ?s ?p where:a } WHERE { { SELECT * WHERE { ?s ?p ?o } } }",
+            "} USING <urn:g>",
+        ),
+        ("INSERT DATA { <urn:a> <urn:p> 'USING' } ; CLEAR DEFAULT", ""),
+    ],
+)
+def test_an_update_looks_at_the_graphs_that_are_given_with_it(text: str, expected: str) -> None:
+    made = using(read_sparql(text), ["urn:g"], ["urn:h"])
+    ox.Store().update(made, prefixes=PREFIXES)
+    assert made.count("USING <urn:g> USING NAMED <urn:h>") == bool(expected)
+    assert expected in made and (expected or made == text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["WITH <urn:a> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }", "INSERT { ?s ?p 1 } USING <urn:a> WHERE { ?s ?p ?o }"],
+)
+def test_graphs_are_not_given_beside_those_of_the_update(text: str) -> None:
+    with pytest.raises(errors.InvalidSparql, match="stands beside") as refused:
+        using(read_sparql(text), ["urn:g"], [])
+    assert refused.value.details["line"] == 1

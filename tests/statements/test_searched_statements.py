@@ -15,6 +15,8 @@ from worlddb.query.lanes import text_lane
 from worlddb.query.recall import candidates
 from worlddb.query.snapshot.valid_period import Choice, Period
 
+XSD = "http://www.w3.org/2001/XMLSchema#"
+TYPED = (("1987-05-17", "date"), ("4711", "integer"), ("CAFE", "hexBinary"))
 ALWAYS = "2000-01-01"
 WORDS = ("cosy", "room", "garden", "thé", "lamp")
 
@@ -37,7 +39,9 @@ def test_a_world_is_found_by_what_it_states(db: Database) -> None:
     (hit,) = db.view().recall("pièce calme", lanes=("text",)).hits
     assert (hit.name, hit.reason) == ("Luna", "text: piece, calme (in a statement)")
     assert hit.score > 0
-    assert names(db.view(), "calme42") == names(db.view(), "calm43") == []
+    db.state(luna, [("<urn:a>", "<urn:on>", f'"{said}"^^<{XSD}{name}>') for said, name in TYPED])
+    assert names(db.view(), "calme42") == names(db.view(), "1987") == names(db.view(), "4711") == ["Luna"]
+    assert names(db.view(), "calm43") == names(db.view(), "CAFE") == []
 
 
 def test_it_is_found_while_the_statement_holds(db: Database) -> None:

@@ -395,6 +395,8 @@ class SparqlAsked(AsOf, frozen=True, kw_only=True):
     max_rows: Annotated[int, Meta(ge=1, le=100_000)] | None = None
     default_graphs: tuple[Short, ...] = msgspec.field(default=(), name="default-graph-uri")
     named_graphs: tuple[Short, ...] = msgspec.field(default=(), name="named-graph-uri")
+    using_graphs: tuple[Short, ...] = msgspec.field(default=(), name="using-graph-uri")
+    using_named_graphs: tuple[Short, ...] = msgspec.field(default=(), name="using-named-graph-uri")
 
 
 class Forking(Body, frozen=True, kw_only=True):

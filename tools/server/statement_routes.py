@@ -117,6 +117,8 @@ def sparql(desk: Desk, asked: Asked) -> Reply:
         return _updated(desk, asked, query)
     if query.query is None:
         raise InputError("There is no query", "Give it as the parameter query, or as the body")
+    if query.using_graphs or query.using_named_graphs:
+        raise InputError("A query has no using-graph-uri", "Give default-graph-uri and named-graph-uri")
     view = desk.view(query)
     world = asked.path.get("world")
     ref = None if world is None else desk.ref(view, world)
@@ -135,7 +137,7 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
     if not desk.grant.may("write"):
         raise refusal(403, f"This key may {desk.grant.right}, and write is needed", "Use another key")
     if query.default_graphs or query.named_graphs:
-        raise InputError("An update has no default-graph-uri", "Say USING in the update")
+        raise InputError("An update has no default-graph-uri", "Give using-graph-uri and using-named-graph-uri")
     if (query.ingested, query.valid, query.seq) != (None, None, None):
         raise InputError("An update has no moment", "Leave out ingested, valid and seq")
     world = asked.path.get("world")
@@ -143,7 +145,10 @@ def _updated(desk: Desk, asked: Asked, query: types.SparqlAsked) -> Reply:
     if ref is None:
         raise InputError("An update changes one world", f"Send it to {WORLD}/sparql")
     key = desk.session.idempotency_key(asked.idempotency_key)
-    receipt = desk.db.sparql_update(str(query.update), world=ref, within=desk.grant.world, idempotency_key=key)
+    named: dict[str, Any] = {"within": desk.grant.world, "idempotency_key": key}
+    if query.using_graphs or query.using_named_graphs:
+        named |= {"using_graphs": query.using_graphs, "using_named_graphs": query.using_named_graphs}
+    receipt = desk.db.sparql_update(str(query.update), world=ref, **named)
     receipt.raise_if_refused()
     return written(desk, receipt)
 
@@ -157,7 +162,7 @@ def _with(query: types.SparqlAsked, name: str, body: bytes) -> types.SparqlAsked
         raise InputError("The query is not UTF-8", "Encode it as UTF-8") from None
 
 
-_LISTED: Final = ("default-graph-uri", "named-graph-uri")
+_LISTED: Final = ("default-graph-uri", "named-graph-uri", "using-graph-uri", "using-named-graph-uri")
 
 
 def _form(body: bytes, query: types.SparqlAsked) -> types.SparqlAsked:

@@ -289,10 +289,20 @@ class Calls(ABC):
         headers = {"Content-Type": "application/sparql-query"} | ({"Accept": format} if format else {})
         return self._send(Request("POST", path, bytes, _params(asked), query.encode(), headers))
 
-    def sparql_update(self, update: str, *, world: Any, idempotency_key: str | None = None) -> Any:
+    def sparql_update(
+        self,
+        update: str,
+        *,
+        world: Any,
+        using_graphs: Any = (),
+        using_named_graphs: Any = (),
+        idempotency_key: str | None = None,
+    ) -> Any:
         """Change the statements of a world by an update in SPARQL 1.1; returns a receipt."""
+        using = {"using-graph-uri": using_graphs, "using-named-graph-uri": using_named_graphs}
         headers = {"Content-Type": "application/sparql-update"} | _conditions({"idempotency_key": idempotency_key})
-        return self._send(Request("POST", f"{_world(world)}/sparql", wire.Receipt, {}, update.encode(), headers))
+        path, asked = f"{_world(world)}/sparql", _params(using)
+        return self._send(Request("POST", path, wire.Receipt, asked, update.encode(), headers))
 
     def fork(self, world: Any, name: str | None = None, **said: Any) -> Any:
         """Let a world go on a second time; returns a receipt, whose ``ref`` is the fork."""

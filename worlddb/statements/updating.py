@@ -9,7 +9,7 @@ from worlddb.log.statements.terms import WORLD_URN
 from worlddb.query.sparql import datasets, rdf_formats, sparql_query, update_steps
 from worlddb.query.sparql.rdf_formats import Row
 from worlddb.query.sparql.sparql_tokens import MEMORY, SEARCH, read_sparql
-from worlddb.query.sparql.sparql_workers import Limits, Workers
+from worlddb.query.sparql.sparql_workers import Dataset, Limits, Workers
 
 
 class Change(NamedTuple):
@@ -20,15 +20,27 @@ class Change(NamedTuple):
 
 
 def change_of(
-    asked: datasets.Asked, workers: Workers, update: str, world: str, allowed: Limits, *, repeatable: bool = False
+    asked: datasets.Asked,
+    workers: Workers,
+    update: str,
+    world: str,
+    allowed: Limits,
+    *,
+    dataset: Dataset | None = None,
+    repeatable: bool = False,
 ) -> Change:
     """What an update does to the dataset of a world as a view sees it; ``repeatable`` the same at every evaluation.
+
+    With ``dataset``, its operations look at those graphs alone.
 
     Raises:
         InvalidSparql, QueryLimit: it breaks the grammar, asks for what is closed, or was ended at a limit.
         InputError: it writes into a graph of the engine, which is there to be read.
     """
     read = read_sparql(update)
+    if dataset is not None:
+        update = update_steps.using(read, dataset.default, dataset.named)
+        read = read_sparql(update)
     parts = datasets.parts(asked, read, world)
     key = sparql_query.key_of(parts)
     with workers.desk(allowed, *sparql_query.keys_of(parts)) as desk:

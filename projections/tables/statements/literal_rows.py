@@ -1,4 +1,4 @@
-"""Literals of statements as texts: plain ones and those with a language, found where a statement that says them holds.
+"""Literals of statements as texts, whatever datatype they have, found where a statement that says them holds.
 
 Each is a document of the world that states it, numbered by its term behind all versions. One that is stated once more
 is no other document: its term has one number in its world, from the commit on that first said it.
@@ -7,7 +7,7 @@ is no other document: its term has one number in its world, from the commit on t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from worlddb.log.model import blobs, codec, times
 from worlddb.log.model import events as ev
@@ -17,6 +17,8 @@ from worlddb.projections.tables.statements import statement_rows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_LITERAL
 
+_NO_TEXTS: Final = frozenset(terms.XSD + name for name in ("base64Binary", "hexBinary"))
+"""Datatypes of what nobody reads."""
 Admits = Callable[[times.Interval], bool]
 
 
@@ -82,10 +84,10 @@ def _listed(log: LmdbLog, seq: int, position: int) -> tuple[str, ...]:
 
 
 def _text(term: str) -> str | None:
-    """What a literal says that is a plain text, or one in a language; ``None`` for any other term."""
-    if not term.startswith('"') or term.endswith(">"):
+    """What a literal says; ``None`` for any other term, and for bytes."""
+    if not term.startswith('"'):
         return None
     if term.endswith('"') and "\\" not in term:
         return term[1:-1]
     found = terms.term_of(term)
-    return found.value if isinstance(found, terms.Literal) else None
+    return found.value if isinstance(found, terms.Literal) and found.datatype not in _NO_TEXTS else None
