@@ -108,7 +108,7 @@ class EngineAndModel(RuleBasedStateMachine):
         self._write([recipe], handle=handle, keyed=keyed)
 
     @rule(
-        recipe=st.one_of(draw.alias, draw.unalias, draw.unalias, draw.restate, draw.marks, draw.marks),
+        recipe=st.one_of(draw.alias, draw.unalias, draw.unalias, draw.restate, draw.marks, draw.marks, draw.stating),
         handle=st.integers(0, 1),
         keyed=st.booleans(),
     )
@@ -240,7 +240,7 @@ class EngineAndModel(RuleBasedStateMachine):
 METHODS = [
     *("create", "revise", "retire", "reassert", "link", "unlink"),
     *("expire", "unexpire", "refresh", "sweep", "label", "unlabel", "pin", "unpin"),
-    *("tag", "untag", "deprecate", "undeprecate", "accessed"),
+    *("tag", "untag", "deprecate", "undeprecate", "accessed", "state", "unstate"),
     *("move", "alias", "restate", "unalias", "erase", "accept", "reject", "undo", "tune", "untune"),
 ]
 REFUSALS = [

@@ -9,12 +9,13 @@ from tests.support.model.draft import Bad
 from tests.support.model.edge_rules import TYPES, Refuse, default_start, refuse
 from tests.support.model.lines import without
 from tests.support.model.state import ROOT, Edge, Proposal
+from tests.support.model.statement_rules import OfStatements
 from tests.support.model.world_rules import OfWorlds
 from worlddb import AmbiguousReference, InvalidInterval, UnknownEdgeType
 from worlddb.log.model.times import FOREVER
 
 
-class Attempt(OfWorlds):
+class Attempt(OfWorlds, OfStatements):
     """The commands, a method each: what it comes to, as a number."""
 
     def run(self, commands: list[Command]) -> None:

@@ -72,6 +72,7 @@ _POSITIONAL = {
     "alias": ("ref",),
     "unalias": ("ref",),
     "restate": ("ref",),
+    **dict.fromkeys(("state", "unstate"), ("world", "statements")),
     **dict.fromkeys(("expire", "unexpire", "label", "unlabel", "pin", "unpin", "deprecate", "undeprecate"), ("ref",)),
     **dict.fromkeys(("tag", "untag"), ("ref", "tag")),
     **dict.fromkeys(("refresh", "sweep"), ("refs",)),

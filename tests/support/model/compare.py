@@ -78,6 +78,9 @@ class Compared:
         retained, used = view.retention(ref), sorted(self.state.worlds[number].accesses)
         assert (retained is None) == (reads.version_at(number) is None)
         assert retained is None or list(retained.accesses) == [at for at in used if at <= view.valid]
+        stated = sorted((str(each), each.id) for each in view.statements(ref))
+        told = [each for each in self.state.worlds[number].states if each.holds(view.valid)]
+        assert stated == sorted((f"{' '.join(each.quad)} .", self.names.leaves[each.number]) for each in told)
         revealing = view.revealing(deprecated=True)
         for name, at in self.state.worlds[number].tags:
             stands = revealing.get(ref, tag=name)

@@ -145,6 +145,7 @@ def erase(states: list[State], numbers: Iterable[int], erasure: Erasure, homes: 
                 aliases=(),
                 labels=(),
                 tags=(),
+                states=tuple(each._replace(quad=()) for each in known.states),
                 restated=tuple(each._replace(source={}, why="") for each in known.restated),
             )
         for edges in (state.edges, state.unlinked):

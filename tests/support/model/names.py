@@ -26,6 +26,8 @@ class Names:
         self.numbers: dict[str, int] = {}
         self.bodies: dict[tuple[int, int], str] = {}
         """(world, version) to the version's id."""
+        self.leaves: dict[int, str] = {}
+        """What stands for a statement in the hash of its world."""
         self._order: dict[int, tuple[int, int]] = {}
 
     def learn(self, db: Database, seq: int, before: State, after: State) -> None:
@@ -62,8 +64,20 @@ class Names:
                     assert event.edge == self._identity(event.type, event, events)
                 self._order[self.numbers[event.edge.hex()]] = (seq, index)
         assert not worlds and not edges and not proposals, "the engine wrote less than it should have"
+        self._leaves(db, seq, after)
         # Which of several edges of one command comes first is the engine's to say: the log's order is the order.
         after.edges = dict(sorted(after.edges.items(), key=lambda item: self._order[item[0]]))
+
+    def _leaves(self, db: Database, seq: int, after: State) -> None:
+        """What stands for the statements that are new: what the store says of them where they hold."""
+        for number, world in after.worlds.items():
+            for told in world.states:
+                if told.pieces and told.number not in self.leaves:
+                    view = db.view(seq=seq, valid=told.pieces[0][0])
+                    subject, predicate, object_ = told.quad
+                    asked = {"subject": subject, "predicate": predicate, "object": object_}
+                    (found,) = view.statements(self.refs[number], **asked)
+                    self.leaves[told.number] = found.id
 
     def _name(self, number: int, identifier: bytes) -> None:
         assert identifier.hex() not in self.numbers, "an id was given out twice"
@@ -113,6 +127,9 @@ def world_hashes(state: State, names: Names) -> dict[int, str]:
     for number, edge in state.edges.items():
         if edge.type != "contains":
             interior.setdefault(edge.home, set()).add(bytes.fromhex(names.refs[number]))
+    for number, world in state.worlds.items():
+        leaves = {bytes.fromhex(names.leaves[told.number]) for told in world.states if told.pieces}
+        interior.setdefault(number, set()).update(leaves)
     members = {number: state.members(number) for number in state.worlds}
     while len(known) < len(state.worlds):
         for number, world in state.worlds.items():
@@ -129,7 +146,8 @@ def changed_inside(before: State, after: State) -> set[int]:
 
     def own(state: State, number: int) -> tuple[Any, ...]:
         interior = {edge for edge, row in state.edges.items() if row.home == number and row.type != "contains"}
-        return len(state.worlds[number].versions), set(state.members(number)), interior
+        stated = {told.number for told in state.worlds[number].states if told.pieces}
+        return len(state.worlds[number].versions), set(state.members(number)), interior, stated
 
     changed = {
         number for number in after.worlds if number not in before.worlds or own(before, number) != own(after, number)

@@ -49,6 +49,18 @@ class Restated(NamedTuple):
     has_text: bool
 
 
+class Stated(NamedTuple):
+    """A statement, and when it holds. It keeps its number, however often it is stated again."""
+
+    quad: tuple[str, ...]
+    """Its terms; none once they are erased."""
+    number: int
+    pieces: lines.Pieces
+
+    def holds(self, moment: int) -> bool:
+        return bool(self.quad) and any(start <= moment < end for start, end in self.pieces)
+
+
 class World(NamedTuple):
     made: int
     """The ingest time of the commit that made it."""
@@ -68,6 +80,7 @@ class World(NamedTuple):
     """Its tags by the names that they were given first, and the versions that they stand for; 0: none any more."""
     accesses: tuple[int, ...] = ()
     """When somebody said that it was used, in the order of saying."""
+    states: tuple[Stated, ...] = ()
 
     def hidden(self, valid: int) -> bool:
         """Whether its deadline hides it at a time."""

@@ -239,6 +239,20 @@ given_for_a_while = st.one_of(
     recipe("pin", {"ref": worlds}, {}),
     recipe("tag", {"ref": worlds, "tag": tags}, {}),
 )
+statements = st.lists(
+    st.tuples(
+        st.sampled_from(["<urn:x:a>", "<urn:x:b>"]),
+        st.just("<urn:x:p>"),
+        st.sampled_from(["<urn:x:a>", '"one"', '"1"@en']),
+    ),
+    min_size=1,
+    max_size=3,
+)
+stating = st.one_of(
+    recipe("state", {"world": worlds, "statements": statements}, TIMES),
+    recipe("state", {"world": worlds, "statements": statements}, TIMES),
+    recipe("unstate", {"world": worlds, "statements": statements}, {"at": moments}),
+)
 accessed = recipe("accessed", {"ref": worlds, "at": moments}, {})
 erase = recipe(
     "erase",
@@ -314,6 +328,7 @@ commands = st.one_of(
     alias,
     restate,
     marks,
+    stating,
     unalias,
     accept,
     reject,

@@ -28,6 +28,8 @@ COMMANDS = {
     "tag": 3,
     "deprecate": 2,
     "use": 3,
+    "state": 4,
+    "take a statement back": 2,
     "erase": 2,
     "nonsense": 2,
 }

@@ -25,6 +25,8 @@ _ANY = 52
 """What makes a pick one of all that are of its kind."""
 
 
+SUBJECTS = ("<urn:x:a>", "<urn:x:b>")
+"""What statements are about."""
 RESTING = ("derived_from", "depends_on", "created_from")
 """By what worlds rest on others: drawn more often, so that something falls with what is withdrawn."""
 
@@ -198,6 +200,19 @@ class Drawing:
     def _use(self) -> Recipe:
         return Recipe("accessed", {"ref": self._pick("world"), "at": self.moment()})
 
+    def _state(self) -> Recipe:
+        return Recipe("state", self._statements() | self._times())
+
+    def _unstate(self) -> Recipe:
+        return Recipe("unstate", self._statements() | self._maybe(0.5, at=self.moment))
+
+    def _statements(self) -> dict[str, Any]:
+        """A world, and one or two of few statements, some of which say something that can be found."""
+        rng = self._rng
+        objects = ("<urn:x:a>", f'"{rng.choice(WORDS)}"', f'"{rng.choice(WORDS)} {self.mark()}"')
+        quads = [(rng.choice(SUBJECTS), "<urn:x:p>", rng.choice(objects)) for _ in range(rng.randint(1, 2))]
+        return {"world": self._pick("world"), "statements": quads}
+
     def _erase(self) -> Recipe:
         given = {"refs": self._pick("world"), "reason": "request 114"}
         given |= self._maybe(0.3, everywhere=lambda: True) | self._maybe(0.3, derived=lambda: False)
@@ -224,6 +239,8 @@ _METHODS: dict[str, Callable[[Drawing], Recipe]] = {
     "tag": Drawing._tag,
     "deprecate": Drawing._deprecate,
     "use": Drawing._use,
+    "state": Drawing._state,
+    "take a statement back": Drawing._unstate,
     "erase": Drawing._erase,
     "nonsense": Drawing._nonsense,
 }

@@ -183,7 +183,9 @@ def _says(compared: Compared, number: int, word: str) -> bool:
     if at is None or number == ROOT or compared.state.worlds[number].deprecated:
         return False
     version = compared.state.worlds[number].versions[at - 1]
-    return word in re.findall(r"\w+", normal(f"{version.name} {version.content}"))
+    states = compared.state.worlds[number].states
+    literals = [each.quad[2] for each in states if each.holds(compared.view.valid) and each.quad[2][0] == '"']
+    return word in re.findall(r"\w+", normal(" ".join((version.name, version.content, *literals))))
 
 
 _LOOKS: tuple[Callable[[Reader, Compared], None], ...] = (
