@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from worlddb.log.model import errors
-from worlddb.query.sparql.sparql_tokens import Sparql, Token, place_of
+from worlddb.query.sparql.sparql_tokens import PREFIXES, Sparql, Token, place_of, read_sparql
 
 _DATA: Final = ("INSERT DATA", "DELETE DATA")
 _LONGEST: Final = 2
@@ -47,6 +47,31 @@ def steps(update: Sparql) -> list[Step] | None:
             return None
         found.append(step)
     return found
+
+
+def without_later_prologues(update: Sparql) -> Sparql:
+    """An update that says the same with what is declared before its first operation alone.
+
+    SPARQL 1.1 Update lets each operation declare prefixes for itself and those behind it, which the engine refuses.
+    They are written out here. A later BASE, or prefix that is relative to a base, stays and is refused.
+    """
+    known, text, at = update._replace(prefixes=dict(PREFIXES)), "", 0
+    for number, tokens in enumerate(_operations(update.tokens)):
+        begins = _after_prologue(tokens)
+        for word, name, iri in zip(tokens[:begins], tokens[1:], tokens[2:], strict=False):
+            if word.text.upper() == "PREFIX" and _ABSOLUTE.match(iri.text):
+                known.prefixes[name.text[:-1]] = iri.text[1:-1]
+            elif number and word.kind == "word":
+                return update
+            elif word.kind == "word":  # What the engine makes of it stands before all operations.
+                known.prefixes.pop(name.text[:-1], None)
+        if number and begins:
+            text, at = text + update.text[at : tokens[0].start], tokens[begins - 1].end
+        for token in tokens[begins:] if text else ():
+            named = known.iri(token) if token.kind == "name" else None
+            if named is not None:
+                text, at = f"{text}{update.text[at : token.start]}<{named}>", token.end
+    return read_sparql(text + update.text[at:]) if text else update
 
 
 def using(update: Sparql, default: Sequence[str], named: Sequence[str]) -> str:

@@ -199,6 +199,11 @@ def test_a_dataset_may_be_given_beside_the_update(db: worlddb.Database) -> None:
         db.sparql_update(update, world=town, **graphs)
         return sorted(str(each.object)[5:-1] for each in db.view().statements(town))
 
+    assert left("CLEAR SILENT GRAPH <urn:z> ; PREFIX : <urn:> DELETE { ?s :n ?o } WHERE { ?s :n ?o }") == [
+        "o",
+        "x",
+        "y",
+    ]
     # What is looked at in <urn:x> is taken from the default graph, which has nothing of it.
     assert left("DELETE WHERE { ?s <urn:p> ?o }", using_graphs=["urn:x"]) == ["o", "x", "y"]
     moved = "DELETE { GRAPH ?g { ?s <urn:p> ?o } } INSERT { ?s <urn:q> ?o } WHERE { GRAPH ?g { ?s <urn:p> ?o } }"

@@ -37,15 +37,14 @@ def change_of(
         InvalidSparql, QueryLimit: it breaks the grammar, asks for what is closed, or was ended at a limit.
         InputError: it writes into a graph of the engine, which is there to be read.
     """
-    read = read_sparql(update)
+    read = update_steps.without_later_prologues(read_sparql(update))
     if dataset is not None:
-        update = update_steps.using(read, dataset.default, dataset.named)
-        read = read_sparql(update)
+        read = read_sparql(update_steps.using(read, dataset.default, dataset.named))
     parts = datasets.parts(asked, read, world)
     key = sparql_query.key_of(parts)
     with workers.desk(allowed, *sparql_query.keys_of(parts)) as desk:
         sparql_query.hold(desk, key, parts)
-        removed, added = desk.update(key, update, update_steps.steps(read), repeatable=repeatable)
+        removed, added = desk.update(key, read.text, update_steps.steps(read), repeatable=repeatable)
     return Change(_rows(removed), _rows(added))
 
 
