@@ -242,3 +242,14 @@ def test_an_update_with_a_confined_key_reads_nothing_from_outside(served: Runnin
     mine = inside("POST", "/v1/sparql", content="INSERT DATA { <urn:a> <urn:b> 'own' }", headers=how)
     assert mine.status_code == 200 and _objects(ana, "home") == ['"own"']
     assert ana("POST", "/v1/sparql", content="CLEAR ALL", headers=how).status_code == 422
+
+
+def test_who_searches_inside_a_world_is_told_that_its_own_statements_are_not_searched(ana: Caller) -> None:
+    ana.send("POST", "/v1/worlds/bakery/statements", statements=[[A, SERVES, '"rye bread"']])
+    for path in ("/v1/worlds/bakery/search", "/v1/worlds/bakery/recall"):
+        found = ana.get(path, text="rye bread")
+        assert found["hits"] == [] and any("/v1/recall" in note for note in found["notes"])
+    (hit,) = ana.get("/v1/recall", text="rye bread")["hits"]
+    assert hit["name"] == "bakery"
+    ana.send("POST", "/v1/worlds/bakery/memories", text="The rye bread is sold out.")
+    assert not any("/v1/recall" in note for note in ana.get("/v1/worlds/bakery/search", text="rye bread")["notes"])

@@ -16,6 +16,7 @@ from worlddb.tools.server.world_routes import WORLD
 
 _CONTEXT_HITS: Final = 64
 _BYTES_A_TOKEN: Final = 3
+_STATED: Final = "What this world states itself is not searched inside it: ask /v1/recall, or its sparql"
 _OF_STREAMS: Final = ("wordings", "paths", "hit_paths", "path_depth", "describe")
 _OF_A_QUESTION: Final = ("text", "world", "scopes", "ingested", "valid", "seq", *_OF_STREAMS)
 """What of a long question is no argument of ``View.recall``."""
@@ -100,11 +101,14 @@ def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[
         desk.grant.account.require_room("recall_k", recalls * asked["k"])
     ref = None if world is None else desk.ref(view, world)
     found: Recall = view.recall(text, world=ref, **asked)
+    notes = answer_notes.recall_notes([found], in_one_world=not desk.commits)
+    if ref is not None and not found.hits and view.statements(ref, limit=1):
+        notes.append(_STATED)
     told = {
         "hits": desk.shown(found.hits),
         "exact": found.exact,
         "lanes": found.lanes,
-        "notes": answer_notes.recall_notes([found], in_one_world=not desk.commits),
+        "notes": notes,
         "confidence": found.confidence,
         "paths": desk.shown(found.paths),
         "moment": desk.moment(view),
