@@ -304,7 +304,8 @@ class BundleMerge:
         later.extend(self._aliases(world, node))
         later.extend(self._restated(world, node))
         later.extend(self._marks(world, node))
-        later.extend(arriving_statements.events(self._tables, node, world, self.blobs))
+        here = arriving_statements.Here(self._draft.log, self._tables, self._contents.heading)
+        later.extend(arriving_statements.events(here, node, world, self.blobs))
 
     def _stated(self, version: fr.VersionFrame) -> int:
         """Which ends of a version were stated.

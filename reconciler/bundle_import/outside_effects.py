@@ -157,7 +157,7 @@ def _effects(ctx: Context, outside: OutsideWorlds, event: ev.AnyEvent, where: in
                 yield OutsideEffect("ends", event.lineage.hex(), event.by.hex(), event.at)
             else:
                 yield OutsideEffect("revises" if isinstance(event, ev.Revised) else "names", event.lineage.hex())
-    elif isinstance(event, ev.Stated) and outside.is_outside(_node(ctx, event.lineage)):
+    elif isinstance(event, ev.Stated | ev.Unstated) and outside.is_outside(_node(ctx, event.lineage)):
         yield OutsideEffect("states", event.lineage.hex())
     elif isinstance(event, ev.Profiled) and outside.is_outside(_node(ctx, event.world)):
         yield OutsideEffect("closes_to", event.world.hex(), event.profile)

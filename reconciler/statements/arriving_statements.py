@@ -1,19 +1,24 @@
 """The statements that a bundle, or a fork, brings to a world.
 
 Terms keep what stands for them in hashes, so that a world that is new here has the hash that it comes with. What was
-ever stated here stays as it is: what was taken back does not come again.
+ever stated here stays as it is: what was taken back does not come again. What came from the store of the bundle, and is
+not stated there any more as of its commit, is taken back here too.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from worlddb.log.model import errors, hashing, ids, times
+from worlddb.log.model import blobs as stored_blobs
+from worlddb.log.model import bundle as fr
+from worlddb.log.model import codec, errors, hashing, ids, times
 from worlddb.log.model import events as ev
 from worlddb.log.statements import bundled_statements, terms
 from worlddb.log.store.bundle_contents import BundledWorld
+from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.statements import statement_rows
-from worlddb.projections.tables.statements.statement_rows import DEFAULT_GRAPH, Quad
+from worlddb.projections.tables.statements.statement_rows import DEFAULT_GRAPH, Quad, Stating
+from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.statements.statement_changes import missing
 
@@ -31,29 +36,61 @@ class Blobs(Protocol):
         """The position of the source of statements, with where they come from."""
 
 
-def events(tables: Tables, node: int | None, world: BundledWorld, blobs: Blobs) -> Iterator[ev.Stated]:
-    """What a world is told to state and never did here; ``node`` is ``None`` if it is new.
+class Here(NamedTuple):
+    """The store that statements come to, and the heading of what brings them."""
+
+    log: LmdbLog
+    tables: Tables
+    heading: fr.Heading
+
+
+def events(here: Here, node: int | None, world: BundledWorld, blobs: Blobs) -> Iterator[ev.StatementEvent]:
+    """What a world is told to state and never did here, and to take back; ``node`` is ``None`` if it is new.
 
     Raises:
         InvalidBundle: something that is said is no statement.
         LimitExceeded: the world would have too many terms.
     """
-    if not world.stated:
+    if not world.stated and (node is None or not statement_rows.has_any(here.tables, node)):
         return
-    arriving = _Arriving(tables, node, world, blobs)
+    arriving = _Arriving(here, node, world, blobs)
     yield from arriving.terms()
+    yield from arriving.taken_back()
     yield from arriving.statements()
 
 
+class _Said(NamedTuple):
+    """The store that said something first, and its commit."""
+
+    store: str
+    seq: int
+
+    def follows(self, other: "_Said | None") -> bool:
+        """Whether the same store said this later."""
+        return other is not None and other.store == self.store and other.seq < self.seq
+
+
+def _said_first(stored: bytes | None, seq: int) -> _Said | None:
+    """What the details of commit ``seq`` say of an import; ``None`` if they say nothing."""
+    found = None if stored is None else codec.decode_blob(stored, seq)
+    for record in (found.source, found.properties) if isinstance(found, stored_blobs.Details) else ():
+        origin = stored_blobs.first_origin_in(record)
+        if origin is not None:
+            return _Said(str(origin["store"]), int(origin["seq"]))
+    return None
+
+
 class _Arriving:
-    def __init__(self, tables: Tables, node: int | None, world: BundledWorld, blobs: Blobs) -> None:
-        self._tables, self._node, self._world, self._blobs = tables, node, world, blobs
+    def __init__(self, here: Here, node: int | None, world: BundledWorld, blobs: Blobs) -> None:
+        self._log, self._tables, self._heading = here
+        self._node, self._world, self._blobs = node, world, blobs
         self._lineage = world.frame.lineage
-        known = [] if node is None else list(statement_rows.terms_of(tables, node))
+        known = [] if node is None else list(statement_rows.terms_of(self._tables, node))
         self._known = {row.identity: number for number, row in known}
         self._last = self._first_new = 1 + (known[-1][0] if known else DEFAULT_GRAPH)
         self._made: dict[str, int] = {}
         self._checked: set[str] = set()
+        self._said: dict[tuple[int, int], _Said | None] = {}
         self._numbers = [DEFAULT_GRAPH]
         self._texts: list[str | None] = [""]
 
@@ -86,19 +123,73 @@ class _Arriving:
         here = None if self._node is None else statement_rows.number_of(self._tables, self._node, text)
         return self._made.get(text) if here is None else here
 
-    def statements(self) -> Iterator[ev.Stated]:
-        """The statements, each in the windows in which it never was stated here."""
+    def taken_back(self) -> Iterator[ev.StatementEvent]:
+        """What came from the store of the bundle and does not hold there any more, without what others said of it."""
+        if self._node is None:
+            return
+        told: dict[Quad, list[fr.StatedFrame]] = defaultdict(list)
         for frame in self._world.stated:
+            for quad in ev.quads_of(frame.quads):
+                told[self._numbered(quad)].append(frame)
+        held: dict[Quad, list[Stating]] = defaultdict(list)
+        for stating in statement_rows.matching(self._tables, self._node, (None,) * 4):
+            if stating.until == schema.LIVE:
+                held[stating.quad].append(stating)
+        store = self._heading.store_id.hex()
+        for quad, statings in held.items():
+            said = [self._said_here(each) for each in statings]
+            came = [of is not None and of.store == store and of.seq <= self._heading.seq for of in said]
+            own = [each for each, is_own in zip(statings, came, strict=True) if is_own]
+            if own:
+                yield from self._ended(quad, own, [each for each in statings if each not in own], told[quad])
+
+    def _said_here(self, stating: Stating) -> "_Said | None":
+        """Which store was the first to say what was brought here; ``None`` if it was said here."""
+        place = stating.origin, stating.details
+        if place not in self._said:
+            stored = None if stating.details == ev.NONE else self._log.blob(*place)
+            self._said[place] = _said_first(stored, stating.origin)
+        return self._said[place]
+
+    def _ended(
+        self, quad: Quad, own: list[Stating], others: list[Stating], told: list[fr.StatedFrame]
+    ) -> Iterator[ev.StatementEvent]:
+        gone = [piece for each in own for piece in missing(told, times.Interval(each.valid_from, each.valid_to))]
+        # Who takes a quad back takes all behind that back with it, and what others said is not ours to say again.
+        after = max((each.valid_to for each in others), default=times.ALWAYS)
+        begins = min((piece.start for piece in gone if piece.start >= after), default=None)
+        if begins is None:
+            return
+        yield ev.Unstated(self._lineage, ev.NONE, list(quad), begins)
+        for frame in told:
+            for each in own:
+                start, end = max(begins, each.valid_from, frame.valid_from), min(each.valid_to, frame.valid_to)
+                if start < end:
+                    details = self._blobs.of_statements(frame.details, frame.seq)
+                    yield ev.Stated(self._lineage, details, [], list(quad), start, end)
+
+    def _numbered(self, quad: Quad) -> Quad:
+        subject, predicate, object_, graph = (self._numbers[number] for number in quad)
+        return subject, predicate, object_, graph
+
+    def statements(self) -> Iterator[ev.Stated]:
+        """The statements, each in the windows in which it never was stated here, or was said again since."""
+        store = self._heading.store_id.hex()
+        for frame in self._world.stated:
+            said = _said_first(self._blobs.text(frame.details), frame.seq) or _Said(store, frame.seq)
             window = times.Interval(frame.valid_from, frame.valid_to)
             lacking: dict[times.Interval, list[Quad]] = defaultdict(list)
             for told in ev.quads_of(frame.quads):
                 self._check(told)
-                subject, predicate, object_, graph = (self._numbers[number] for number in told)
-                quad = subject, predicate, object_, graph
+                quad = self._numbered(told)
                 if self._node is None or max(quad) >= self._first_new:
                     lacking[window].append(quad)
                     continue
-                held = statement_rows.matching(self._tables, self._node, quad)
+                held = [
+                    each
+                    for each in statement_rows.matching(self._tables, self._node, quad)
+                    if each.until == schema.LIVE or not said.follows(self._said_here(each))
+                ]
                 for piece in missing(held, window):
                     lacking[piece].append(quad)
             for piece, quads in lacking.items():

@@ -6,6 +6,7 @@ A quad that holds in the window already is not stated again, and one that holds 
 from collections import defaultdict
 from collections.abc import Iterable
 
+from worlddb.log.model import bundle as fr
 from worlddb.log.model import errors, ids, times
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.statements import statement_rows
@@ -52,7 +53,7 @@ def _numbered(ctx: context.Context, node: int, texts: tuple[str, ...]) -> tuple[
     return numbers, first_new
 
 
-def missing(held: Iterable[statement_rows.Stating], window: times.Interval) -> list[times.Interval]:
+def missing(held: Iterable[statement_rows.Stating | fr.StatedFrame], window: times.Interval) -> list[times.Interval]:
     """The parts of a window in which a quad does not hold."""
     left, at = [], window.start
     for start, end in sorted((each.valid_from, each.valid_to) for each in held):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 from msgspec.structs import replace
@@ -138,6 +139,63 @@ def test_a_bundle_has_the_statements_and_an_import_twice_is_one(db: Database, tm
     head = db.head().seq
     db.import_bundle(tmp_path / "back.bundle")
     assert db.head().seq == head
+
+
+@pytest.mark.parametrize("turn", range(4))
+def test_what_its_store_takes_back_is_taken_back_by_an_import_whatever_else_was_stated(
+    db: Database, tmp_path: Path, seed: int, turn: int
+) -> None:
+    random, world, file = Random(f"{seed} {turn}"), db.create("Place", "Bar").ref, tmp_path / "bar.bundle"
+    quads, years = (
+        [(A, P, B), (A, P, C), (B, P, Literal("thé", language="fr"))],
+        [f"{year}-01-01" for year in range(2020, 2026)],
+    )
+    mine = [(C, Q, C)]
+    with worlddb.open(tmp_path / "other", create=True, embedder=None) as other:
+        for _ in range(6):
+            for _ in range(random.randrange(4)):
+                begins = random.randrange(5)
+                ends = random.choice([None, *years[begins + 1 :]])
+                if random.random() < 0.5:
+                    db.state(world, random.sample(quads, 2), valid_from=years[begins], valid_to=ends)
+                else:
+                    db.unstate(world, [random.choice(quads)], at=random.choice([None, *years]))
+            db.export(world, file, overwrite=True)
+            other.import_bundle(file)
+            other.state(world, mine, valid_from=years[0])
+            for valid in (*years, None):
+                expected = [*_texts(db, world, valid), f"{C} {Q} {C} ."]
+                assert _texts(other, world, valid) == sorted(expected)
+            head = other.head().seq
+            other.import_bundle(file)
+            assert other.head().seq == head, "a second import changes nothing"
+        assert other.verify(deep=True).ok
+        copy = tmp_path / "copy"
+        assert other.replay(copy).matches_recorded
+
+
+def test_an_import_takes_back_nothing_that_its_store_did_not_say_by_then(db: Database, tmp_path: Path) -> None:
+    world = db.create("Place", "Bar").ref
+    db.state(world, [(A, P, B), (A, P, C)], valid_from=SPRING)
+    db.export(world, tmp_path / "early.bundle")
+    db.unstate(world, [(A, P, B), (A, P, C)], at=FALL)
+    db.export(world, tmp_path / "gone.bundle")
+    db.state(world, [(B, P, C)], valid_from=SPRING)
+    db.export(world, tmp_path / "late.bundle")
+    with worlddb.open(tmp_path / "other", create=True, embedder=None) as other:
+        other.import_bundle(tmp_path / "early.bundle")
+        other.unstate(world, [(A, P, C)], at=FALL)
+        other.state(world, [(A, P, C)], valid_from=FALL)  # Said here, of times at which it is not said there.
+        other.import_bundle(tmp_path / "late.bundle")
+        assert _texts(other, world) == [f"{A} {P} {C} .", f"{B} {P} {C} ."]
+        before = other.head().seq
+        for older in ("early", "gone", "late"):
+            other.import_bundle(tmp_path / f"{older}.bundle")
+            assert other.head().seq == before, "what is older changes nothing"
+        other.export(world, tmp_path / "back.bundle")
+    head = db.head().seq
+    db.import_bundle(tmp_path / "back.bundle")
+    assert _texts(db, world) == [f"{B} {P} {C} ."] and db.head().seq == head, "it was taken back here"
 
 
 def test_a_bundle_of_an_erased_world_has_what_stands_for_its_statements(db: Database, tmp_path: Path) -> None:
