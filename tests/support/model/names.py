@@ -75,8 +75,7 @@ class Names:
                 if told.pieces and told.number not in self.leaves:
                     view = db.view(seq=seq, valid=told.pieces[0][0])
                     subject, predicate, object_ = told.quad
-                    asked = {"subject": subject, "predicate": predicate, "object": object_}
-                    (found,) = view.statements(self.refs[number], **asked)
+                    (found,) = view.statements(self.refs[number], subject, predicate, object_)
                     self.leaves[told.number] = found.id
 
     def _name(self, number: int, identifier: bytes) -> None:
