@@ -472,7 +472,9 @@ class WholeTables:
         if name in self._opened or self.deferred is not None:
             return next(iter(self.table(name).scan(b"")), None) is not None
         first, _ = _ROOMS[name]
-        cursor = self.glance
+        cursor = self._glance
+        if cursor is None:
+            cursor = self._glance = self._txn.cursor()
         return bool(cursor.set_range(first)) and cursor.key().startswith(first)  # type: ignore[union-attr]
 
     @property
