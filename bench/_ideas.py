@@ -22,6 +22,11 @@ def _nothing_lent(*_: Any) -> dict[int, dict[int, float]]:
     return {}
 
 
+def _no_talk(*_: Any) -> dict[int, list[int]]:
+    """No talk has other turns that lend."""
+    return {}
+
+
 def _nobody_at_home(*_: Any) -> set[int]:
     """No candidate lies where somebody is at home."""
     return set()
@@ -59,6 +64,7 @@ def _as_ranked(snapshot: Any, spec: Any, gate: Any, ranked: Any, k: int, find: A
 
 _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
     "without context": partial(patch.object, candidates, "followers", _nothing_lent),
+    "without talks": partial(patch.object, candidates, "in_talks", _no_talk),
     "without times": partial(patch.object, ranking, "nearness", _near_no_time),
     "without the second look": partial(patch.object, ranking, "_rescored", _as_they_are),
     "without leaving names out": partial(patch.object, recall, "without_names", _all_of_it),

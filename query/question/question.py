@@ -21,6 +21,8 @@ from worlddb.query.snapshot.valid_period import Choice
 ASKERS: Final = ("user", "human", "me")
 ASKED: Final = ("assistant", "ai", "agent", "bot")
 """Names of the two participants of a conversation with a machine."""
+TO_MACHINES: Final = ("user", "human", *ASKED)
+"""Whoever is called so talks to a machine, or is one."""
 
 MAX_NAME_WORDS: Final = 4
 _MAX_WORDS: Final = 200

@@ -26,7 +26,7 @@ from worlddb.query.snapshot.snapshot import Scope
 
 MAX_OTHERS: Final = 20
 """How many other versions of a world a hit shows."""
-_REASON_FROM: Final = {VECTOR: 0.1, scoring.EXCHANGE: 1e-6, "when": 0.1 * scoring.WHEN_WEIGHT}
+_REASON_FROM: Final = {VECTOR: 0.1, scoring.EXCHANGE: 1e-6, "when": 0.1 * scoring.WHEN_WEIGHT, "talk": 0.1}
 """What these have to add to a score to be named as a reason: the cosines of unrelated texts scatter by 0.1, and every
 text is a little near every time."""
 
@@ -41,9 +41,7 @@ class Judge:
     It judges nothing where no coefficients were fitted: by another model than those, by one lane, by another fusion.
     """
 
-    def __init__(
-        self, request: Request, lanes: Sequence[str], model: str, about: candidates.Named, best: float
-    ) -> None:
+    def __init__(self, request: Request, lanes: Sequence[str], model: str, about: candidates.Named) -> None:
         self._fitted: scoring.Fitted | None = None
         if (
             request.fusion == CONVEX
@@ -56,16 +54,20 @@ class Judge:
         self._names = ENTITY in lanes and bool(about.entities or about.sides)
         self._person = self._names and not about.sides
         self._text = request.question.text
-        self._best = best
+        self._best = 0.0
         self._shown: list[scoring.Shown] = []
 
     def hit(self, found: ranking.Ranked, content: str, words: Sequence[str]) -> float | None:
-        """How likely a hit is what answers; ``words`` are those that it shares with the question."""
+        """How likely a hit is what answers; ``words`` are those that it shares with the question.
+
+        It is compared with the best one up to it, so that more hits change nothing.
+        """
         if self._fitted is None:
             return None
         parts = found.parts
         covered = text_lane.coverage(self._text, words)
         seen = scoring.Shown(bare(found), parts.get(self._lane, 0.0), covered, parts.get(ENTITY, 0.0) > 0)
+        self._best = max(self._best, seen.score)
         if content and len(self._shown) < LOOKED_AT:
             self._shown.append(seen)
         return round(scoring.likelihood(self._fitted.hit, scoring.hit_evidence(seen, self._best, names=self._names)), 4)
@@ -102,12 +104,12 @@ def likely(
     return left, tuple(group for group in cut if group.hits), len(hits) - len(left)
 
 
-_NOT_BARE: Final = ("home", "governs", scoring.EXCHANGE)
+_NOT_BARE: Final = ("home", "governs", "talk", scoring.EXCHANGE)
 
 
 def bare(found: ranking.Ranked) -> float:
     """A score without what tells strangers apart, what an instruction has for being one, and what the other turn of an
-    exchange adds."""
+    exchange or the talk around it adds."""
     parts = found.parts
     return found.score - sum([parts[part] for part in _NOT_BARE if part in parts])
 
@@ -263,6 +265,7 @@ _REASONS: Final = {
     ENTITY: "by or about whom the question is about",
     "when": "near the time that it names",
     "before": "after a turn that fits",
+    "talk": "in a talk that fits",
     "governs": "the standing instruction that comes nearest",
     scoring.EXCHANGE: "in an exchange that fits",
     retrieve.NEWER: "newer than a hit that it contradicts",

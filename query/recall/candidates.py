@@ -26,7 +26,7 @@ from worlddb.projections.tables.storage.schema import (
     EdgePlace,
     EdgeRow,
 )
-from worlddb.query.question.question import Question
+from worlddb.query.question.question import TO_MACHINES, Question
 from worlddb.query.snapshot import edge_rules, provenance, valid_period, visible
 from worlddb.query.snapshot.snapshot import Inhabitants
 
@@ -439,8 +439,11 @@ def naming(snapshot: visible.VisibleSnapshot, names: Sequence[str], hits: Iterab
 
 LENT: Final = (0.7, 0.65)
 """What share of its evidence a turn lends the one after it, and the one after that."""
+LENT_IN_TALK: Final = 0.4
+"""What share of its evidence the best turn of a session lends all turns of it, itself too, in a talk between people."""
 LEADERS: Final = 16
-"""The turns that follow the first so many hits of each lane are candidates, or as many as hits are wanted."""
+"""The turns that follow the first so many hits of each lane are candidates, or as many as hits are wanted; these hits
+lend to what is said in the same talk."""
 FIRST_PLACES: Final = 10
 """How many of a session's turns have a place of their own."""
 _TURN: Final = type_digest("Turn")
@@ -458,6 +461,43 @@ def followers(snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[P
                 if seen is not None and seen.row.type == _TURN:
                     found.setdefault(node, {})[leader.node] = share
     return found
+
+
+def in_talks(
+    snapshot: visible.VisibleSnapshot, pool: Mapping[int, Passed], leaders: Iterable[int]
+) -> dict[int, list[int]]:
+    """The leaders of the session that each turn is in, itself too if it is one, where people talk to one another.
+
+    They answer one another and stay with a subject, so that of two turns that are as near the one is likelier in whose
+    session the nearest is. What is said to a machine, and by it, is complete in itself.
+    """
+    machines = {node for name in TO_MACHINES for node in nodes_called(snapshot, name)}
+
+    def between_people(nodes: Iterable[int]) -> list[int]:
+        turns = [node for node in nodes if pool[node].seen.row.type == _TURN]
+        apart = {node for node, _ in references(snapshot, turns, machines)} if machines and turns else set()
+        return [node for node in turns if node not in apart]
+
+    def session_of(node: int) -> int | None:
+        return next((place.source for place in snapshot.placings(node)[:1]), None)
+
+    best: dict[int, list[int]] = {}
+    for leader in between_people(leaders):
+        session = session_of(leader)
+        if session is not None:
+            best.setdefault(session, []).append(leader)
+    within = {node: session_of(node) for node in between_people(pool)} if best else {}
+    return {node: best[session] for node, session in within.items() if session in best}
+
+
+def talked(own: Mapping[int, float], talks: Mapping[int, Sequence[int]], strange: Set[int]) -> dict[int, float]:
+    """What each candidate has by the best turn of its talk; what lies in none has it by itself, and strangers nothing.
+
+    Else a note would have less than a turn that fits no better.
+    """
+    around = {node: max(own[each] for each in leaders) for node, leaders in talks.items()}
+    near = own.keys() - strange if talks else set()
+    return {node: LENT_IN_TALK * max(0.0, own[node], around.get(node, 0.0)) for node in near}
 
 
 def lent(own: Mapping[int, float], following: Mapping[int, Mapping[int, float]]) -> dict[int, float]:

@@ -83,10 +83,14 @@ class Lanes(NamedTuple):
 
 
 class _Links(NamedTuple):
-    """The shares that candidates are lent, by the turns before them and by hits along edges."""
+    """The shares that candidates are lent, by the turns before them and by hits along edges.
+
+    ``talks`` are the best hits of the talk that each is said in.
+    """
 
     following: dict[int, dict[int, float]]
     joined: dict[int, dict[int, float]]
+    talks: dict[int, list[int]]
 
 
 class Ranked(NamedTuple):
@@ -176,6 +180,7 @@ def fused(
     named = about if lanes.entity else candidates.NOBODY
     pool = {passed.node: passed for found in proposed.values() for passed in found}
     following: dict[int, dict[int, float]] = {}
+    leaders: dict[int, candidates.Passed] = {}
     if fusion == CONVEX:
         leaders = {passed.node: passed for found in proposed.values() for passed in found[: _leaders_for(k)]}
         following = candidates.followers(snapshot, gate, leaders.values())
@@ -188,7 +193,8 @@ def fused(
         seen = None if node in pool else gate.seen(node)
         if seen is not None:
             pool[node] = candidates.Passed(node, seen, 0.0)
-    links = _Links(following, joined)
+    lends = leaders and request.group is None and request.covers is None
+    links = _Links(following, joined, candidates.in_talks(snapshot, pool, leaders) if lends else {})
     weighing = lanes._replace(vector=vector)
     evidence = _evidence(snapshot, weighing, request, proposed, pool, named, links, gate)
     if rules:
@@ -328,6 +334,7 @@ def _evidence(
         at_home |= entities.keys()
         strange = sorted((node for node in pool if node not in at_home), key=lambda node: (-alone[node], node))
         at_home |= candidates.naming(snapshot, named.names, [pool[node] for node in strange[:MAX_STRANGE]])
+    talk = candidates.talked(alone, links.talks, pool.keys() - at_home if at_home else set())
     return {
         node: scoring.Evidence(
             texts.get(node, 0.0),
@@ -337,6 +344,7 @@ def _evidence(
             before.get(node, 0.0),
             edge.get(node, 0.0),
             float(node in at_home),
+            talk=talk.get(node, 0.0),
         )
         for node, passed in pool.items()
     }

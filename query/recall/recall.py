@@ -148,8 +148,7 @@ def _answer(
         indexes = present or _exact(window, snapshot, request, subject)
         found, in_short = _retrieved(window, snapshot, request, subject, indexes)
         model = "" if query is None else query.model
-        best = max(map(answer.bare, found.shown()), default=0.0)
-        judge = answer.Judge(request, found.lanes, model, subject.about, best)
+        judge = answer.Judge(request, found.lanes, model, subject.about)
         every, groups = _shown(window, snapshot, request, found, judge)
         searched = partial(_searched, window, snapshot, request)
         rests_on_nothing = answer.is_by_chance(every, found.lanes, request.fusion, model, searched)

@@ -42,7 +42,8 @@ class Evidence(NamedTuple):
     with the query's, ``entity`` 1 if whom the question is about said it or is mentioned in it, ``when`` how near it is
     to the times that the question names (0 to 1), ``before`` what the turns before it lend it, ``edge`` what hits
     lend it that an edge joins to it, ``home`` 1 if it lies where somebody whom the question names is at home,
-    ``governs`` 1 if it is the standing instruction that comes nearest to the question.
+    ``governs`` 1 if it is the standing instruction that comes nearest to the question, ``talk`` what it
+    has by the best turn of its talk, if people talk, or by itself where others have that.
     """
 
     text: float
@@ -53,6 +54,7 @@ class Evidence(NamedTuple):
     edge: float = 0.0
     home: float = 0.0
     governs: float = 0.0
+    talk: float = 0.0
 
 
 def own(text: float, vector: float) -> float:
@@ -62,9 +64,9 @@ def own(text: float, vector: float) -> float:
 
 def added_up(evidence: Evidence) -> float:
     """The score of a candidate whose evidence is added up: the sum of :func:`weighted`."""
-    text, vector, entity, when, before, edge, home, governs = evidence
+    text, vector, entity, when, before, edge, home, governs, talk = evidence
     named = ENTITY_WEIGHT * entity + HOME_WEIGHT * home
-    return sum((TEXT_WEIGHT * text, vector, named, WHEN_WEIGHT * when, before, edge, GOVERNS_WEIGHT * governs))
+    return sum((TEXT_WEIGHT * text, vector, named, WHEN_WEIGHT * when, before, edge, GOVERNS_WEIGHT * governs, talk))
 
 
 def weighted(evidence: Evidence) -> dict[str, float]:
@@ -78,6 +80,7 @@ def weighted(evidence: Evidence) -> dict[str, float]:
         "edge": evidence.edge,
         "home": HOME_WEIGHT * evidence.home,
         "governs": GOVERNS_WEIGHT * evidence.governs,
+        "talk": evidence.talk,
     }
     return {lane: part for lane, part in parts.items() if part}
 

@@ -65,6 +65,33 @@ def test_turns_lend_nothing_to_another_session_nor_to_what_is_no_turn(db: Databa
         assert "before" not in hits[alone].scores
 
 
+def test_all_turns_of_a_talk_between_people_gain_by_the_best_of_it(db: Database) -> None:
+    db.ingest(SHOP, session="shop")
+    db.ingest([Turn(speaker="Ana", text=f"Something else, number {n}") for n in range(40)], session="other")
+    db.create("Fact", "", content="The flea market opens at nine.")
+    db.embed()
+    for exact in (False, True):
+        found = db.view().recall("the vase from the flea market", k=60, exact=exact)
+        hits = {words_of(hit) or hit.content: hit for hit in found.hits}
+        own = {text: sum(hit.scores.get(part, 0.0) for part in ("text", "vector")) for text, hit in hits.items()}
+        for turn in SHOP:
+            assert hits[turn.text].scores["talk"] == pytest.approx(0.4 * own[SHOP[0].text], abs=1e-5)
+            assert "in a talk that fits" in hits[turn.text].reason
+        note = "The flea market opens at nine."
+        assert hits[note].scores["talk"] == pytest.approx(0.4 * own[note], abs=1e-5), "as if it were its own talk"
+    for options in ({"fusion": "rrf"}, {"group": 5}):
+        assert all("talk" not in hit.scores for hit in db.view().recall("the vase", k=60, **options).hits)
+
+
+def test_where_nobody_but_a_machine_is_talked_to_no_talk_counts(db: Database) -> None:
+    roles = {"Ana": "user", "Ben": "assistant"}
+    db.ingest([Turn(speaker=roles[turn.speaker], text=turn.text) for turn in SHOP], session="shop")
+    db.embed()
+    hits = db.view().recall("the vase from the flea market", k=20).hits
+    assert len(hits) > 4 and all("talk" not in hit.scores for hit in hits)
+    assert any("before" in hit.scores for hit in hits), "the turns after one are lent what they always were"
+
+
 def test_a_retired_turn_lends_nothing(db: Database) -> None:
     db.ingest(SHOP, session="shop", at="2024-01-01")
     db.embed()
