@@ -20,7 +20,7 @@ from worlddb.log.model import blobs, codec, errors
 from worlddb.log.model.events import Created, Embedded, Event, Filled, Forked, Imported, Revised, Stated
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes import analysis, tail, text_snapshot, witness
-from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
+from worlddb.projections.indexes.fields import Counts, Marker, TextDocument, TextHit, ceiling
 from worlddb.projections.indexes.text_index import PASSED, TextIndex, damaged_files, locked, reset
 from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.tables.reads import asof, table_reads
@@ -140,13 +140,20 @@ class TextFollower:
 
         See :func:`worlddb.projections.indexes.fields.ceiling`.
         """
-        with self._guard:
-            views = self._views(min(through, head), head)
-        try:
-            corpus = tail.corpus_of(views, terms)
-        except text_snapshot.IndexUnreadable:
-            return 0.0
+        corpus = self._corpus(terms, head, min(through, head))
         return 0.0 if corpus is None else ceiling(terms, corpus)
+
+    def counts(self, terms: Sequence[analysis.Term], *, head: int) -> Counts:
+        """How many texts up to ``head`` have each of the terms."""
+        return self._corpus(terms, head, head) or Counts(0, dict.fromkeys(terms, 0))
+
+    def _corpus(self, terms: Sequence[analysis.Term], head: int, horizon: int) -> Counts | None:
+        with self._guard:
+            views = self._views(horizon, head)
+        try:
+            return tail.corpus_of(views, terms)
+        except text_snapshot.IndexUnreadable:
+            return None
 
     def catch_up(
         self,

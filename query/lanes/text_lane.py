@@ -3,13 +3,13 @@
 It searches the present index, or a scratch index of precisely what a view sees.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import lru_cache, partial
 from typing import NamedTuple, Protocol
 
 from worlddb.projections.indexes import analysis, catchup, tail, text_index, text_snapshot, world_texts
-from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
+from worlddb.projections.indexes.fields import Counts, Marker, TextDocument, TextHit, ceiling
 from worlddb.query.snapshot import valid_period, visible
 
 
@@ -59,6 +59,9 @@ class TextLane(Protocol):
 
     def ceiling(self, text: str, *, through: int) -> float:
         """The highest score that any document could reach by its words."""
+
+    def counts(self, terms: Sequence[analysis.Term]) -> Counts:
+        """How many documents there are, and how many have each of some terms."""
 
 
 class _Asked(NamedTuple):
@@ -114,6 +117,9 @@ class PresentTextLane:
     def ceiling(self, text: str, *, through: int) -> float:
         return self._follower.ceiling(_terms(text), head=self.indexed, through=through)
 
+    def counts(self, terms: Sequence[analysis.Term]) -> Counts:
+        return self._follower.counts(terms, head=self.indexed)
+
 
 class ExactTextLane:
     """A scratch index of precisely what a view sees, built in log order (law 9)."""
@@ -136,6 +142,10 @@ class ExactTextLane:
         view = self._index.view
         return 0.0 if view is None else ceiling(_terms(text), view.counts(_terms(text)))
 
+    def counts(self, terms: Sequence[analysis.Term]) -> Counts:
+        view = self._index.view
+        return Counts(0, dict.fromkeys(terms, 0)) if view is None else view.counts(terms)
+
 
 class WorldTextLane:
     """The texts of one world that a view sees, by what is kept of the world: scores are those of a scratch index."""
@@ -153,6 +163,9 @@ class WorldTextLane:
 
     def ceiling(self, text: str, *, through: int) -> float:
         return ceiling(_terms(text), self._scores(text).counts)
+
+    def counts(self, terms: Sequence[analysis.Term]) -> Counts:
+        return self._seen.scores(terms).counts
 
     def _scores(self, text: str) -> world_texts.Scores:
         asked = self._asked

@@ -480,6 +480,10 @@ class Request(NamedTuple):
     """What it asks for all of (:class:`~worlddb.query.coverage.exchanges.Coverage`), if it is answered so."""
     fields: Any = None
     """What each field is worth (:class:`~worlddb.query.enrichment.inferred.Weights`), if fields are weighed."""
+    type_weights: Any = None
+    """By type, what the score of a hit of it is multiplied by; 1 for any other."""
+    siblings: float | None = None
+    """The least likeness in meaning of those hits of a world that are not the best one of it."""
 
     @property
     def least_trust(self) -> int:

@@ -46,6 +46,7 @@ class Judge:
         if (
             request.fusion == CONVEX
             and request.fields is None
+            and not request.type_weights
             and TEXT in lanes
             and (VECTOR in lanes or ENTITY in lanes)
         ):

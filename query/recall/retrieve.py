@@ -42,6 +42,8 @@ TRUST: Final = "trust"
 """What a hit loses for want of trust, among its scores."""
 DECAY: Final = "decay"
 """What it loses since it has faded."""
+TYPED: Final = "type"
+"""What it gains or loses for being of a type that is weighed."""
 _SUPERSEDES: Final = EDGE_TYPE_CODES["supersedes"]
 _MAX_SUPERSEDED: Final = 3
 """How many worlds are shown behind the one that took their place."""
@@ -470,14 +472,13 @@ def _find(
     # The same first hits are looked at whatever is wanted: the answer to fewer is the beginning of that to more.
     asked = request._replace(k=max(request.k, LOOKED_AT)) if compares else request
     rank = partial(_ranked, snapshot, gate, about=about, lanes=lanes, rules=_standing(window, gate, lanes, request))
-    if request.trust_weight and snapshot.says_trust:
-        wider = request._replace(k=min(MAX_K, _MORE * asked.k))
-        found = _by_trust(snapshot, rank(wider), request.trust_weight)
-    else:
-        found = rank(asked)
-    if request.decay is not None:
-        wider = request._replace(k=min(MAX_K, _MORE * asked.k), decay=None)
-        found = _by_decay(snapshot, rank(wider), request.decay)
+    weighings = _weighings(snapshot, request)
+    is_wider = weighings or request.siblings is not None
+    found = rank(request._replace(k=min(MAX_K, _MORE * asked.k), decay=None) if is_wider else asked)
+    for weighing in weighings:
+        found = _weighed(found, weighing)
+    if request.siblings is not None and VECTOR in found.lanes:
+        found = found._replace(ranked=_without_siblings(snapshot, inside, found.ranked, request.siblings))
     ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k, found.find)
     # To put some before others changes which there are where some are left out.
     compares = compares and (request.in_order or len(ranked) > request.k)
@@ -505,33 +506,60 @@ def _standing(window: Window, gate: candidates.Gate, lanes: ranking.Lanes, reque
     return window.standing(gate.snapshot, asked, partial(candidates.standing, gate, search))
 
 
-def _by_trust(snapshot: visible.VisibleSnapshot, found: Found, weight: float) -> Found:
-    """The hits in the order of their scores less what their lack of trust takes away."""
+_Weighing = Callable[[ranking.Ranked], tuple[str, float]]
+"""What is added to the score of a candidate, and under which name."""
+
+
+def _weighings(snapshot: visible.VisibleSnapshot, request: Request) -> list[_Weighing]:
+    """What scores are weighed by beside the evidence: want of trust, fading, and the type of a hit."""
+    weighings: list[_Weighing] = []
+    if request.trust_weight and snapshot.says_trust:
+        trust_weight = request.trust_weight
+        weighings.append(
+            lambda each: (TRUST, -candidates.lost_for_trust(snapshot, each.passed, each.score, trust_weight))
+        )
+    decay: Decay | None = request.decay
+    if decay is not None:
+
+        def faded(each: ranking.Ranked) -> tuple[str, float]:
+            retained = snapshot.retained(each.passed.node, each.passed.seen, decay)
+            return DECAY, 0.0 if retained.kept else -abs(each.score) * (1 - decay.factor(retained.retention))
+
+        weighings.append(faded)
+    if request.type_weights:
+        worth = {type_digest(name): weight for name, weight in request.type_weights.items()}
+        weighings.append(lambda each: (TYPED, abs(each.score) * (worth.get(each.passed.seen.row.type, 1.0) - 1.0)))
+    return weighings
+
+
+def _weighed(found: Found, weighing: _Weighing) -> Found:
+    """The hits in the order of their scores with what a weighing adds."""
 
     def weighed(each: ranking.Ranked | None) -> ranking.Ranked | None:
-        lost = 0.0 if each is None else candidates.lost_for_trust(snapshot, each.passed, each.score, weight)
-        if each is None or not lost:
-            return each
-        return each._replace(score=each.score - lost, parts=each.parts | {TRUST: -lost})
+        if each is None:
+            return None
+        name, more = weighing(each)
+        return each._replace(score=each.score + more, parts=each.parts | {name: more}) if more else each
 
     ranked = [each for each in map(weighed, found.ranked) if each is not None]
     ranked.sort(key=lambda each: -round(each.score, 6))
     return found._replace(ranked=ranked, find=lambda node: weighed(found.find(node)))
 
 
-def _by_decay(snapshot: visible.VisibleSnapshot, found: Found, decay: "Decay") -> Found:
-    """The hits in the order of their scores as they have faded."""
+def _without_siblings(
+    snapshot: visible.VisibleSnapshot, inside: int, ranked: Iterable[ranking.Ranked], least: float
+) -> list[ranking.Ranked]:
+    """The hits, of each world that contains them directly the best, and others as near in meaning as is asked for.
 
-    def faded(each: ranking.Ranked | None) -> ranking.Ranked | None:
-        if each is None:
-            return None
-        retained = snapshot.retained(each.passed.node, each.passed.seen, decay)
-        lost = 0.0 if retained.kept else abs(each.score) * (1 - decay.factor(retained.retention))
-        return each._replace(score=each.score - lost, parts=each.parts | {DECAY: -lost}) if lost else each
-
-    ranked = [each for each in map(faded, found.ranked) if each is not None]
-    ranked.sort(key=lambda each: -round(each.score, 6))
-    return found._replace(ranked=ranked, find=lambda node: faded(found.find(node)))
+    What lies directly in the world that is searched has no siblings.
+    """
+    scope, begun, kept = snapshot.scope(inside), set[int](), []
+    for hit in ranked:
+        around = {place.source for place in snapshot.placings(hit.passed.node) if scope.holds(place.source)}
+        if not around or not around <= begun or hit.parts.get(VECTOR, 0.0) >= least:
+            kept.append(hit)
+        begun |= around
+    return kept
 
 
 def _ranked(

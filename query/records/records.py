@@ -745,6 +745,13 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     receipt: "RecallReceipt | None" = None
     paths: tuple[EntityPath, ...] = ()
 
+    @property
+    def search_mode(self) -> str:
+        """How hits were searched for (Kumiho §8.2): ``hybrid`` by words and meaning, ``fulltext`` by words, ``vector``
+        by meaning alone, ``entity`` by whom the question names alone; empty if no lane was asked."""
+        words, meaning = "text" in self.lanes, "vector" in self.lanes
+        return "hybrid" if words and meaning else "fulltext" if words else "vector" if meaning else "".join(self.lanes)
+
     def __iter__(self) -> Any:
         return iter(self.hits)
 

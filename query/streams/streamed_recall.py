@@ -5,17 +5,21 @@ what each hit refers to (§2.6.4), and gives hits and ways side by side (equatio
 itself. The engine makes no wordings: a caller's function does, before anything is read.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
 from worlddb.log.model import errors, limits
+from worlddb.projections.indexes import analysis
 from worlddb.query.coverage.scope_widening import joined
 from worlddb.query.enrichment.inferred import told_of
 from worlddb.query.graph_query.traversal import Ground
-from worlddb.query.question.question import MAX_K, Question, Request
+from worlddb.query.lanes.text_lane import TextLane
+from worlddb.query.question.question import CONVEX, MAX_K, VECTOR, Question, Request
 from worlddb.query.reads.window import Window
 from worlddb.query.recall.retrieve import searched_world
 from worlddb.query.records import records
@@ -103,3 +107,119 @@ def _wordings(given: Any, question: str) -> list[str]:
         raise errors.InputError(f"expand gave {len(listed)} wordings", f"Give {MAX_WORDINGS} at most")
     texts = [limits.checked_text(each, "a wording", limits.MAX_CONTENT_BYTES) for each in listed]
     return [each for each in dict.fromkeys(texts) if each != question and each.strip()]
+
+
+MOST_WORTH: Final = 10.0
+
+
+def types_weighed(given: Any) -> Mapping[str, float] | None:
+    """What hits of each type are worth, as a caller gives it.
+
+    Raises:
+        InputError: it is no mapping of types to numbers from 0 to 10.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise errors.InputError(f"type_weights is {type(given).__name__}", "Give a mapping of types to weights")
+    for name, weight in given.items():
+        limits.checked_text(name, "a type", limits.MAX_TYPE_BYTES)
+        if type(weight) not in (int, float) or not 0 <= weight <= MOST_WORTH:
+            raise errors.InputError(
+                f"The weight of {errors.shown(name)} is {errors.shown(weight)}", f"Give 0 to {MOST_WORTH:g}"
+            )
+    return dict(given)
+
+
+def least_likeness(given: Any, request: Request) -> float | None:
+    """The least cosine of a hit's siblings, as a caller gives it.
+
+    Raises:
+        InputError: it is no number from 0 to 1, or nothing is compared by meaning whose cosines scores tell.
+    """
+    if given is None:
+        return None
+    if type(given) not in (int, float) or not 0 <= given <= 1:
+        raise errors.InputError(f"siblings is {errors.shown(given)}, not a number from 0 to 1", "Give one, such as 0.3")
+    if VECTOR not in request.lanes or request.fusion != CONVEX or request.fields is not None:
+        raise errors.InputError(
+            "siblings are told by their meaning", "Ask the lane vector, by fusion='convex' and without fields"
+        )
+    return float(given)
+
+
+LEAST_LETTERS: Final = 5
+"""Shorter words have too many neighbours."""
+MOST_RESPELLED: Final = 8
+"""So many words of a question are looked for in other spellings, the first ones that no text has."""
+_WRITTEN: Final = re.compile(r"[\w\u0300-\u036f]+")
+"""A word as it is written, with accents that are characters of their own."""
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+
+
+def with_known(window: Window, ask: Ask, request: Request) -> records.Recall:
+    """The answer to a question in which each long word that no text has is read as the commonest a letter off.
+
+    A letter is left out, put in, exchanged, or has changed places with the next (Levenshtein 1, as Kumiho's index has
+    it, and Damerau's swap). What the words are is seen in the texts that the recall searches; a word that is there in
+    another form, by its stem, stays as it is, and so does what only holds a question together.
+    """
+    request.check()
+    text = request.question.text
+    words = _long_words(text)
+    read = _read_as(window, request, list(dict.fromkeys(words.values()))) if words else {}
+    if not read:
+        return ask(request)
+    known = _WRITTEN.sub(lambda found: read.get(words.get(found[0], ""), found[0]), text)
+    note = "; ".join(f'"{word}" is in no text and was read as "{other}"' for word, other in read.items())
+    found = ask(request._replace(question=Question(known, request.question.asked)))
+    return replace(found, note="; ".join(filter(None, (note, found.note))))
+
+
+def _long_words(text: str) -> dict[str, str]:
+    """The words of a question that may be read otherwise: as they are written, and as they are searched for."""
+    text = text[: analysis.MAX_QUERY_CHARACTERS]
+    holding = analysis.function_words(analysis.analyze(text).words, text)
+    found: dict[str, str] = {}
+    for written in dict.fromkeys(_WRITTEN.findall(text)):
+        words = analysis.analyze(written).words
+        if len(words) == 1 and len(words[0]) >= LEAST_LETTERS and words[0].isascii() and words[0].isalpha():
+            found[written] = words[0]
+            if len(found) == analysis.MAX_QUERY_WORDS:
+                break
+    return {written: word for written, word in found.items() if word not in holding}
+
+
+def _read_as(window: Window, request: Request, words: Sequence[str]) -> dict[str, str]:
+    """The words that no text has, each with the commonest that is a letter off, if there is one."""
+    with window.snapshot() as snapshot:
+        if request.exact or window.place.is_confined or snapshot.whole is None:
+            return _spelled(window.exact_lane(snapshot, request.choice), words)
+        head = snapshot.whole.log.head().seq
+    with closing(window.present_lane(head)) as lane:
+        # The index catches up here, which must not happen inside of a transaction.
+        lane.prepare(through=window.place.moment.seq)
+        return _spelled(lane, words)
+
+
+def _spelled(lane: TextLane, words: Sequence[str]) -> dict[str, str]:
+    forms = {word: analysis.query_terms(word) for word in words}
+    known = lane.counts([term for terms in forms.values() for term in terms]).having
+    unknown = [word for word, terms in forms.items() if not any(known[term] for term in terms)]
+    read: dict[str, str] = {}
+    for word in unknown[:MOST_RESPELLED]:
+        near = lane.counts([analysis.Term(analysis.PLAIN, each, 1.0) for each in sorted(_a_letter_off(word))]).having
+        best = max(near, key=lambda term: (near[term], term.text))
+        if near[best]:
+            read[word] = best.text
+    return read
+
+
+def _a_letter_off(word: str) -> set[str]:
+    """The words that are one step away from a word."""
+    parts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    shorter = {left + right[1:] for left, right in parts if right}
+    swapped = {left + right[1] + right[0] + right[2:] for left, right in parts if len(right) > 1}
+    others = {left + letter + right[1:] for left, right in parts if right for letter in _LETTERS}
+    longer = {left + letter + right for left, right in parts for letter in _LETTERS}
+    return (shorter | swapped | others | longer) - {word}

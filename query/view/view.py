@@ -974,6 +974,9 @@ class View:
         scopes: Sequence[Any] | None = None,
         fields: Mapping[str, float] | None = None,
         streams: Streams | None = None,
+        type_weights: Mapping[str, float] | None = None,
+        siblings: float | None = None,
+        fuzzy: bool = False,
     ) -> records.Recall:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
@@ -982,18 +985,15 @@ class View:
             group: instead, the ``k`` best of the worlds that contain answers directly, each with so many of its hits.
             include_superseded: also what has ended, with all versions (``others``); by default if it asks for change.
             exact: rank by precisely what the view sees, as a replayed store would; ``receipt``: for ``check_recall``.
-            lanes: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom);
-            fusion: ``convex`` (a weighted sum), ``rrf`` (reciprocal ranks, §4.3) or ``combmax`` (the stronger).
-            asked: when it is asked, by which "last week" is understood (the view's valid time).
-            during, overlaps: what is valid throughout a span (the answer says what it left out), or at some time of it;
+            lanes, fusion: some of :data:`LANES` (words, meaning, names), and how they are put together, of ``FUSIONS``;
+            asked: when, for "last week" (the view's valid time); during, overlaps: valid all of a span, or some of it;
             neighbours: of so many of the best hits of each lane, what an edge joins to them may be a hit too.
             min_trust, min_confidence: the least of a hit; trust_weight: the share of its score that no trust costs.
             about: only what refers to each of these (by name or reference), and they themselves.
             type, author, speaker: only of one of these types, what one of these wrote, and turns that they said;
             source, label, properties, tag: what came with these fields, has all of these, and what the tag stands for.
             since, until: only what began in that span; include_expired, include_deprecated: also what is hidden.
-            prefer_summaries: fresh summaries instead of hits; stale ones are counted.
-            decay, fields, streams: see ``docs/dream.md``, ``docs/enrichment.md``, ``docs/howto/tune-recall.md``.
+            prefer_summaries, decay, fields, streams, type_weights, siblings, fuzzy: see ``docs/reference.md``.
 
         Raises:
             InputError: a number is out of its bounds, or there is no such lane, fusion or trust.
@@ -1006,27 +1006,31 @@ class View:
         request = Request(*what, min_trust, trust_weight, min_confidence, filters, prefer_summaries, decay)
         window = self._showing(include_expired, include_deprecated)
         ask = partial(_recalled, include_superseded, limited, window, with_receipt=receipt)
-        others = scopes, fields, streams
-        return ask(request) if others == _PLAIN else self._asked_otherwise(request, window, ask, others, receipt)
+        more = scopes, fields, streams, type_weights, siblings, fuzzy
+        return ask(request) if more == _PLAIN else self._asked_otherwise(request, window, ask, more, receipt)
 
     def _asked_otherwise(
         self,
         request: Request,
         window: Window,
         ask: Callable[[Request], records.Recall],
-        others: tuple[Sequence[Any] | None, Mapping[str, float] | None, Streams | None],
+        others: tuple[Any, ...],
         with_receipt: bool,
     ) -> records.Recall:
-        """The answer of the first of several scopes that suffices, by weighed fields, or in several streams."""
+        """The answer of the first of several scopes that suffices, by weights and words of other kinds, or in several
+        streams."""
         from worlddb.query.coverage.scope_widening import widened
         from worlddb.query.enrichment.inferred import weights_of
-        from worlddb.query.streams.streamed_recall import checked, streamed
+        from worlddb.query.streams.streamed_recall import checked, least_likeness, streamed, types_weighed, with_known
 
-        scopes, fields, streams = others
         if with_receipt:
-            several = "several scopes" if scopes is not None else "weighed fields" if fields is not None else "streams"
+            several = next(name for name, given, plain in zip(_OTHERS, others, _PLAIN, strict=True) if given != plain)
             raise errors.InputError(f"A receipt was asked for of {several}", "Leave one of the two out")
-        request = request._replace(fields=weights_of(fields))
+        scopes, fields, streams, type_weights, siblings, fuzzy = others
+        request = request._replace(fields=weights_of(fields), type_weights=types_weighed(type_weights))
+        request = request._replace(siblings=least_likeness(siblings, request))
+        if limits.checked_flag(fuzzy, "fuzzy"):
+            ask = partial(with_known, window, ask)
         if scopes is not None:
             given = [self.reference_of(each) for each in limits.checked_list(scopes, "scopes")]
             ask = partial(widened, scopes=given, ask=ask)
@@ -1331,7 +1335,7 @@ class View:
 _LIMITING: Final = frozenset(
     (
         *("world", "scopes", "about", "speaker", "type", "author", "source", "since", "until", "label", "properties"),
-        *("tag", "min_trust", "min_confidence", "prefer_summaries"),
+        *("tag", "min_trust", "min_confidence", "prefer_summaries", "siblings"),
     )
 )
 """What a recall may be limited to."""
@@ -1348,8 +1352,17 @@ def _pinned(ref: Any) -> Kref | None:
     return None if found.artifact else found
 
 
-_PLAIN: Final = (None, None, None)
-"""What a recall asks for that names no scopes, weighs no fields and wants no streams."""
+_OTHERS: Final = (
+    "several scopes",
+    "weighed fields",
+    "streams",
+    "weighed types",
+    "hits without siblings",
+    "words of other letters",
+)
+"""What else a recall may ask for, as a refusal names it."""
+_PLAIN: Final = (None, None, None, None, None, False)
+"""What a recall asks for that asks for none of :data:`_OTHERS`."""
 
 
 def _recalled(

@@ -98,6 +98,11 @@ def test_a_question_widens_through_scopes_and_is_asked_in_streams(ana: Caller) -
     assert found.paths[0].context.startswith("beacon depends on Odd the keeper")
     assert found.paths[0].nodes == (crane, keeper) and any("asked in 2 wordings" in each for each in found.notes)
     assert found.hits[0].scores["text"] > 0 and checked(ana.get("/v1/recall", text="beacon"), wire.Recalled).paths == ()
+    weighed = {"type_weights": {"Thing": 0.5}, "siblings": 0.3, "fuzzy": True}
+    found = checked(ana.send("POST", "/v1/recall", text="the beakon", **weighed), wire.Recalled)
+    assert any('"beakon" is in no text and was read as "beacon"' in each for each in found.notes)
+    assert found.hits[0].name == "beacon" and found.hits[0].scores["type"] == pytest.approx(-found.hits[0].score)
+    assert found.search_mode == ("hybrid" if "vector" in found.lanes else "fulltext")
     for path, more in (("/v1/worlds/quay/recall", {"scopes": ["quay"]}), ("/v1/recall", {"scopes": ["nowhere"]})):
         assert ana("POST", path, json={"text": "x", **more}).status_code in (404, 422)
 

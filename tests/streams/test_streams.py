@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -213,3 +214,117 @@ def test_paths_are_reranked_each_stream_by_itself(office: Office) -> None:
     assert [path for of in streams_of.values() for path in of] == list(done.paths)
     for of in streams_of.values():
         assert [path.score for path in of] == sorted((float(len(path.context)) for path in of), reverse=True)
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """A talk about a kiln, with chatter in it, and a decision and a note that say much the same."""
+    with worlddb.open(tmp_path_factory.mktemp("kinds") / "store", author="tests") as db:
+        said = ["The kiln in the pottery is broken.", "The kiln needs a new thermostat.", "Lovely weather on Sunday!"]
+        db.ingest([worlddb.Turn(speaker="Ana", text=text) for text in said], conversation="pottery", session="1")
+        db.create("Decision", "", content="The pottery buys a thermostat for the kiln.", resolve=False)
+        db.create("Note", "", content="The pottery may buy a thermostat for the kiln.", resolve=False)
+        db.embed()
+        yield db
+
+
+def test_hits_are_weighed_by_their_type(kinds: Database) -> None:
+    view, asked = kinds.view(), "a thermostat for the kiln of the pottery"
+    plain = {hit.ref: hit for hit in view.recall(asked).hits}
+    for exact in (False, True):
+        found = view.recall(asked, exact=exact, type_weights={"Decision": 0.25, "Turn": 0, "Note": 2})
+        assert found.hits[0].type == "Note"
+        for hit in found.hits:
+            worth = {"Decision": 0.25, "Turn": 0.0, "Note": 2.0}.get(hit.type, 1.0)
+            assert hit.score == pytest.approx(worth * plain[hit.ref].score, abs=2e-5)
+            assert sum(hit.scores.values()) == pytest.approx(hit.score, abs=2e-5)
+    greater = view.recall(asked, fusion="combmax", type_weights={"Turn": 0})
+    said = {hit.score for hit in greater.hits if hit.type == "Turn"}
+    assert said == {0.0}, "Kumiho's equation 8: the weight times the greater of the two"
+    assert view.recall(asked, type_weights={}).hits == view.recall(asked).hits
+    assert all(hit.confidence is None for hit in found.hits) and plain[found.hits[0].ref].confidence is not None
+    assert "no hit is left out" in view.recall(asked, type_weights={"Turn": 2}, min_confidence=0.9).note
+
+
+def test_of_the_hits_of_one_world_those_that_are_not_near_are_left_out(kinds: Database) -> None:
+    view, asked = kinds.view(), "What is wrong with the kiln?"
+    plain = view.recall(asked)
+    (chatter,) = (hit for hit in plain.hits if "weather" in hit.content)
+    assert chatter.scores.get("vector", 0.0) < 0.3
+    found = view.recall(asked, siblings=0.3)
+    assert [hit.ref for hit in found.hits] == [hit.ref for hit in plain.hits if hit.ref != chatter.ref]
+    best = next(hit for hit in plain.hits if hit.type == "Turn")
+    strict = view.recall(asked, siblings=1.0)
+    assert [hit.ref for hit in strict.hits if hit.type == "Turn"] == [best.ref], "the best one stays"
+    assert {hit.type for hit in strict.hits} >= {"Decision", "Note"}, "what lies in no world has no siblings"
+    assert len(view.recall(asked, siblings=1.0, group=5).groups[0].hits) == 1
+    absence = view.why_not(chatter.ref, asked, siblings=0.3)
+    assert "siblings" in absence.reason
+    (session,) = view.find(type="Session")
+    inside = [view.recall(asked, world=session.ref, siblings=least).hits for least in (None, 1.0)]
+    assert inside[0] == inside[1], "what lies directly in the world that is searched has none"
+
+
+def test_without_vectors_no_sibling_is_left_out(office: Office) -> None:
+    view = office.db.view()
+    assert len(view.recall("login", world=office.refs["room"]).hits) > 0
+    for text in ("login", "auth-service"):
+        assert view.recall(text, siblings=1.0).hits == view.recall(text).hits
+
+
+def test_a_word_that_no_text_has_is_read_as_one_that_is_a_letter_off(kinds: Database) -> None:
+    turn = next(world for world in kinds.view().find(type="Turn") if "broken" in world.content)
+    for view in (kinds.view(), kinds.view(world=kinds.view().find(name="pottery")[0].ref)):
+        for exact in (False, True):
+            found = view.recall("Is it brokn?", lanes=("text",), fuzzy=True, exact=exact)
+            assert [hit.ref for hit in found.hits] == [turn.ref]
+            assert '"brokn" is in no text and was read as "broken"' in found.note
+            assert not view.recall("Is it brokn?", lanes=("text",), exact=exact).hits
+    view = kinds.view()
+    for text in ("thremostat", "thermostats", "thermostt", "thermoxtat"):
+        assert view.recall(text, lanes=("text",), fuzzy=True).hits, "swapped, longer, shorter, another letter"
+    for text in ("kilm", "thremostta", "12345", "Пример", ""):
+        assert not view.recall(text, lanes=("text",), fuzzy=True).hits, "short, two letters off, no word"
+    for text in ("broken thermostat", "brokens", "what did they break there, before those?", "decision"):
+        assert "read as" not in view.recall(text, fuzzy=True).note, "known, by its stem, as scaffolding, and as a type"
+    for text in ("BROKN", "br\u00f6kn", "bro\u0308kn", "\uff42rokn"):
+        found = view.recall(f"{text}, or its thermo\u017ftatt's?", lanes=("text",), fuzzy=True)
+        assert {"text: broken", "text: thermostat"} == {hit.reason.partition(";")[0] for hit in found.hits}
+
+
+def test_an_answer_says_how_it_was_searched_for(kinds: Database, office: Office) -> None:
+    view = kinds.view()
+    lanes = {"hybrid": ("text", "vector"), "fulltext": ("text", "entity"), "vector": ("vector",), "entity": ("entity",)}
+    for mode, asked in lanes.items():
+        assert view.recall("kiln", lanes=asked).search_mode == mode
+    assert view.recall("kiln").search_mode == "hybrid" and view.recall("").search_mode == ""
+    assert office.db.view().recall("auth-service").search_mode == "fulltext", "it has no vectors"
+
+
+def test_what_is_weighed_and_left_out_is_checked(kinds: Database) -> None:
+    view = kinds.view()
+    bad: list[tuple[dict[str, Any], str]] = [
+        ({"type_weights": {"Note": -1}}, "weight of 'Note' is -1"),
+        ({"type_weights": {"Note": "x"}}, "weight of 'Note' is 'x'"),
+        ({"type_weights": [1]}, "type_weights is list"),
+        ({"type_weights": {1: 1}}, "a type"),
+        ({"siblings": 2}, "siblings is 2"),
+        ({"siblings": 0.3, "fusion": "rrf"}, "told by their meaning"),
+        ({"siblings": 0.3, "lanes": ("text",)}, "told by their meaning"),
+        ({"fuzzy": 1}, "fuzzy"),
+        ({"fuzzy": True, "exact": True, "receipt": True}, "A receipt was asked for of words of other letters"),
+        ({"type_weights": {}, "exact": True, "receipt": True}, "A receipt was asked for of weighed types"),
+    ]
+    for options, said in bad:
+        with pytest.raises(InputError, match=re.escape(said)):
+            view.recall("kiln", **options)
+
+
+def test_the_command_weighs_types_leaves_siblings_out_and_reads_words(
+    kinds: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Here(capsys, kinds.path)
+    found = run.json("recall", "the thremostat", "--fuzzy", "--siblings", "1", "--type-weight", "Note=2")
+    assert found["search_mode"] == "hybrid" and "was read as" in found["note"]
+    assert [hit["type"] for hit in found["hits"]].count("Turn") == 1 and found["hits"][0]["type"] == "Note"
+    assert run("recall", "kiln", "--type-weight", "Note=x").error == "usage"

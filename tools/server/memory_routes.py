@@ -108,6 +108,7 @@ def _recalled(desk: Desk, view: View, text: str, world: str | None, asked: dict[
         "hits": desk.shown(found.hits),
         "exact": found.exact,
         "lanes": found.lanes,
+        "search_mode": found.search_mode,
         "notes": notes,
         "confidence": found.confidence,
         "paths": desk.shown(found.paths),

@@ -235,6 +235,9 @@ class LongQuestion(Body, frozen=True, kw_only=True):
     since: When | None = None
     until: When | None = None
     fields: dict[Literal["content", "inferred", "words"], float] | None = None
+    type_weights: dict[Short, float] | None = None
+    siblings: Share | None = None
+    fuzzy: bool = False
     wordings: Annotated[tuple[Annotated[str, Meta(max_length=20_000)], ...], Meta(max_length=8)] = ()
     paths: Annotated[int, Meta(ge=0, le=MAX_HITS)] = 0
     hit_paths: Annotated[int, Meta(ge=0, le=20)] = 0

@@ -206,6 +206,7 @@ class Recalled(_Record, frozen=True, kw_only=True):
     hits: tuple[Hit, ...]
     exact: bool
     lanes: tuple[str, ...]
+    search_mode: str
     notes: tuple[str, ...]
     confidence: float | None
     moment: Moment

@@ -204,6 +204,11 @@ def test_recall_ranks_what_is_not_trusted_behind_if_it_is_asked_to(told: Told) -
     full = next(hit for hit in plain if hit.ref == told.rumour)
     assert lost.score == pytest.approx(full.score / 3, abs=1e-5)
     assert lost.scores["trust"] == pytest.approx(-full.score * 2 / 3, abs=1e-5)
+    faded = told.db.view().recall(asked, trust_weight=1.0, decay=worlddb.Decay(weight=0.5))
+    both = next(hit for hit in faded if hit.ref == told.rumour)
+    assert both.scores["trust"] == lost.scores["trust"] and both.score == pytest.approx(
+        sum(both.scores.values()), abs=1e-5
+    )
     told.db.trust("none", author="scraper")
     assert told.db.view().recall(asked, trust_weight=1.0, k=1).hits[0].ref in (told.ann, told.other)
 

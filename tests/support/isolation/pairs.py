@@ -299,6 +299,9 @@ def _recalls(view: worlddb.View, text: str) -> Iterator[tuple[str, Callable[[], 
     yield f"recall {text} in groups", lambda: view.recall(text, k=2, group=2)
     yield f"recall {text} with neighbours", lambda: view.recall(text, k=3, neighbours=3)
     yield f"recall {text} in streams", lambda: view.recall(text, k=3, streams=worlddb.Streams(paths=5, hit_paths=2))
+    weighed: dict[str, Any] = {"type_weights": {"Note": 2}, "siblings": 0.3, "fuzzy": True}
+    yield f"recall {text} weighed", lambda: view.recall(text, k=3, **weighed)
+    yield f"recall {text}x respelled", lambda: view.recall(f"{text}x", k=3, fuzzy=True)
     yield f"recall {text} of all times", lambda: view.recall(text, include_superseded=True)
     yield f"recall {text} by names", lambda: view.recall(text, lanes=["entity"], fusion="rrf")
     yield f"query {text}", lambda: view.query(text=text).run()

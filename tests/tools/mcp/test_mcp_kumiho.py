@@ -111,7 +111,10 @@ def test_a_belief_is_ingested_revised_tagged_and_read_as_of_a_time(db: worlddb.D
         assert (await call("deprecate_item", kref=COLOUR))["outcome"] == "committed"
         assert COLOUR not in {each["kref"] for each in (await call("search_items", query="favourite colour"))["items"]}
         assert (await call("deprecate_item", kref=COLOUR, undo=True))["outcome"] == "committed"
-        assert COLOUR in {each["kref"] for each in (await call("memory_recall", query="favourite colour"))["items"]}
+        recalled = await call("memory_recall", query="favourite colour")
+        assert COLOUR in {each["kref"] for each in recalled["items"]}
+        for found in (recalled, await call("search_items", query="favourite colour")):
+            assert found["search_mode"] == "fulltext", "it has no vectors"
 
     through(db, work)
     assert db.verify(deep=True).ok

@@ -111,6 +111,21 @@ def _add_kinds(parser: base.Parser) -> None:
         action="append",
         help="add up what content, inferred and words say, each by its weight (default 1); repeatable",
     )
+    parser.add_argument(
+        "--type-weight",
+        metavar="TYPE=WEIGHT",
+        action="append",
+        help="multiply the score of what is of this type, 0 to 10 (default 1); repeatable",
+    )
+    parser.add_argument(
+        "--siblings",
+        metavar="X",
+        type=float,
+        help="of each session or document the best hit, and others only if their cosine is so much, such as 0.3",
+    )
+    parser.add_argument(
+        "--fuzzy", action="store_true", help="read a word that no text has as one that is a letter off, and say so"
+    )
 
 
 def _add_place(parser: base.Parser) -> None:
@@ -168,8 +183,8 @@ def _streams(args: base.Namespace) -> Any:
     return Streams(paths=args.paths, hit_paths=args.hit_paths)
 
 
-def _weights(given: list[str] | None) -> dict[str, float] | None:
-    """Return the weights of fields.
+def _weights(given: list[str] | None, option: str, name: str) -> dict[str, float] | None:
+    """Return the weights that an option names, such as that of ``name``.
 
     Raises:
         UsageError: one of them is no number.
@@ -179,7 +194,7 @@ def _weights(given: list[str] | None) -> dict[str, float] | None:
     try:
         return {name: float(weight) for name, _, weight in (each.partition("=") for each in given)}
     except ValueError as error:
-        raise arguments.UsageError(f"--field: {error}", "Give NAME=WEIGHT, such as inferred=0.5") from None
+        raise arguments.UsageError(f"{option}: {error}", f"Give NAME=WEIGHT, such as {name}=0.5") from None
 
 
 def _views(db: Database, args: base.Namespace) -> list[View]:
@@ -217,7 +232,10 @@ def _answered(db: Database, args: base.Namespace, question: str) -> _Answered:
         trust_weight=args.trust_weight,
         min_confidence=args.min_confidence,
         prefer_summaries=args.prefer_summaries,
-        fields=_weights(args.field),
+        fields=_weights(args.field, "--field", "inferred"),
+        type_weights=_weights(args.type_weight, "--type-weight", "Turn"),
+        siblings=args.siblings,
+        fuzzy=args.fuzzy,
         streams=_streams(args),
         since=args.since,
         until=args.until,
@@ -260,8 +278,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
         arguments.check_place(args.receipt)
         arguments.refuse_existing(args.receipt, overwrite=False)
     with stores.existing(args) as db:
-        question = " ".join(args.text)
-        view, found, named, absence = _answered(db, args, question)
+        view, found, named, absence = _answered(db, args, question := " ".join(args.text))
         if found.receipt is not None:
             from worlddb import recall_receipt_text
 
@@ -307,6 +324,7 @@ def _recall(args: base.Namespace, out: base.Output) -> int:
             "exact": found.exact,
             "indexed": found.indexed,
             "lanes": list(found.lanes),
+            "search_mode": found.search_mode,
             "note": found.note,
             "unavailable": found.unavailable,
             "pending": found.pending,

@@ -263,10 +263,14 @@ class Told(msgspec.Struct, kw_only=True):
 
 
 class Found(msgspec.Struct, kw_only=True):
-    """Items, the best or nearest first; ``more`` is how many are not shown."""
+    """Items, the best or nearest first; ``more`` is how many are not shown.
+
+    ``search_mode`` says how they were searched for, if they were: ``hybrid``, or ``fulltext`` without vectors.
+    """
 
     items: list[Told]
     more: int = 0
+    search_mode: str = ""
 
 
 class Pointer(msgspec.Struct, kw_only=True):

@@ -159,14 +159,17 @@ def ingest(session: Session, given: kumiho.Ingest, call: Call) -> kumiho.Unit:
 
 def recall(session: Session, given: kumiho.Recall, call: Call) -> kumiho.Found:
     """``memory_recall``."""
-    view, best = session.view(), dict[str, Hit]()
+    view, best, mode = session.view(), dict[str, Hit](), ""
     for query in (given.query, *given.queries):
         found = view.recall(query, k=given.limit, neighbours=_NEIGHBOURS if given.follow_edges else 0)
+        mode = mode or found.search_mode
         for hit in found.hits:
             if hit.ref not in best or hit.score > best[hit.ref].score:
                 best[hit.ref] = hit
     ranked = sorted(best.values(), key=lambda each: -each.score)[: given.limit]
-    return kumiho.Found(items=[_told(view, hit, score=hit.score, reason=hit.reason) for hit in ranked])
+    return kumiho.Found(
+        items=[_told(view, hit, score=hit.score, reason=hit.reason) for hit in ranked], search_mode=mode
+    )
 
 
 def consolidate(session: Session, given: kumiho.ConsolidateSession, call: Call) -> kumiho.Done:
@@ -308,7 +311,8 @@ def search_items(session: Session, given: kumiho.Search, call: Call) -> kumiho.F
     view = session.view()
     inside = None if given.project is None else _project(view, given.project).ref
     found = view.recall(given.query, k=given.limit, world=inside, type=given.kind)
-    return kumiho.Found(items=[_told(view, hit, score=hit.score, reason=hit.reason) for hit in found.hits])
+    items = [_told(view, hit, score=hit.score, reason=hit.reason) for hit in found.hits]
+    return kumiho.Found(items=items, search_mode=found.search_mode)
 
 
 # -- reasons and origins
