@@ -20,6 +20,7 @@ these name the blobs. Earlier releases kept erasures that were carried along und
 """
 
 import struct
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 from typing import Final, NamedTuple, Protocol
@@ -55,6 +56,77 @@ _MAX_POSITION: Final = 2**32 - 1
 
 OPENING_KEYS: Final = (_FORMAT_KEY, HEAD_KEY, _SEQ.pack(_COMMIT, 1), _SEQ.pack(_EVENTS, 1), _BLOB.pack(_BLOBS, 1, 0))
 """What is read of the log whenever a store is opened."""
+
+
+MANY_TOGETHER: Final = 64
+"""Of so many new pairs it is seen how they lie in their pages."""
+_PAGE_BYTES: Final = 4096
+_PAIR_BYTES: Final = 10
+"""What a pair takes of a page beside its key and value."""
+_MOST_IN_PLACE: Final = 1 << 10
+"""A value that is hardly longer lies in pages of its own."""
+_SPARSE: Final = 1.25
+_BEHIND_NUMBERS: Final = b"\xff" * 32
+_FILLERS: Final = 9
+_FILLER_BYTES: Final = (_PAGE_BYTES - 16) // 3
+"""Three with their heads take all of a page, so that what comes behind them begins the next one."""
+
+
+def put_sorted(txn: lmdb.Transaction, room: bytes, keys: list[bytes], values: Sequence[bytes]) -> None:
+    """Put pairs whose keys are in order and begin alike, so that those which lie together come to fill their pages.
+
+    LMDB fills a page to the end if each new pair is the last of it. Else it splits it in two halves, and of what grows
+    at the end of its room the first stays half empty for good. So it does as long as the last page of a room has the
+    first pairs of the next one too: where pages are seen to be half empty, these get a page of their own.
+    """
+    with txn.cursor() as cursor:
+        if len(keys) < MANY_TOGETHER:
+            cursor.putmulti(zip(keys, values, strict=True))
+            return
+        fresh = _behind_stored(cursor, keys)
+        cursor.putmulti(zip(keys[:fresh], values[:fresh], strict=True))
+        before = txn.stat()["leaf_pages"]
+        cursor.putmulti(zip(keys[fresh:], values[fresh:], strict=True))
+    if len(keys) - fresh >= MANY_TOGETHER:
+        taken = sum(map(len, keys[fresh:])) + sum(size for size in map(len, values[fresh:]) if size <= _MOST_IN_PLACE)
+        full = (taken + _PAIR_BYTES * (len(keys) - fresh)) / _PAGE_BYTES
+        if txn.stat()["leaf_pages"] - before > _SPARSE * full + 2:
+            _part(txn, room, keys[-1])
+
+
+def _behind_stored(cursor: lmdb.Cursor, keys: Sequence[bytes]) -> int:
+    """From where on none of some keys has a stored one between itself and the last of them."""
+    if cursor.set_range(keys[-1]):
+        if cursor.key() == keys[-1]:
+            return len(keys)
+        is_any = cursor.prev()
+    else:
+        is_any = cursor.last()
+    return bisect_right(keys, cursor.key()) if is_any else 0  # type: ignore[type-var]
+
+
+def _part(txn: lmdb.Transaction, room: bytes, last: bytes) -> None:
+    """Have a page begin behind a room whose last key this is.
+
+    The pairs of a page behind it are put back behind pairs that fill several pages, and these are deleted again: at the
+    key of one of them the page begins from then on.
+    """
+    behind: list[tuple[bytes, bytes]] = []
+    left = _PAGE_BYTES
+    with txn.cursor() as cursor:
+        cursor.set_key(last)
+        while cursor.next() and left > 0 and len(cursor.value()) <= _MOST_IN_PLACE:
+            behind.append(cursor.item())  # type: ignore[arg-type]
+            left -= len(cursor.key()) + len(cursor.value()) + _PAIR_BYTES
+    fillers = [room + _BEHIND_NUMBERS + bytes([at]) for at in range(_FILLERS)]
+    filler = bytes(_FILLER_BYTES - _PAIR_BYTES - len(fillers[0]))
+    for key, _ in behind:
+        txn.delete(key)
+    with txn.cursor() as cursor:
+        cursor.putmulti([(key, filler) for key in fillers])
+        cursor.putmulti(behind)
+    for key in reversed(fillers):
+        txn.delete(key)
 
 
 class Head(NamedTuple):
@@ -193,9 +265,8 @@ class LmdbLog(Log):
         self._txn.put(_SEQ.pack(_COMMIT, seq), chain + record.header)
         self._txn.put(HEAD_KEY, _HEAD.pack(chain, seq))
         self._txn.put(_SEQ.pack(_EVENTS, seq), record.events)
-        blobs = [(_BLOB.pack(_BLOBS, seq, at), blob) for at, blob in enumerate(record.blobs) if blob is not None]
-        with self._txn.cursor() as cursor:
-            cursor.putmulti(blobs)
+        blobs = {_BLOB.pack(_BLOBS, seq, at): blob for at, blob in enumerate(record.blobs) if blob is not None}
+        put_sorted(self._txn, bytes([_BLOBS]), list(blobs), list(blobs.values()))
         return Head(seq, chain)
 
     def erase(self, blobs: Iterable[tuple[int, int]], seq: int) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import Any
 
 import lmdb
@@ -515,3 +515,25 @@ def test_rows_are_counted_again_where_there_may_be_too_many_and_not_before(tmp_p
             with db._env.read() as txn:
                 table = Tables(txn).table(name)
                 assert own_rows(table, packed_runs.MOST_TAKEN) <= packed_runs.MOST_UNPACKED
+
+
+def test_what_grows_between_others_fills_its_pages():
+    with environment() as env:
+        for commit in range(4):
+            with env.begin(write=True) as txn:
+                before = leaf_pages(txn)
+                for first in (b"x", b"y", b"z"):
+                    table = write_buffer.Table(txn, first)
+                    numbers = range(commit * 1_000, (commit + 1) * 1_000)
+                    table.put_new([schema.U64.pack(number) for number in numbers], repeat(bytes(80)))
+                    table.flush()
+                grown = leaf_pages(txn) - before
+        assert grown < 3 * 1_000 * (8 + 1 + 80 + 8) / 4096 * 1.15
+        with env.begin() as txn:
+            assert [bytes(key) for key in txn.cursor().iternext(values=False)][2:] == [
+                first + schema.U64.pack(number) for first in (b"x", b"y", b"z") for number in range(4_000)
+            ]
+
+
+def leaf_pages(txn: lmdb.Transaction) -> int:
+    return int(txn.stat()["leaf_pages"])

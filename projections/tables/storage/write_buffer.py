@@ -8,12 +8,13 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 import lmdb
 
+from worlddb.log.store import log
 from worlddb.projections.tables.storage.schema import U64
 
 Pair = tuple[bytes, bytes]
@@ -28,6 +29,7 @@ _FEW: Final = 4
 SHORT: Final = 32
 """How many pairs of a group are read at most where many groups are."""
 _COUNTED_AT_ONCE: Final = 4_096
+_FEW_GROUPS: Final = 16
 _BEHIND_ALL: Final = b"\xff" * 512
 """Greater than any key."""
 
@@ -369,9 +371,7 @@ class Table:
                 if pending[key] is None:
                     self._txn.delete(first + key)
             keys = [key for key in keys if pending[key] is not None]
-        with self._txn.cursor() as cursor:
-            pairs = zip(map(first.__add__, keys), map(pending.__getitem__, keys), strict=True)
-            cursor.putmulti(pairs)  # type: ignore[arg-type]
+        self._put(keys, list(map(pending.__getitem__, keys)))  # type: ignore[arg-type]
         self._forget()
 
     def _write_columns(self) -> None:
@@ -382,10 +382,17 @@ class Table:
             keys += more_keys
             values += more_values
         order = sorted(range(len(keys)), key=keys.__getitem__)
-        with self._txn.cursor() as cursor:
-            written = map(self._first.__add__, map(keys.__getitem__, order))
-            cursor.putmulti(zip(written, map(values.__getitem__, order), strict=True))
+        self._put(list(map(keys.__getitem__, order)), list(map(values.__getitem__, order)))
         self._forget()
+
+    def _put(self, keys: list[bytes], values: list[bytes]) -> None:
+        """Write pairs in order; of few groups each for itself, for it may grow at its end."""
+        ends, size = [0], self._prefix_bytes
+        while size and len(keys) >= log.MANY_TOGETHER and ends[-1] < len(keys) and len(ends) <= _FEW_GROUPS:
+            ends.append(bisect_right(keys, keys[ends[-1]][:size], lo=ends[-1], key=itemgetter(slice(size))))
+        for begin, end in pairwise(ends if ends[-1] == len(keys) else [0, len(keys)]):
+            room = self._first + (keys[begin][:size] if len(ends) > 2 else b"")
+            log.put_sorted(self._txn, room, list(map(self._first.__add__, keys[begin:end])), values[begin:end])
 
     @property
     def waiting(self) -> int:
