@@ -111,7 +111,9 @@ def _looked_at(ctx: Context, form: canonical.Form, search: Search) -> _Looked:
             same_sound += names.sounds.get(form.sound, ())
     search.blocks_in_part += missing
     search.looked_at.append(texts := _decoded(seen))
-    return _Looked(texts, _decoded(value or key for key, value in seen.items()), _decoded(same_sound))
+    return _Looked(
+        texts, _decoded(blocks.in_order(key) if value else key for key, value in seen.items()), _decoded(same_sound)
+    )
 
 
 def _around(ctx: Context, place: blocks.Place, search: Search) -> blocks.Around:

@@ -213,6 +213,9 @@ MAX_NAMESAKES: Final = 512
 _END: Final = b"\0"
 """Behind what orders a block, and behind a form; neither has this byte."""
 
+_NOT_IN_ORDER: Final = b"\x01"
+"""What a form is marked with whose words are not in order."""
+
 _PLACE_AT: Final = 1 + schema.U32.size
 """Where the place begins in a key, behind the table's byte and the block's key."""
 
@@ -225,7 +228,7 @@ def put_name(tables: rows.Tables, node: int, name: str) -> None:
         if tables.forms.get(number + text) is None:
             tables.forms.put(number + text, b"")
             tables.holders.put(_holders_of(text) + number, b"")
-            value = _in_order(form)
+            value = _marker(form)
             for key in _block_rows(form):
                 tables.blocks.put(key, value)
 
@@ -248,7 +251,7 @@ def put_first_names(tables: rows.Tables, numbers: Iterable[bytes], names: Iterab
                 known[form.text] = form
     block_rows: dict[bytes, bytes] = {}
     for form in known.values():
-        block_rows.update(zip(_block_rows(form), repeat(_in_order(form))))
+        block_rows.update(zip(_block_rows(form), repeat(_marker(form))))
     tables.forms.put_new(list(form_rows), repeat(b""))
     tables.holders.put_new(holder_rows, repeat(b""))
     tables.blocks.put_new(list(block_rows), block_rows.values())
@@ -278,7 +281,7 @@ def forget_names(tables: rows.Tables, node: int) -> None:
 class Around(NamedTuple):
     """Forms of a block, and whether these are all of it.
 
-    Each comes with its words in order where they are not. The first ``alone`` have nothing that those of the block need
+    Each comes with a mark if its words are not in order. The first ``alone`` have nothing that those of the block need
     not have.
     """
 
@@ -324,7 +327,7 @@ class NameBlocks:
 
     def __init__(self) -> None:
         self.forms: dict[bytes, bytes] = {}
-        """The forms, each with its words in order where they are not."""
+        """The forms, each with a mark if its words are not in order."""
         self.sounds: dict[str, list[bytes]] = {}
         """The forms by how they sound as a whole."""
         self._blocks: dict[bytes, list[bytes]] = {}
@@ -334,7 +337,7 @@ class NameBlocks:
         for text in texts:
             form = None if text in self.forms else form_of(text.decode())
             if form is not None:
-                self.forms[text] = _in_order(form)
+                self.forms[text] = _marker(form)
                 self.sounds.setdefault(form.sound, []).append(text)
                 for row in _block_rows(form):
                     insort(self._blocks.setdefault(row[: _PLACE_AT - 1], []), row[_PLACE_AT - 1 :])
@@ -370,5 +373,10 @@ def _block_rows(form: Form) -> list[bytes]:
     return [place + ending for place in places(form)]
 
 
-def _in_order(form: Form) -> bytes:
-    return b"" if form.ordered == form.text else form.ordered.encode()
+def _marker(form: Form) -> bytes:
+    return b"" if form.ordered == form.text else _NOT_IN_ORDER
+
+
+def in_order(text: bytes) -> bytes:
+    """A form with its words in order."""
+    return b" ".join(sorted(text.split(b" ")))

@@ -9,8 +9,12 @@ transaction of a commit.
 | first byte | rest of the key | value |
 |---|---|---|
 | 0xF0 | | msgpack ``{table: [[number, rows, digest of the filter], …]}``, the oldest run first |
-| 0xF0 | table's byte, u32 run, what sets the page apart from the one before | msgpack ``[keys, values]`` |
+| 0xF0 | table's byte, u32 run, what sets the page apart from the one before | a page, see below |
 | 0xF1 | table's byte, u32 run | filter: one bit for each group of keys, by its CRC |
+
+A page is msgpack ``[keys, values]``. Rows of one length are columns of bytes instead, most of which are the same all
+over a page: u16 how many rows, a bit for each column (the lowest first) that is set if the rows differ in it, the bytes
+of the columns in which they do not, and those of the others, row by row.
 
 What lies in the table's own place is newer than any run, and a later run than an earlier one. A deleted row goes out of
 all of them at once.
@@ -20,10 +24,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from heapq import merge
 from itertools import accumulate, chain, compress, count, islice
-from operator import add, itemgetter
+from operator import add, itemgetter, sub
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 from zlib import crc32
 
@@ -64,6 +69,9 @@ _MORE_TOGETHER: Final = 64
 """The same where rows are of one length."""
 _DRAINED: Final = 8_192
 """How many rows are taken out of a table's own place at once."""
+_GUESSED: Final = 128
+"""So many rows a page is supposed to have until one was filled."""
+_MOST_ROWS: Final = 0xFFFF
 _MANY: Final = 8
 """From so many looks on each run is gone through once for all of them."""
 _AT_ONCE: Final = 1_024
@@ -126,62 +134,144 @@ class _ListPage:
         return at
 
 
+class _Field(NamedTuple):
+    """Where the keys of a page, or its values, are apart, and how many bytes at a time."""
+
+    stretches: tuple[tuple[int, int], ...]
+    apart: Struct
+    """What of one is apart, a piece for each stretch."""
+    bytes: int
+
+
+class _Layout(NamedTuple):
+    """Which bytes of its rows a page has once for all of them, and which once for each."""
+
+    alike: tuple[int, ...]
+    """The columns that are the same in all rows, ..."""
+    apart: tuple[int, ...]
+    """... and those that are not."""
+    pieces: Struct
+    """What is the same: before, between and behind the stretches of a key, and then of a value."""
+    key: _Field
+    value: _Field
+
+
+@lru_cache(maxsize=1_024)
+def _layout(mask: bytes, key_bytes: int, row_bytes: int) -> _Layout:
+    """What the bits say that a page begins with: one for each column, set where rows differ."""
+    bits = int.from_bytes(mask, "little")
+    apart = tuple(at for at in range(row_bytes) if bits >> at & 1)
+    alike = tuple(at for at in range(row_bytes) if not bits >> at & 1)
+    fields, sizes = [], list[int]()
+    for begin, end in ((0, key_bytes), (key_bytes, row_bytes)):
+        stretches = _stretches([at - begin for at in apart if begin <= at < end])
+        widths = [end - start for start, end in stretches]
+        fields.append(_Field(stretches, _of_sizes(widths), sum(widths)))
+        ends = (0, *chain.from_iterable(stretches), end - begin)
+        sizes += map(sub, ends[1::2], ends[::2])
+    return _Layout(alike, apart, _of_sizes(sizes), *fields)
+
+
+def _stretches(places: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Numbers in order as ranges."""
+    found: list[tuple[int, int]] = []
+    for place in places:
+        if found and found[-1][1] == place:
+            found[-1] = found[-1][0], place + 1
+        else:
+            found.append((place, place + 1))
+    return tuple(found)
+
+
+def _of_sizes(sizes: Iterable[int]) -> Struct:
+    return Struct("".join(f"{size}s" for size in sizes))
+
+
 class _FixedPage:
     """A page as it is stored, of rows of one length: to look for one row takes a fifth of the time of decoding all."""
 
-    __slots__ = ("_key_bytes", "_keys_at", "_stored", "_value_bytes", "_values_at", "count", "last")
+    __slots__ = ("_alike_at", "_key", "_layout", "_row_bytes", "_rows_at", "_stored", "_value", "count", "last")
 
     def __init__(self, stored: bytes, key_bytes: int, value_bytes: int) -> None:
-        # An array of two arrays of so many byte strings, which are all shorter than 256.
-        head = 3 if stored[1] == _ARRAY_16 else 1
-        self.count = count = int.from_bytes(stored[2:4], "big") if head > 1 else stored[1] & 0x0F
+        self._alike_at = alike_at = _COUNT_BYTES + (key_bytes + value_bytes + 7) // 8
+        self.count = count = int.from_bytes(stored[:_COUNT_BYTES], "big")
+        self._layout = layout = _layout(stored[_COUNT_BYTES:alike_at], key_bytes, key_bytes + value_bytes)
         self._stored = stored
-        self._key_bytes = key_bytes
-        self._value_bytes = value_bytes
-        self._keys_at = 1 + head + _BIN_HEAD
-        self._values_at = self._keys_at + count * (key_bytes + _BIN_HEAD) + head
-        if not count or len(stored) + _BIN_HEAD != self._values_at + count * (value_bytes + _BIN_HEAD):
+        self._rows_at = rows_at = alike_at + len(layout.alike)
+        self._row_bytes = len(layout.apart)
+        if not count or len(stored) != rows_at + count * self._row_bytes:
             raise _damaged("a packed page cannot be read")
+        pieces, of_key = layout.pieces.unpack_from(stored, alike_at), len(layout.key.stretches) + 1
+        self._key, self._value = pieces[:of_key], pieces[of_key:]
         self.last = self.key(count - 1)
 
-    def framed(self) -> tuple[bytes, bytes]:
-        """All keys and all values, each with msgpack's head before it."""
-        keys, values = self._keys_at - _BIN_HEAD, self._values_at - _BIN_HEAD
-        return self._stored[keys : keys + self.count * (self._key_bytes + _BIN_HEAD)], self._stored[values:]
+    def rows(self) -> Rows:
+        """All rows, each a key and its value in one."""
+        import numpy as np  # As in `_filter_of`.
+
+        stored, layout = np.frombuffer(self._stored, dtype=np.uint8), self._layout
+        found = np.empty((self.count, len(layout.alike) + len(layout.apart)), dtype=np.uint8)
+        found[:, list(layout.alike)] = stored[self._alike_at : self._rows_at]
+        found[:, list(layout.apart)] = stored[self._rows_at :].reshape(self.count, self._row_bytes)
+        return found
 
     def key(self, at: int) -> bytes:
-        begins = self._keys_at + at * (self._key_bytes + _BIN_HEAD)
-        return self._stored[begins : begins + self._key_bytes]
+        return _joined(self._key, self._layout.key.apart, self._stored, self._rows_at + at * self._row_bytes)
 
     def value(self, at: int) -> bytes:
-        begins = self._values_at + at * (self._value_bytes + _BIN_HEAD)
-        return self._stored[begins : begins + self._value_bytes]
+        layout = self._layout
+        place = self._rows_at + at * self._row_bytes + layout.key.bytes
+        return _joined(self._value, layout.value.apart, self._stored, place)
 
     def place(self, key: bytes) -> int:
-        stored, begins, width, size = self._stored, self._keys_at, self._key_bytes + _BIN_HEAD, self._key_bytes
+        differs, apart = self._apart(key)
+        stored, begins, width, size = self._stored, self._rows_at, self._row_bytes, self._layout.key.bytes
+        if differs > 0:
+            apart += b"\xff" * (size + 1 - len(apart))
         low, high = 0, self.count
         while low < high:
             middle = (low + high) // 2
             at = begins + middle * width
-            if stored[at : at + size] < key:
+            if stored[at : at + size] < apart:
                 low = middle + 1
             else:
                 high = middle
         return low
 
     def end(self, prefix: bytes, at: int) -> int:
-        stored, begins, width, count = self._stored, self._keys_at, self._key_bytes + _BIN_HEAD, self.count
-        while at < count and stored.startswith(prefix, begins + at * width):
+        differs, apart = self._apart(prefix)
+        if differs or len(apart) > self._layout.key.bytes:
+            return at
+        stored, begins, width, count = self._stored, self._rows_at, self._row_bytes, self.count
+        while at < count and stored.startswith(apart, begins + at * width):
             at += 1
         return at
 
+    def _apart(self, key: bytes) -> tuple[int, bytes]:
+        """What of a key, or of the beginning of one, may tell it from the page's keys.
 
-_ARRAY: Final = 0x90
-_ARRAY_OF_2: Final = b"\x92"
-_ARRAY_16: Final = 0xDC
-_ARRAY_16_FROM: Final = 16
-_BIN_8: Final = 0xC4
-_BIN_HEAD: Final = 2
+        Up to where it differs from what all of these have alike: below 0 if it comes before them there, above if not.
+        """
+        begin, apart = 0, b""
+        for alike, (start, end) in zip(self._key, (*self._layout.key.stretches, _TO_THE_END), strict=True):
+            mine = key[begin : begin + len(alike)]
+            if mine != alike and not alike.startswith(mine):
+                return (1 if mine > alike else -1), apart
+            begin += len(alike)
+            apart += key[begin : begin + end - start]
+            begin += end - start
+        return 0, apart
+
+
+def _joined(alike: tuple[bytes, ...], apart: Struct, stored: bytes, place: int) -> bytes:
+    pieces = [b""] * (2 * len(alike) - 1)
+    pieces[::2] = alike
+    pieces[1::2] = apart.unpack_from(stored, place)
+    return b"".join(pieces)
+
+
+_TO_THE_END: Final = (0, 1 << 16)
+_COUNT_BYTES: Final = 2
 _NO_PAGE: Final = _ListPage([], [])
 
 
@@ -396,6 +486,9 @@ class PackedTable(write_buffer.Table):
         return kind + self._first + schema.U32.pack(number)
 
     def _read(self, stored: bytes) -> Page:
+        if self._fixed is not None:
+            page = _FixedPage(stored, *self._fixed)
+            return list(map(page.key, range(page.count))), list(map(page.value, range(page.count)))
         try:
             keys, values = _PAGES.decode(stored)
         except msgspec.DecodeError as error:
@@ -524,10 +617,13 @@ class PackedTable(write_buffer.Table):
                 page = bytes(cursor.key())
                 keys, values = self._read(cursor.value())  # type: ignore[arg-type]
                 del keys[at], values[at]
-                if keys:
+                if not keys:
+                    self._txn.delete(page)
+                elif self._fixed is None:
                     self._txn.put(page, _ENCODER.encode((keys, values)))
                 else:
-                    self._txn.delete(page)
+                    rows = next(_as_rows(iter([(keys, values)]), self._fixed))
+                    self._txn.put(page, _packed(rows, (rows != rows[0]).any(axis=0)))
 
     def take_from(self, table: write_buffer.Table) -> None:
         """Take over what is in memory of this table, which had no runs until now."""
@@ -627,29 +723,25 @@ class PackedTable(write_buffer.Table):
     def _read_rows(self, pages: Sequence[bytes], fixed: tuple[int, int]) -> Iterator[Rows]:
         for begin in range(0, len(pages), _MORE_TOGETHER):
             stored = map(self._txn.get, pages[begin : begin + _MORE_TOGETHER])
-            framed = [_FixedPage(page, *fixed).framed() for page in stored]  # type: ignore[arg-type]
-            keys, values = map(b"".join, zip(*framed, strict=True))
-            yield _rows(_unframed(keys, fixed[0]), _unframed(values, fixed[1]))
+            yield _whole([_FixedPage(page, *fixed).rows() for page in stored])  # type: ignore[arg-type]
 
     def _write_rows(self, parts: Iterable[Rows], fixed: tuple[int, int]) -> None:
         """As :meth:`_write`, of rows of one length: many at once takes a third of the time."""
         number, last, count = self._next_number(), b"", 0
         place, groups = self._place(RUNS_KEY, number), list[Crcs]()
-        wide, most = fixed[0] + _BIN_HEAD, max(1, PAGE_ROOM // (sum(fixed) + _ROW_BYTES))
-        for rows in _whole_pages(parts, most):
-            keys, values = _framed(rows[:, : fixed[0]]), _framed(rows[:, fixed[0] :])
-            for begin in range(0, len(rows), most):
-                end = min(begin + most, len(rows))
-                head = _array_head(end - begin)
-                first = keys[begin * wide + _BIN_HEAD : (begin + 1) * wide]
-                apart = first[: _agreeing(last, first) + 1] if last else b""
-                some = slice(begin * (fixed[1] + _BIN_HEAD), end * (fixed[1] + _BIN_HEAD))
-                page = b"".join((_ARRAY_OF_2, head, keys[begin * wide : end * wide], head, values[some]))
-                self._txn.put(place + apart, page)
-                last = keys[(end - 1) * wide + _BIN_HEAD : end * wide]
-            groups += (_crcs(rows[:, :size]) for size in self._filtered)
+        for rows, is_apart in _filled(self._noted(parts, groups)):
+            first = _key_at(rows, fixed, 0)
+            apart = first[: _agreeing(last, first) + 1] if last else b""
+            self._txn.put(place + apart, _packed(rows, is_apart))
+            last = _key_at(rows, fixed, len(rows) - 1)
             count += len(rows)
         self._list_run(number, count, groups)
+
+    def _noted(self, parts: Iterable[Rows], groups: list[Crcs]) -> Iterator[Rows]:
+        """Note what a filter is to know of some rows that are passed on."""
+        for rows in parts:
+            groups += (_crcs(rows[:, :size]) for size in self._filtered)
+            yield rows
 
     def _write(self, parts: Iterable[Page]) -> None:
         """Pack rows that come in order as the newest run."""
@@ -826,37 +918,51 @@ def _key_at(rows: Rows, fixed: tuple[int, int], at: int) -> bytes:
     return rows[at, : fixed[0]].tobytes()
 
 
-def _framed(fields: Rows) -> bytes:
-    """Byte strings of one length as msgpack has them, one behind the other."""
+def _packed(rows: Rows, is_apart: NDArray[np.bool_]) -> bytes:
+    """A page of rows of one length, given in which columns they differ."""
     import numpy as np  # As above.
 
-    framed = np.empty((len(fields), fields.shape[1] + _BIN_HEAD), dtype=np.uint8)
-    framed[:, :_BIN_HEAD] = _BIN_8, fields.shape[1]
-    framed[:, _BIN_HEAD:] = fields
-    return framed.tobytes()
+    mask = np.packbits(is_apart, bitorder="little").tobytes()
+    return b"".join(
+        (len(rows).to_bytes(_COUNT_BYTES, "big"), mask, rows[0, ~is_apart].tobytes(), rows[:, is_apart].tobytes())
+    )
 
 
-def _unframed(stored: bytes, width: int) -> Rows:
-    import numpy as np  # As above.
-
-    return np.frombuffer(stored, dtype=np.uint8).reshape(-1, width + _BIN_HEAD)[:, _BIN_HEAD:]
-
-
-def _array_head(count: int) -> bytes:
-    return bytes([_ARRAY | count]) if count < _ARRAY_16_FROM else bytes([_ARRAY_16, count >> 8, count & 0xFF])
-
-
-def _whole_pages(parts: Iterable[Rows], most: int) -> Iterator[Rows]:
-    """Rows that come in parts, as many at a time as fill their pages, but for the last."""
-    left: list[Rows] = []
+def _filled(parts: Iterable[Rows]) -> Iterator[tuple[Rows, NDArray[np.bool_]]]:
+    """Rows that come in parts, as many at a time as fill a page, with the columns in which these differ."""
+    left: Rows | None = None
+    guess = _GUESSED
     for part in parts:
-        rows = _whole([*left, part])
-        whole = len(rows) - len(rows) % most
-        if whole:
-            yield rows[:whole]
-        left = [rows[whole:]]
-    if left and len(left[0]):
-        yield left[0]
+        rows = part if left is None else _whole([left, part])
+        begin = 0
+        while begin < len(rows):
+            count, is_apart = _filling(rows[begin : begin + guess])
+            if begin + count == len(rows):
+                break
+            if count == guess:
+                guess *= 2
+                continue
+            yield rows[begin : begin + count], is_apart
+            begin, guess = begin + count, count + count // 8 + _GUESSED // 8
+        left = rows[begin:]
+    while left is not None and len(left):
+        count, is_apart = _filling(left)
+        yield left[:count], is_apart
+        left = left[count:]
+
+
+def _filling(rows: Rows) -> tuple[int, NDArray[np.bool_]]:
+    """How many of some rows fill a page, and in which columns these differ."""
+    import numpy as np  # As above.
+
+    differ = rows != rows[0]
+    first = np.where(differ.any(axis=0), differ.argmax(axis=0), len(rows))
+    order = np.append(np.sort(first), len(rows))
+    apart = np.arange(len(order))
+    room = PAGE_ROOM - _COUNT_BYTES - (len(first) + 7) // 8 - (len(first) - apart)
+    most = np.minimum(np.where(apart, room // np.maximum(apart, 1), len(rows)), order)
+    count = min(max(1, int(most.max())), _MOST_ROWS)
+    return count, first < count
 
 
 def _whole(parts: Sequence[Rows]) -> Rows:

@@ -32,7 +32,7 @@
 | ``spaces`` | u32 space | :class:`SpaceRow` |
 | ``vectors`` | u32 space, u64 node, u32 version | u64 seq, i32 blob position |
 | ``forms`` | u64 node, a form that it ever had, see ``names/canonical.py`` | nothing |
-| ``blocks`` | u32 key, place in the block, ``00``, a form | its words in order if they are not: ``names/blocks.py`` |
+| ``blocks`` | u32 key, place in the block, ``00``, a form | ``01`` if its words are not in order: ``names/blocks.py`` |
 | ``tunings`` | u64 world, u16 length of a node type, the type, u64 seq | :class:`TuningRow` |
 | ``space_changes`` | ``01``, u64 seq | u32 space that answers from there on |
 | | ``02``, u32 space | u64 seq that dropped it |
@@ -240,12 +240,12 @@ class Progress(NamedTuple):
 
 
 PROGRESS = struct.Struct(">QQQH")
-LAYOUT: Final = 5
+LAYOUT: Final = 6
 """The version of all that this page says; 0 had no number. Whoever changes a row, or what it means, counts it up.
 
 Layout 1 had a form in its blocks once for each of its holders, layout 2 of each pair the latest proposal alone, layout
-3 of each version one span, layout 4 no totals and no
-packed rows."""
+3 of each version one span, layout 4 no totals and no packed rows, layout 5 packed rows with all of
+their bytes, and in blocks the words of a form in order."""
 LAYOUT_BYTES: Final = 2
 NOTHING_APPLIED: Final = Progress(0, ROOT_NODE, 1, LAYOUT)
 
