@@ -157,6 +157,9 @@ PACKED: Final = {
 """Tables whose keys come in no order: what is put into a large one is packed (``packed_runs.py``).
 
 With the beginnings of a key, by their bytes, that a filter knows; the longest first."""
+ONE_A_WORLD: Final = frozenset({"lineages", "names", "hashes", "holders"})
+"""Those of them that have little more than a row for each world: when the others are packed, a commit still writes a
+page of each for every one of its worlds. So they are packed from half as many rows on."""
 FIXED_ROWS: Final = {
     "lineages": (16, 8),
     "names": (24, 8),

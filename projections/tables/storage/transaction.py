@@ -635,11 +635,12 @@ class WholeTables:
         They are counted where they may be too many by what was counted before and has come since.
         """
         most = self.known_worlds.most_rows
-        if most.get(name, packed_runs.MOST_TAKEN) <= packed_runs.MOST_UNPACKED:
+        unpacked = packed_runs.MOST_UNPACKED // 2 if name in schema.ONE_A_WORLD else packed_runs.MOST_UNPACKED
+        if most.get(name, packed_runs.MOST_TAKEN) <= unpacked:
             return False
         own = table.own_rows(packed_runs.MOST_TAKEN)
         most[name] = own + table.waiting
-        return own < packed_runs.MOST_TAKEN and most[name] > packed_runs.MOST_UNPACKED
+        return own < packed_runs.MOST_TAKEN and most[name] > unpacked
 
     def _pack_table(self, name: str, table: write_buffer.Table, merged: int) -> int:
         if not isinstance(table, packed_runs.PackedTable):
