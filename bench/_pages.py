@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from worlddb.projections.tables.storage.packed_runs import FILTERS, RUNS_KEY
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE, TABLES
+from worlddb.projections.tables.storage.transaction import TRIE_CHANGES
 
 _PAGE: Final = struct.Struct("=QHHHH")
 _NODE: Final = struct.Struct("=HHHH")
@@ -81,6 +82,8 @@ def by_table(pages: dict[int, Page], before: dict[int, Page]) -> dict[str, Count
 def _named(key: bytes) -> str:
     if key[:1] in (RUNS_KEY, FILTERS) and len(key) > 1:
         return f"{TABLES[key[1] - FIRST_TABLE_BYTE]}, packed"
+    if key[:1] == TRIE_CHANGES:
+        return "tries, noted"
     if key and FIRST_TABLE_BYTE <= key[0] < FIRST_TABLE_BYTE + len(TABLES):
         return TABLES[key[0] - FIRST_TABLE_BYTE]
     return _KINDS.get(key[0] if key else 1, "other")

@@ -17,7 +17,7 @@ import lmdb
 import msgspec
 
 from worlddb.log.store.environment import Environment
-from worlddb.projections.tables.storage import packed_runs
+from worlddb.projections.tables.storage import packed_runs, transaction
 
 Pair = tuple[bytes, bytes | None]
 T = TypeVar("T")
@@ -40,9 +40,9 @@ _READS: Final = frozenset({"count", "first", "get", "item", "iternext", "iterpre
 def recorded(path: Path) -> Iterator[None]:
     """Record every commit that any environment of this process makes while the block runs.
 
-    Meanwhile no row is packed with others, so that a row is a pair.
+    Meanwhile no row is packed with others, and tries are written as they are, so that a row is a pair.
     """
-    write, most = Environment.write, packed_runs.MOST_UNPACKED
+    write, most, many = Environment.write, packed_runs.MOST_UNPACKED, transaction.MANY_BUCKETS
 
     def write_recorded(env: Environment, work: Callable[[lmdb.Transaction], T]) -> T:
         spool = _Spool(file)
@@ -61,12 +61,12 @@ def recorded(path: Path) -> Iterator[None]:
 
     with path.open("wb") as file:
         Environment.write = write_recorded  # type: ignore[assignment, method-assign]
-        packed_runs.MOST_UNPACKED = sys.maxsize  # type: ignore[misc]
+        packed_runs.MOST_UNPACKED = transaction.MANY_BUCKETS = sys.maxsize  # type: ignore[misc]
         try:
             yield
         finally:
             Environment.write = write  # type: ignore[method-assign]
-            packed_runs.MOST_UNPACKED = most  # type: ignore[misc]
+            packed_runs.MOST_UNPACKED, transaction.MANY_BUCKETS = most, many  # type: ignore[misc]
 
 
 def commits(path: Path) -> Iterator[list[Pair]]:

@@ -20,7 +20,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.index_check import index_findings
 from worlddb.projections.runner import apply_commit
 from worlddb.projections.tables.apply.log_marks import LogTree
-from worlddb.projections.tables.storage import packed_runs, rows, schema
+from worlddb.projections.tables.storage import packed_runs, rows, schema, transaction
 
 CHUNK_COMMITS = 64
 MAX_FINDINGS = 20
@@ -294,7 +294,7 @@ def _compare(kept: rows.Tables, derived: rows.Tables, last: int) -> list[verify.
             if next(theirs, None) is not None:
                 findings.append(verify.Finding(last, f"the table {name} holds more than the log says"))
         found = kept.by_name()[name]
-        if isinstance(found, packed_runs.PackedTable):
+        if isinstance(found, packed_runs.PackedTable | transaction.TrieTable):
             findings += (verify.Finding(last, f"of the table {name}, {fault}") for fault in islice(found.faults(), 1))
         if len(findings) >= MAX_FINDINGS:
             break

@@ -144,9 +144,17 @@ class Trie:
         if not entries:
             self.nodes.delete(path)
             return growth, EMPTY_ROOT
-        return growth, self._build(path, entries)
+        if not before or len(entries) > BUCKET_ENTRIES:
+            return growth, self._build(path, entries)
+        node = _BUCKET + b"".join(entries)
+        self._put_changed(path, node, changes)
+        return growth, node_hash(node)
 
-    def _merged(self, before: Sequence[bytes], changes: list[Change]) -> list[bytes]:
+    def _put_changed(self, path: bytes, node: bytes, changes: Sequence[Change]) -> None:
+        """Store a bucket that was one before, given what has changed in it."""
+        self.nodes.put(path, node)
+
+    def _merged(self, before: Sequence[bytes], changes: Sequence[Change]) -> list[bytes]:
         """Sorted entries after some changes."""
         size = self._key_size
         if len(changes) > len(before):
@@ -254,6 +262,20 @@ def children(node: bytes) -> dict[int, tuple[int, bytes]]:
     _, bitmap = _HEADER.unpack_from(node)
     digits = [digit for digit in range(FANOUT) if bitmap >> digit & 1]
     return dict(zip(digits, _CHILD.iter_unpack(node[_HEADER.size :]), strict=True))
+
+
+def place_in(bucket: bytes, key: bytes, entry_bytes: int) -> tuple[int, int]:
+    """From where to where the entry of a key lies in a stored bucket; an empty place, if there is none."""
+    size, low, high = len(key), 0, len(bucket) // entry_bytes
+    while low < high:
+        middle = (low + high) // 2
+        at = 1 + middle * entry_bytes
+        if bucket[at : at + size] < key:
+            low = middle + 1
+        else:
+            high = middle
+    at = 1 + low * entry_bytes
+    return at, at + entry_bytes if bucket.startswith(key, at) else at
 
 
 def bucket_entries(node: bytes, key_size: int, value_size: int) -> dict[bytes, bytes]:

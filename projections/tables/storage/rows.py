@@ -634,11 +634,16 @@ class Tables(transaction.WholeTables):
 
     def members(self, node: int) -> trie.Trie:
         """The trie of a world's members: lineage to world hash."""
-        return trie.Trie(transaction.TrieNodes(self.tries, schema.U64.pack(node) + schema.TRIE_MEMBERS), 16, 32)
+        return self._trie(node, schema.TRIE_MEMBERS)
 
     def interior_edges(self, node: int) -> trie.Trie:
         """The trie of a world's interior edges: edge ids."""
-        return trie.Trie(transaction.TrieNodes(self.tries, schema.U64.pack(node) + schema.TRIE_EDGES), 32, 0)
+        return self._trie(node, schema.TRIE_EDGES)
+
+    def _trie(self, node: int, kind: bytes) -> trie.Trie:
+        table: transaction.TrieTable = self.tries  # type: ignore[assignment]
+        nodes = transaction.TrieNodes(table, schema.U64.pack(node) + kind)
+        return transaction.TableTrie(nodes, *transaction.ENTRY_BYTES[kind])
 
     def put_hashes(self, nodes: Sequence[int], seq: int, stored: Sequence[bytes]) -> None:
         """Put the world hashes of nodes after a commit, as they are stored."""

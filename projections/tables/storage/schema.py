@@ -17,7 +17,7 @@
 | ``edges`` | 32-byte edge id | u64 source, u16 type, u64 edge |
 | ``edge_keys`` | 16-byte keyed nonce | as in ``edges`` |
 | ``edge_types`` | name of a type that is not built in | u16 type |
-| ``tries`` | u64 node, u8 kind, path | a trie node, see :mod:`worlddb.log.model.trie` |
+| ``tries`` | u64 node, u8 kind, path | a trie node, see :mod:`worlddb.log.model.trie` and ``TrieTable`` |
 | ``hashes`` | u64 node, u64 seq | world hash, and where not both empty, members root and edges root |
 | ``proposals`` | 32-byte proposal id | :class:`ProposalRow` |
 | ``decisions`` | 32-byte proposal id, u64 seq | u8 status |
@@ -248,7 +248,7 @@ LAYOUT: Final = 6
 
 Layout 1 had a form in its blocks once for each of its holders, layout 2 of each pair the latest proposal alone, layout
 3 of each version one span, layout 4 no totals and no packed rows, layout 5 packed rows with all of
-their bytes, and in blocks the words of a form in order."""
+their bytes, in blocks the words of a form in order, and no noted changes of tries."""
 LAYOUT_BYTES: Final = 2
 NOTHING_APPLIED: Final = Progress(0, ROOT_NODE, 1, LAYOUT)
 

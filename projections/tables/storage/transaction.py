@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, starmap
+from itertools import chain, islice, starmap, takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import lmdb
+import msgspec
 
+from worlddb.log.model import trie
 from worlddb.log.model.errors import DamagedStore, NewerFormat, OlderTables
 from worlddb.log.model.times import Interval
 from worlddb.projections.tables.storage import packed_runs, schema, write_buffer
@@ -266,10 +268,257 @@ class RowCache:
         self.hashes: dict[int, bytes] = {}
 
 
+TRIE_CHANGES: Final = b"\xf2"
+"""What the keys begin with under which commits note what they changed in buckets of tries."""
+MANY_BUCKETS: Final = 1 << 10
+"""A commit that changes so many buckets notes what it changed in them, and does not write them."""
+MOST_NOTED: Final = 3
+"""So many commits note their changes before one writes all of the buckets."""
+_MANY_LOOKS: Final = 64
+"""From so many looks on all notes are read at once."""
+_NOTE_BYTES: Final = 12
+"""What msgpack takes at most beside the bytes of a note; and a page of them."""
+_KIND_AT: Final = schema.U64.size
+_BUCKET_AT: Final = len(TRIE_CHANGES) + schema.U32.size
+"""Where the key of the first bucket begins in the key of a page of notes."""
+ENTRY_BYTES: Final = {schema.TRIE_MEMBERS: (16, 32), schema.TRIE_EDGES: (32, 0)}
+"""Of the tries of a kind, how long keys and values are."""
+
+Noted = tuple[bytes, bytes]
+"""Entries that came into a bucket or have another value, and keys that went.
+
+Neither: the bucket was written, and what was noted before is in it."""
+_NOTES: Final = msgspec.msgpack.Decoder(dict[bytes, Noted])
+_ENCODER: Final = msgspec.msgpack.Encoder()
+
+
+class TrieTable(write_buffer.Table):
+    """The tries of all worlds.
+
+    A large commit changes an entry or two in each of many buckets, and would write all of their pages for it. So it
+    notes the changes alone, in pages sorted by bucket, and a look puts them into the bucket. After some such commits
+    one writes the buckets. A small commit writes its buckets, and takes them out of the notes.
+    """
+
+    __slots__ = ("_all", "_changes", "_looks", "_numbers", "_pages")
+
+    def __init__(self, txn: lmdb.Transaction, first_byte: bytes, prefix_bytes: int = 0) -> None:
+        super().__init__(txn, first_byte, prefix_bytes)
+        self._changes: dict[bytes, dict[bytes, bytes | None]] = {}
+        """What has changed since the last flush in buckets that are stored, and in memory as a whole."""
+        self._forget_notes()
+
+    def _forget_notes(self) -> None:
+        self._looks = 0
+        self._numbers: list[bytes] | None = None
+        """What the keys of the pages of each note begin with."""
+        self._pages: dict[bytes, dict[bytes, Noted]] = {}
+        self._all: dict[bytes, list[Noted]] | None = None
+
+    def get(self, key: bytes) -> bytes | None:
+        if key in self._pending:
+            return self._pending[key]
+        stored: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
+        if stored is None or not (noted := self._noted(key)):
+            return stored
+        return _with_changes(key, stored, noted)
+
+    def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[write_buffer.Pair]:
+        noted = self._all_noted()
+        for key, value in super().scan(prefix, start, reverse=reverse):
+            is_noted = key in noted and key not in self._pending
+            yield key, _with_changes(key, value, noted[key]) if is_noted else value
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        super().put(key, value)
+        self._changes.pop(key, None)
+
+    def put_changed(self, key: bytes, bucket: bytes, changes: Sequence[trie.Change]) -> None:
+        """Store a bucket that was one before, given what has changed in it."""
+        if key in self._changes or key not in self._pending:
+            self._changes.setdefault(key, {}).update(changes)
+        super().put(key, bucket)
+
+    def flush(self) -> None:
+        numbers = self._listed() if self._pending else []
+        if len(self._changes) < MANY_BUCKETS:
+            for number in numbers:
+                self._take_out(number)
+        elif len(numbers) < MOST_NOTED:
+            self._note(numbers)
+        else:
+            self._fold()
+        super().flush()
+        self._changes = {}
+        self._forget_notes()
+
+    def faults(self) -> Iterator[str]:
+        """What only a look for one bucket meets, or nobody, so that a scan of all is as it should be."""
+        written: set[bytes] = set()
+        """Buckets that a later commit has written, of which nothing older was found yet."""
+        void: set[bytes] = set()
+        for number in reversed(self._listed()):
+            last, later = b"", set[bytes]()
+            for row, page in self._pages_of(number):
+                keys, first = list(page), row[_BUCKET_AT:]
+                changed = [key for key in keys if any(page[key])]
+                if not keys or first > keys[0] or (last and first <= last) or sorted(keys) != keys:
+                    yield f"noted changes under {row.hex()[:40]} are out of order"
+                for key in changed:
+                    if key not in void and not self._is_of(key, page[key]):
+                        yield f"noted changes are of no bucket, at key {key.hex()[:40]}"
+                last = max(keys, default=last)
+                later.update(set(keys).difference(changed))
+                written.difference_update(changed)
+            written |= later
+            void |= later
+        yield from (f"no older noted changes are of the bucket {key.hex()[:40]}" for key in sorted(written))
+
+    def _is_of(self, key: bytes, change: Noted) -> bool:
+        """True if there is such a bucket, and what was noted are whole entries and keys."""
+        stored: bytes | None = self._txn.get(self._first + key)  # type: ignore[assignment]
+        sizes = ENTRY_BYTES.get(key[_KIND_AT : _KIND_AT + 1])
+        if sizes is None or stored is None or trie.children(stored):
+            return False
+        return not len(change[0]) % sum(sizes) and not len(change[1]) % sizes[0]
+
+    def _listed(self) -> list[bytes]:
+        """What the keys of each note begin with, the oldest first."""
+        if self._numbers is None:
+            self._numbers = []
+            cursor = self._own_cursor()
+            found = cursor.set_range(TRIE_CHANGES)
+            while found and (row := bytes(cursor.key())).startswith(TRIE_CHANGES):
+                self._numbers.append(row[:_BUCKET_AT])
+                beyond: bytes = write_buffer.successor(row[:_BUCKET_AT])  # type: ignore[assignment]
+                found = cursor.set_range(beyond)
+        return self._numbers
+
+    def _noted(self, key: bytes) -> list[Noted] | None:
+        """What was noted of a bucket since it was written."""
+        if self._all is None:
+            numbers = self._listed()
+            self._looks += 1
+            if not numbers or self._looks <= _MANY_LOOKS:
+                changes = (self._page_at(number, key)[1].get(key) for number in reversed(numbers))
+                since = takewhile(any, (change for change in changes if change is not None))
+                return list(since)[::-1]
+        return self._all_noted().get(key)
+
+    def _all_noted(self) -> dict[bytes, list[Noted]]:
+        """What was noted of each bucket since it was written."""
+        if self._all is None:
+            self._all = {}
+            for _, page in chain.from_iterable(map(self._pages_of, self._listed())):
+                for key, change in page.items():
+                    if any(change):
+                        self._all.setdefault(key, []).append(change)
+                    else:
+                        self._all.pop(key, None)
+        return self._all
+
+    def _pages_of(self, number: bytes) -> Iterator[tuple[bytes, dict[bytes, Noted]]]:
+        with self._txn.cursor() as cursor:
+            found = cursor.set_range(number)
+            while found and cursor.key().startswith(number):  # type: ignore[union-attr]
+                yield bytes(cursor.key()), _notes_in(cursor.value())  # type: ignore[arg-type]
+                found = cursor.next()
+
+    def _page_at(self, number: bytes, key: bytes) -> tuple[bytes, dict[bytes, Noted]]:
+        """The page of a note in which a bucket is, or would be, and its key; an empty one if all are behind it."""
+        cursor, at = self._own_cursor(), number + key
+        if not cursor.set_range(at):
+            cursor.last()
+        elif cursor.key() != at:
+            cursor.prev()
+        row = bytes(cursor.key())
+        if not row.startswith(number):
+            return row, {}
+        if row not in self._pages:
+            self._pages[row] = _notes_in(cursor.value())  # type: ignore[arg-type]
+        return row, self._pages[row]
+
+    def _take_out(self, number: bytes) -> None:
+        """Take out of a note what will be written."""
+        changed: dict[bytes, dict[bytes, Noted]] = {}
+        for key in sorted(self._pending):
+            row, page = self._page_at(number, key)
+            if page.pop(key, None) is not None:
+                changed[row] = page
+        for row, page in changed.items():
+            if page:
+                self._txn.put(row, _ENCODER.encode(page))
+            else:
+                self._txn.delete(row)
+
+    def _note(self, numbers: Sequence[bytes]) -> None:
+        """Note what has changed instead of writing it."""
+        noted, notes = self._all_noted(), dict[bytes, Noted]()
+        for key, changes in self._changes.items():
+            came = b"".join(entry + value for entry, value in changes.items() if value is not None)
+            notes[key] = came, b"".join(entry for entry, value in changes.items() if value is None)
+            del self._pending[key]
+        notes.update((key, (b"", b"")) for key in self._pending if key in noted)
+        last = int.from_bytes(numbers[-1][len(TRIE_CHANGES) :], "big") if numbers else 0
+        number, room = TRIE_CHANGES + schema.U32.pack(last + 1), 0
+        pages: list[dict[bytes, Noted]] = []
+        for key in sorted(notes):
+            taken = len(key) + sum(map(len, notes[key])) + _NOTE_BYTES
+            if taken > room:
+                pages.append({})
+                room = packed_runs.PAGE_ROOM - _NOTE_BYTES
+            pages[-1][key] = notes[key]
+            room -= taken
+        with self._txn.cursor() as cursor:
+            cursor.putmulti([(number + next(iter(page)), _ENCODER.encode(page)) for page in pages])
+
+    def _fold(self) -> None:
+        """Write the buckets that are noted, but for those that will be written anyway."""
+        for key in sorted(self._all_noted().keys() - self._pending.keys()):
+            bucket = self.get(key)
+            if bucket is not None:
+                self._txn.put(self._first + key, bucket)
+        self._delete_notes()
+
+    def _delete_notes(self) -> None:
+        with self._txn.cursor() as cursor:
+            found = cursor.set_range(TRIE_CHANGES)
+            while found and cursor.key().startswith(TRIE_CHANGES):  # type: ignore[union-attr]
+                found = cursor.delete()
+
+    def clear(self) -> None:
+        super().clear()
+        self._delete_notes()
+        self._changes = {}
+        self._forget_notes()
+
+
+def _notes_in(stored: bytes) -> dict[bytes, Noted]:
+    try:
+        return _NOTES.decode(stored)
+    except msgspec.DecodeError as error:
+        remedy = "Run `worlddb verify --deep`, then `worlddb rebuild tables`"
+        raise DamagedStore("Of the tables, noted changes of tries cannot be read", remedy) from error
+
+
+def _with_changes(key: bytes, bucket: bytes, noted: Sequence[Noted]) -> bytes:
+    key_bytes, value_bytes = ENTRY_BYTES[key[_KIND_AT : _KIND_AT + 1]]
+    size = key_bytes + value_bytes
+    for came, gone in noted:
+        for at in range(0, len(came), size):
+            entry = came[at : at + size]
+            begin, end = trie.place_in(bucket, entry[:key_bytes], size)
+            bucket = bucket[:begin] + entry + bucket[end:]
+        for at in range(0, len(gone), key_bytes):
+            begin, end = trie.place_in(bucket, gone[at : at + key_bytes], size)
+            bucket = bucket[:begin] + bucket[end:]
+    return bucket
+
+
 class TrieNodes:
     """One trie's nodes inside the ``tries`` table."""
 
-    def __init__(self, table: write_buffer.Table, prefix: bytes) -> None:
+    def __init__(self, table: TrieTable, prefix: bytes) -> None:
         self._table = table
         self._prefix = prefix
 
@@ -279,8 +528,20 @@ class TrieNodes:
     def put(self, path: bytes, node: bytes) -> None:
         self._table.put(self._prefix + path, node)
 
+    def put_changed(self, path: bytes, bucket: bytes, changes: Sequence[trie.Change]) -> None:
+        self._table.put_changed(self._prefix + path, bucket, changes)
+
     def delete(self, path: bytes) -> None:
         self._table.put(self._prefix + path, None)
+
+
+class TableTrie(trie.Trie):
+    """A trie in the ``tries`` table."""
+
+    nodes: TrieNodes
+
+    def _put_changed(self, path: bytes, node: bytes, changes: Sequence[trie.Change]) -> None:
+        self.nodes.put_changed(path, node, changes)
 
 
 _APPLIED: Final = b"applied"
@@ -446,7 +707,8 @@ class WholeTables:
             if runs and (of_it := runs.get(name)):
                 found = self._packed(name, of_it)
             else:
-                found = write_buffer.Table(self._txn, *_ROOMS[name])
+                kind = TrieTable if name == "tries" else write_buffer.Table
+                found = kind(self._txn, *_ROOMS[name])
             self._opened[name] = found
         return found
 
@@ -669,7 +931,8 @@ class WholeTables:
         with self._txn.cursor() as cursor:
             found = cursor.iternext(values=False) if cursor.set_range(beyond) else iter(())
             tables = {_ROOMS[name][0]: runs for name, runs in self.runs().items() if name in schema.PACKED}
-            return [bytes(key) for key in found if not packed_runs.is_of_runs(key, tables)]  # type: ignore[arg-type]
+            packed = (key for key in found if not packed_runs.is_of_runs(key, tables))  # type: ignore[arg-type]
+            return [bytes(key) for key in packed if key[:1] != TRIE_CHANGES or len(key) <= _BUCKET_AT + _KIND_AT]
 
     def by_name(self) -> dict[str, write_buffer.Table]:
         """Every table by its name, in the order of the schema."""

@@ -1,0 +1,293 @@
+"""Tries of which large commits note what they changed: read as if all were written, checked, erased from, upgraded."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+
+import worlddb
+from bench._workload import load
+from tests.support.examples import examples
+from tests.support.faults.children import call
+from worlddb.log.model import trie
+from worlddb.projections.tables.storage import packed_runs, schema, transaction
+from worlddb.projections.tables.storage.rows import Tables
+
+NODE = 7
+SIZES = {schema.TRIE_MEMBERS: (16, 32), schema.TRIE_EDGES: (32, 0)}
+APPLIED = bytes([schema.FIRST_TABLE_BYTE]) + b"applied"
+
+
+@pytest.fixture
+def much_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two buckets are many, a page has a few notes, and a bucket a few entries."""
+    monkeypatch.setattr(transaction, "MANY_BUCKETS", 2)
+    monkeypatch.setattr(transaction, "_MANY_LOOKS", 3)
+    monkeypatch.setattr(packed_runs, "PAGE_ROOM", 200)
+    monkeypatch.setattr(trie, "BUCKET_ENTRIES", 4)
+
+
+@contextmanager
+def environment() -> Iterator[lmdb.Environment]:
+    with (
+        tempfile.TemporaryDirectory(prefix="worlddb-test-") as folder,
+        lmdb.open(folder, map_size=1 << 22, sync=False) as env,
+    ):
+        yield env
+
+
+def tries_in(tables: Tables) -> dict[bytes, trie.Trie]:
+    return {schema.TRIE_MEMBERS: tables.members(NODE), schema.TRIE_EDGES: tables.interior_edges(NODE)}
+
+
+def table_of(tables: Tables) -> transaction.TrieTable:
+    assert isinstance(tables.tries, transaction.TrieTable)
+    return tables.tries
+
+
+def noted_in(txn: lmdb.Transaction) -> list[tuple[bytes, bytes]]:
+    return [(bytes(key), bytes(value)) for key, value in txn.cursor() if key[:1] == transaction.TRIE_CHANGES]
+
+
+def commits_in(pairs: list[tuple[bytes, bytes]]) -> int:
+    return len({key[:5] for key, _ in pairs})
+
+
+updates = st.dictionaries(st.integers(0, 40), st.none() | st.integers(0, 3), max_size=12)
+commits = st.lists(
+    st.lists(st.tuples(st.sampled_from([*SIZES]), updates, st.booleans()), max_size=3), min_size=1, max_size=10
+)
+
+
+@pytest.mark.usefixtures("much_noted")
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(commits=commits)
+def test_tries_of_which_changes_are_noted_are_those_in_memory(commits: Any) -> None:
+    memory = {kind: trie.MemoryNodes() for kind in SIZES}
+    expected = {kind: trie.Trie(memory[kind], *size) for kind, size in SIZES.items()}
+    before: list[tuple[bytes, bytes]] = []
+    with environment() as env:
+        for updates in commits:
+            with env.begin() as earlier, env.begin(write=True) as txn:
+                for kind, update, flushed in updates:
+                    tables = Tables(txn)
+                    size, width = SIZES[kind]
+                    told = {
+                        hashlib.sha256(bytes([key])).digest()[:size]: None if value is None else bytes([value]) * width
+                        for key, value in update.items()
+                    }
+                    half = dict(list(told.items())[: len(told) // 2])
+                    found = tries_in(tables)[kind]
+                    for part in (half, {}, told) if flushed else (half, told):
+                        assert found.update(part) == expected[kind].update(part)
+                        assert list(found.entries()) == list(expected[kind].entries())
+                        if not part:
+                            tables.tries.flush()
+                    tables.tries.flush()
+                assert dict(Tables(earlier).tries.scan(b"")) == dict(before), "a reader's snapshot stays as it was"
+            with env.begin() as txn:
+                tables = Tables(txn)
+                for kind, there in expected.items():
+                    found = tries_in(tables)[kind]
+                    assert trie.root_of(found.nodes) == trie.root_of(there.nodes)
+                    assert list(found.entries()) == list(there.entries())
+                    for key, value in there.entries():
+                        assert tries_in(Tables(txn))[kind].get(key) == value, "by the first look of a transaction"
+                before = list(tables.tries.scan(b""))
+                place = schema.U64.pack(NODE)
+                assert before == sorted(
+                    (place + kind + path, node) for kind in SIZES for path, node in nodes(memory[kind])
+                )
+                assert before[::-1] == list(tables.tries.scan(b"", reverse=True))
+                assert list(table_of(Tables(txn)).faults()) == []
+                assert commits_in(noted_in(txn)) <= transaction.MOST_NOTED
+
+
+def nodes(of: trie.MemoryNodes) -> list[tuple[bytes, bytes]]:
+    return list(of._nodes.items())
+
+
+def put(env: lmdb.Environment, keys: range, value: int) -> None:
+    with env.begin(write=True) as txn:
+        tables = Tables(txn)
+        told = {hashlib.sha256(bytes([key])).digest()[:16]: bytes([value]) * 32 for key in keys}
+        tables.members(NODE).update(told)
+        tables.tries.flush()
+
+
+@pytest.mark.usefixtures("much_noted")
+def test_a_small_commit_takes_its_bucket_out_of_the_notes_and_the_fourth_large_one_writes_all() -> None:
+    with environment() as env:
+        found = []
+        for value, many in enumerate((40, 40, 40, 1, 40, 40, 1, 40, 40)):
+            put(env, range(many), value)
+            with env.begin() as txn:
+                found.append((commits_in(noted_in(txn)), sum(len(value) for _, value in noted_in(txn))))
+    counts, sizes = zip(*found, strict=True)
+    assert counts == (0, 1, 2, 2, 3, 0, 0, 1, 2), "new buckets are written; one note for each later commit, then none"
+    assert 0 < sizes[3] < sizes[2]
+
+
+def tries_of(db: Any) -> dict[bytes, bytes]:
+    with db._env.read() as txn:
+        return dict(Tables(txn).tries.scan(b""))
+
+
+def notes_of(db: Any) -> list[tuple[bytes, bytes]]:
+    with db._env.read() as txn:
+        return noted_in(txn)
+
+
+@pytest.fixture
+def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store that has notes of two commits, and packed rows."""
+    monkeypatch.setattr(transaction, "MANY_BUCKETS", 2)
+    monkeypatch.setattr(transaction, "COUNTED_EVERY", 10)
+    monkeypatch.setattr(packed_runs, "MOST_UNPACKED", 6)
+    monkeypatch.setattr(packed_runs, "FEW", 2)
+    monkeypatch.setattr(packed_runs, "PAGE_ROOM", 200)
+    folder = tmp_path / "noted"
+    with load(folder, 5, 40, 80, 40)[0] as db:
+        assert commits_in(notes_of(db)) >= 2
+        with db._env.read() as txn:
+            assert set(Tables(txn).runs()) >= {"blocks", "edges", "out"}
+    return folder
+
+
+def proofs_of(store: Path) -> list[str]:
+    """Proofs of all worlds and of the edges among them."""
+    with worlddb.open(store, author="tests", embedder=None) as db:
+        view = db.view()
+        found = [db.prove(world.ref) for world in view.find(type="Entity")]
+        edges = [edge for world in view.find(type="Entity") for edge in view.edges(world.ref)]
+        inside = [edge for edge in edges if edge.type != "contains"]
+        assert found and inside
+        return found + [db.prove(edge.ref) for edge in inside]
+
+
+def prove_alike(store: Path, expected: list[str]) -> None:
+    assert proofs_of(store) == expected
+
+
+def test_a_store_with_notes_has_the_roots_proofs_and_comparisons_of_one_without(noted: Path, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transaction, "MANY_BUCKETS", 1 << 20)
+        with load(tmp_path / "plain", 5, 40, 80, 40)[0] as db:
+            root, whole = db.head().root, tries_of(db)
+            assert notes_of(db) == []
+    with worlddb.open(noted, author="tests", embedder=None) as db:
+        assert db.head().root == root and tries_of(db) == whole
+        assert db.verify(deep=True).ok
+        assert db.replay(tmp_path / "replayed").matches_recorded
+        assert db.backup(tmp_path / "backup").root == root
+    assert proofs_of(noted) == proofs_of(tmp_path / "plain")
+    assert call(prove_alike, noted, proofs_of(noted)) == 0, "as another process reads it"
+    assert worlddb.diff(noted, tmp_path / "plain").equal
+
+
+def test_writes_and_forks_go_on_from_notes(noted: Path) -> None:
+    with worlddb.open(noted, author="tests", embedder=None) as db:
+        inner = next(
+            world
+            for world in db.view().find(type="Entity")
+            if any(edge.type != "contains" for edge in db.view().edges(world.ref))
+        )
+        edge = next(edge for edge in db.view().edges(inner.ref) if edge.type != "contains")
+        db.unlink(edge.ref)
+        fork = db.fork(inner.ref, "another try")
+        db.create("Note", "in the fork", world=fork.ref)
+        db.create("Note", "in the original", world=inner.ref)
+        root = db.head().root
+        assert db.verify(deep=True).ok
+        db.rebuild("tables")
+        assert db.head().root == root and db.verify(deep=True).ok
+
+
+def test_an_erasure_leaves_nothing_of_the_text_in_notes_or_anywhere_in_the_files(noted: Path) -> None:
+    with worlddb.open(noted, author="tests", embedder=None) as db:
+        worlds = db.view().find(type="Entity")
+        gone = worlds[-1]
+        assert in_files(noted, gone.name)
+        db.erase(gone.ref, reason="asked for")
+        assert db.verify(deep=True).ok
+        assert not any(gone.name.encode() in key + value for key, value in notes_of(db))
+    assert in_files(noted, worlds[0].name) and not in_files(noted, gone.name)
+
+
+def in_files(store: Path, text: str) -> bool:
+    return any(text.encode() in path.read_bytes() for path in store.rglob("*") if path.is_file())
+
+
+def told_of(store: Path) -> str:
+    with worlddb.open(store, author="tests", embedder=None) as db:
+        try:
+            return " ".join(finding.problem for finding in db.verify(deep=True).findings)
+        except worlddb.DamagedStore as error:
+            return str(error)
+
+
+def change(store: Path, key: bytes, value: bytes | None) -> None:
+    with worlddb.open(store, author="tests", embedder=None) as db:
+        db._env.write(lambda txn: txn.delete(key) if value is None else txn.put(key, value))
+
+
+def test_notes_that_are_changed_gone_or_of_nothing_are_found_and_go_with_a_rebuild(noted: Path) -> None:
+    with worlddb.open(noted, author="tests", embedder=None) as db:
+        root, pairs = db.head().root, notes_of(db)
+    key, value = pairs[-1]
+    assert sum(map(len, transaction._NOTES.decode(value).popitem()[1])) > 0
+    for at in range(0, len(value), 7):
+        change(noted, key, value[:at] + bytes([value[at] ^ 0x15]) + value[at + 1 :])
+        assert told_of(noted), at
+    change(noted, key, b"\xc1")
+    assert "noted changes of tries" in told_of(noted)
+    change(noted, key, None)
+    assert "the table tries differs" in told_of(noted)
+    change(noted, key, value)
+    assert told_of(noted) == ""
+    nobodys = schema.U64.pack(1 << 40) + schema.TRIE_EDGES
+    for row, notes in (
+        (key[:5] + nobodys, {nobodys: (bytes(32), b"")}),
+        (key[:5] + nobodys, {nobodys: (b"", b"")}),
+        (key[:5] + nobodys, {}),
+        (key[:4], {}),
+    ):
+        change(noted, row, transaction._ENCODER.encode(notes))
+        assert told_of(noted), notes
+        change(noted, row, None)
+    assert told_of(noted) == ""
+    change(noted, key, b"\xc1")
+    with worlddb.open(noted, author="tests", embedder=None) as db:
+        db.rebuild("tables")
+        assert db.verify(deep=True).ok and db.head().root == root
+
+
+@pytest.mark.parametrize("layout", range(1, schema.LAYOUT))
+def test_whatever_an_earlier_layout_has_in_the_place_of_tables_runs_and_notes_is_gone_with_an_upgrade(
+    noted: Path, tmp_path: Path, layout: int
+) -> None:
+    with worlddb.open(noted, author="tests", embedder=None) as db:
+        root, whole = db.head().root, tries_of(db)
+    env = lmdb.open(str(noted), map_size=1 << 28)
+    with env.begin(write=True) as txn:
+        applied = bytes(txn.get(APPLIED) or b"")
+        txn.put(APPLIED, applied[: -schema.LAYOUT_BYTES] + schema.U16.pack(layout))
+        for key, value in list(txn.cursor()):
+            if key[0] > schema.FIRST_TABLE_BYTE and key != packed_runs.RUNS_KEY:
+                txn.put(key, value[:-1] + b"\xc1")
+    env.close()
+    with pytest.raises(worlddb.OlderTables, match=f"layout {layout}"):
+        worlddb.open(noted, create=False)
+    assert worlddb.upgrade(noted, backup=tmp_path / "before")[:2] == (layout, schema.LAYOUT)
+    with worlddb.open(noted, author="tests", embedder=None) as db:
+        assert db.head().root == root and tries_of(db) == whole and notes_of(db) == []
+        assert db.verify(deep=True).ok
