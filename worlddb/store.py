@@ -293,6 +293,10 @@ class Reading:
         self._presents.append(PresentTime(now))
         return self._presents[-1]
 
+    def anew(self) -> Reading:
+        """Begin another block at the same state, of which it is noted anew how long it finds the same."""
+        return Reading(self.snapshot, self.stamp)
+
     def end(self) -> None:
         """Let go of the snapshot."""
         self._snapshot = None
@@ -364,22 +368,31 @@ class StoreReader:
                 yield Snapshot(LmdbLog(txn), Tables(txn))
 
     @contextmanager
-    def holding(self) -> Iterator[Reading]:
-        """Have all snapshots of this thread be one, until the block ends."""
-        before: Reading | None = getattr(self._held, "reading", None)
-        if before is not None:
-            yield before
-            return
+    def pinned(self) -> Iterator[Reading]:
+        """Give a state of the store, in one transaction, for several blocks of reads of this thread: :meth:`holding`."""
         generation = self.env.generation
         with self.snapshot() as snapshot:
             # Of another file, which took the place of this one since, the same number would say something else.
             stamp = None if self.env.generation != generation else (generation, snapshot.log.transaction)
-            self._held.reading = reading = Reading(snapshot, stamp)
+            reading = Reading(snapshot, stamp)
+            try:
+                yield reading
+            finally:
+                reading.end()
+
+    @contextmanager
+    def holding(self, pinned: Reading | None = None) -> Iterator[Reading]:
+        """Have all snapshots of this thread be one, until the block ends: the newest, or one that is ``pinned``."""
+        before: Reading | None = getattr(self._held, "reading", None)
+        if before is not None:
+            yield before
+            return
+        with self.pinned() if pinned is None else nullcontext(pinned.anew()) as reading:
+            self._held.reading = reading
             try:
                 yield reading
             finally:
                 self._held.reading = None
-                reading.end()
 
     def present(self, now: int) -> int:
         """The present time; within a block of reads one that notes how long they stay the same."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import subprocess
 import sys
@@ -252,3 +253,73 @@ def test_reads_of_one_block_see_one_state_of_the_store(tmp_path: Path) -> None:
         with pytest.raises(worlddb.UnknownReference), db.reading():
             db.view().hash("f" * 64)
         assert db.view().seq == other.view().seq
+
+
+def test_blocks_of_reads_see_the_state_that_is_pinned_for_them_and_others_the_newest(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        ref = db.create("Fact", "first").ref
+        with db.pinned() as pinned:
+            db.create("Fact", "second")
+            assert len(db.view().find(type="Fact")) == 2
+            for _ in range(2):
+                with db.reading(pinned) as reading:
+                    assert len(db.view().find(type="Fact")) == 1
+                    assert reading.stamp == pinned.stamp != db.stamp() and reading.since > pinned.since
+            with pytest.raises(worlddb.UnknownReference), db.reading(pinned):
+                db.view().hash("f" * 64)
+            assert len(db.view().find(type="Fact")) == 2 and db.view().get(ref) is not None
+
+
+async def _got(served: Running, key: str, path: str) -> tuple[int, bytes]:
+    """Status and body of an answer, asked for by the application's own interface."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {key}".encode())]
+    scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b""}
+    await served.rest({**scope, "headers": headers}, receive, send)
+    return sent[0]["status"], sent[1]["body"]
+
+
+def test_all_that_a_turn_of_the_loop_reads_costs_one_transaction(
+    served: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the next turn reads what was written since, after a read that failed too."""
+    db, begun = served.db, 0
+    refs = [db.create("Fact", f"fact {number}").ref for number in range(6)]
+    store = db.head().store_id
+    whole = served.keys.add(store, "whole", None, write=False)
+    inside = served.keys.add(store, "inside", refs[0], write=False)
+    pinned = db._reader.pinned
+
+    def counted() -> Any:
+        nonlocal begun
+        begun += 1
+        return pinned()
+
+    async def turns() -> None:
+        for key in (whole, inside):
+            await _got(served, key, "/healthz")
+            await _got(served, key, f"/v1/worlds/{refs[0]}")
+        await asyncio.sleep(0)
+        monkeypatch.setattr(db._reader, "pinned", counted)
+        for said in ("at first", "then", "at last"):
+            db.revise(refs[1], content=said)
+            asked = [_got(served, whole, f"/v1/worlds/{ref}") for ref in refs]
+            found = await asyncio.gather(*asked)
+            assert [status for status, _ in found] == [200] * len(refs) and said.encode() in found[1][1]
+            # Who sees one world alone shares nothing, and what fails ends the state of its turn.
+            alone = [_got(served, inside, f"/v1/worlds/{refs[0]}")]
+            missing = [_got(served, whole, f"/v1/worlds/{number:064x}") for number in range(2)]
+            counts.append(begun)
+            assert [status for status, _ in await asyncio.gather(*alone, *missing)] == [200, 404, 404]
+            counts.append(begun)
+
+    counts: list[int] = []
+    asyncio.run(turns())
+    assert [after - before for before, after in zip([0, *counts], counts, strict=False)] == [1, 3] * 3

@@ -20,7 +20,7 @@ from worlddb.store import Reading
 from worlddb.tools.mcp import http_guards
 from worlddb.tools.mcp.access_keys import Gate, Grant
 from worlddb.tools.server import account_routes, interface_page, problems, request_log
-from worlddb.tools.server.answer_cache import MAX_ASKED_BYTES, Answer, AnswerCache, QuickReads
+from worlddb.tools.server.answer_cache import MAX_ASKED_BYTES, Answer, AnswerCache, QuickReads, TurnReads
 from worlddb.tools.server.client_desk import Desk
 from worlddb.tools.server.jobs import Workshop
 from worlddb.tools.server.problems import RequestError, refusal
@@ -144,6 +144,7 @@ class Rest:
         }
         self._threads = ThreadPoolExecutor(THREADS, "worlddb-request")
         self._quick, self._answers = QuickReads(), AnswerCache()
+        self._turn = TurnReads(served.db, lambda stamp: self._answers.see(stamp))
         self._clients: dict[Grant, Client] = {}
         self._workshop = Workshop()
         self._nobody = Desk(served.db, _NOBODY._replace(name=served.db.author), self._workshop)
@@ -183,7 +184,7 @@ class Rest:
         exchange = _Exchange(scope, send, named.hexdigest())
         begun = monotonic()
         self.metrics.under_way += 1
-        self._answers.see(self._stamp())
+        self._turn.begin()
         try:
             await self._admit(exchange, receive)
         except RequestError as error:
@@ -242,13 +243,6 @@ class Rest:
                 return
         scope["worlddb.exchange"] = exchange
         await client.serve(scope, receive, exchange.send)
-
-    def _stamp(self) -> tuple[int, int] | None:
-        """Return the stamp of the store at this moment, whoever wrote last; ``None`` if nobody can tell."""
-        try:
-            return self._db.stamp()
-        except WorldDBError:
-            return None
 
     def _routed(self, exchange: _Exchange) -> Route:
         """Return the route of a request."""
@@ -395,15 +389,22 @@ class Rest:
         route, scope = exchange.route, exchange.scope
         assert route is not None
         if route.quick:
-            return _timed(route, desk, asked)[:2]
+            return self._at_once(route, desk, asked)[:2]
         known = hash((desk.grant.id, route.path, scope["raw_path"], scope["query_string"]))
         if self._quick.has(known):
-            reply, reading, seconds = _timed(route, desk, asked)
+            reply, reading, seconds = self._at_once(route, desk, asked)
         else:
             loop = asyncio.get_running_loop()
             reply, reading, seconds = await loop.run_in_executor(self._threads, _timed, route, desk, asked)
         self._quick.note(known, seconds)
         return reply, reading
+
+    def _at_once(self, route: Route, desk: Desk, asked: Asked) -> tuple[Reply, Reading, float]:
+        """Answer a read on the loop. A key of one world, which would notice who else reads, shares no state with them."""
+        if desk.grant.world is not None:
+            return _timed(route, desk, asked)
+        with self._turn.pinned() as pinned:
+            return _timed(route, desk, asked, pinned)
 
     async def _sent(self, exchange: _Exchange, reply: Reply, reading: Reading | None) -> None:
         if isinstance(reply.value, AsyncIterator):
@@ -458,10 +459,10 @@ class Rest:
             yield part
 
 
-def _timed(route: Route, desk: Desk, asked: Asked) -> tuple[Reply, Reading, float]:
+def _timed(route: Route, desk: Desk, asked: Asked, pinned: Reading | None = None) -> tuple[Reply, Reading, float]:
     """Answer a read at one state of the store, and tell how many seconds of the processor that took."""
     begun = thread_time()
-    with desk.db.reading() as reading:
+    with desk.db.reading(pinned) as reading:
         return route.call(desk, asked), reading, thread_time() - begun
 
 
