@@ -1321,13 +1321,8 @@ class Batch(WriteCalls):
         from worlddb.beliefs.items import Desk
         from worlddb.reconciler.transaction import inputs
 
-        if self._idempotency_key is not None:
-            raise errors.InputError(
-                "The batch has an idempotency key, but this looks at the store: a retry could come to other commands",
-                "Call it outside of the batch, or leave the key out",
-            )
+        view = self._looked_at()
         if self._desk is None:
-            view = self._view() if self._seen is None else self._seen
             self._desk = Desk(view, self._commands)
             self._look = self._look or inputs.Look(view.seq, view.valid, only_these=True)
         found = look(self._desk)
@@ -1336,6 +1331,62 @@ class Batch(WriteCalls):
         new = (ref for ref in found.rests_on if ref not in self._look.rests_on and not isinstance(ref, int))
         self._look = self._look._replace(rests_on=(*self._look.rests_on, *new))
         return made
+
+    def _looked_at(self) -> View:
+        """The view that all looks of the batch are at: what it is refused by is one moment."""
+        if self._idempotency_key is not None:
+            raise errors.InputError(
+                "The batch has an idempotency key, but this looks at the store: a retry could come to other commands",
+                "Call it outside of the batch, or leave the key out",
+            )
+        if self._seen is None:
+            self._seen = self._view()
+        return self._seen
+
+    def sparql_update(
+        self,
+        update: str,
+        *,
+        world: Any,
+        within: Any = None,
+        using_graphs: Sequence[str] | None = None,
+        using_named_graphs: Sequence[str] | None = None,
+        timeout_seconds: float | None = None,
+        max_bytes: int | None = None,
+        max_memory_bytes: int | None = None,
+    ) -> Pending:
+        """Change the statements of a world by an update in SPARQL 1.1, as :meth:`Database.sparql_update` does.
+
+        It is evaluated at once: on what held at the first look of the batch, and on what the batch has stated and taken
+        back in this world up to here. Of its other writes it sees nothing. The batch is refused as
+        ``changed_meanwhile`` if anybody writes anything before it ends.
+
+        Raises:
+            InputError: the batch makes the world itself, or has an idempotency key; and as outside of a batch.
+        """
+        from worlddb.query.sparql import sparql_query, sparql_workers
+        from worlddb.reconciler.transaction import inputs
+        from worlddb.statements import updating
+
+        allowed = sparql_query.checked_limits(timeout_seconds, None, max_bytes, max_memory_bytes)
+        dataset = sparql_query.checked_dataset(using_graphs, using_named_graphs, "using_graphs", "using_named_graphs")
+        if isinstance(self._ref(world), int):
+            raise errors.InputError("The batch makes this world itself", "State what it says with state()")
+        seen = self._looked_at()
+        view = seen if within is None else seen.confined(within)
+        ref = view.reference_of(world)
+        before = updating.said_before(self._commands, lambda each: self._is_world(each, ref), view.valid)
+        asked, workers = view._asked(), sparql_workers.workers()
+        change = updating.change_of(asked, workers, update, ref, allowed, dataset=dataset, before=before)
+        look = self._look or inputs.Look(seen.seq, seen.valid, only_these=True)
+        self._look = look._replace(whole=True)
+        drawn = self._drawing(None)
+        commands = self._unstated(ref, change.removed, view.valid, drawn)
+        return self._execute([*commands, *self._stated(ref, change.added, None, None, None, drawn)], None)
+
+    def _is_world(self, ref: cmd.Ref, world: str) -> bool:
+        """Whether a reference of a command stands for a world that was there at the first look."""
+        return not isinstance(ref, int) and self._looked_at().reference_of(ref) == world
 
     def _next_compound(self) -> int:
         return len(self._commands) + 1

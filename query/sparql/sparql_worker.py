@@ -164,24 +164,32 @@ class Stores:
         return {"form": "select", "variables": names, "format": head["results"]}, b"".join(sink.parts)
 
     def update(self, head: Head, body: bytes) -> tuple[Head, bytes]:
-        """What an update takes away and what it adds, as lines; the store stays as it was. Without a key: of none."""
+        """What an update takes away and what it adds, as lines; the store stays as it was. Without a key: of none.
+
+        ``before`` is how many bytes of lines stand in front of the text: of what was taken from the store before the
+        update, and of what was added to it.
+        """
         store = self._asked(head) if head.get("key") else ox.Store()
         graphs = set(store.named_graphs())
-        changed = Changed(store)
+        taken, given = head["before"]
+        text = body[taken + given :].decode()
+        before, changed = Changed(store), Changed(store)
         try:
+            before.move(_quads(body[:taken]), _quads(body[taken : taken + given]))
             if head.get("steps") is None:
-                changed.compare(head, body.decode())
+                changed.compare(head, text)
             else:
                 # Beside the store: what breaks the grammar is found in the text as it was given.
-                ox.Store().update(body.decode(), prefixes=head["prefixes"])
+                ox.Store().update(text, prefixes=head["prefixes"])
                 for step in head["steps"]:
                     changed.step(head, *step)
         finally:
             changed.undo()
+            before.undo()
             for graph in set(store.named_graphs()) - graphs:
                 store.remove_graph(graph)
-        given = _relabelled(store, changed.added) if head.get("repeatable") else changed.added
-        removed, added = _sorted(changed.removed), _sorted(given)
+        new = _relabelled(store, changed.added) if head.get("repeatable") else changed.added
+        removed, added = _sorted(changed.removed), _sorted(new)
         if len(removed) + len(added) > head["most_bytes"]:
             raise Over("bytes")
         return {"removed": len(removed)}, removed + added
@@ -221,14 +229,18 @@ class Changed:
 
     def step(self, head: Head, solutions: str, taken: str, given: str, graph: str | None) -> None:
         """Change what the solutions of one operation come to, and look at nothing else."""
-        store = self._store
-        rows = _solutions(store, solutions, graph, head) if solutions else [{}]
+        rows = _solutions(self._store, solutions, graph, head) if solutions else [{}]
         into = _instantiated(rows, given, head)
-        for quad in _instantiated(rows, taken, head):
+        self.move(_instantiated(rows, taken, head), into)
+
+    def move(self, taken: Iterable[ox.Quad], given: Iterable[ox.Quad]) -> None:
+        """Take quads from the store as far as it has them, then add those that it has not."""
+        store = self._store
+        for quad in taken:
             if quad in store:
                 store.remove(quad)
                 _move(quad, self.added, self.removed)
-        for quad in into:
+        for quad in given:
             if quad not in store:
                 store.add(quad)
                 _move(quad, self.removed, self.added)

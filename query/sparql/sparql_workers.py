@@ -257,20 +257,27 @@ class Desk:
         return self._ask(head | bounds | {"dataset": dataset}, text.encode(), limits.seconds)
 
     def update(
-        self, key: str | None, text: str, steps: Sequence[Step] | None = None, *, repeatable: bool = False
+        self,
+        key: str | None,
+        text: str,
+        steps: Sequence[Step] | None = None,
+        *,
+        repeatable: bool = False,
+        before: tuple[bytes, bytes] = (b"", b""),
     ) -> tuple[bytes, bytes]:
         """What an update would take away and add, as lines of N-Quads; without a key, to an empty dataset.
 
         ``steps`` are what it consists of; without them, the whole dataset is compared before and after.
-        ``repeatable``: new blank nodes have the labels that they get at every evaluation.
+        ``repeatable``: new blank nodes have the labels that they get at every evaluation. ``before`` are lines of what
+        was taken away and added since, which the update finds so.
 
         Raises:
             InvalidSparql, QueryLimit: as :meth:`query` does.
         """
         limits = self._limits
         head = {"op": "update", "key": key, "steps": steps, "prefixes": PREFIXES, "most_bytes": limits.bytes}
-        head["repeatable"] = repeatable
-        found = self._ask(head, text.encode(), limits.seconds)
+        head |= {"repeatable": repeatable, "before": list(map(len, before))}
+        found = self._ask(head, b"".join(before) + text.encode(), limits.seconds)
         cut = found.head["removed"]
         return found.body[:cut], found.body[cut:]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph as ox
 import pytest
 
 import worlddb
@@ -215,3 +217,93 @@ def test_a_dataset_may_be_given_beside_the_update(db: worlddb.Database) -> None:
             left(moved, using_graphs=wrong)
     with pytest.raises(worlddb.InvalidSparql):
         left("WITH <urn:x> " + moved, using_graphs=["urn:x"])
+
+
+BATCHED_UPDATES = (
+    "INSERT DATA { <urn:x:a> <urn:x:p> <urn:x:b>, _:n . GRAPH <urn:x:g> { _:n <urn:x:q> 'tea'@en } }",
+    "DELETE { ?s ?p ?o } INSERT { ?o <urn:x:q> ?s } WHERE { ?s ?p ?o FILTER(!isLiteral(?o)) }",
+    "DELETE WHERE { <urn:x:a> ?p ?o }",
+    "INSERT { [] <urn:x:p> ?s } WHERE { ?s <urn:x:q> ?o }",
+    "COPY <urn:x:g> TO DEFAULT",
+    "PREFIX x: <urn:x:> WITH x:g DELETE { ?s ?p ?o } INSERT { ?s x:p ?o } USING x:g WHERE { ?s ?p ?o }",
+)
+
+
+def batched_calls(rng: random.Random) -> list[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+    """Calls at random that state, take back and update."""
+    found: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+    for _ in range(rng.randrange(2, 6)):
+        one = (rng.choice((A, B)), P, rng.choice((B, C, '"tea"@en', "_:x")), *rng.choice(((), (G,))))
+        kind = rng.randrange(6)
+        if kind == 0:
+            found.append(("unstate", (one,), {"at": rng.choice((None, "2030-01-01", "2020-01-01"))}))
+        elif kind < 3:
+            window = rng.choice(({}, {"valid_from": "2030-01-01"}, {"valid_from": "2001-01-01"}))
+            found.append(("state", (one,), dict(window) | rng.choice(({}, {"valid_to": "2031-01-01"}))))
+        else:
+            found.append(("sparql_update", (rng.choice(BATCHED_UPDATES),), {}))
+    return found
+
+
+def held(db: worlddb.Database, ref: str) -> list[str]:
+    """What holds now, by canonical names of blank nodes."""
+    store = ox.Dataset(ox.parse(db.view().write_rdf(ref, format="nquads"), ox.RdfFormat.N_QUADS))
+    store.canonicalize(ox.CanonicalizationAlgorithm.RDFC_1_0)
+    return sorted(map(str, store))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_updates_in_a_batch_come_to_what_the_calls_come_to_one_by_one(tmp_path: Path, root_seed: int, seed: int) -> None:
+    rng = random.Random(root_seed + seed)
+    clock, stores = worlddb.ManualClock(1_750_000_000_000_000), []
+    calls = batched_calls(rng)
+    for name in ("batch", "alone"):
+        with worlddb.open(tmp_path / name, embedder=None, clock=clock) as db:
+            ref = db.create("Place", "Town").ref
+            db.state(ref, [(A, P, B), (B, P, "_:y"), ("_:y", P, C), (A, P, '"tea"@en', G)])
+            before = db.head().seq
+
+            def call(target: Any, name: str, given: tuple[Any, ...], how: dict[str, Any], ref: Any = ref) -> None:
+                if name == "sparql_update":
+                    target.sparql_update(*given, world=ref)
+                else:
+                    getattr(target, name)(ref, list(given), **how)
+
+            if name == "batch":
+                with db.batch() as tx:
+                    for each in calls:
+                        call(tx, *each)
+                assert db.head().seq <= before + 1
+            else:
+                for each in calls:
+                    call(db, *each)
+            stores.append(held(db, ref))
+    assert stores[0] == stores[1], calls
+
+
+def test_a_batch_with_an_update_is_refused_if_others_wrote_and_what_cannot_be_asked_is_an_error(
+    db: worlddb.Database, tmp_path: Path
+) -> None:
+    town, update = db.create("Place", "Town").ref, "INSERT DATA { <urn:x:a> <urn:x:p> <urn:x:b> }"
+    with worlddb.open(tmp_path / "store") as other, pytest.raises(worlddb.RefusedError) as refused, db.batch() as tx:
+        tx.sparql_update(update, world="Town")
+        other.create("Place", "Pub")
+    assert refused.value.details["reason"] == "changed_meanwhile" and pairs(db.view(), town) == []
+    with db.batch(seen=db.view(), rests_on=[town]) as tx:
+        tx.revise(town, content="by the sea")
+        tx.sparql_update(update, world=town)
+        tx.sparql_update("DELETE WHERE { ?s ?p ?o } ; INSERT DATA { <urn:x:b> <urn:x:p> <urn:x:c> }", world=town)
+    assert pairs(db.view(), town) == ["b c"] and tx.receipt.seq == db.head().seq
+    pub = db.view().reference_of("Pub")
+    with db.batch(idempotency_key="once") as tx, pytest.raises(worlddb.InputError, match="idempotency key"):
+        tx.sparql_update(update, world=town)
+    with db.batch() as tx:
+        new = tx.create("Place", "Inn")
+        with pytest.raises(worlddb.InputError, match="makes this world itself"):
+            tx.sparql_update(update, world=new)
+        with pytest.raises(worlddb.UnknownReference):
+            tx.sparql_update(update, world=pub, within=town)
+        with pytest.raises(worlddb.InvalidSparql):
+            tx.sparql_update("INSERT DATA {", world=town)
+    with pytest.raises(worlddb.InputError, match="has ended"):
+        tx.sparql_update(update, world=town)

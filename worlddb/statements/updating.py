@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from worlddb.log.model import errors
@@ -10,6 +11,7 @@ from worlddb.query.sparql import datasets, rdf_formats, sparql_query, update_ste
 from worlddb.query.sparql.rdf_formats import Row
 from worlddb.query.sparql.sparql_tokens import MEMORY, SEARCH, read_sparql
 from worlddb.query.sparql.sparql_workers import Dataset, Limits, Workers
+from worlddb.reconciler.commands import commands as cmd
 
 
 class Change(NamedTuple):
@@ -28,10 +30,12 @@ def change_of(
     *,
     dataset: Dataset | None = None,
     repeatable: bool = False,
+    before: tuple[bytes, bytes] = (b"", b""),
 ) -> Change:
     """What an update does to the dataset of a world as a view sees it; ``repeatable`` the same at every evaluation.
 
-    With ``dataset``, its operations look at those graphs alone.
+    With ``dataset``, its operations look at those graphs alone. ``before`` are lines of what was taken away and added
+    since the view, which it finds so (:func:`said_before`).
 
     Raises:
         InvalidSparql, QueryLimit: it breaks the grammar, asks for what is closed, or was ended at a limit.
@@ -44,7 +48,8 @@ def change_of(
     key = sparql_query.key_of(parts)
     with workers.desk(allowed, *sparql_query.keys_of(parts)) as desk:
         sparql_query.hold(desk, key, parts)
-        removed, added = desk.update(key, read.text, update_steps.steps(read), repeatable=repeatable)
+        steps = update_steps.steps(read)
+        removed, added = desk.update(key, read.text, steps, repeatable=repeatable, before=before)
     return Change(_rows(removed), _rows(added))
 
 
@@ -58,3 +63,31 @@ def _rows(lines: bytes) -> list[Row]:
                 "Write into the default graph or another one, and into another world by its own update",
             )
     return found
+
+
+def said_before(
+    commands: Iterable[cmd.Command], is_of_world: Callable[[cmd.Ref], bool], valid: int
+) -> tuple[bytes, bytes]:
+    """What commands that are not decided yet come to at a valid time: lines that they take from a world, and add."""
+    taken: dict[bytes, None] = {}
+    given: dict[bytes, None] = {}
+    for command in commands:
+        if not isinstance(command, cmd.State | cmd.Unstate) or not is_of_world(command.ref):
+            continue
+        adds = isinstance(command, cmd.State)
+        if isinstance(command, cmd.State):
+            begins, ends = command.valid_from, command.valid_to
+            matters = (begins is None or begins <= valid) and (ends is None or ends > valid)
+        else:
+            matters = command.at is None or command.at <= valid
+        for line in _lines(command) if matters else ():
+            (taken if adds else given).pop(line, None)
+            (given if adds else taken)[line] = None
+    return b"".join(taken), b"".join(given)
+
+
+def _lines(command: cmd.State | cmd.Unstate) -> Iterable[bytes]:
+    texts = [*command.aliases, ""]  # Position -1 is the default graph's.
+    for start in range(0, len(command.quads), 4):
+        line = " ".join(texts[place] for place in command.quads[start : start + 4])
+        yield datasets.with_blank_nodes(f"{line.rstrip()} .\n".encode())
