@@ -101,8 +101,14 @@ class Stores:
         """Lines by key; to count the statements of a store takes as long as it has many."""
 
     def load(self, head: Head, body: bytes) -> tuple[Head, bytes]:
-        """Add lines of N-Quads to a store; with ``graph``, lines of N-Triples to that graph of it."""
+        """Add lines of N-Quads to a store; with ``graph``, lines of N-Triples to that graph of it.
+
+        With ``anew`` the store has nothing else. Answers the keys of what is kept, the one asked last at the end.
+        """
         key = head["key"]
+        if head["anew"] and self._kept.pop(key, None) is not None:
+            del self._sizes[key]
+            gc.collect()
         store = self._kept.get(key)
         if store is None:
             store = self._kept[key] = ox.Store()
@@ -123,7 +129,7 @@ class Stores:
         else:
             store.load(body, ox.RdfFormat.N_TRIPLES, to_graph=graph, lenient=True)
             store.extend(ox.Quad(each.subject, each.predicate, each.object, graph) for each in _quads(blank))
-        return {}, b""
+        return {"keys": list(self._kept)}, b""
 
     def change(self, head: Head, body: bytes) -> tuple[Head, bytes]:
         """Take statements from a store, add others, and give it another key."""
@@ -193,17 +199,6 @@ class Stores:
         if len(removed) + len(added) > head["most_bytes"]:
             raise Over("bytes")
         return {"removed": len(removed)}, removed + added
-
-    def forget(self, head: Head, body: bytes) -> tuple[Head, bytes]:
-        """Let go of a store."""
-        self._kept.pop(head["key"], None)
-        self._sizes.pop(head["key"], None)
-        gc.collect()
-        return {}, b""
-
-    def keys(self, head: Head, body: bytes) -> tuple[Head, bytes]:
-        """The keys of what is kept, the one asked last at the end."""
-        return {"keys": list(self._kept)}, b""
 
     def _asked(self, head: Head) -> ox.Store:
         self._kept.move_to_end(head["key"])

@@ -229,12 +229,17 @@ class Desk:
         Raises:
             LimitExceeded: it is larger than the worker's memory.
         """
-        self._ask({"op": "forget", "key": key}, b"", LOAD_SECONDS)
-        self._ask({"op": "load", "key": key}, b"", LOAD_SECONDS)
+        head = {"op": "load", "key": key, "anew": True}
         for part in parts:
             for chunk in _chunks(part.lines):
-                self._ask({"op": "load", "key": key, "graph": part.graph}, chunk, LOAD_SECONDS)
-        self._worker.keys = set(self._ask({"op": "keys"}, b"", LOAD_SECONDS).head["keys"])
+                self._loaded(head | {"graph": part.graph}, chunk)
+                head["anew"] = False
+        if head["anew"]:
+            self._loaded(head, b"")
+
+    def _loaded(self, head: Head, chunk: bytes) -> None:
+        """Have lines loaded, and know what the worker has by then."""
+        self._worker.keys = set(self._ask(head, chunk, LOAD_SECONDS).head["keys"])
 
     def follow(self, key: str, to: str, removed: bytes, added: bytes) -> None:
         """Bring what is held under a key to what ``to`` stands for."""

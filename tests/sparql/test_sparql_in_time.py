@@ -7,6 +7,7 @@ compared with comes from a bare store of the engine, filled anew from the replay
 from __future__ import annotations
 
 import random
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -237,4 +238,5 @@ def test_any_query_as_of_a_moment_equals_that_of_a_store_replayed_to_it(
             except AssertionError:
                 print(f"history of seed {seed}", file=sys.stderr)
                 raise
+        shutil.rmtree(history.folder)  # Those of a soak run would fill a disk.
     assert told > histories * 4
