@@ -44,3 +44,29 @@ def test_a_key_of_an_account_opens_its_world_within_its_plan_until_it_ends(tmp_p
         owner.send("DELETE", f"/v1/accounts/{account.id}")
         assert checked(owner.get("/v1/accounts"), wire.Accounts).accounts == ()
         assert [each.name for each in checked(owner.get("/v1/plans"), wire.Plans).plans] == ["small"]
+
+
+def test_a_plan_without_vectors_recalls_by_words_and_names_and_says_so(tmp_path: Path) -> None:
+    with running(tmp_path) as served:
+        owner = served.caller("owner")
+        served.db.accounts.define_plan("words", features=["sparql"])
+        served.db.accounts.define_plan("all", features=["vectors"])
+        owner.send("POST", "/v1/worlds/kitchen/memories", text="The stove takes ten minutes to get hot.")
+        served.db.embed()
+        told = "The plan has no vectors: words and names alone were searched"
+        for plan, lanes in (("words", ["text"]), ("all", ["text", "vector"])):
+            served.db.accounts.create_account(plan, plan=plan)
+            key = served.db.accounts.create_key(f"robot-{plan}", account=plan, right="read").secret
+            robot = served.stranger(key)
+            for path in ("/v1/recall", "/v1/worlds/kitchen/search"):
+                asked = {"text": "how hot is the stove?", "k": 3}
+                short, long = robot.get(path, **asked), robot("POST", path, json=asked).json()
+                for found in (short, long):
+                    assert [each for each in found["lanes"] if each != "entity"] == lanes, plan
+                    assert (told in found["notes"]) is (plan == "words") and len(found["hits"]) == 1
+            alone = robot("POST", "/v1/recall", json={"text": "warm", "lanes": ["vector"]})
+            words = robot("POST", "/v1/recall", json={"text": "warm", "lanes": ["text"]}).json()
+            assert told not in words["notes"]
+            assert alone.status_code == (403 if plan == "words" else 200)
+            assert "stove" in robot("GET", "/v1/worlds/kitchen/context", params={"text": "stove"}).text
+        assert told not in owner.get("/v1/recall", text="stove")["notes"]
