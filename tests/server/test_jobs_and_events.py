@@ -79,6 +79,18 @@ def test_an_erasure_is_planned_done_and_receipted(served: Running, ana: Caller) 
     assert guest("GET", f"/v1/jobs/{done.id}").status_code == 404
 
 
+def test_a_stream_ends_when_its_client_leaves(tmp_path: Path) -> None:
+    """However many left before: each stream is a request under way, of which a key may have so many and no more."""
+    with serving(tmp_path / "store") as server, server.client() as client:
+        for _ in range(3):
+            with client.stream("GET", "/v1/events") as stream:
+                assert next(stream.iter_lines()).startswith(":")
+        until = time.monotonic() + PATIENCE_SECONDS
+        while "worlddb_requests_under_way 1\n" not in (told := client.get("/metrics").text):
+            assert time.monotonic() < until, told
+            time.sleep(0.05)
+
+
 def test_a_stream_follows_the_log_goes_on_where_it_was_cut_and_ends_with_the_server(tmp_path: Path) -> None:
     async def events(server: Any, first: dict[str, str], write: list[str]) -> list[tuple[str, str, str]]:
         found = []

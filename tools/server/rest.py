@@ -65,6 +65,8 @@ class _Exchange:
         self.route: Route | None = None
         self.path: dict[str, str] = {}
         self.client: Client | None = None
+        self.receive: Receive | None = None
+        """Says when the client leaves, once the whole body was read."""
         self.asked: Hashable = None
         """By what an answer to it is kept; ``None`` if none is."""
         self.status = 0
@@ -289,6 +291,7 @@ class Rest:
         is_file = route.body is bytes and not route.takes
         most = MAX_FILE_BYTES if is_file else MAX_BODY_BYTES if route.body is not None else 0
         body = await self._body(exchange, receive, most)
+        exchange.receive = receive
         await self._answered(exchange, client.desk, self._asked(exchange, body))
 
     async def _body(self, exchange: _Exchange, receive: Receive, most: int) -> bytes:
@@ -430,12 +433,22 @@ class Rest:
         headers += [(name.lower().encode(), value.encode()) for name, value in reply.headers.items()]
         await exchange.send({"type": "http.response.start", "status": reply.status, "headers": headers})
         if exchange.scope["method"] != "HEAD":
+            await self._sent_while_heard(exchange, chunks)
+        await exchange.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _sent_while_heard(self, exchange: _Exchange, chunks: AsyncIterator[bytes]) -> None:
+        """Send chunks until they end, the client leaves, or its key ends."""
+        assert exchange.receive is not None, "its body was read"
+        # What is sent to a client that has left is dropped without a word, so a stream would go on for ever.
+        left = asyncio.ensure_future(exchange.receive())
+        try:
             async for chunk in chunks:
-                if self._has_ended(exchange):
+                if left.done() or self._has_ended(exchange):
                     break
                 if chunk:
                     await exchange.send({"type": "http.response.body", "body": chunk, "more_body": True})
-        await exchange.send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            left.cancel()
 
     def _has_ended(self, exchange: _Exchange) -> bool:
         """Return whether the key of a stream opens something else by now, or nothing."""
