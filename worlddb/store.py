@@ -369,7 +369,7 @@ class StoreReader:
 
     @contextmanager
     def pinned(self) -> Iterator[Reading]:
-        """Give a state of the store, in one transaction, for several blocks of reads of this thread: :meth:`holding`."""
+        """Give a state of the store, in one transaction, for several blocks of this thread: :meth:`holding`."""
         generation = self.env.generation
         with self.snapshot() as snapshot:
             # Of another file, which took the place of this one since, the same number would say something else.

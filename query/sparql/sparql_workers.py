@@ -281,7 +281,7 @@ class Desk:
         """
         limits = self._limits
         head = {"op": "update", "key": key, "steps": steps, "prefixes": PREFIXES, "most_bytes": limits.bytes}
-        head |= {"repeatable": repeatable, "before": list(map(len, before))}
+        head |= {"repeatable": repeatable, "before": [len(lines) for lines in before]}
         found = self._ask(head, b"".join(before) + text.encode(), limits.seconds)
         cut = found.head["removed"]
         return found.body[:cut], found.body[cut:]

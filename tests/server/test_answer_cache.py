@@ -270,11 +270,13 @@ def test_blocks_of_reads_see_the_state_that_is_pinned_for_them_and_others_the_ne
             assert len(db.view().find(type="Fact")) == 2 and db.view().get(ref) is not None
 
 
-async def _got(served: Running, key: str, path: str) -> tuple[int, bytes]:
-    """Status and body of an answer, asked for by the application's own interface."""
+async def _got(served: Running, key: str, path: str, body: asyncio.Event | None = None) -> tuple[int, bytes]:
+    """Status and body of an answer, asked for by the application's own interface; ``body``: when that comes."""
     sent: list[Any] = []
 
     async def receive() -> Any:
+        if body is not None:
+            await body.wait()
         return {"type": "http.request", "body": b""}
 
     async def send(message: Any) -> None:
@@ -323,3 +325,25 @@ def test_all_that_a_turn_of_the_loop_reads_costs_one_transaction(
     counts: list[int] = []
     asyncio.run(turns())
     assert [after - before for before, after in zip([0, *counts], counts, strict=False)] == [1, 3] * 3
+
+
+def test_a_read_that_comes_in_a_turn_beside_one_that_waited_is_not_answered_as_before(served: Running) -> None:
+    db = served.db
+    one, other = (db.create("Fact", name, content="at first").ref for name in ("one", "other"))
+    key = served.keys.add(db.head().store_id, "whole", None, write=False)
+
+    async def turns() -> bytes:
+        for _ in range(2):
+            assert b"at first" in (await _got(served, key, f"/v1/worlds/{one}"))[1]
+            await asyncio.sleep(0)
+        assert hits(served) == 1
+        came = asyncio.Event()
+        waiting = asyncio.create_task(_got(served, key, f"/v1/worlds/{other}", came))
+        await asyncio.sleep(0.01)
+        db.revise(one, content="at last")
+        came.set()
+        found = await asyncio.create_task(_got(served, key, f"/v1/worlds/{one}"))
+        assert (await waiting)[0] == 200
+        return found[1]
+
+    assert b"at last" in asyncio.run(turns())

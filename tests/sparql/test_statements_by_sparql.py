@@ -253,7 +253,9 @@ def held(db: worlddb.Database, ref: str) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_updates_in_a_batch_come_to_what_the_calls_come_to_one_by_one(tmp_path: Path, root_seed: int, seed: int) -> None:
+def test_updates_in_a_batch_come_to_what_the_calls_come_to_one_by_one(
+    tmp_path: Path, root_seed: int, seed: int
+) -> None:
     rng = random.Random(root_seed + seed)
     clock, stores = worlddb.ManualClock(1_750_000_000_000_000), []
     calls = batched_calls(rng)

@@ -1,7 +1,7 @@
 """Small reads: answers that are sent again while nothing changed, which were quick lately, and a state for many."""
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from time import monotonic
 from typing import Final, NamedTuple
@@ -108,28 +108,29 @@ class TurnReads:
     Used from the loop of the server alone.
     """
 
-    def __init__(self, db: Database, see: Callable[[Stamp | None], None]) -> None:
-        """Have ``see`` called with the stamp of the store, once in each turn that answers anything."""
-        self._db, self._see = db, see
+    def __init__(self, db: Database) -> None:
+        self._db = db
         self._has_begun = False
+        self._stamp: Stamp | None = None
         self._open = ExitStack()
         self._pinned: Reading | None = None
 
-    def begin(self) -> None:
-        """Look at the store, unless this turn has; what a turn has pinned ends with it."""
+    def stamp(self) -> Stamp | None:
+        """Return the stamp of the store as this turn found it; ``None`` while nobody can tell."""
         if not self._has_begun:
-            asyncio.get_running_loop().call_soon(self.end)
+            asyncio.get_running_loop().call_soon(self._end)
             self._has_begun = True
             try:
-                self._see(self._db.stamp())
+                self._stamp = self._db.stamp()
             except WorldDBError:
-                self._see(None)  # Nobody can tell who wrote since.
+                self._stamp = None
+        return self._stamp
 
     @contextmanager
     def pinned(self) -> Iterator[Reading]:
         """Give the state of this turn to a block of reads; after an error in it the next block pins another."""
-        self.begin()
         if self._pinned is None:
+            self.stamp()  # From here on the turn ends by itself.
             self._pinned = self._open.enter_context(self._db.pinned())
         try:
             yield self._pinned
@@ -138,7 +139,7 @@ class TurnReads:
             with self._open.pop_all():  # It knows which errors mean damage.
                 raise
 
-    def end(self) -> None:
+    def _end(self) -> None:
         """End the turn, and the transaction that it has open."""
         self._has_begun, self._pinned = False, None
         self._open.close()

@@ -146,7 +146,7 @@ class Rest:
         }
         self._threads = ThreadPoolExecutor(THREADS, "worlddb-request")
         self._quick, self._answers = QuickReads(), AnswerCache()
-        self._turn = TurnReads(served.db, lambda stamp: self._answers.see(stamp))
+        self._turn = TurnReads(served.db)
         self._clients: dict[Grant, Client] = {}
         self._workshop = Workshop()
         self._nobody = Desk(served.db, _NOBODY._replace(name=served.db.author), self._workshop)
@@ -186,7 +186,7 @@ class Rest:
         exchange = _Exchange(scope, send, named.hexdigest())
         begun = monotonic()
         self.metrics.under_way += 1
-        self._turn.begin()
+        self._answers.see(self._turn.stamp())
         try:
             await self._admit(exchange, receive)
         except RequestError as error:
@@ -403,7 +403,7 @@ class Rest:
         return reply, reading
 
     def _at_once(self, route: Route, desk: Desk, asked: Asked) -> tuple[Reply, Reading, float]:
-        """Answer a read on the loop. A key of one world, which would notice who else reads, shares no state with them."""
+        """Answer a read on the loop. A key of one world, which might notice who else reads, shares no state."""
         if desk.grant.world is not None:
             return _timed(route, desk, asked)
         with self._turn.pinned() as pinned:
