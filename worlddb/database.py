@@ -910,22 +910,22 @@ class Database(WriteCalls):
         confined = view.confined(world)
         return confined if valid is not None or known.named() else confined._of_now(now_of(self._clock), self._told)
 
-    def reading(self, pinned: Reading | None = None) -> AbstractContextManager[Reading]:
+    def reading(self, state: Reading | None = None) -> AbstractContextManager[Reading]:
         """Have all reads of this thread, until the block ends, see one state of the store, in one transaction.
 
         For short blocks of several reads. What is written meanwhile, in the block too, is seen after it. The block
         gives for how long the same reads would find the same: as long as its ``stamp`` is :meth:`stamp`, from
-        ``since`` until ``until``. With ``pinned`` it sees that state, and needs no transaction of its own.
+        ``since`` until ``until``. With ``state``, of :meth:`one_state`, it sees that one and needs no transaction.
         """
-        return self._reader.holding(pinned)
+        return self._reader.holding(state)
 
-    def pinned(self) -> AbstractContextManager[Reading]:
-        """Pin a state of the store for several blocks of this thread, each a :meth:`reading` of what this gives.
+    def one_state(self) -> AbstractContextManager[Reading]:
+        """Keep the present state of the store for several blocks of this thread, each a :meth:`reading` of it.
 
         Reads outside of them see the newest state as ever. Its transaction is open until this ends, so it is to be as
         short as a block.
         """
-        return self._reader.pinned()
+        return self._reader.one_state()
 
     def stamp(self) -> tuple[int, int] | None:
         """What every write changes, by any process, looked at without a transaction; ``None`` while it is not known."""

@@ -368,8 +368,8 @@ class StoreReader:
                 yield Snapshot(LmdbLog(txn), Tables(txn))
 
     @contextmanager
-    def pinned(self) -> Iterator[Reading]:
-        """Give a state of the store, in one transaction, for several blocks of this thread: :meth:`holding`."""
+    def one_state(self) -> Iterator[Reading]:
+        """Keep a state of the store, in one transaction, for several blocks of this thread: :meth:`holding`."""
         generation = self.env.generation
         with self.snapshot() as snapshot:
             # Of another file, which took the place of this one since, the same number would say something else.
@@ -381,13 +381,13 @@ class StoreReader:
                 reading.end()
 
     @contextmanager
-    def holding(self, pinned: Reading | None = None) -> Iterator[Reading]:
-        """Have all snapshots of this thread be one, until the block ends: the newest, or one that is ``pinned``."""
+    def holding(self, state: Reading | None = None) -> Iterator[Reading]:
+        """Have all snapshots of this thread be one, until the block ends: of the newest ``state``, or of another."""
         before: Reading | None = getattr(self._held, "reading", None)
         if before is not None:
             yield before
             return
-        with self.pinned() if pinned is None else nullcontext(pinned.anew()) as reading:
+        with self.one_state() if state is None else nullcontext(state.anew()) as reading:
             self._held.reading = reading
             try:
                 yield reading

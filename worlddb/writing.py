@@ -1354,6 +1354,7 @@ class Batch(WriteCalls):
         timeout_seconds: float | None = None,
         max_bytes: int | None = None,
         max_memory_bytes: int | None = None,
+        idempotency_key: str | None = None,
     ) -> Pending:
         """Change the statements of a world by an update in SPARQL 1.1, as :meth:`Database.sparql_update` does.
 
@@ -1382,7 +1383,8 @@ class Batch(WriteCalls):
         self._look = look._replace(whole=True)
         drawn = self._drawing(None)
         commands = self._unstated(ref, change.removed, view.valid, drawn)
-        return self._execute([*commands, *self._stated(ref, change.added, None, None, None, drawn)], None)
+        commands += self._stated(ref, change.added, None, None, None, drawn)
+        return self._execute(commands, idempotency_key)
 
     def _is_world(self, ref: cmd.Ref, world: str) -> bool:
         """Whether a reference of a command stands for a world that was there at the first look."""

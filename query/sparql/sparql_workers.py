@@ -229,7 +229,7 @@ class Desk:
         Raises:
             LimitExceeded: it is larger than the worker's memory.
         """
-        head = {"op": "load", "key": key, "anew": True}
+        head: Head = {"op": "load", "key": key, "anew": True}
         for part in parts:
             for chunk in _chunks(part.lines):
                 self._loaded(head | {"graph": part.graph}, chunk)
@@ -280,7 +280,7 @@ class Desk:
             InvalidSparql, QueryLimit: as :meth:`query` does.
         """
         limits = self._limits
-        head = {"op": "update", "key": key, "steps": steps, "prefixes": PREFIXES, "most_bytes": limits.bytes}
+        head: Head = {"op": "update", "key": key, "steps": steps, "prefixes": PREFIXES, "most_bytes": limits.bytes}
         head |= {"repeatable": repeatable, "before": [len(lines) for lines in before]}
         found = self._ask(head, b"".join(before) + text.encode(), limits.seconds)
         cut = found.head["removed"]

@@ -255,17 +255,17 @@ def test_reads_of_one_block_see_one_state_of_the_store(tmp_path: Path) -> None:
         assert db.view().seq == other.view().seq
 
 
-def test_blocks_of_reads_see_the_state_that_is_pinned_for_them_and_others_the_newest(tmp_path: Path) -> None:
+def test_blocks_of_reads_see_the_state_that_is_kept_for_them_and_others_the_newest(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         ref = db.create("Fact", "first").ref
-        with db.pinned() as pinned:
+        with db.one_state() as state:
             db.create("Fact", "second")
             assert len(db.view().find(type="Fact")) == 2
             for _ in range(2):
-                with db.reading(pinned) as reading:
+                with db.reading(state) as reading:
                     assert len(db.view().find(type="Fact")) == 1
-                    assert reading.stamp == pinned.stamp != db.stamp() and reading.since > pinned.since
-            with pytest.raises(worlddb.UnknownReference), db.reading(pinned):
+                    assert reading.stamp == state.stamp != db.stamp() and reading.since > state.since
+            with pytest.raises(worlddb.UnknownReference), db.reading(state):
                 db.view().hash("f" * 64)
             assert len(db.view().find(type="Fact")) == 2 and db.view().get(ref) is not None
 
@@ -297,19 +297,19 @@ def test_all_that_a_turn_of_the_loop_reads_costs_one_transaction(
     store = db.head().store_id
     whole = served.keys.add(store, "whole", None, write=False)
     inside = served.keys.add(store, "inside", refs[0], write=False)
-    pinned = db._reader.pinned
+    one_state = db._reader.one_state
 
     def counted() -> Any:
         nonlocal begun
         begun += 1
-        return pinned()
+        return one_state()
 
     async def turns() -> None:
         for key in (whole, inside):
             await _got(served, key, "/healthz")
             await _got(served, key, f"/v1/worlds/{refs[0]}")
         await asyncio.sleep(0)
-        monkeypatch.setattr(db._reader, "pinned", counted)
+        monkeypatch.setattr(db._reader, "one_state", counted)
         for said in ("at first", "then", "at last"):
             db.revise(refs[1], content=said)
             asked = [_got(served, whole, f"/v1/worlds/{ref}") for ref in refs]

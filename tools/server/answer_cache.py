@@ -103,9 +103,9 @@ class QuickReads:
 class TurnReads:
     """The state of the store that all quick reads of one turn of the loop are answered from.
 
-    What a turn of the loop answers had come before the turn began, and the state is pinned in it: so each sees all that
-    was written before it was sent. The more requests wait, the more of them a turn answers, and the less each costs.
-    Used from the loop of the server alone.
+    What a turn of the loop answers had come before the turn began, and the state is looked at in it: so each sees all
+    that was written before it was sent. The more requests wait, the more of them a turn answers, and the less each
+    costs. Used from the loop of the server alone.
     """
 
     def __init__(self, db: Database) -> None:
@@ -113,7 +113,7 @@ class TurnReads:
         self._has_begun = False
         self._stamp: Stamp | None = None
         self._open = ExitStack()
-        self._pinned: Reading | None = None
+        self._state: Reading | None = None
 
     def stamp(self) -> Stamp | None:
         """Return the stamp of the store as this turn found it; ``None`` while nobody can tell."""
@@ -127,19 +127,19 @@ class TurnReads:
         return self._stamp
 
     @contextmanager
-    def pinned(self) -> Iterator[Reading]:
-        """Give the state of this turn to a block of reads; after an error in it the next block pins another."""
-        if self._pinned is None:
+    def state(self) -> Iterator[Reading]:
+        """Give the state of this turn to a block of reads; after an error in it the next block has a newer one."""
+        if self._state is None:
             self.stamp()  # From here on the turn ends by itself.
-            self._pinned = self._open.enter_context(self._db.pinned())
+            self._state = self._open.enter_context(self._db.one_state())
         try:
-            yield self._pinned
+            yield self._state
         except BaseException:
-            self._pinned = None
+            self._state = None
             with self._open.pop_all():  # It knows which errors mean damage.
                 raise
 
     def _end(self) -> None:
         """End the turn, and the transaction that it has open."""
-        self._has_begun, self._pinned = False, None
+        self._has_begun, self._state = False, None
         self._open.close()

@@ -406,8 +406,8 @@ class Rest:
         """Answer a read on the loop. A key of one world, which might notice who else reads, shares no state."""
         if desk.grant.world is not None:
             return _timed(route, desk, asked)
-        with self._turn.pinned() as pinned:
-            return _timed(route, desk, asked, pinned)
+        with self._turn.state() as state:
+            return _timed(route, desk, asked, state)
 
     async def _sent(self, exchange: _Exchange, reply: Reply, reading: Reading | None) -> None:
         if isinstance(reply.value, AsyncIterator):
@@ -472,10 +472,10 @@ class Rest:
             yield part
 
 
-def _timed(route: Route, desk: Desk, asked: Asked, pinned: Reading | None = None) -> tuple[Reply, Reading, float]:
+def _timed(route: Route, desk: Desk, asked: Asked, state: Reading | None = None) -> tuple[Reply, Reading, float]:
     """Answer a read at one state of the store, and tell how many seconds of the processor that took."""
     begun = thread_time()
-    with desk.db.reading(pinned) as reading:
+    with desk.db.reading(state) as reading:
         return route.call(desk, asked), reading, thread_time() - begun
 
 
