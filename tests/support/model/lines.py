@@ -6,6 +6,7 @@ each world; :class:`Timeline` is one by itself.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -21,6 +22,10 @@ Line = tuple[tuple[int, int], ...]
 UNSAID: Line = ((ALWAYS, NOTHING),)
 
 
+def _start(step: tuple[int, int]) -> int:
+    return step[0]
+
+
 class Span(NamedTuple):
     start: int
     end: int
@@ -29,7 +34,13 @@ class Span(NamedTuple):
 
 def at(line: Line, moment: int) -> int:
     """What is so at a moment."""
-    return [what for start, what in line if start <= moment][-1]
+    return line[bisect_right(line, moment, key=_start) - 1][1]
+
+
+def told(line: Line, moments: Sequence[int]) -> list[int]:
+    """The version that holds at each moment, and 0 where none does."""
+    starts = [start for start, _ in line]
+    return [max(NOTHING, line[bisect_right(starts, moment) - 1][1]) for moment in moments]
 
 
 def spans(line: Line) -> list[Span]:
@@ -114,3 +125,11 @@ class Timeline:
     def spans(self, number: int) -> list[tuple[int, int]]:
         """When a statement holds."""
         return list(times_of(self.line, number))
+
+    def held(self) -> dict[int, list[tuple[int, int]]]:
+        """When each statement holds that holds at any time."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for start, end, what in spans(self.line):
+            if what > NOTHING:
+                found.setdefault(what, []).append((start, end))
+        return found
