@@ -166,7 +166,10 @@ class Story:
         for version in view.history(self.ref):
             whole = (version.valid,) if version.valid.start < version.valid.end else ()
             spans = version.spans or whole
-            assert [(span.start, span.end) for span in spans] == known.held.get(int(version.content), []), (known, version)
+            assert [(span.start, span.end) for span in spans] == known.held.get(int(version.content), []), (
+                known,
+                version,
+            )
         shown = view.get(self.ref, include_superseded=True)
         assert shown is not None and shown.ended == known.ended
 
@@ -195,7 +198,7 @@ def run_together(seed: int, lineages: int, commits: int) -> int:
             committed = db.head().ingested_at + 1
             with db.batch() as tx:
                 for story in stories:
-                    story.say(tx, committed, defaulted=number % 10 == 0)
+                    story.say(tx, committed, defaulted=number % 25 == 0)
             lost = defaultdict[str, set[int | None]](set)
             for loss in tx.receipt.lost:
                 lost[loss.ref].add(loss.version)

@@ -135,6 +135,17 @@ def test_what_is_said_again_is_linked_as_asked_and_says_what_was_left_out(db: Da
     assert "2025-02-01T00:00:00Z was left out" in note and "from 2025-01-01" in note
 
 
+def test_what_replaces_a_statement_late_takes_its_place_in_between(db: Database) -> None:
+    """It was refused with the advice to replace what followed, and that lost what had been said of it."""
+    first = remember(db, "The rent is 150.", since="2024-01-01")["id"]
+    later = remember(db, "The rent is 190.", since="2026-01-01", replaces=first)["id"]
+    late = remember(db, "The rent is 175.", since="2025-01-01", replaces=first)["id"]
+    held = [[world.ref for world in db.view(valid=f"{2024 + n}-06-01").find(type="Fact")] for n in range(3)]
+    assert held == [[first], [late], [later]]
+    with pytest.raises(InputError, match=f"{later} took its place"):
+        remember(db, "The rent is 170.", since="2025-01-01", replaces=first)
+
+
 def test_what_is_still_to_come_is_replaced_by_what_is_still_to_come(db: Database) -> None:
     now = remember(db, "Ana lives in Lisbon.", since="2020-01-01")["id"]
     coming = remember(db, "Ana lives in Porto.", since="2999-01-01", replaces=now)["id"]

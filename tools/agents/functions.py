@@ -532,11 +532,12 @@ def _checked(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:
 def _replaceable(db: Database, ref: str, world: Any, since: str | None) -> tuple[str, str | None, str | None]:
     """Return the full reference of a replaceable statement and the validity of its successor.
 
-    A statement that has ended by then cannot be replaced: two statements would hold in its place.
+    A statement that has ended by then cannot be replaced: two statements would hold in its place. One that held at a
+    past time that is given can be from there on, until what replaced it begins.
     """
     view, found = db.view(world=world), _statement(db, ref, world)
     since = answer_notes.start_of_successor(view, found, since)
-    if not answer_notes.has_ended(view, found, since):
+    if not answer_notes.has_ended(view, found, since) or answer_notes.held_at(view, found, since):
         return found.ref, since, answer_notes.end_of_successor(view, found)
     now = answer_notes.successors(view, found.ref)
     ended = f"{found.ref} is not true {'any more' if answer_notes.has_ended(view, found) else 'by then'}"

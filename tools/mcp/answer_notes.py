@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
-from worlddb import FOREVER, Near, Recall, View, World, format_time, parse_time
+from worlddb import FOREVER, Near, Recall, Valid, View, World, format_time, parse_time
 
 MAX_LOOKED_AT: Final = 50
 """Statements followed along a chain of supersessions."""
@@ -17,6 +17,15 @@ def has_ended(view: View, statement: World, since: str | None = None) -> bool:
     valid = statement.valid
     moment = view.valid if since is None else max(view.valid, parse_time(since, "valid_from"))
     return valid.end <= moment or valid.end <= valid.start
+
+
+def held_at(view: View, statement: World, since: str | None) -> bool:
+    """Return whether a statement that has ended held at a given time that has passed, and so may have a successor then.
+
+    What arrives late takes its place between the statement and what replaced that: succession keeps both.
+    """
+    moment = view.valid if since is None else parse_time(since, "valid_from")
+    return moment < view.valid and bool(view.history(statement.ref, during=Valid(moment, moment + 1)))
 
 
 def start_of_successor(view: View, statement: World, given: str | None) -> str | None:

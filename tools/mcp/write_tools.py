@@ -516,8 +516,9 @@ def _amended(session: Session, given: tool_arguments.Amend, call: Call) -> tool_
     if given.valid_to is not None or given.replace_later:
         return _rewritten(session, view, old.ref, given, call)
     since = answer_notes.start_of_successor(view, old, given.valid_from)
-    now = answer_notes.successors(view, old.ref, session.around(view, old.ref))
-    if answer_notes.has_ended(view, old, since) or any(successor.content == given.text for successor in now):
+    now = _in_place(session, view, old, since)
+    is_over = answer_notes.has_ended(view, old, since) and not answer_notes.held_at(view, old, since)
+    if is_over or any(successor.content == given.text for successor in now):
         return _amended_before(session, view, old, given.text, now)
     until = answer_notes.end_of_successor(session.around(view, old.ref), old)
     # For a memory still to come: its future containers and subjects.
@@ -555,6 +556,25 @@ def _amended(session: Session, given: tool_arguments.Amend, call: Call) -> tool_
         done.notes.append(f"It has no deadline: that of {old.ref} will have passed, or has")
     done.notes.extend(_not_yet(session, done.id, since))
     return done
+
+
+def _in_place(session: Session, view: View, old: World, since: str | None) -> list[World]:
+    """What holds in the place of a memory; first what took it at a given time that has passed, of one that has ended.
+
+    Of a time at which such a memory held itself nothing else does.
+    """
+    around = session.around(view, old.ref)
+    now = answer_notes.successors(view, old.ref, around)
+    if since is None or not answer_notes.has_ended(view, old):
+        return now
+    moment = parse_time(since, "valid_from")
+    if moment >= view.valid:
+        return now
+    if answer_notes.held_at(view, old, since):
+        return []
+    then = session.db.view(seq=view.seq, valid=moment, world=session.world)
+    late = answer_notes.successors(then, old.ref, around)
+    return [*(each for each in late if each.valid.start <= moment < each.valid.end), *now]
 
 
 def _rewritten(session: Session, view: View, ref: str, given: tool_arguments.Amend, call: Call) -> tool_results.Done:

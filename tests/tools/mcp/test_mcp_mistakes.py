@@ -60,6 +60,35 @@ def test_an_amendment_that_is_sent_again_is_one(db: worlddb.Database) -> None:
     assert tool.idempotent and not tool.destructive
 
 
+@pytest.mark.parametrize("confined", [False, True])
+def test_an_amendment_that_arrives_late_takes_its_place_in_between(db: worlddb.Database, confined: bool) -> None:
+    """It was refused with the advice to amend what followed, and that lost what had been said of it."""
+    desk = Session(db, db.create("Topic", "mine", valid_from="2020-01-01").ref if confined else None)
+    rent = write(desk, "The rent is 150.", valid_from="2024-01-01")
+    later = call(desk, "memory_amend", id=rent, text="The rent is 190.", valid_from="2026-01-01")["id"]
+    given = {"id": rent, "text": "The rent is 175.", "valid_from": "2025-01-01"}
+    late = call(desk, "memory_amend", **given)
+    assert (
+        f"{late['id']} does not hold where {later} does, which takes the same place and begins later" in late["notes"]
+    )
+
+    def held() -> list[list[str]]:
+        answers = (call(desk, "memory_as_of", query="what is the rent?", valid=f"{2024 + n}-06-01") for n in range(3))
+        return [texts(each) for each in answers]
+
+    assert held() == [["The rent is 150."], ["The rent is 175."], ["The rent is 190."]]
+    head = db.head()
+    again = call(desk, "memory_amend", **given)
+    assert (again["id"], again["outcome"]) == (late["id"], "unchanged") and db.head() == head
+    with pytest.raises(InputError, match=f"holds no more: {late['id']} took its place"):
+        call(desk, "memory_amend", id=rent, text="The rent is 170.", valid_from="2025-01-01")
+    call(desk, "memory_amend", id=rent, text="The rent is 190.", valid_from="2024-09-01")
+    assert held() == [["The rent is 150."], ["The rent is 175."], ["The rent is 190."]]
+    call(desk, "memory_retire", id=later, at="2026-03-01")
+    assert held()[2] == []
+    assert db.verify(deep=True).ok
+
+
 def test_an_amendment_of_a_later_time_that_is_sent_again_is_one(db: worlddb.Database) -> None:
     desk = Session(db)
     old = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
