@@ -628,9 +628,11 @@ class Memory:
             known = ", ".join(near_claims.ON_NEAR)
             raise errors.InputError(f"on_near is {errors.shown(on_near)}", f"Give one of: {known}")
         look = self.db.view()
-        ends = {kind: [self._memory(ref).ref for ref in _listed(refs)] for kind, refs in joined.items()}
-        (views, key), begins = self._standing(look), None if since is None else times.parse_time(since, "since")
-        begun = "" if views else self._nothing_yet()
+        with self.db.reading():
+            ends = {kind: [self._memory(ref).ref for ref in _listed(refs)] for kind, refs in joined.items()}
+            (views, key), begins = self._standing(look), None if since is None else times.parse_time(since, "since")
+            begun = "" if views else self._nothing_yet()
+            mentioned = self._scopes.called(look, key, [" ".join(one.split()) for one in about]).values()
         named, seeing = [self._own_name(each) for each in about], dict[str, View]()
         near = []
         for view in views:
@@ -670,8 +672,8 @@ class Memory:
                 resolve="all" if name else False,
                 **marks,
             )
-            for mentioned in self._scopes.called(look, key, [" ".join(one.split()) for one in about]).values():
-                tx.link(made, ABOUT, self._entry(tx, key, home, mentioned), valid_from=begins)
+            for each in mentioned:
+                tx.link(made, ABOUT, self._entry(tx, key, home, each), valid_from=begins)
             for kind, refs in ends.items():
                 for ref in refs:
                     tx.link(made, kind, ref, valid_from=begins, why=why)
@@ -882,11 +884,11 @@ class Memory:
         return []
 
     def _standing(self, look: View) -> tuple[list[View], ScopeKey | tuple[str, ...]]:
-        """Return the views of the user's worlds, and the key of the one that is written to, by one look at these."""
+        """Return the views of the user's worlds, and the key of the one that is written to, by a look at the present."""
         if self._label is None:
-            return [self._whole_view()], ("memory",)
+            return [look], ("memory",)
         known = self._scopes.scopes(look, self._label, include_retired=True)
-        views = [self._whole_view(each.ref) for each in known if not each.closed]
+        views = [self.db._inside(look, each.ref) for each in known if not each.closed]
         return views, self._scopes.key_after(look, self._label, known)
 
     def _located(self, id: Any) -> tuple[View, records.World]:

@@ -907,8 +907,11 @@ class Database(WriteCalls):
             view = View(*self._windows.at(known, valid, unify=unify))
         if world is None:
             return view
-        confined = view.confined(world)
-        return confined if valid is not None or known.named() else confined._of_now(now_of(self._clock), self._told)
+        return view.confined(world) if valid is not None or known.named() else self._inside(view, world)
+
+    def _inside(self, view: View, world: Any) -> View:
+        """Return a view of the present of one world, made of one of the present of the whole store."""
+        return view.confined(world)._of_now(now_of(self._clock), self._told)
 
     def reading(self, state: Reading | None = None) -> AbstractContextManager[Reading]:
         """Have all reads of this thread, until the block ends, see one state of the store, in one transaction.

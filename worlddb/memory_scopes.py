@@ -191,19 +191,23 @@ class Scopes:
         ended = sum(world.closed for world in known)
         while True:
             key = "mcp", self.world or "", label.kind, label.id, str(ended)
-            if self._is_open(view, key):
+            if self._is_open(view, key, known):
                 return key
             ended += 1
 
-    def _is_open(self, view: View, key: ScopeKey) -> bool:
+    def _is_open(self, view: View, key: ScopeKey, known: Iterable[World] = ()) -> bool:
         """Return whether there is no scope under a key yet, or one that holds, in the world that is served.
+
+        ``known`` are worlds as the view shows them, which may be what the key stands for.
 
         One that an operator moved elsewhere is that world's since; one whose membership holds no more, or not now,
         nobody would find.
         """
-        found = view.keyed(_written(key))
-        if found is None:
+        ref = view._keyed_reference(_written(key))
+        if ref is None:
             return True
+        found = next((each for each in known if each.ref == ref), None) or view.keyed(_written(key))
+        assert found is not None, "the key stands for a world"
         # A name that was erased comes back from the beginning on up to where the scope was resumed, if it was.
         is_lost = found.erased and found.number > 1
         return not found.closed and not is_lost and self.top in view.containers(found.ref)
@@ -253,17 +257,17 @@ class Scopes:
         return found
 
     def _called(self, view: View, key: ScopeKey | tuple[str, ...], name: str) -> str:
-        if not name or view.keyed(_entry_key(key, name)) is not None:
+        if not name or view._keyed_reference(_entry_key(key, name)) is not None:
             return name
         _, _, kind, identity, _ = key if len(key) == len(_NO_SCOPE) else _NO_SCOPE
         if kind == "user" and name.casefold() == identity.casefold():
             return identity
-        scope = view.keyed(_written(key)) if kind else None
+        scope = view._keyed_reference(_written(key)) if kind else None
         if kind and scope is None:
             return name
         for entry in view.find(name=name, type=ENTRY, world=scope):
             is_same = entry.name.casefold() == name.casefold()
-            if is_same and (known := view.keyed(_entry_key(key, entry.name))) is not None and known.ref == entry.ref:
+            if is_same and view._keyed_reference(_entry_key(key, entry.name)) == entry.ref:
                 return entry.name
         return name
 

@@ -184,10 +184,18 @@ class Scoring(NamedTuple):
         """What :meth:`share` adds to a term's frequency, by the place of the rounded length in :data:`FIELD_NORMS`."""
         import numpy as np
 
-        lengths = (BM25_B * np.array(FIELD_NORMS, dtype=np.float64)).astype(np.float32)
-        relative = lengths / np.float32(self.averages[field])
+        relative = _weighed_lengths() / np.float32(self.averages[field])
         found: Matrix = np.float32(_K1) * (np.float32(1 - BM25_B) + relative)
         return found
+
+
+@cache
+def _weighed_lengths() -> Matrix:
+    """The lengths of :data:`FIELD_NORMS` as far as they count."""
+    import numpy as np
+
+    found: Matrix = (BM25_B * np.array(FIELD_NORMS, dtype=np.float64)).astype(np.float32)
+    return found
 
 
 _K1: Final = float32(BM25_K1)

@@ -58,15 +58,20 @@ class Segment(NamedTuple):
         """How many texts there are."""
         return int(self.lengths.shape[1])
 
-    def found(self, key: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
-        """The postings of a token."""
+    def found(self, keys: NDArray[np.uint64]) -> dict[int, tuple[NDArray[np.int32], NDArray[np.uint32]]]:
+        """The postings of those of some tokens that stand here, by the place of each among them."""
         import numpy as np
 
-        at = int(np.searchsorted(self.keys, np.uint64(key)))
-        if at == len(self.keys) or int(self.keys[at]) != key:
-            return self.places[:0], self.often[:0]
-        begin = int(self.ends[at - 1]) if at else 0
-        return self.places[begin : self.ends[at]], self.often[begin : self.ends[at]]
+        if not len(self.keys):
+            return {}
+        places = np.searchsorted(self.keys, keys)
+        there = np.flatnonzero(self.keys[np.minimum(places, len(self.keys) - 1)] == keys)
+        at = places[there]
+        begins = np.where(at > 0, self.ends[at - 1], 0)
+        return {
+            token: (self.places[begin:end], self.often[begin:end])
+            for token, begin, end in zip(there.tolist(), begins.tolist(), self.ends[at].tolist(), strict=True)
+        }
 
 
 ARRAYS: Final = {"keys": "<u8", "ends": "<i8", "places": "<i4", "often": "<u4", "lengths": "<i4", "codes": "u1"}
@@ -185,22 +190,24 @@ def scored(counted: Counted, terms: Sequence[analysis.Term], key: Callable[[tupl
     """Score all texts that count by the terms."""
     import numpy as np
 
-    postings = [[each.found(key((term.field, term.text))) for each in counted.segments] for term in terms]
-    for found in postings:
-        for at, (places, often) in enumerate(found):
-            if len(places) and not counted.whole[at]:
-                is_counted = counted.parts[at][places]
-                found[at] = places[is_counted], often[is_counted]
-    having = {term: sum(len(places) for places, _ in found) for term, found in zip(terms, postings, strict=True)}
+    keys = np.array([key((term.field, term.text)) for term in terms], dtype=np.uint64)
+    postings = [each.found(keys) for each in counted.segments]
+    for of, part, whole in zip(postings, counted.parts, counted.whole, strict=True):
+        if not whole:
+            for at, (places, often) in of.items():
+                is_counted = part[places]
+                of[at] = places[is_counted], often[is_counted]
+    having = {term: sum(len(of[at][0]) for of in postings if at in of) for at, term in enumerate(terms)}
     scoring = fields.Scoring(counted.count, having, counted.averages, {})
     values = np.zeros(len(counted.mask), dtype=np.float32)
-    norms = {term.field: scoring.norms(term.field) for term in terms if having[term]}
-    for term, found in zip(terms, postings, strict=True):
+    norms = {field: scoring.norms(field) for field in {term.field for term in terms if having[term]}}
+    for at, term in enumerate(terms):
         if not having[term]:
             continue
         weight, norm, number = np.float32(scoring.weight(term)), norms[term.field], _FIELD_NUMBER[term.field]
-        for segment, (places, often) in zip(counted.segments, found, strict=True):
-            if len(places):
+        for segment, of in zip(counted.segments, postings, strict=True):
+            if at in of:
+                places, often = of[at]
                 times = often.astype(np.float32)
                 parts = weight * (times / (times + norm[segment.codes[number][places]]))
                 own = values[segment.first : segment.first + segment.texts]
@@ -233,6 +240,7 @@ class Seen:
         """``places`` are those of the worlds, and grow; ``inside`` and ``mask`` say which worlds and texts count."""
         self._places = places
         self._inside = inside
+        self._flags = inside.tobytes()
         self._key = keys.of
         self._nodes = moments.nodes.lines[0]
         self.texts = moments.texts.lines
@@ -245,7 +253,7 @@ class Seen:
     def holds(self, node: int) -> bool:
         """True if a world lies inside; the outermost itself does not."""
         place = self._places.get(node, _FAR)
-        return place < len(self._inside) and bool(self._inside[place])
+        return place < len(self._flags) and self._flags[place] != 0
 
     def inhabitants(self) -> list[int]:
         """All that lie inside, in log order."""

@@ -207,12 +207,26 @@ def world(
 
     ``None`` also if a deadline hides it, unless what holds no more is asked for too.
     """
+    seen = shown(snapshot, node, moment, spec, include_superseded=include_superseded, period=period)
+    return None if seen is None else world_of(snapshot, node, seen, moment, spec, period)
+
+
+def shown(
+    snapshot: visible.VisibleSnapshot,
+    node: int,
+    moment: asof.Moment,
+    spec: Spec,
+    *,
+    include_superseded: bool = False,
+    period: valid_period.Period | None = None,
+) -> asof.SeenVersion | None:
+    """The version of which :func:`world` makes the record."""
     if not include_superseded and snapshot.hides(node, period):
         return None
     seen = next(valid_period.versions_in(snapshot.tables, node, moment, period), None)
     if seen is None and period is None and (include_superseded or not spec.hides_closed):
         seen = asof.newest_version(snapshot.tables, node, moment.seq)
-    return None if seen is None else world_of(snapshot, node, seen, moment, spec, period)
+    return seen
 
 
 def world_of(

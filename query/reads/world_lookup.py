@@ -246,6 +246,20 @@ def find(
             yield from next(filter(None, (list(fitting(member, None)) for member in classes.members(node))))
 
 
+def called(snapshot: VisibleSnapshot, spec: edge_rules.Spec, name: str, inside: int) -> Iterator[int]:
+    """The nodes of the worlds that :func:`find` gives by a name alone, of which no records are made."""
+    moment, form = snapshot.place.moment, normalised(name)
+    scope = Scope(snapshot.tables, inside, moment)
+    for node in _candidates(snapshot, Wanted(name, None, inside), None):
+        seen = build.shown(snapshot, node, moment, spec) if scope.holds(node) else None
+        if seen is None:
+            continue
+        body = snapshot.body(seen.row)
+        names = ("" if body is None else body.name, *build.aliases(snapshot, node, moment.seq))
+        if form in map(normalised, names):
+            yield node
+
+
 def _candidates(snapshot: VisibleSnapshot, wanted: Wanted, types: TypeFilter | None) -> Iterator[int]:
     """Nodes that may fit, in log order."""
     tables, seq = snapshot.tables, snapshot.place.moment.seq

@@ -165,13 +165,10 @@ def _subject(
     found: list[frozenset[int]] = []
     for name in names:
         if isinstance(name, str):
-            wanted = world_lookup.Wanted(name, None, inside)
-            called = world_lookup.find(snapshot, window.spec, wanted, include_superseded=False, period=None)
-            refs = [each.ref for each in islice(called, MAX_ABOUT)]
-            nodes = (snapshot.tables.node_of(bytes.fromhex(ref)) for ref in refs)
-            if refs:
+            nodes = frozenset(islice(world_lookup.called(snapshot, window.spec, name, inside), MAX_ABOUT))
+            if nodes:
                 words |= claim_frame.words_of(name)
-                found.append(frozenset(node for node in nodes if node is not None))
+                found.append(nodes)
                 continue
         try:
             node = world_lookup.named_node(snapshot, window.spec, name)

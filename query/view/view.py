@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from worlddb.log.model import errors, ids, limits, times
 from worlddb.projections.indexes.composition import ATTENTION
 from worlddb.projections.tables.reads import asof, table_reads
-from worlddb.projections.tables.storage.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
+from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES
 from worlddb.query.history.journal import Entry, LastTold, journal
 from worlddb.query.question.question import CONVEX, DEFAULT_K, LANES, TEXT, Question, Request
 from worlddb.query.reads import adjacency, build, store_facts, world_lookup
@@ -580,12 +580,17 @@ class View:
         If it has ended and another one was begun under its key, that one. In a view confined to a world, also the one
         of a key that counts within that world.
         """
-        text = limits.checked_text(key, "key", limits.MAX_KEY_BYTES, empty=False)
         with self._snapshot() as snapshot:
-            node = world_lookup.keyed_node(snapshot, text)
+            node = world_lookup.keyed_node(snapshot, _checked_key(key))
             if node is None:
                 return None
             return build.world(snapshot, node, self.moment, self.spec, include_superseded=True)
+
+    def _keyed_reference(self, key: str) -> str | None:
+        """The reference of the world that :meth:`keyed` gives."""
+        with self._snapshot() as snapshot:
+            node = world_lookup.keyed_node(snapshot, _checked_key(key))
+            return None if node is None else snapshot.tables.node(node).lineage.hex()
 
     def worlds_of_user(self, name: str, *, world: Any = None) -> list[records.World]:
         """The worlds that hold what is a user's: their scopes ``user:NAME``, or their world of type ``User``.
@@ -722,7 +727,11 @@ class View:
 
     def containers(self, ref: Any) -> list[str]:
         """References of the worlds that contain a world directly, in log order."""
-        return [edge.source for edge in self.edges(ref, type=CONTAINS, direction="in")]
+        with self._snapshot() as snapshot:
+            node = self._named(snapshot, ref)
+            one = world_lookup.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
+            places = sorted((place.edge, place.source) for each in one for place in snapshot.placings(each))
+            return [snapshot.tables.node(source).lineage.hex() for _, source in places]
 
     def history(
         self,
@@ -1339,6 +1348,10 @@ _LIMITING: Final = frozenset(
     )
 )
 """What a recall may be limited to."""
+
+
+def _checked_key(key: Any) -> str:
+    return limits.checked_text(key, "key", limits.MAX_KEY_BYTES, empty=False)
 
 
 def _pinned(ref: Any) -> Kref | None:
