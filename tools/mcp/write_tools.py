@@ -72,7 +72,7 @@ def _looked_and_written(
     known = [session.scopes(view, label, include_retired=True) for label in labels]
     keys = [session.key_after(view, label, scopes) for label, scopes in zip(labels, known, strict=True)]
     near = _near(view, given, [scope.ref for scopes in known for scope in scopes if not scope.closed])
-    repeated = None if any(joined.values()) else _repeated(view, given, near)
+    repeated = None if any(joined.values()) or len(labels) != 1 else _repeated(view, given, near)
     if repeated is not None:
         restated = _restated(session, view, given, call, repeated, near)
         if restated is not None:
@@ -130,8 +130,6 @@ def _near(view: View, given: tool_arguments.Write, scopes: list[str]) -> list[Ne
 
 def _repeated(view: View, given: tool_arguments.Write, near: list[Near]) -> str | None:
     """Return the memory that says the same word for word in the one scope that is written to, if there is one."""
-    if sum(label is not None for label in (given.user_id, given.agent_id, given.app_id, given.run_id)) != 1:
-        return None
     for each in near:
         found = view.get(each.ref) if each.is_repeated else None
         if found is not None and (found.type, found.name) == (given.type, given.name):

@@ -597,6 +597,17 @@ def test_what_a_model_wrote_as_a_text_is_taken_for_the_number_that_it_is(db: wor
     anyio.run(work)
 
 
+def test_what_a_default_user_says_again_gets_another_source(db: worlddb.Database) -> None:
+    desk = Session(db, user="ana")
+    given = {"text": "Ana lives in Lisbon.", "about": ["Ana"]}
+    first, again = [call(desk, "memory_write", **given) for _ in range(2)]
+    assert again["id"] == first["id"] and "has one more source now" in again["notes"][0]
+    assert call(desk, "memory_write", **given, user_id="ana")["id"] == first["id"]
+    # It is written for a run too, where it does not lie yet.
+    assert call(desk, "memory_write", **given, run_id="7")["id"] != first["id"]
+    assert call(Session(db, user="ben"), "memory_write", **given)["id"] != first["id"]
+
+
 def test_a_default_user_needs_no_id_and_a_misspelt_one_is_told(db: worlddb.Database) -> None:
     desk = Session(db, user="ana")
     mine = call(desk, "memory_write", text="Ana likes tea.")
