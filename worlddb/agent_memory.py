@@ -672,8 +672,8 @@ class Memory:
                 resolve="all" if name else False,
                 **marks,
             )
-            for each in mentioned:
-                tx.link(made, ABOUT, self._entry(tx, key, home, each), valid_from=begins)
+            for entry in mentioned:
+                tx.link(made, ABOUT, self._entry(tx, key, home, entry), valid_from=begins)
             for kind, refs in ends.items():
                 for ref in refs:
                     tx.link(made, kind, ref, valid_from=begins, why=why)
@@ -884,7 +884,7 @@ class Memory:
         return []
 
     def _standing(self, look: View) -> tuple[list[View], ScopeKey | tuple[str, ...]]:
-        """Return the views of the user's worlds, and the key of the one that is written to, by a look at the present."""
+        """Return the views of the user's worlds, and the key of the one to write to, by a look at the present."""
         if self._label is None:
             return [look], ("memory",)
         known = self._scopes.scopes(look, self._label, include_retired=True)
