@@ -633,13 +633,7 @@ class Memory:
             (views, key), begins = self._standing(look), None if since is None else times.parse_time(since, "since")
             begun = "" if views else self._nothing_yet()
             mentioned = self._scopes.called(look, key, [" ".join(one.split()) for one in about]).values()
-        named, seeing = [self._own_name(each) for each in about], dict[str, View]()
-        near = []
-        for view in views:
-            for each in view.near(text, about=named or None, since=begins):
-                near += [] if each.ref in seeing else [each]
-                seeing.setdefault(each.ref, view)
-        near.sort(key=lambda each: -each.likeness)
+        near, seeing = self._near(views, text, about, begins)
         told = {ref for refs in ends.values() for ref in refs}
         repeated = next((each.ref for each in near if each.is_repeated), None) if until is None and not told else None
         said = None if repeated is None else seeing[repeated].get(repeated)
@@ -681,6 +675,18 @@ class Memory:
         self._go_on(tx.receipt, key, refs, begins, views if tx.receipt.seq == look.seq + 1 else ())
         done = self._done(tx.receipt, refs, begun)
         return msgspec.structs.replace(done, near=tuple(near))
+
+    def _near(
+        self, views: Iterable[View], text: str, about: Iterable[str], begins: int | None
+    ) -> tuple[list[near_claims.Near], dict[str, View]]:
+        """Return what a statement is near in some of the user's worlds, the nearest first, and where each is seen."""
+        named, seeing = [self._own_name(each) for each in about], dict[str, View]()
+        near = []
+        for view in views:
+            for each in view.near(text, about=named or None, since=begins):
+                near += [] if each.ref in seeing else [each]
+                seeing.setdefault(each.ref, view)
+        return sorted(near, key=lambda each: -each.likeness), seeing
 
     def _converse(
         self,
