@@ -19,7 +19,7 @@ Upcasters are pure and go from each version to the next, so an event of version 
 | none yet | | |
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, reduce
 from operator import or_
 from typing import Any, Final, NamedTuple, TypeVar, get_args
@@ -247,6 +247,21 @@ def written_blob(stored: bytes, identifier: bytes, seq: int) -> Blob:
             seq=seq,
         )
     return decode_blob(stored, seq)
+
+
+def written_blobs(found: Iterable[tuple[bytes | None, bytes, int]]) -> list[Blob | None]:
+    """As :func:`written_blob`, of many; ``None`` for one that is not there."""
+    blobs: list[Blob | None] = []
+    decode, blob_id = _BLOB.decode, hashing.blob_id
+    for stored, identifier, seq in found:
+        blob: Blob | None = None
+        if stored is not None:
+            try:
+                blob = decode(stored) if blob_id(stored) == identifier else written_blob(stored, identifier, seq)
+            except _UNREADABLE:
+                blob = decode_blob(stored, seq)
+        blobs.append(blob)
+    return blobs
 
 
 def _decode(decoder: msgspec.msgpack.Decoder[T], stored: bytes, what: str, seq: int) -> T:

@@ -9,7 +9,7 @@ from worlddb.log.model import limits
 from worlddb.log.model.blobs import Body
 from worlddb.projections import runner
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_known, edge_seen, versions_at
-from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, ROOT_NODE, EdgePlace, EdgeRow
 from worlddb.query.consolidation.fresh_summaries import summaries_in
 from worlddb.query.reads import adjacency, world_lookup
 from worlddb.query.reads.window import Window
@@ -158,8 +158,14 @@ class Ground:
         tables, moment, hides_any = self.snapshot.tables, self.snapshot.place.moment, self.snapshot.hides_any
         walked: list[tuple[int, EdgePlace, EdgeRow]] = []
         others: list[int] = []
+        sees_all = self.inside == ROOT_NODE
         for node, (place, row) in edges:
-            other = self._far_end(node, place, row) if edge_seen(tables, place, row, moment) else None
+            if not edge_seen(tables, place, row, moment):
+                continue
+            if sees_all:
+                other: int | None = row.target if place.source == node else place.source
+            else:
+                other = self._far_end(node, place, row)
             if other is not None and not (hides_any and self.snapshot.hides(other)):
                 walked.append((node, place, row))
                 others.append(other)

@@ -41,25 +41,21 @@ class Snapshot(NamedTuple):
             DamagedStore: it is not what was written.
         """
         stored = None if row.position == events.NONE else self.log.blob(row.seq, row.position)
-        return _written_body(row, stored)
+        found = None if stored is None else codec.written_blob(stored, row.body, row.seq)
+        return found if isinstance(found, blobs.Body) else None
 
     def bodies(self, rows: Sequence[schema.VersionRow]) -> list[blobs.Body | None]:
         """As :meth:`body`, of many versions."""
         there = [(row.seq, row.position) for row in rows if row.position != events.NONE]
         stored = iter(self.log.blobs(there))
-        return [_written_body(row, None if row.position == events.NONE else next(stored)) for row in rows]
+        found = ((None if row.position == events.NONE else next(stored), row.body, row.seq) for row in rows)
+        return [body if isinstance(body, blobs.Body) else None for body in codec.written_blobs(found)]
 
     def details(self, seq: int, position: int) -> blobs.Details:
         """The details that a command left in a commit; empty if it left none or they were erased."""
         stored = None if position == events.NONE else self.log.blob(seq, position)
         found = None if stored is None else codec.decode_blob(stored, seq)
         return found if isinstance(found, blobs.Details) else NO_DETAILS
-
-
-def _written_body(row: schema.VersionRow, stored: bytes | None) -> blobs.Body | None:
-    """The body of a version from its bytes, which are held against the hash that the version has."""
-    found = None if stored is None else codec.written_blob(stored, row.body, row.seq)
-    return found if isinstance(found, blobs.Body) else None
 
 
 class SnapshotSource(Protocol):

@@ -245,14 +245,12 @@ def last_held(tables: TableReads, node: int, moment: Moment) -> SeenVersion | No
 def versions_at(tables: TableReads, nodes: Sequence[int], moment: Moment) -> list[SeenVersion | None]:
     """As :func:`version_at`, of many nodes."""
     seq, valid = moment
-    found: list[SeenVersion | None] = []
-    for node, (number, row) in zip(nodes, tables.newest_versions(nodes), strict=True):
-        _, written, begins, ends, closed, *_ = row
-        if closed <= seq and written <= seq and begins <= valid < ends:
-            found.append(_seen((number, row, _interval((begins, ends)))))
-        else:
-            found.append(version_at(tables, node, moment))
-    return found
+    return [
+        _seen((number, row, _interval((row.valid_from, row.valid_to))))
+        if row.closed <= seq and row.seq <= seq and row.valid_from <= valid < row.valid_to
+        else version_at(tables, node, moment)
+        for node, (number, row) in zip(nodes, tables.newest_versions(nodes), strict=True)
+    ]
 
 
 def version_known(tables: TableReads, node: int, number: int, seq: int) -> SeenVersion | None:

@@ -387,12 +387,16 @@ class Tables(transaction.WholeTables):
             stored = self.out.get_each(places)
             if None in stored:
                 raise transaction.missing_row(f"edge {schema.EDGE_KEY.unpack(places[stored.index(None)])[2]}")
-            pairs = list(zip(places, stored, strict=True))  # type: ignore[arg-type]
-        for edge in map(outgoing_edge, pairs):
+        else:
+            places, stored = [key for key, _ in pairs], [value for _, value in pairs]
+        rows = map(edge_row, map(schema.EDGE.unpack, stored))  # type: ignore[arg-type]
+        for edge in zip(map(edge_place, map(schema.EDGE_KEY.unpack, places)), rows, strict=True):
             place, row = edge
             if row.seq <= known_by:
-                edges = found.setdefault(row.target if incoming else place.source, [])
-                if edges is not None:
+                node = row.target if incoming else place.source
+                if node not in found:
+                    found[node] = [edge]
+                elif (edges := found[node]) is not None:
                     edges.append(edge)
         if len(codes) > 1:
             for edges in found.values():

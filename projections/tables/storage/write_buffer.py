@@ -161,17 +161,16 @@ class Table:
         groups: dict[bytes, list[Pair]] = {}
         with self._txn.cursor() as cursor:
             # Between the last row that was read and the one behind it lies nothing: groups there need no look.
-            behind, first = b"", self._first
-            for prefix in sorted(dict.fromkeys(prefixes)):
-                within = first + prefix
+            behind = b""
+            for within in sorted(map(self._first.__add__, prefixes)):
                 if behind < within:
                     behind = cursor.key() if cursor.set_range(within) else _BEHIND_ALL  # type: ignore[assignment]
-                rows: list[Pair] = []
+                if not behind.startswith(within) or within[1:] in groups:
+                    continue
+                rows = groups[within[1:]] = list[Pair]()
                 while behind.startswith(within) and len(rows) <= SHORT:
                     rows.append((behind[1:], cursor.value()))  # type: ignore[arg-type]
                     behind = cursor.key() if cursor.next() else _BEHIND_ALL  # type: ignore[assignment]
-                if rows:
-                    groups[prefix] = rows
         return groups
 
     def each_under(self, prefixes: Sequence[bytes]) -> dict[bytes, list[Pair]]:
