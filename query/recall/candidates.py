@@ -335,9 +335,9 @@ def _is_referred_to(snapshot: visible.VisibleSnapshot, node: int) -> bool:
 
 
 def references(
-    snapshot: visible.VisibleSnapshot, nodes: Iterable[int], entities: Set[int]
+    snapshot: visible.VisibleSnapshot, nodes: Iterable[int], entities: Set[int] | None
 ) -> Iterator[tuple[int, int]]:
-    """(world, entity) of all references of some worlds to some entities at the view's moment."""
+    """(world, entity) of all references of some worlds to some entities, or to any, at the view's moment."""
     tables, moment = snapshot.tables, snapshot.place.moment
     for place, row in tables.between(nodes, _REFERS_TO, entities, known_by=moment.seq):
         if edge_seen(tables, place, row, moment):
@@ -463,30 +463,43 @@ def followers(snapshot: visible.VisibleSnapshot, gate: Gate, leaders: Iterable[P
     return found
 
 
-def in_talks(
-    snapshot: visible.VisibleSnapshot, pool: Mapping[int, Passed], leaders: Iterable[int]
-) -> dict[int, list[int]]:
+def in_talks(gate: Gate, pool: Mapping[int, Passed], leaders: Iterable[int]) -> dict[int, list[int]]:
     """The leaders of the session that each turn is in, itself too if it is one, where people talk to one another.
 
     They answer one another and stay with a subject, so that of two turns that are as near the one is likelier in whose
-    session the nearest is. What is said to a machine, and by it, is complete in itself.
+    session the nearest is. What is said to a machine, and by it, is complete in itself, and so is what nobody is known
+    to have said. What was inferred of a turn stands for it.
     """
+    snapshot = gate.snapshot
     machines = {node for name in TO_MACHINES for node in nodes_called(snapshot, name)}
 
-    def between_people(nodes: Iterable[int]) -> list[int]:
-        turns = [node for node in nodes if pool[node].seen.row.type == _TURN]
-        apart = {node for node, _ in references(snapshot, turns, machines)} if machines and turns else set()
-        return [node for node in turns if node not in apart]
-
-    def session_of(node: int) -> int | None:
+    def container_of(node: int) -> int | None:
         return next((place.source for place in snapshot.placings(node)[:1]), None)
 
+    def turns_of(nodes: Iterable[int]) -> dict[int, int]:
+        turns: dict[int, int] = {}
+        for node in nodes:
+            seen, turn = pool[node].seen, node
+            if seen.row.type == visible.ENRICHMENT_TYPE:
+                turn = container_of(node) or node
+                seen = gate.seen(turn) or seen
+            if seen.row.type == _TURN:
+                turns[node] = turn
+        return turns
+
+    spoken = turns_of(leaders)
+    known = list(references(snapshot, spoken.values(), None))
+    people = {turn for turn, _ in known}.difference(turn for turn, entity in known if entity in machines)
     best: dict[int, list[int]] = {}
-    for leader in between_people(leaders):
-        session = session_of(leader)
+    for leader, turn in spoken.items():
+        session = container_of(turn) if turn in people else None
         if session is not None:
             best.setdefault(session, []).append(leader)
-    within = {node: session_of(node) for node in between_people(pool)} if best else {}
+    if not best:
+        return {}
+    turns = turns_of(pool)
+    apart = {turn for turn, _ in references(snapshot, turns.values(), machines)} if machines else set()
+    within = {node: container_of(turn) for node, turn in turns.items() if turn not in apart}
     return {node: best[session] for node, session in within.items() if session in best}
 
 

@@ -194,7 +194,7 @@ def fused(
         if seen is not None:
             pool[node] = candidates.Passed(node, seen, 0.0)
     lends = leaders and request.group is None and request.covers is None
-    links = _Links(following, joined, candidates.in_talks(snapshot, pool, leaders) if lends else {})
+    links = _Links(following, joined, candidates.in_talks(gate, pool, leaders) if lends else {})
     weighing = lanes._replace(vector=vector)
     evidence = _evidence(snapshot, weighing, request, proposed, pool, named, links, gate)
     if rules:
