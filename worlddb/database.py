@@ -1161,7 +1161,7 @@ class Database(WriteCalls):
         )
         writes = wanted.sweep and not wanted.dry_run
         # Vectors come first, since summaries rest on them, and last, since summaries are texts too.
-        embedded = self._embedded(wanted.stopped) if writes else 0
+        embedded = self._embedded(wanted.stopped, dry_run=wanted.dry_run) if wanted.sweep else 0
         stale = lambda: [world.ref for world in self.view(valid=now).stale()]  # noqa: E731
         done = consolidator.consolidate(self._writer, wanted, stale)
         if writes and not done.busy and not wanted.stopped():
@@ -1289,12 +1289,14 @@ class Database(WriteCalls):
         with self._reader.snapshot() as snapshot:
             return snapshot.tables.type_code(name) is not None or any(each.name == name for each in view.edge_types())
 
-    def _embedded(self, stopped: Callable[[], bool]) -> int:
-        """Give vectors to texts that have none, as far as there is a model; how many got some."""
+    def _embedded(self, stopped: Callable[[], bool], *, dry_run: bool = False) -> int:
+        """Give vectors to texts that have none, as far as there is a model; how many got some, or would."""
         from worlddb.reconciler.background import embedding_backfill
 
         if not self._models.any:
             return 0
+        if dry_run:
+            return embedding_backfill.count_pending(self._writer)
         try:
             done = embedding_backfill.embed_pending(self._writer, self._models, None, None, stopped)
         except errors.UnavailableError:

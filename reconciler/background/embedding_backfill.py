@@ -60,6 +60,13 @@ class Reembedding(NamedTuple):
     before: str
 
 
+def count_pending(writer: Writer) -> int:
+    """How many texts have no vector in the space that answers; all, where none does."""
+    with writer.env.read() as txn:
+        log, tables = LmdbLog(txn), Tables(txn)
+        return sum(1 for _ in pending(log, tables, space_in_use(log, tables)))
+
+
 def embed_pending(
     writer: Writer,
     models: Models,

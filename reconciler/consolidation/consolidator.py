@@ -48,9 +48,9 @@ class Consolidated(NamedTuple):
     ``summaries`` are the references of those written; of a dry run those of the worlds that would get one. ``closed``
     and ``retracted`` count inferred edges, ``conflicts`` what is recorded of edges that compete. ``marked`` and
     ``unmarked`` count worlds that got the label ``stale``, or lost it. ``proposals`` are those of near-duplicates,
-    ``embedded`` counts texts. ``left`` counts worlds that are due and were not done: for the ``limit``, since others
-    changed them, since it was ``stopped``, or since their summarizer ``failed``: (reference, why) of the first 200.
-    ``skipped`` are types with too many ways. ``busy``: another process is at it, and nothing was done.
+    which a dry run does not look for; ``embedded`` counts texts. ``left`` counts worlds that are due and were not done:
+    for the ``limit``, since others changed them, since it was ``stopped``, or since their summarizer ``failed``:
+    (reference, why) of the first 200. ``skipped`` are types with too many ways. ``busy``: another process is at it, and nothing was done.
     """
 
     summaries: tuple[str, ...] = ()

@@ -132,6 +132,20 @@ def test_a_second_run_writes_nothing_and_a_dry_one_leaves_the_root(db: Database)
     assert db.head() == before and (again.events, again.commits) == (0, 0)
 
 
+def test_a_dry_run_counts_the_texts_that_would_get_vectors(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        topic(db, name="one")
+        before = db.head()
+        planned = db.consolidate(min_age=0, dry_run=True)
+        assert planned.embedded and db.head() == before
+        assert db.consolidate(min_age=0, sweep=False, dry_run=True).embedded == 0
+        db.embed()
+        assert db.consolidate(min_age=0, dry_run=True).embedded == 0
+    with worlddb.open(tmp_path / "plain", embedder=None) as db:
+        topic(db, name="one")
+        assert db.consolidate(min_age=0, dry_run=True).embedded == 0
+
+
 def test_only_worlds_of_an_age_inside_what_is_named_are_summed_up_and_so_many(tmp_path: Path) -> None:
     clock = ManualClock(NOW)
     with worlddb.open(tmp_path / "store", embedder=None, clock=clock) as db:

@@ -81,6 +81,8 @@ def _consolidate(args: Namespace, out: Output) -> int:
             ]
             told = [f"{count} {would}{what}" for count, what in said if not count.startswith("0 ")]
             page.line("; ".join(told) or "nothing was to be done")
+            if done.dry_run and not args.no_sweep and not done.busy:
+                page.line("near-duplicates are looked for by a run alone")
             for ref, name in names:
                 page.line((wire.short(ref), "ref"), f"  {name}")
 
