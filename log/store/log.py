@@ -400,11 +400,10 @@ class LmdbLog(Log):
 
     def blobs(self, places: Sequence[tuple[int, int]]) -> list[bytes | None]:
         """As :meth:`blob`, of many, each by its commit and position."""
+        if any(not 0 <= position <= _MAX_POSITION for _, position in places):
+            return [self.blob(*place) for place in places]
         get, pack = self._txn.get, _BLOB.pack
-        return [
-            get(pack(_BLOBS, seq, position)) if 0 <= position <= _MAX_POSITION else self.blob(seq, position)  # type: ignore[misc]
-            for seq, position in places
-        ]
+        return [get(pack(_BLOBS, *place)) for place in places]  # type: ignore[misc]
 
     def read(self, first: int, last: int) -> Iterator[tuple[int, codec.Record]]:
         for seq in range(first, min(last, self.head().seq) + 1):

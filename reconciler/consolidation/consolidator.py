@@ -50,7 +50,8 @@ class Consolidated(NamedTuple):
     ``unmarked`` count worlds that got the label ``stale``, or lost it. ``proposals`` are those of near-duplicates,
     which a dry run does not look for; ``embedded`` counts texts. ``left`` counts worlds that are due and were not done:
     for the ``limit``, since others changed them, since it was ``stopped``, or since their summarizer ``failed``:
-    (reference, why) of the first 200. ``skipped`` are types with too many ways. ``busy``: another process is at it, and nothing was done.
+    (reference, why) of the first 200. ``skipped`` are types with too many ways. ``busy``: another process is at it, and
+    nothing was done.
     """
 
     summaries: tuple[str, ...] = ()
