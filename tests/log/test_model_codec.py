@@ -15,7 +15,7 @@ from tests.log.test_golden import HEADER, HEADER_HEX, RECORD, RECORD_HEX
 from tests.support.golden.blobs import BLOBS
 from tests.support.golden.events import EVENTS
 from worlddb import DamagedStore, NewerFormat
-from worlddb.log.model import codec
+from worlddb.log.model import codec, hashing
 from worlddb.log.model.codec import Events, Header
 from worlddb.log.model.events import Event
 
@@ -163,3 +163,13 @@ def test_some_events_are_those_of_their_kinds_among_all(kinds: frozenset[type[Ev
             codec.decode_events(changed, 7)
         with pytest.raises(expected.type, match=re.escape(expected.value.message)):
             codec.decode_some_events(changed, 7, kinds)
+
+
+def test_many_blobs_are_held_against_their_ids_as_one_is() -> None:
+    stored, newer = STORED["blob"], msgspec.msgpack.encode(["hologram", bytes(16), bytes(64)])
+    good = stored, hashing.blob_id(stored), 1
+    assert codec.written_blobs([good, (None, bytes(32), 1)]) == [codec.written_blob(*good), None]
+    with pytest.raises(DamagedStore, match="not what was written"):
+        codec.written_blobs([good, (stored, bytes(32), 2)])
+    with pytest.raises(NewerFormat):
+        codec.written_blobs([(newer, hashing.blob_id(newer), 1)])
