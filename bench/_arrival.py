@@ -28,7 +28,8 @@ _OF_NODES |= {name: slice(-8, None) for name in ("names", "types", "holders")}
 
 
 def by_arrival(pairs: list[Pair]) -> list[Pair]:
-    """The same pairs, write after write."""
+    """The same pairs, write after write; of a key that was put and deleted, what became of it in the end."""
+    pairs = list(dict(pairs).items())
     rows: dict[str, list[tuple[bytes, bytes]]] = {name: [] for name in TABLES}
     for key, value in pairs:
         if key[0] >= FIRST_TABLE_BYTE and value is not None:
