@@ -66,6 +66,8 @@ _PAIR_BYTES: Final = 10
 _MOST_IN_PLACE: Final = 1 << 10
 """A value that is hardly longer lies in pages of its own."""
 _SPARSE: Final = 1.25
+_SAMPLED: Final = 512
+"""How long pairs are is estimated from about so many of them."""
 _BEHIND_NUMBERS: Final = b"\xff" * 32
 _FILLERS: Final = 9
 _FILLER_BYTES: Final = (_PAGE_BYTES - 16) // 3
@@ -88,8 +90,11 @@ def put_sorted(txn: lmdb.Transaction, room: bytes, keys: list[bytes], values: Se
         before = txn.stat()["leaf_pages"]
         cursor.putmulti(zip(keys[fresh:], values[fresh:], strict=True))
     if len(keys) - fresh >= MANY_TOGETHER:
-        taken = sum(map(len, keys[fresh:])) + sum(size for size in map(len, values[fresh:]) if size <= _MOST_IN_PLACE)
-        full = (taken + _PAIR_BYTES * (len(keys) - fresh)) / _PAGE_BYTES
+        count = len(keys) - fresh
+        step = 1 + count // _SAMPLED
+        looked_at = sum(size for size in map(len, values[fresh::step]) if size <= _MOST_IN_PLACE)
+        looked_at += sum(map(len, keys[fresh::step]))
+        full = (looked_at * count / len(keys[fresh::step]) + _PAIR_BYTES * count) / _PAGE_BYTES
         if txn.stat()["leaf_pages"] - before > _SPARSE * full + 2:
             _part(txn, room, keys[-1])
 
