@@ -36,6 +36,7 @@ from worlddb.reconciler.embedding.models import AUTO, given_embedder, models_of
 from worlddb.reconciler.similarity.thresholds import ByType, Resolving, Thresholds
 from worlddb.store import (
     DEFAULT_TIMEOUT_SECONDS,
+    FOLLOWED_AT_LULL,
     FOLLOWED_EVENTS,
     PROJECTIONS,
     TABLES_NAME,
@@ -210,7 +211,7 @@ class Database(WriteCalls):
         self._alarm, self._min_age = _alarm_of(dream), consolidate
         self._background = self._worker() if background else None
         self._slept: float | None = None
-        self._looked_at = self._unindexed = 0
+        self._looked_at = self._unindexed = self._since_lull = 0
         self._resolving, self._entropy, self._tiebreaker = resolving, entropy, tiebreaker
         self._redactor, self._clock = redactor, clock
         self._working: list[WorkingMemory] = []
@@ -442,15 +443,19 @@ class Database(WriteCalls):
         if receipt.events:
             # A link brings no text, and of a load most are links.
             links = sum(len(ref) > 2 * ids.LINEAGE_BYTES for ref in receipt.requested)
-            self._unindexed += max(1, receipt.events - links)
+            texts = max(1, receipt.events - links)
+            self._unindexed, self._since_lull = self._unindexed + texts, self._since_lull + texts
         with suppress(errors.WorldDBError):  # What was asked for is written.
             if len(self._accesses) >= MOST_ACCESSES:
                 self.write_accesses()
             if len(self._refreshes) >= MOST_ACCESSES:
                 self.write_refreshes()
         if self._unindexed >= FOLLOWED_EVENTS:
-            self._unindexed = 0
+            self._unindexed = self._since_lull = 0
             self._reader.index_behind()
+        elif self._since_lull >= FOLLOWED_AT_LULL:
+            self._since_lull = 0
+            self._reader.index_behind(at_lull=True)
         return receipt
 
     def drop_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:

@@ -60,8 +60,10 @@ FIRST_ROWS: Final = 64
 """How many commits an index is fed from one read transaction, or as many as bring so many rows; of the first one fewer,
 since who looks for a boundary needs no more."""
 FOLLOWED_EVENTS: Final = 16_000
+FOLLOWED_AT_LULL: Final = 1_000
 """After how many events that this handle has written, but for links, a thread of it brings the text index up to date,
-so that no later search has to: it takes in about 20,000 texts a second, and a new one has two events."""
+at once or when it writes no more, so that no later search has to: it takes in 5,000 to 20,000 texts a second, and a new
+one has two events."""
 
 
 def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds: float) -> environment.Environment:
@@ -488,9 +490,9 @@ class StoreReader:
             self._secret,
         )
 
-    def index_behind(self) -> None:
-        """Have a thread bring the text index up to date."""
-        self._behind.nudge()
+    def index_behind(self, *, at_lull: bool = False) -> None:
+        """Have a thread bring the text index up to date, now or when this handle has written no more for a while."""
+        self._behind.nudge(at_lull=at_lull)
 
     def _follow(self) -> bool:
         """Bring the text index up to date in short steps; false if another process is doing it."""

@@ -85,7 +85,7 @@ class BackgroundWorker:
     It begins with the first nudge; several nudges are one. The work says whether it was done: if it was not, because
     another process is at it, it is tried again by and by. A thread that does not linger ends when nothing is left to
     do, tries nothing again, and begins anew with the next nudge. ``again`` says after how many seconds to work
-    without a nudge; ``None``: not at all.
+    without a nudge; ``None``: not at all. What can wait until those who write are done is begun at a lull.
 
     Those who nudge go first: if they did so while it worked, it rests until none does for a moment, or it has rested
     long enough, or somebody waits for it.
@@ -104,19 +104,26 @@ class BackgroundWorker:
         self._name = name
         self._lingers = lingers
         self._due = threading.Condition()
-        self._nudged = self._busy = self._closing = self._undone = self._resting = False
+        self._nudged = self._busy = self._closing = self._undone = self._resting = self._is_for_lull = False
         self._awaited = 0
-        self._nudged_at = self._begun = 0.0
+        self._nudged_at = self._between = self._begun = 0.0
         self._thread: threading.Thread | None = None
         self.error: Exception | None = None
         """What went wrong the last time, if it did; the next nudge tries again."""
 
-    def nudge(self) -> None:
-        """Say that there may be something to do."""
+    def nudge(self, *, at_lull: bool = False) -> None:
+        """Say that there may be something to do; ``at_lull``: once nobody has nudged for a while.
+
+        That is twice as long as between the last two nudges, and :data:`LULL_SECONDS` at least; whoever waits for the
+        work has it done at once.
+        """
         with self._due:
             if self._closing:
                 return
-            self._nudged, self._nudged_at = True, monotonic()
+            now = monotonic()
+            self._between = now - self._nudged_at if self._nudged_at else 0.0
+            self._is_for_lull = at_lull and (self._is_for_lull or not self._nudged)
+            self._nudged, self._nudged_at = True, now
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 # Nobody has to close a store, and a thread that is inside of a library when the interpreter goes away
@@ -186,6 +193,16 @@ class BackgroundWorker:
         self._resting = False
         self._begun = monotonic()
 
+    def _wait_for_lull(self) -> None:
+        """Wait until nobody has nudged for a while, if all that did said that it may wait; the condition is held."""
+        while self._is_for_lull and not self._awaited and not self._closing:
+            lull = min(max(LULL_SECONDS, 2 * self._between), LONGEST_REST_SECONDS)
+            left = self._nudged_at + lull - monotonic()
+            if left <= 0:
+                break
+            self._due.wait(left)
+        self._is_for_lull = False
+
     def _run(self) -> None:
         while True:
             with self._due:
@@ -197,6 +214,7 @@ class BackgroundWorker:
                     return
                 wait = AGAIN_SECONDS if self._undone else self._again()
                 self._due.wait_for(lambda: self._nudged or self._closing, wait)
+                self._wait_for_lull()
                 if self._closing:
                     return
                 self._nudged, self._busy, self._begun = False, True, monotonic()

@@ -469,6 +469,16 @@ def test_the_index_follows_what_a_handle_writes_and_answers_as_one_made_anew(
         assert [(hit.ref, hit.score) for hit in db.view().recall(asked, k=50).hits] == before
 
 
+def test_what_a_handle_wrote_is_indexed_once_it_writes_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "FOLLOWED_AT_LULL", 100)
+    with worlddb.open(tmp_path / "store") as db:
+        _texts(db, 200)
+        assert db._reader._behind.wait(60)
+        assert db.stats()["checkpoints"]["text"] == db.head().seq, "a boundary follows so many texts"
+        monkeypatch.setattr(catchup.TextFollower, "_advance", lambda *given: 1 / 0)
+        assert db.view().recall("water of the river", k=1).hits, "nothing was left for a search to do"
+
+
 def test_a_search_beside_the_thread_finds_the_last_text_and_waits_for_a_step_at_most(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -223,3 +223,37 @@ def test_work_rests_while_others_go_on_to_nudge_unless_somebody_waits_for_it(mon
     assert chores.wait(10) and len(works) == 2
     chores.finish()
     assert chores.stopped() and len(works) == 2
+
+
+def test_what_can_wait_is_begun_at_a_lull_or_when_somebody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "LULL_SECONDS", 60.0)
+    monkeypatch.setattr(worker, "LONGEST_REST_SECONDS", 60.0)
+    works: list[int] = []
+    done = threading.Event()
+
+    def work() -> bool:
+        works.append(1)
+        done.set()
+        return True
+
+    chores = worker.BackgroundWorker(work, lingers=False)
+    for _ in range(3):
+        chores.nudge(at_lull=True)
+    assert not done.wait(0.1) and not works, "those who nudge may not be done"
+    assert chores.wait(PATIENCE) and len(works) == 1, "several nudges are one"
+    done.clear()
+    chores.nudge(at_lull=True)
+    chores.nudge()
+    assert done.wait(PATIENCE), "one that cannot wait is not held up by those that can"
+    done.clear()
+    chores.nudge()
+    chores.nudge(at_lull=True)
+    assert done.wait(PATIENCE) and chores.wait(PATIENCE)
+    done.clear()
+    monkeypatch.setattr(worker, "LULL_SECONDS", 0.01)
+    monkeypatch.setattr(worker, "LONGEST_REST_SECONDS", 0.02)
+    chores.nudge(at_lull=True)
+    assert done.wait(PATIENCE), "the lull has come"
+    chores.nudge(at_lull=True)
+    chores.finish()
+    assert chores.stopped()
