@@ -26,6 +26,7 @@ from worlddb.log.working.message_buffers import Scope
 from worlddb.memory_scopes import (
     BEGINNING,
     ENTRY,
+    FAR,
     HOLDERS,
     SCOPE,
     Label,
@@ -325,6 +326,9 @@ class Memory:
             names = [limits.checked_text(name, "about", limits.MAX_NAME_BYTES, nul=False) for name in _listed(about)]
             told = given, names, joined, type, name, since, until, source, why, on_near, marks
             added = self._told_to_come(looked(lambda: self._state(*told)), since)
+            if until is not None and _listed(replaces):
+                note = f"What it replaces does not come back at {times.format_time(times.parse_time(until, 'until'))}"
+                added = msgspec.structs.replace(added, notes=(*added.notes, f"{note}: add what holds from then on"))
             return self._told_hidden(added, expires_at, pinned)
         given_besides = (about, name, until, contradicts, derived_from, replaces)
         if any(given_besides) or type != "Fact":
@@ -364,7 +368,8 @@ class Memory:
     ) -> Added:
         """Say what a memory says instead, from ``since`` (default: now) to ``until``; before, it says what it said.
 
-        Without ``until`` it ends where something begins that was stated to hold later, but for ``replace_later``.
+        Without ``until`` it ends where the memory does, or something begins that was stated to hold later, but for
+        ``replace_later``.
         If it never was as it said, give the time at which the memory itself begins. From before that it is found from
         ``since`` on, wherever it has lain from its beginning on. The id stays, and so does a deadline: a note says so
         if it has passed. What it says already is not written again, and a note says so.
@@ -377,10 +382,34 @@ class Memory:
         if since is None and until is None and not replace_later and not found.closed and found.content == text:
             notes = (f"{found.ref} says so already, so nothing was written", *hidden_still(found, self.db.view().valid))
             return Added(ids=(found.ref,), seq=self.db.head().seq, notes=notes)
+        now = self.db.view().valid
+        begins, ends = now if since is None else times.parse_time(since, "since"), found.valid.end
+        if since is None and ends <= now:
+            raise errors.InputError(
+                f"{found.ref} held until {times.format_time(ends)}, and not any more",
+                f"Give since and until for what it said then, such as since={times.format_time(found.valid.start)!r},"
+                " or add what holds now",
+            )
+        if until is None and not replace_later and begins < ends < times.FOREVER:
+            until = ends
         said = {"content": text, "valid_from": since, "valid_to": until, "replace_later": replace_later, "why": why}
         receipt = looked(lambda: self._revised_where_it_lies(found.ref, since, {**said, "source": self._source({})}))
         done = self._told_to_come(self._done(receipt, [found.ref]), since)
-        return msgspec.structs.replace(done, notes=(*done.notes, *hidden_still(found, self.db.view().valid)))
+        notes = (*done.notes, *self._goes_on(found.ref, text, begins, until), *hidden_still(found, now))
+        return msgspec.structs.replace(done, notes=notes)
+
+    def _goes_on(self, ref: str, text: str, begins: int, until: times.TimeLike | None) -> list[str]:
+        """Return a note if a memory that was corrected for some time says something else now, or will later."""
+        view, found = self._located(ref)
+        if found.content == text or begins > self.db.view().valid:
+            return []
+        since = times.format_time(found.valid.start)
+        if until is not None and found.valid.start >= times.parse_time(until, "until"):
+            return []
+        return [
+            f"{ref} still says {one_line(found.content)!r:.80}, which was said to hold from {since} on:"
+            " give replace_later=True if that is wrong, too"
+        ]
 
     def _revised_where_it_lies(self, ref: str, since: times.TimeLike | None, said: dict[str, Any]) -> Receipt:
         """Revise a memory; from before it began it lies where it has lain from its beginning on."""
@@ -682,7 +711,7 @@ class Memory:
         """Return what a statement is near in some of the user's worlds, the nearest first, and where each is seen."""
         named, seeing = [self._own_name(each) for each in about], dict[str, View]()
         near = []
-        for view in views:
+        for view in (self._then(view, begins) for view in views):
             for each in view.near(text, about=named or None, since=begins):
                 near += [] if each.ref in seeing else [each]
                 seeing.setdefault(each.ref, view)
@@ -738,6 +767,8 @@ class Memory:
             home = repeated_messages.session_in(view, session, _key("session", scope, session))
             if home is not None:
                 known |= repeated_messages.held_before(view, home, said, self.db, keys)
+                known |= repeated_messages.corrected_since(view, said, keys)
+                known |= repeated_messages.beside_known(view, home, said, keys)
                 known |= repeated_messages.came_along(view, home, said)
                 homes.append(home.ref)
         return known, homes
@@ -889,6 +920,12 @@ class Memory:
             return [self._whole_view(scope.ref) for scope in self._scopes.scopes(view, self._label)]
         return []
 
+    def _then(self, view: View, valid: int | None) -> View:
+        """Return the view with the same knowledge of a later time, if it is later."""
+        return (
+            view if valid is None or valid <= view.valid else self.db.view(seq=view.seq, valid=valid, world=view.world)
+        )
+
     def _standing(self, look: View) -> tuple[list[View], ScopeKey | tuple[str, ...]]:
         """Return the views of the user's worlds, and the key of the one to write to, by a look at the present."""
         if self._label is None:
@@ -906,14 +943,17 @@ class Memory:
         given = id.id if isinstance(id, Added) else id
         unknown = errors.UnknownReference(f"There is no memory {errors.shown(given)}", self._nothing_yet())
         seen: dict[str, tuple[View, records.World]] = {}
-        for view in self._views():
-            try:
-                found = view.get(given, include_superseded=True)
-            except errors.UnknownReference as error:
-                unknown = error
-                continue
-            assert found is not None, "a known world has a newest version"
-            seen.setdefault(found.ref, (view, found))
+        for look in self._views():
+            # What is still to come is not in the user's world yet, so it is read as it is going to be.
+            for view in (look, self._then(look, FAR)):
+                try:
+                    found = view.get(given, include_superseded=True)
+                except errors.UnknownReference as error:
+                    unknown = error
+                    continue
+                assert found is not None, "a known world has a newest version"
+                seen.setdefault(found.ref, (view, found))
+                break
         if not seen:
             raise unknown
         if len(seen) > 1:

@@ -36,6 +36,9 @@ KINDS: Final = ("user", "agent", "app", "run")
 BEGINNING: Final = "0001-01-01"
 """Start of every scope, so that memories of earlier times are in it at those times too."""
 
+FAR: Final = parse_time("9999-12-31T23:59:59.999999Z")
+"""A valid time at which everything still to come has begun."""
+
 _MEANWHILE: Final = ("changed_meanwhile", "said_meanwhile")
 
 ScopeKey: TypeAlias = tuple[str, str, str, str, str]

@@ -110,6 +110,52 @@ def _overlap(view: View, turns: Sequence[records.World], asked: Sequence[Said]) 
     return 0
 
 
+def corrected_since(view: View, said: Sequence[chat_messages.ChatMessage], keys: Sequence[str | None]) -> set[int]:
+    """Return the places of messages with an id that a session holds, says otherwise by now, and was given so last.
+
+    Somebody corrected what the message says: that it is given again undoes nothing. With another text than it was last
+    given with it was edited where it comes from, and says that.
+    """
+    found = set[int]()
+    for place, (each, key) in enumerate(zip(said, keys, strict=True)):
+        turn = view.keyed(key) if each.id and key is not None else None
+        if turn is None or turn.erased or turn.number == 1 or turn.source.get("message") == each.id:
+            continue
+        given = [version for version in view.history(turn.ref) if version.source.get("message") == each.id]
+        if given and given[-1].content.partition(": ")[2] == each.text:
+            found.add(place)
+    return found
+
+
+def beside_known(
+    view: View, session: records.World, said: Sequence[chat_messages.ChatMessage], keys: Sequence[str | None]
+) -> set[int]:
+    """Return the places of messages without an id or a time that a session holds beside ones that it knows by these.
+
+    A message is there already if it follows a known one in the list and in the session, or comes before the first one.
+    """
+    if None not in keys or all(key is None for key in keys):
+        return set()
+    turns = [*view.children(session.ref, include_superseded=True)]
+    at = {turn.ref: place for place, turn in enumerate(turns)}
+    known = [None if key is None else view.keyed(key) for key in keys]
+    found = set[int]()
+    for order, step in ((range(len(said)), 1), (reversed(range(len(said))), -1)):
+        beside: int | None = None
+        for place in order:
+            if keys[place] is not None:
+                turn = known[place]
+                beside = None if turn is None else at.get(turn.ref)
+            elif beside is not None:
+                beside += step
+                one = (said[place].role, said[place].text)
+                if 0 <= beside < len(turns) and one in _said_ever(view, turns[beside]):
+                    found.add(place)
+                else:
+                    beside = None
+    return found
+
+
 def came_along(view: View, session: records.World, said: Sequence[chat_messages.ChatMessage]) -> set[int]:
     """Return the places of messages with an id or a time that lie in a session which came in a bundle.
 

@@ -393,7 +393,7 @@ class WriteCalls(ABC):
     def restate(
         self, ref: Any, *, source: dict[str, Any] | None = None, why: str = "", idempotency_key: str | None = None
     ) -> Any:
-        """Record that what a world says now was said again: by whom, and in which ``source``.
+        """Record that what a world says now, or is to say, was said again: by whom, and in which ``source``.
 
         It stays one world with one text. Reads show each time under ``restated``, and it is trusted as far as the most
         trusted of those who said it.

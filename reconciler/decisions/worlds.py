@@ -374,8 +374,11 @@ def restate(ctx: context.Context, command: cmd.Restate, details: int) -> draft.D
         ctx.refuse("root_is_permanent", "The root world states nothing that could be said again")
     if ctx.body(node) is None:
         _refuse_erased(ctx, lineage)
-    seen = asof.version_at(ctx.tables, node, asof.Moment(ctx.draft.seq, ctx.draft.ingest_time))
-    if seen is None:
+    now = ctx.draft.ingest_time
+    seen = asof.version_at(ctx.tables, node, asof.Moment(ctx.draft.seq, now))
+    # What is still to come may be said again before it holds.
+    seen = seen or asof.newest_version(ctx.tables, node, ctx.draft.seq)
+    if seen is None or seen.validity.end <= now or seen.validity.start >= seen.validity.end:
         ctx.refuse(
             "holds_no_more",
             f"{ids.short(lineage)} says nothing now that could be said again",

@@ -808,7 +808,8 @@ def test_what_is_not_found_yet_or_not_then_or_contradicted_no_more_says_so(mem: 
     (scope,) = mem.db.view().find(name="user:ana")
     moved = mem.db.create("Fact", "", content="Ana's car is old.", valid_from="2024-06-01")
     mem.db.link(scope, "contains", moved, valid_from="2025-01-01")
-    (note,) = mem.correct(moved, "Ana's car is red.", since="2024-01-01").notes
+    note, goes_on = mem.correct(moved, "Ana's car is red.", since="2024-01-01").notes
+    assert "still says" in goes_on and "replace_later=True" in goes_on
     assert note.endswith("is not found as of a time before it was first said to begin: add what held until then")
     old = mem.add("Ana has no car.", about="Ana")
     mem.forget(old)
@@ -880,7 +881,8 @@ def test_a_tag_of_a_memory_is_set_moved_and_asked_for(mem: worlddb.Memory) -> No
 
 def test_a_correction_from_before_a_memory_began_is_found_there_from_then_on(mem: worlddb.Memory) -> None:
     said = mem.add("Ana lives in Lisbon.", since="2024-01-01", about="Ana")
-    assert mem.correct(said, "Ana lives in Porto.", since="2020-01-01").notes == ()
+    (note,) = mem.correct(said, "Ana lives in Porto.", since="2020-01-01").notes
+    assert note.startswith(f"{said.id} still says 'Ana lives in Lisbon.', which was said to hold from 2024-01-01")
     assert mem.db.redecide().differing == ()
     found = [texts(mem.as_of(f"{year}-06-01").recall("where does Ana live?")) for year in (2019, 2021, 2025)]
     assert found == [[], ["Ana lives in Porto."], ["Ana lives in Lisbon."]]
@@ -1003,3 +1005,69 @@ def test_a_message_that_nobody_can_read_is_refused_and_said_so(mem: worlddb.Memo
         assert texts(mem.as_of(known=mem.add(wrong).seq).recall("file")) == ["ana: a file"]
     except worlddb.InputError as error:
         assert str(error).startswith("messages[0]")
+
+
+def test_a_correction_of_a_message_with_an_id_stays_when_the_chat_is_given_again(mem: worlddb.Memory) -> None:
+    chat = [{"role": "user", "content": "I live in Lisbon", "id": "m1"}, {"role": "user", "content": "Hm", "id": "m2"}]
+    first = mem.add(chat)
+    mem.correct(first.ids[0], "I live in Porto")
+    for given in (chat, chat[:1], [*chat, {"role": "user", "content": "So", "id": "m3"}]):
+        assert mem.add(given).repeated == min(len(given), 2)
+        assert "I live in Porto" in texts(mem.recall("live", k=9))
+    # One that was edited where it comes from says what it says by now.
+    mem.add([{**chat[0], "content": "I live in Faro"}])
+    assert "ana: I live in Faro" in texts(mem.recall("live", k=9))
+    mem.add(chat[:1])
+    assert "ana: I live in Lisbon" in texts(mem.recall("live", k=9)), "and so it does if that is taken back"
+
+
+def test_messages_without_a_time_among_timed_ones_are_not_written_again(mem: worlddb.Memory) -> None:
+    timed = {"role": "user", "timestamp": "2026-01-01T10:00:00Z"}
+    chat: list[dict[str, Any]] = [
+        {"role": "assistant", "content": "Good morning."},
+        {**timed, "content": "Hello."},
+        {"role": "assistant", "content": "Fine."},
+        {**timed, "content": "Bye.", "timestamp": "2026-01-01T10:05:00Z"},
+        {"role": "assistant", "content": "Fine."},
+    ]
+    assert len(mem.add(chat).ids) == 5
+    for _ in range(2):
+        assert mem.add(chat).repeated == 5
+    assert mem.profile().messages == 5
+    more = [*chat, {**timed, "content": "Back.", "timestamp": "2026-01-01T11:00:00Z"}, chat[-1]]
+    added = mem.add(more)
+    assert (added.repeated, mem.profile().messages) == (5, 7), "what follows a new message is new"
+
+
+def test_what_is_still_to_come_can_be_changed_and_said_again_before_it_holds(mem: worlddb.Memory) -> None:
+    flight = mem.add("The flight leaves from Rome.", since="2190-06-03")
+    again = mem.add("The flight leaves from Rome.", since="2190-06-03")
+    assert (again.ids, again.repeated) == (flight.ids, 1)
+    then = mem.as_of("2190-07-01")
+    assert texts(then.recall("flight")) == ["The flight leaves from Rome."]
+    assert [version.number for version in mem.history(flight)] == [1]
+    mem.label(flight, "trip")
+    mem.correct(flight, "The flight leaves from Milan.", since="2190-06-03")
+    assert texts(mem.as_of("2190-07-01").recall("flight", label="trip")) == ["The flight leaves from Milan."]
+    boat = mem.add("The boat leaves from Bari.", since="2190-06-03", replaces=flight)
+    assert texts(mem.as_of("2190-07-01").recall("leaves", k=9)) == ["The boat leaves from Bari."]
+    mem.forget(boat)
+    assert texts(mem.as_of("2190-07-01").recall("leaves", k=9)) == []
+    with pytest.raises(worlddb.UnknownReference):
+        worlddb.memory(mem.db, user="ben").history(boat)
+
+
+def test_a_correction_of_what_ended_keeps_its_end_and_makes_nothing_current(mem: worlddb.Memory) -> None:
+    job = mem.add("Ana worked at Acme.", since="2020-01-01", until="2021-01-01")
+    with pytest.raises(worlddb.InputError, match="held until 2021-01-01T00:00:00Z, and not any more"):
+        mem.correct(job, "Ana worked at Acme Ltd.")
+    mem.correct(job, "Ana worked at Acme Ltd.", since="2020-01-01")
+    assert texts(mem.recall("Acme")) == []
+    assert texts(mem.as_of("2020-06-01").recall("Acme")) == ["Ana worked at Acme Ltd."]
+    stay = mem.add("Ana stays in Faro.", since="2026-01-01", until="2190-01-01")
+    mem.correct(stay, "Ana stays in Faro, at Ben's.")
+    assert texts(mem.recall("Faro")) == ["Ana stays in Faro, at Ben's."]
+    assert texts(mem.as_of("2190-02-01").recall("Faro")) == []
+    home = mem.add("Eve lives in Lisbon.")
+    added = mem.add("Eve stays in Porto.", until="2190-01-01", replaces=home)
+    assert added.notes[-1] == "What it replaces does not come back at 2190-01-01T00:00:00Z: add what holds from then on"

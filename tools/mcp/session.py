@@ -14,7 +14,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 import worlddb
-from worlddb.memory_scopes import ENTRY, HOLDERS, KINDS, SCOPE, Label, Scopes
+from worlddb.memory_scopes import ENTRY, FAR, HOLDERS, KINDS, SCOPE, Label, Scopes
 from worlddb.tools.mcp import access_keys, mcp_wording, tool_arguments
 
 Step = Callable[[int, int], None]
@@ -126,9 +126,6 @@ class Cursors:
         return place
 
 
-_FAR: Final = worlddb.parse_time("9999-12-31T23:59:59.999999Z")
-"""A valid time at which everything still to come has begun."""
-
 _JOINED: Final = {
     "joined_by_others": "The two are joined by other decisions too. Undo those that memory_proposals shows with"
     " status=all, if there are any",
@@ -228,7 +225,7 @@ class Session(Scopes):
         """
         if self.world is None:
             return view
-        then = self.later(view, _FAR)
+        then = self.later(view, FAR)
         try:
             then.reference_of(ref)
         except worlddb.UnknownReference:

@@ -345,7 +345,9 @@ class OfWorlds(Tuning):
         known = self.state.worlds[number]
         if known.newest.erasure is not None:
             refuse("erased")
-        at = lines.at(known.line, self.now)
+        at, newest = lines.at(known.line, self.now), len(known.versions)
+        if at <= 0 and any(start > self.now and version == newest for start, version in known.line):
+            at = newest  # Still to come.
         if at <= 0:
             refuse("holds_no_more")
         said = Restated(at, self.seq, self.now, self.author, source or {}, why, bool(source or why))
