@@ -400,7 +400,7 @@ class Memory:
 
     def _goes_on(self, ref: str, text: str, begins: int, until: times.TimeLike | None) -> list[str]:
         """Return a note if a memory that was corrected for some time says something else now, or will later."""
-        view, found = self._located(ref)
+        found = self._seen(ref)
         if found.content == text or begins > self.db.view().valid:
             return []
         since = times.format_time(found.valid.start)
