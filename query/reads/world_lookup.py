@@ -20,7 +20,7 @@ from worlddb.projections.tables.storage import schema
 from worlddb.query.reads import build
 from worlddb.query.records import records
 from worlddb.query.snapshot import edge_rules, valid_period
-from worlddb.query.snapshot.snapshot import Scope, containers_at
+from worlddb.query.snapshot.snapshot import Inhabitants, Scope, containers_at
 from worlddb.query.snapshot.visible import SUMMARY_TYPE, VisibleSnapshot
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def _candidates(snapshot: VisibleSnapshot, wanted: Wanted, types: TypeFilter | N
     tables, seq = snapshot.tables, snapshot.place.moment.seq
     if wanted.name is not None:
         digest = name_digest(wanted.name)
-        rows = tables.named(digest) if digest != NO_NAME else iter(())
+        rows = _named_inside(snapshot, digest, wanted.inside) if digest != NO_NAME else iter(())
     elif wanted.labels and not snapshot.place.is_confined:
         rows = ((node, 0) for node in sorted(snapshot.labelled(wanted.labels[0])))
     elif types is not None and not snapshot.place.is_confined:
@@ -277,6 +277,32 @@ def _candidates(snapshot: VisibleSnapshot, wanted: Wanted, types: TypeFilter | N
     for node, first in rows:
         if first <= seq and tables.node(node).created <= seq:
             yield node
+
+
+_FEW_NAMED: Final = 2
+"""Nodes of a name that are looked at before the world around them is listed."""
+_LISTED_FOR_ONE: Final = 16
+"""Members that are listed in the time in which it is found out of one node what it lies in."""
+
+
+def _named_inside(snapshot: VisibleSnapshot, digest: bytes, inside: int) -> Iterator[tuple[int, int]]:
+    """The rows of a name, in log order; without most of those outside of a world, where it has few members.
+
+    Many worlds in many places may share a name, so both are read in turn, some of each, until one is at its end.
+    """
+    rows = snapshot.tables.named(digest)
+    if inside == schema.ROOT_NODE:
+        yield from rows
+        return
+    members, most, last = Inhabitants(snapshot.tables, inside, snapshot.place.moment), _FEW_NAMED, -1
+    while few := list(islice(rows, most)):
+        yield from few
+        if len(few) < most:
+            return
+        last, most = few[-1][0], 4 * most
+        if (listed := members.listed(_LISTED_FOR_ONE * most)) is not None:
+            yield from snapshot.tables.named(digest, nodes=sorted(node for node in listed if node > last))
+            return
 
 
 def _fits(record: records.World, node: int, name: str | None, types: TypeFilter | None) -> bool:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import worlddb
 from tests.support.examples import examples
-from worlddb import Database, InputError
+from worlddb import Database, InputError, View
+from worlddb.projections.tables.storage.rows import Tables
 
 memory = pytest.importorskip("langgraph.store.memory", reason="the extra langgraph is not installed")
 
@@ -496,3 +497,62 @@ def test_the_score_is_by_the_distance_that_an_index_names(db: Database, distance
     found = store.search(("docs",), query="ask")
     assert [item.key for item in found] == ["a", "b"]
     assert found[0].score == pytest.approx(best)
+
+
+@pytest.mark.parametrize("users", [6, 60])
+def test_a_put_reads_as_much_however_many_namespaces_are_called_alike(
+    db: Database, users: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each looked up the path of its namespace several times, among all namespaces of the same last name."""
+    store = WorldDBStore(db)
+    store.batch([base.PutOp((f"user {n}", "memories"), key, {"n": n}) for n in range(users) for key in ("a", "b")])
+    store.get(("user 1", "memories"), "a")
+    read, whole = list[int](), Tables.incoming
+
+    def counted(self: Tables, node: int, *args: Any, **how: Any) -> Any:
+        read.append(node)
+        return whole(self, node, *args, **how)
+
+    monkeypatch.setattr(Tables, "incoming", counted)
+    store.put(("user 2", "memories"), "c", {"n": 2})
+    of_put = len(read)
+    fresh = WorldDBStore(db)
+    assert plain(fresh.get(("user 3", "memories"), "b")) == (("user 3", "memories"), "b", {"n": 3})
+    assert (of_put, len(read) - of_put) < (150, 150)
+    assert plain(store.get(("user 2", "memories"), "c"))[2] == {"n": 2}
+
+
+def test_a_batch_looks_a_namespace_up_once(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = WorldDBStore(db)
+    looked, whole = list[Any](), View.find
+
+    def counted(self: View, **how: Any) -> Any:
+        looked.append(how.get("name"))
+        return whole(self, **how)
+
+    monkeypatch.setattr(View, "find", counted)
+    path = ("org", "team", "ana", "memories")
+    seq = db.head().seq
+    store.batch([base.PutOp(path, str(number), {"n": number}) for number in range(20)])
+    assert max(looked.count(name) for name in path) <= 3 and len(looked) <= 20 + 12
+    assert [entry.event for entry in db.log(seq + 1) if entry.event == "created"] == ["created"] * 25
+    looked.clear()
+    store.batch([base.PutOp(path, str(number), {"n": number + 1}) for number in range(20)])
+    assert looked.count("memories") == 0 and len(looked) <= 45
+    assert [item.value["n"] for item in store.search(path, limit=30)] == list(range(1, 21))
+
+
+def test_namespaces_that_may_be_hidden_or_are_twice_are_looked_up(db: Database) -> None:
+    """What is kept of namespaces answers only where it is sure to say what the database does."""
+    store = WorldDBStore(db)
+    store.put(("users", "ana"), "k", {"a": 1})
+    (users,) = db.view().find(name="users", type="Namespace")
+    twin = db.create("Namespace", "ana", world=users, resolve=False)
+    db.create("Item", "k", content='{"a":2}', world=twin, resolve=False)
+    assert (
+        plain(store.get(("users", "ana"), "k"))[2] == {"a": 1} == plain(WorldDBStore(db).get(("users", "ana"), "k"))[2]
+    )
+    db.expire(users, expires_at="2020-01-01")
+    assert [each.get(("users", "ana"), "k") for each in (store, WorldDBStore(db))] == [None, None]
+    db.unexpire(users)
+    assert plain(store.get(("users", "ana"), "k"))[2] == {"a": 1}

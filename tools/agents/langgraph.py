@@ -23,11 +23,21 @@ from langgraph.store import base
 
 from worlddb import TRUST_LEVELS, Conditions, Database, InputError, Recall, UnavailableError, View, World, checked_text
 from worlddb.plain_text import shown
-from worlddb.tools.agents.langgraph_items import ITEM, NAMESPACE, Directory, Namespace, Uses, Vectors
+from worlddb.tools.agents.langgraph_items import (
+    ITEM,
+    NAMESPACE,
+    ROOT,
+    Directory,
+    Namespace,
+    Places,
+    Uses,
+    Vectors,
+    named,
+    value_of,
+)
 from worlddb.tools.mcp import tool_results
 from worlddb.tools.mcp.answer_notes import ResultList, recall_notes
 
-_ROOT: Final = "langgraph"
 _INDEX: Final = "index"
 """Field of an item's source: what of it is compared, as its put said."""
 _MOST: Final = 10_000
@@ -102,13 +112,14 @@ class WorldDBStore(base.BaseStore):
         # What the rest of the store has may not change an answer, so a store of one world reads nothing else.
         seen = view if self._world is None else self.db.view(world=self._world)
         seen = seen if self._hides else seen.revealing()
-        answers = [self._answer(seen, op) for op in given]
+        places = self._places(seen)
+        answers = [self._answer(places, op) for op in given]
         puts = {(op.namespace, op.key): op for op in given if isinstance(op, base.PutOp)}
         if puts:
-            self._directory.keep_up(seen, self._inside(seen, ()))
-            self._put_all(view.revealing(), list(puts.values()))
-            after = self.db.view(world=self._world)
-            self._directory.keep_up(after, self._inside(after, ()))
+            self._directory.keep_up(seen, places.inside(()))
+            self._put_all(self._places(view.revealing()), list(puts.values()))
+            after = self._places(self.db.view(world=self._world))
+            self._directory.keep_up(after.view, after.inside(()))
         return answers
 
     async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
@@ -158,7 +169,7 @@ class WorldDBStore(base.BaseStore):
         """Retire the items whose time to live has passed; return how many. Their past stays."""
         self._uses.record()
         view = self.db.view(world=self._world)
-        top = self._inside(view, ())
+        top = self._places(view).inside(())
         over = [] if top is None else [world for world in view.expired(top) if world.type == ITEM]
         if not over:
             return 0
@@ -188,51 +199,38 @@ class WorldDBStore(base.BaseStore):
 
     # -- reading
 
-    def _answer(self, view: View, op: base.Op) -> base.Result:
+    def _places(self, view: View) -> Places:
+        return Places(view, self._world, self._directory)
+
+    def _answer(self, at: Places, op: base.Op) -> base.Result:
         if isinstance(op, base.PutOp):
             return None
         if isinstance(op, base.GetOp):
-            found = self._item(view, op.namespace, op.key)
+            found = at.item(op.namespace, op.key)
             if found is not None and op.refresh_ttl:
-                self._uses.note(found, view.valid)
-            return None if found is None else _told(view, found, op.namespace)
+                self._uses.note(found, at.view.valid)
+            return None if found is None else _told(at.view, found, op.namespace)
         if isinstance(op, base.SearchOp):
-            return self._search(view, op)
+            return self._search(at, op)
         if isinstance(op, base.ListNamespacesOp):
-            return self._namespaces(view, op)
+            return self._namespaces(at, op)
         raise InputError(
             f"{type(op).__name__} is not an operation of a store", "Give GetOp, PutOp, SearchOp or ListNamespacesOp"
         )
 
-    def _inside(self, view: View, namespace: Namespace) -> str | None:
-        """Return the world of a namespace, or None if nothing was ever put there."""
-        where = self._world
-        for name in (_ROOT, *namespace):
-            found = _named(view, name, NAMESPACE, where)
-            if not found:
-                return None
-            where = found[0].ref
-        return where
-
-    def _item(self, view: View, namespace: Namespace, key: str) -> World | None:
-        inside = self._inside(view, namespace)
-        found = [] if inside is None else _named(view, key, ITEM, inside)
-        return next((world for world in found if _value(world) is not None), None)
-
-    def _search(self, view: View, op: base.SearchOp) -> ResultList[base.SearchItem]:
-        inside = self._inside(view, op.namespace_prefix)
+    def _search(self, at: Places, op: base.SearchOp) -> ResultList[base.SearchItem]:
+        view, inside = at.view, at.inside(op.namespace_prefix)
         if inside is None:
             return ResultList()
         end = op.offset + op.limit
         answers: list[Recall] = []
-        top = self._inside(view, ())
-        places = dict(self._directory.items(view, top, op.namespace_prefix, hidden=not self._hides))
+        places = dict(self._directory.items(view, at.inside(()), op.namespace_prefix, hidden=not self._hides))
         given = Conditions.of(op.filter or {}, "filter")
         is_whole = bool(given.wanted) or (self._vectors is not None and bool(op.query))
         fitting: Iterator[tuple[World, float | None]] = (
             each
             for each in self._candidates(view, inside, places, op.query, end, answers, is_whole=is_whole)
-            if (value := _value(each[0])) is not None and given.fit(value)
+            if (value := value_of(each[0])) is not None and given.fit(value)
         )
         if op.query and self._vectors is not None:
             fitting = iter(_by_score(self._vectors, op.query, [world for world, _ in fitting]))
@@ -283,8 +281,8 @@ class WorldDBStore(base.BaseStore):
             return True
         return TRUST_LEVELS.index(world.trust) >= TRUST_LEVELS.index(self._min_trust)
 
-    def _namespaces(self, view: View, op: base.ListNamespacesOp) -> list[Namespace]:
-        paths = self._directory.namespaces(view, self._inside(view, ()), hidden=not self._hides)
+    def _namespaces(self, at: Places, op: base.ListNamespacesOp) -> list[Namespace]:
+        paths = self._directory.namespaces(at.view, at.inside(()), hidden=not self._hides)
         fitting = {
             path[: op.max_depth] if op.max_depth is not None else path
             for path in paths
@@ -294,7 +292,7 @@ class WorldDBStore(base.BaseStore):
 
     # -- writing
 
-    def _put_all(self, view: View, puts: list[base.PutOp]) -> None:
+    def _put_all(self, at: Places, puts: list[base.PutOp]) -> None:
         """Write all puts in one commit.
 
         One more commit follows for items whose key was used by worlds that ended and were erased since: they could not
@@ -302,27 +300,28 @@ class WorldDBStore(base.BaseStore):
         """
         skipped = 0
         while puts:
+            worlds: dict[Namespace, Any] = {}
             with self.db.batch() as tx:
-                made = [(op, self._put(tx, view, op, skipped)) for op in puts]
+                made = [(op, self._put(tx, at, op, skipped, worlds)) for op in puts]
             lost = {ref for note in tx.receipt.notes if note.code == "not_revived" for ref in note.refs}
             new = [(op, tx.receipt.refs[item.position]) for op, item in made if item is not None]
             puts = [op for op, ref in new if ref in lost]
             skipped += 1
-            self._prefer_earlier(view, [(op, ref) for op, ref in new if ref not in lost])
+            self._prefer_earlier(at, [(op, ref) for op, ref in new if ref not in lost])
         try:
             self.db.embed()
         except UnavailableError:
             pass
 
-    def _prefer_earlier(self, view: View, new: list[tuple[base.PutOp, str]]) -> None:
+    def _prefer_earlier(self, at: Places, new: list[tuple[base.PutOp, str]]) -> None:
         """Put into earlier items what was put into new ones beside them.
 
         An erased namespace is not seen before it is made again, nor are the items in it; those of an earlier release
         have other keys.
         """
-        unseen = [(op, ref) for op, ref in new if self._inside(view, op.namespace) is None]
-        after = self.db.view() if unseen else view
-        twice = [(op, ref, found) for op, ref in unseen if (found := self._item(after, op.namespace, op.key))]
+        unseen = [(op, ref) for op, ref in new if at.inside(op.namespace) is None]
+        after = self._places(self.db.view()) if unseen else at
+        twice = [(op, ref, found) for op, ref in unseen if (found := after.item(op.namespace, op.key))]
         twice = [(op, ref, found) for op, ref, found in twice if found.ref != ref]
         if twice:
             with self.db.batch() as tx:
@@ -330,15 +329,16 @@ class WorldDBStore(base.BaseStore):
                     tx.retire(ref)
                     tx.revise(found.ref, content=_encoded(op.value or {}))
 
-    def _put(self, tx: Any, view: View, op: base.PutOp, skipped: int) -> Any:
-        """Write one operation; returns the item if it is new."""
-        present = self._item(view, op.namespace, op.key)
+    def _put(self, tx: Any, at: Places, op: base.PutOp, skipped: int, worlds: dict[Namespace, Any]) -> Any:
+        """Write one operation; returns the item if it is new. ``worlds``: those of namespaces that the batch met."""
+        had = at.has_had(op.namespace, op.key)
+        present = at.item(op.namespace, op.key) if had else None
         if op.value is None:
             if present is not None:
                 tx.retire(present.ref)
             return None
         content = _encoded(op.value)
-        source: dict[str, Any] = {"channel": _ROOT}
+        source: dict[str, Any] = {"channel": ROOT}
         if op.index is not None:
             source[_INDEX] = op.index
         if present is not None:
@@ -349,12 +349,12 @@ class WorldDBStore(base.BaseStore):
             elif present.expires_at is not None:
                 tx.unexpire(present.ref)
             return None
-        inside = self._made(tx, view, op.namespace)
-        # A deleted item has ended for good, so its key begins a new one.
-        known = self._inside(view, op.namespace)
-        ended = 0 if known is None else len(_named(view, op.key, ITEM, known, ended=True))
+        if op.namespace not in worlds:
+            worlds[op.namespace] = at.inside(op.namespace) or self._made(tx, at, op.namespace)
+        inside = worlds[op.namespace]
         # The namespace is a list of its own, so that no key of a namespace is one of an item.
-        key = _keyed(self._world, list(op.namespace), op.key, str(ended + skipped))
+        # A deleted item has ended for good, so its key begins a new one.
+        key = _keyed(self._world, list(op.namespace), op.key, str(len(had) + skipped))
         # An erased item comes back only with the value that the program writes now.
         return tx.create(
             ITEM,
@@ -369,19 +369,19 @@ class WorldDBStore(base.BaseStore):
             ttl=None if op.ttl is None else _seconds(op.ttl),
         )
 
-    def _made(self, tx: Any, view: View, namespace: Namespace) -> Any:
+    def _made(self, tx: Any, at: Places, namespace: Namespace) -> Any:
         """Return the world of a namespace; keyed, so that each is created once in the one around it.
 
         One that was moved elsewhere is left alone there.
         """
         where, taken = self._world, False
-        for depth, name in enumerate((_ROOT, *namespace)):
+        for depth, name in enumerate((ROOT, *namespace)):
             path = namespace[:depth]
-            taken = taken or self._is_taken(view, path)
-            known = self._inside(view, path)
+            taken = taken or self._is_taken(at, path)
+            known = at.inside(path)
             # One that has ended, or does not hold now, is left as it is, and its name begins another one.
             around = where is None or isinstance(where, str)
-            ended = len(_named(view, name, NAMESPACE, where, ended=True)) if known is None and around else 0
+            ended = len(named(at.view, name, NAMESPACE, where, ended=True)) if known is None and around else 0
             key = _keyed(self._world, list(path)) if taken else _keyed(self._world, *path)
             where = known or tx.create(
                 NAMESPACE,
@@ -390,20 +390,19 @@ class WorldDBStore(base.BaseStore):
                 key_within=where,
                 world=where,
                 resolve=False,
-                source={"channel": _ROOT},
+                source={"channel": ROOT},
                 revive=True,
             )
         return where
 
-    def _is_taken(self, view: View, path: Namespace) -> bool:
+    def _is_taken(self, at: Places, path: Namespace) -> bool:
         """Return whether an item of an earlier release may hold a namespace's key.
 
         Its key was its namespace, its own key and a number, as if all of them were names.
         """
         if len(path) < 2 or not path[-1].isdecimal():
             return False
-        inside = self._inside(view, path[:-2])
-        return inside is not None and bool(_named(view, path[-2], ITEM, inside, ended=True))
+        return bool(at.has_had(path[:-2], path[-2]))
 
 
 class AsyncWorldDBStore(WorldDBStore):
@@ -476,27 +475,6 @@ def _seconds(minutes: Any) -> float:
     return minutes * 60
 
 
-def _named(view: View, name: str, type_name: str, inside: str | None, *, ended: bool = False) -> list[World]:
-    """Return the worlds with exactly this name and type directly inside a world (None: the root).
-
-    With ``ended`` also those that ended, at any depth inside.
-    """
-    found = view.find(name=name, type=type_name, world=inside, include_superseded=ended)
-    return [
-        world
-        for world in found
-        if world.name == name and (ended or any(_is_world(view, each, inside) for each in view.containers(world.ref)))
-    ]
-
-
-def _is_world(view: View, ref: str, wanted: str | None) -> bool:
-    """Return whether a world is the one that is wanted (None: the root)."""
-    if wanted is not None:
-        return ref == wanted
-    found = view.get(ref)
-    return found is not None and found.type == "Root" and not view.containers(ref)
-
-
 class _NamespaceError(InputError, base.InvalidNamespaceError):
     """A namespace that is none; LangGraph's own error too."""
 
@@ -562,7 +540,7 @@ def _check_names(*names: str) -> None:
 
 
 def _keyed(*parts: str | list[str] | int | None) -> str:
-    return msgspec.json.encode([_ROOT, *parts]).decode()
+    return msgspec.json.encode([ROOT, *parts]).decode()
 
 
 def _encoded(value: Mapping[str, Any]) -> str:
@@ -633,7 +611,7 @@ def _rest(item: Any, world: World) -> None:
 def _told(view: View, world: World, namespace: Namespace) -> base.Item:
     first, *_, last = [version.ingested_at for version in view.history(world.ref)] * 2
     item = _RestingItem(
-        value=_value(world) or {},
+        value=value_of(world) or {},
         key=world.name,
         namespace=namespace,
         created_at=_moment(first),
@@ -641,14 +619,6 @@ def _told(view: View, world: World, namespace: Namespace) -> base.Item:
     )
     _rest(item, world)
     return item
-
-
-def _value(world: World) -> dict[str, Any] | None:
-    """Return the value of an item; None if another program wrote something else there."""
-    try:
-        return msgspec.json.decode(world.content, type=dict[str, Any])
-    except (msgspec.MsgspecError, RecursionError):
-        return None
 
 
 def _moment(micros: int) -> datetime:

@@ -16,6 +16,8 @@ from worlddb.plain_text import shown
 
 Namespace = tuple[str, ...]
 
+ROOT: Final = "langgraph"
+"""Name of the world of all namespaces."""
 NAMESPACE: Final = "Namespace"
 ITEM: Final = "Item"
 _OF_WORLDS: Final = frozenset(
@@ -28,6 +30,8 @@ _OF_OTHERS: Final = frozenset(
 """Events that leave every item where it is."""
 _MOST_WAITED: Final = 1_000_000
 """Microseconds after which it is recorded that items were read."""
+_FEW_FOLLOWED: Final = 64
+"""Commits that are followed to look up one item."""
 _MOST_FOLLOWED: Final = 10_000
 """Commits that are followed one by one; after more, everything is read anew."""
 
@@ -45,9 +49,15 @@ class Directory:
         self._seq = -1
         self._until = 0
         self._paths: dict[str, Namespace] = {}
+        self._worlds: dict[Namespace, str | None] = {}
+        """The world of each namespace; None if there are several."""
         self._items: dict[str, Namespace] = {}
+        self._held: dict[Namespace, dict[str, None]] = {}
+        """The items of each namespace, in log order."""
         self._deadlines: dict[str, int] = {}
         """From when on items are hidden."""
+        self._hides_namespaces = False
+        """True if a deadline may hide a namespace."""
 
     def items(
         self, view: View, top: str | None, prefix: Namespace = (), *, hidden: bool = False
@@ -59,15 +69,38 @@ class Directory:
         with self._lock:
             self._follow(view, top)
             depth, deadlines = len(prefix), {} if hidden else self._deadlines
+            fitting = [path for path in self._held if path[:depth] == prefix]
+            found: Iterable[tuple[str, Namespace]] = self._items.items()
+            if len(fitting) <= 1:
+                found = ((ref, path) for path in fitting for ref in self._held[path])
+            elif depth:
+                found = (each for each in found if each[1][:depth] == prefix)
+            if not deadlines:
+                return list(found)
+            return [each for each in found if deadlines.get(each[0], FOREVER) > view.valid]
+
+    def namespaces(self, view: View, top: str | None, *, hidden: bool = False) -> list[Namespace]:
+        """Return the namespaces that directly contain items."""
+        with self._lock:
+            self._follow(view, top)
+            deadlines = {} if hidden else self._deadlines
+            if not deadlines:
+                return list(self._held)
             return [
-                each
-                for each in self._items.items()
-                if each[1][:depth] == prefix and deadlines.get(each[0], FOREVER) > view.valid
+                path
+                for path, refs in self._held.items()
+                if any(deadlines.get(ref, FOREVER) > view.valid for ref in refs)
             ]
 
-    def namespaces(self, view: View, top: str | None, *, hidden: bool = False) -> set[Namespace]:
-        """Return the namespaces that directly contain items."""
-        return {path for _, path in self.items(view, top, hidden=hidden)}
+    def world_of(self, view: View, path: Namespace) -> str | None:
+        """Return the world of a namespace; None if that is not known without reading everything."""
+        with self._lock:
+            if self._hides_namespaces or not self._paths or view.valid >= self._until:
+                return None
+            if 0 <= self._seq < view.seq <= self._seq + _FEW_FOLLOWED:
+                is_followed = self._apply(view.revealing(), self._db.log(self._seq + 1, view.seq))
+                self._seq = view.seq if is_followed else -1
+            return self._worlds.get(path) if self._seq == view.seq else None
 
     def keep_up(self, view: View, top: str | None) -> None:
         """Follow what was put, if everything is known that was there before: then the next read has little to do."""
@@ -80,10 +113,10 @@ class Directory:
         view = view.revealing()
         is_near = 0 <= self._seq <= view.seq <= self._seq + _MOST_FOLLOWED and view.valid < self._until
         if top is None:
-            self._paths, self._items, self._deadlines, self._until = {}, {}, {}, FOREVER
+            self._begin(None)
         elif is_near and not self._paths:
             # There was nothing before.
-            self._paths = {top: ()}
+            self._begin(top)
             entries = (entry for entry in self._db.log(self._seq + 1, view.seq) if entry.refs[:1] != (top,))
             if not self._apply(view, entries):
                 self._read(view, top)
@@ -91,10 +124,15 @@ class Directory:
             self._read(view, top)
         self._seq = view.seq
 
+    def _begin(self, top: str | None) -> None:
+        """Know of nothing but the world of all namespaces, if there is one."""
+        self._paths, self._worlds = ({}, {}) if top is None else ({top: ()}, {(): top})
+        self._items, self._held, self._deadlines = {}, {}, {}
+        self._until, self._hides_namespaces = FOREVER, False
+
     def _read(self, view: View, top: str) -> None:
         """Read everything anew."""
-        self._until = FOREVER
-        self._paths, self._items, self._deadlines = {top: ()}, {}, {}
+        self._begin(top)
         # A namespace is made before what lies in it, but may have been moved since.
         waiting = view.find(type=NAMESPACE, world=top)
         while waiting:
@@ -123,8 +161,16 @@ class Directory:
             except UnknownReference:
                 world = None
             if world is None or not self._place(view, world):
-                self._items.pop(ref, None)
+                self._leave(ref)
         return True
+
+    def _leave(self, ref: str) -> None:
+        """Forget an item, if it is one."""
+        path = self._items.pop(ref, None)
+        if path is not None:
+            del self._held[path][ref]
+            if not self._held[path]:
+                del self._held[path]
 
     def _place(self, view: View, world: World) -> bool:
         """Note where a namespace or an item lies; False if it lies in no namespace that is known."""
@@ -134,14 +180,85 @@ class Directory:
         if path is None:
             return False
         self._until = min(self._until, world.valid.end)
+        deadline = None if world.pinned else world.expires_at
         if world.type == ITEM:
+            if self._items.get(world.ref, path) != path:
+                self._leave(world.ref)
             self._items[world.ref] = path
+            self._held.setdefault(path, {})[world.ref] = None
             self._deadlines.pop(world.ref, None)
-            if world.expires_at is not None and not world.pinned:
-                self._deadlines[world.ref] = world.expires_at
+            if deadline is not None:
+                self._deadlines[world.ref] = deadline
         else:
-            self._paths[world.ref] = (*path, world.name)
+            own = (*path, world.name)
+            self._hides_namespaces = self._hides_namespaces or deadline is not None
+            self._worlds[own] = world.ref if self._worlds.get(own, world.ref) == world.ref else None
+            self._paths[world.ref] = own
         return True
+
+
+class Places:
+    """The worlds of namespaces in one view, each looked up once."""
+
+    def __init__(self, view: View, world: str | None, directory: Directory) -> None:
+        """``world`` is the store's own world, None for the root."""
+        self.view = view
+        self._world = world
+        self._directory = directory
+        self._found: dict[Namespace, str | None] = {}
+
+    def inside(self, namespace: Namespace) -> str | None:
+        """Return the world of a namespace, or None if nothing was ever put there."""
+        if namespace not in self._found:
+            self._found[namespace] = self._directory.world_of(self.view, namespace) or self._look_up(namespace)
+        return self._found[namespace]
+
+    def _look_up(self, namespace: Namespace) -> str | None:
+        around = self.inside(namespace[:-1]) if namespace else self._world
+        if namespace and around is None:
+            return None
+        found = named(self.view, namespace[-1] if namespace else ROOT, NAMESPACE, around)
+        return found[0].ref if found else None
+
+    def item(self, namespace: Namespace, key: str) -> World | None:
+        """Return an item, or None if there is none."""
+        inside = self.inside(namespace)
+        found = [] if inside is None else named(self.view, key, ITEM, inside)
+        return next((world for world in found if value_of(world) is not None), None)
+
+    def has_had(self, namespace: Namespace, key: str) -> list[World]:
+        """Return every item of a key, those that ended too."""
+        inside = self.inside(namespace)
+        return [] if inside is None else named(self.view, key, ITEM, inside, ended=True)
+
+
+def named(view: View, name: str, type_name: str, inside: str | None, *, ended: bool = False) -> list[World]:
+    """Return the worlds with exactly this name and type directly inside a world (None: the root).
+
+    With ``ended`` also those that ended, at any depth inside.
+    """
+    found = view.find(name=name, type=type_name, world=inside, include_superseded=ended)
+    return [
+        world
+        for world in found
+        if world.name == name and (ended or any(_is_world(view, each, inside) for each in view.containers(world.ref)))
+    ]
+
+
+def _is_world(view: View, ref: str, wanted: str | None) -> bool:
+    """Return whether a world is the one that is wanted (None: the root)."""
+    if wanted is not None:
+        return ref == wanted
+    found = view.get(ref)
+    return found is not None and found.type == "Root" and not view.containers(ref)
+
+
+def value_of(world: World) -> dict[str, Any] | None:
+    """Return the value of an item; None if another program wrote something else there."""
+    try:
+        return msgspec.json.decode(world.content, type=dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError):
+        return None
 
 
 class Uses:

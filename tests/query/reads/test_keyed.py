@@ -1,13 +1,15 @@
-"""Looking a world up by the key that its caller gave it."""
+"""Looking a world up by the key that its caller gave it, and by its name inside another one."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import worlddb
 from worlddb import InputError
+from worlddb.projections.tables.storage.rows import Tables
 
 
 def test_a_world_is_found_by_its_key_as_its_moment_and_its_place_know_it(tmp_path: Path) -> None:
@@ -32,3 +34,34 @@ def test_a_world_is_found_by_its_key_as_its_moment_and_its_place_know_it(tmp_pat
         for wrong in ("", 7, None):
             with pytest.raises(InputError):
                 db.view().keyed(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("others", [0, 1, 2, 3, 10, 11, 50])
+def test_a_name_inside_a_world_is_found_however_many_are_called_so_elsewhere(
+    tmp_path: Path, others: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All worlds of the name were looked at, wherever they lay."""
+    db = worlddb.open(tmp_path / "store", embedder=None)
+    places = [db.create("Topic", f"place {number}").ref for number in range(others + 2)]
+    with db.batch() as tx:
+        for number, place in enumerate(places):
+            for name in ("notes", f"of {number}", "notes"):
+                tx.create("Topic", name, world=place, resolve=False)
+        deep = tx.create("Topic", "deep", world=places[-1])
+        tx.create("Topic", "notes", world=deep, resolve=False)
+    view = db.view()
+    every = view.find(name="notes")
+    for place in places[-2:]:
+        inside = {world.ref for world in view.find(world=place)}
+        assert view.find(name="notes", world=place) == [world for world in every if world.ref in inside]
+    assert [len(view.find(name="notes", world=place)) for place in places[-2:]] == [2, 3]
+    read, whole = list[int](), Tables.incoming
+
+    def counted(self: Tables, node: int, *args: Any, **how: Any) -> Any:
+        read.append(node)
+        return whole(self, node, *args, **how)
+
+    monkeypatch.setattr(Tables, "incoming", counted)
+    assert len(view.find(name="notes", world=places[-1])) == 3
+    assert len(read) <= 40
+    db.close()
