@@ -697,9 +697,11 @@ class View:
         return json_lines.memory_graph(found, lambda ref: self.edges(ref, direction="out"))
 
     def conflicts(
-        self, ref: Any, *, during: valid_period.Span | None = None, overlaps: valid_period.Span | None = None
+        self, ref: Any = None, *, during: valid_period.Span | None = None, overlaps: valid_period.Span | None = None
     ) -> list[records.Edge]:
         """The edges that record contradictions of a world, in log order, while both sides are valid.
+
+        Without a world, those of every world that the view shows; :meth:`contradictions` gives the worlds of them.
 
         ``during=(a, b)`` gives those where the edge and both sides are valid throughout ``[a, b)``, ``overlaps=(a, b)``
         those where all three are valid together at some instant of it. :meth:`edges` gives them whatever became of the
@@ -707,9 +709,14 @@ class View:
         """
         period = valid_period.period_of(during, overlaps)
         with self._snapshot() as snapshot:
-            node = self._named(snapshot, ref)
-            found = build.conflicts_of(snapshot, node, self.moment, self.spec, period)
-            return [build.edge(snapshot, place, row, self.moment) for place, row in found]
+            nodes: Iterator[int]
+            if ref is None:
+                nodes = (node for node in snapshot.inhabitants() if not snapshot.hides(node, period))
+            else:
+                nodes = iter((self._named(snapshot, ref),))
+            each = (build.conflicts_of(snapshot, node, self.moment, self.spec, period) for node in nodes)
+            found = {place.edge: (place, row) for edges in each for place, row in edges}
+            return [build.edge(snapshot, *found[edge], self.moment) for edge in sorted(found)]
 
     def contradictions(self, *, world: Any = None) -> Iterator[tuple[records.World, records.World]]:
         """The pairs of worlds that contradict each other while both hold, each once, the first in log order.

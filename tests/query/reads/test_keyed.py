@@ -65,3 +65,22 @@ def test_a_name_inside_a_world_is_found_however_many_are_called_so_elsewhere(
     assert len(view.find(name="notes", world=places[-1])) == 3
     assert len(read) <= 40
     db.close()
+
+
+def test_conflicts_are_listed_without_a_world(tmp_path: Path) -> None:
+    """It was a raw TypeError, so that who knew of none could ask of none."""
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        one, other, third, fourth, fifth = (
+            db.create("Fact", name, content=name, valid_from="2020-01-01").ref for name in "abcde"
+        )
+        db.link(one, "contradicts", other)
+        db.link(third, "contradicts", fourth)
+        db.link(fifth, "contradicts", one)
+        every = [(edge.source, edge.target) for edge in db.view().conflicts()]
+        assert sorted(every) == sorted([(one, other), (third, fourth), (fifth, one)])
+        assert db.view().conflicts(third) == [edge for edge in db.view().conflicts() if edge.source == third]
+        db.retire(fourth, at="2024-01-01")
+        assert len(db.view().conflicts()) == 2 == len(list(db.view().contradictions()))
+        assert len(db.view().conflicts(overlaps=("2020-01-01", "2025-01-01"))) == 3
+        tenant = db.create("Tenant", "t").ref
+        assert db.view(world=tenant).conflicts() == []

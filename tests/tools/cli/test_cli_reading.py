@@ -291,3 +291,18 @@ def test_a_lane_that_was_not_asked_is_told_with_the_reason(tmp_path: Path, capsy
     assert "note: the lane vector was not asked: no text has been embedded yet" in silent.out
     assert run("embed").code == 0
     assert "was not asked" not in run("recall", "vegetables").out
+
+
+def test_a_world_is_named_by_the_key_that_it_was_written_under(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        ref = db.create("Note", "one", content="two", key="crm/7").ref
+        called = db.create("Note", "key:9", resolve=False).ref
+        db.create("Note", "another", key="9")
+    here = Here(capsys, tmp_path / "store")
+    assert here.json("show", "key:crm/7")["ref"] == ref
+    assert here.json("show", "key:9")["ref"] == called, "a name comes first"
+    assert here("show", "key:8").code == 1 and here("show", "key:").code == 1
+    written = here.json("create", "Note", "inside", "--world", "key:crm/7")["refs"]
+    assert [child["ref"] for child in here.json("children", "key:crm/7")["children"]] == written

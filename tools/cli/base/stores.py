@@ -20,6 +20,8 @@ DEFAULT_FOLDER: Final = "worlddb-store"
 MAX_SEQ_DIGITS: Final = 12
 """A longer number is a time in microseconds; a shorter one is a commit's."""
 MAX_KEY_FILE_BYTES: Final = 4096
+_KEY: Final = "key:"
+"""How a world is named by the key that it was written under."""
 _LOOK: Final = "Look for it with `worlddb recall --user NAME`"
 _TIME: Final = re.compile(r"\s*-?\d{4}-\d\d")
 """The beginning of a time, also of a mistyped one; no bookmark begins so."""
@@ -235,7 +237,7 @@ def world_of(view: worlddb.View, text: str) -> str:
     """Resolve a world by reference, prefix, exact name or alias; returns its full reference.
 
     Names are compared case-folded. Worlds valid in the view come before others. ``A/B`` is what is called B directly in
-    A, unless a world is called so.
+    A, and ``key:K`` what was written under the key K, unless a world is called so.
 
     Raises:
         UnknownReference: nothing in the view has this reference or name.
@@ -244,8 +246,8 @@ def world_of(view: worlddb.View, text: str) -> str:
     try:
         return view.reference_of(text)
     except worlddb.UnknownReference as error:
-        if (inside := _at_path(view, text)) is not None:
-            return inside
+        if (found := _of_key(view, text) or _at_path(view, text)) is not None:
+            return found
         for hint in why_empty(view):
             raise worlddb.UnknownReference(error.message, hint) from None
         raise worlddb.UnknownReference(error.message, output.LOOK_FOR_IT) from None
@@ -255,6 +257,13 @@ def world_of(view: worlddb.View, text: str) -> str:
         raise worlddb.AmbiguousReference(
             f"{text!r} fits several worlds:{listed}", error.remedy, **error.details
         ) from None
+
+
+def _of_key(view: worlddb.View, text: str) -> str | None:
+    """Return the world that a key stands for, as ``key:K`` names it; None if there is none."""
+    key = text.strip().removeprefix(_KEY)
+    found = view.keyed(key) if key and text.strip().startswith(_KEY) else None
+    return None if found is None else found.ref
 
 
 def _at_path(view: worlddb.View, text: str) -> str | None:
